@@ -1,0 +1,47 @@
+# Each target sets up what it needs. Another interpreter: make test PYTHON=python3.12
+PYTHON ?= python3
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.PHONY: demo test test-deep fmt clean
+
+demo: $(READY)
+	$(BIN)/python examples/demo.py
+
+test: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/pytest
+
+# Long runs, and those that need more tools.
+test-deep: $(READY)
+	$(BIN)/pytest -m "deep and not gpu"
+
+fmt: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Made last, so that an interrupted installation is done again.
+$(READY): pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "polygen needs Python 3.11 or later, and there is no '$(PYTHON)' here." \
+	    "Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "polygen needs Python 3.11 or later; '$(PYTHON)' is $$($(PYTHON) -V)." \
+	    "Name a newer one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' cannot make virtual environments: its modules venv and ensurepip" \
+	    "are missing. Debian and Ubuntu have them in a package of their own:" \
+	    "apt install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
