@@ -1,0 +1,114 @@
+"""For which values of its inames an instruction is executed, and what those inames need.
+
+All sets here are *flat* (see `polygen.ir.domain`): inames and parameters alike are parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import islpy as isl
+
+from polygen.errors import DomainCycle
+from polygen.ir import walk
+from polygen.ir.array import TemporaryVariable
+from polygen.ir.domain import Domain, flat_names, project_out
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel, per_kernel
+
+
+def _needs(kernel: Kernel, domain: Domain) -> frozenset[str]:
+    """Return the inames that must be known before `domain` is: they surround its loops."""
+    found: set[str] = set()
+    for name in domain.parameters:
+        if name in kernel.home_domains:
+            found.add(name)
+        elif isinstance(kernel.variables.get(name), TemporaryVariable):
+            for writer in kernel.writers.get(name, ()):
+                found |= writer.within_inames
+    return frozenset(found - set(domain.inames))
+
+
+@per_kernel
+def surrounding_inames(kernel: Kernel, iname: str) -> frozenset[str]:
+    """Return the inames whose loops must be outside of `iname`'s.
+
+    Those that its domain mentions, those of the instructions that compute a scalar that its
+    domain mentions, and what these need in turn.
+
+    Raises:
+        DomainCycle: if `iname` would have to surround itself.
+    """
+    found: set[str] = set()
+    pending = [kernel.home_domains[iname]]
+    while pending:
+        new = _needs(kernel, pending.pop()) - found
+        found |= new
+        pending += [kernel.home_domains[other] for other in sorted(new)]
+    if iname in found:
+        raise DomainCycle(
+            f"the domain of '{iname}' needs, through others, '{iname}' itself",
+            where=kernel.location,
+            excerpt="\n".join(str(d) for d in kernel.domains),
+            remedy="write the bounds of at least one of these domains without the other's inames",
+        )
+    return frozenset(found)
+
+
+def with_surrounding(kernel: Kernel, inames: Iterable[str]) -> frozenset[str]:
+    """Return `inames` and all inames whose loops must be outside of theirs."""
+    names = frozenset(inames)
+    return names.union(*(surrounding_inames(kernel, i) for i in names))
+
+
+@per_kernel
+def domain_of(kernel: Kernel, inames: frozenset[str]) -> isl.Set:
+    """Return the values of `inames` together: the projection of the loop domains onto them.
+
+    A domain that has none of the inames does not matter.
+    """
+    result: isl.Set | None = None
+    others: list[str] = []
+    for domain in kernel.domains:
+        if inames.isdisjoint(domain.inames):
+            continue
+        others += [i for i in domain.inames if i not in inames]
+        result = domain.flat if result is None else result.intersect(domain.flat)
+    if result is None:
+        return isl.Set("{ : }")
+    return project_out(result, others)
+
+
+def domain_temporaries(kernel: Kernel, inames: Iterable[str]) -> frozenset[str]:
+    """Return the temporaries that the domains of `inames` mention."""
+    homes = {id(d): d for d in (kernel.home_domains[i] for i in inames)}
+    return frozenset(
+        name
+        for domain in homes.values()
+        for name in domain.parameters
+        if isinstance(kernel.variables.get(name), TemporaryVariable)
+    )
+
+
+def instruction_domain(kernel: Kernel, insn: Assignment) -> isl.Set:
+    """Return the values of its inames for which `insn` is executed, predicates aside."""
+    return domain_of(kernel, insn.within_inames)
+
+
+def all_reads(kernel: Kernel, insn: Assignment) -> frozenset[str]:
+    """Return every name whose value `insn` depends on, through the bounds of its loops too."""
+    around = insn.within_inames | insn.reduction_inames
+    return insn.read_names | domain_temporaries(kernel, around)
+
+
+def mentions_only(flat: isl.Set, names: frozenset[str]) -> bool:
+    """Tell whether the flat set constrains no dimension but these."""
+    return all(
+        name in names or not flat.involves_dims(isl.dim_type.param, position, 1)
+        for position, name in enumerate(flat_names(flat))
+    )
+
+
+def instruction_names(insn: Assignment) -> frozenset[str]:
+    """Return every name that the text of `insn` mentions."""
+    return insn.read_names | walk.free_variables(insn.assignee)

@@ -1,0 +1,226 @@
+"""The two error families, and how an error is shown.
+
+Every error that polygen raises on purpose is a `UserError` (something the user can mend) or an
+`InternalError` (polygen's own fault, worth a report).  There is one class for each failed
+precondition, so that a script can tell them apart.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PolygenError(Exception):
+    """What all errors of polygen share: how they are shown.
+
+    Parameters:
+        what: one or two sentences: what was asked, and why it cannot be.
+        where: the place in the user's own file, or None when it is not known.
+        excerpt: lines of text (a kernel, an instruction) with the culprit marked.
+        remedy: what would work instead.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: object | None = None,
+        excerpt: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(what, where, excerpt, remedy)
+        self.what = what
+        self.where = where
+        self.excerpt = excerpt
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.where is not None:
+            lines.append(f"  at {self.where}")
+        if self.excerpt:
+            lines += [f"  | {line}" for line in self.excerpt.splitlines()]
+        if self.remedy:
+            lines.append(f"  remedy: {self.remedy}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.what, self.where, self.excerpt, self.remedy))
+
+
+def _rebuild(
+    kind: type[PolygenError],
+    what: str,
+    where: object | None,
+    excerpt: str | None,
+    remedy: str | None,
+) -> PolygenError:
+    return kind(what, where=where, excerpt=excerpt, remedy=remedy)
+
+
+class UserError(PolygenError):
+    """Something in the user's kernel, step or call cannot be."""
+
+
+class InternalError(PolygenError):
+    """Polygen contradicts itself: a defect of polygen, not of the user's program."""
+
+    def __str__(self) -> str:
+        return (
+            super().__str__() + "\n  This is a defect of polygen. Please report it, with the kernel "
+            "(print(kernel) shows all of it) and the steps that led here."
+        )
+
+
+class PolygenWarning(UserWarning):
+    """What all warnings of polygen share."""
+
+
+# {{{ names
+
+
+class UnknownName(UserError):
+    """A name that the kernel does not have: what is close to it is suggested."""
+
+
+class UnknownIname(UnknownName):
+    """An iname that no domain of the kernel has."""
+
+
+class UnknownInstruction(UnknownName):
+    """An instruction id that the kernel does not have."""
+
+
+class UnknownArgument(UnknownName):
+    """An argument or variable that the kernel does not have."""
+
+
+class UnknownFunction(UnknownName):
+    """A function that polygen has no rule for."""
+
+
+class NameTaken(UserError):
+    """A new name that the kernel already uses for something else."""
+
+
+class ReservedName(UserError):
+    """A name that is a keyword of a target language, or not an identifier at all."""
+
+
+# }}}
+# {{{ writing a kernel
+
+
+class MalformedDomain(UserError):
+    """A loop domain or an assumption that isl cannot read."""
+
+
+class MalformedInstruction(UserError):
+    """An instruction that is not in polygen's language."""
+
+
+class MalformedKernel(UserError):
+    """A kernel whose parts do not fit together."""
+
+
+class MalformedTag(UserError):
+    """A text that is no iname tag."""
+
+
+class UnboundedDomain(UserError):
+    """An iname without a lower or an upper bound."""
+
+
+class DomainCycle(UserError):
+    """Loop domains that need each other's inames."""
+
+
+class DependencyCycle(UserError):
+    """Instructions that each have to come before the other."""
+
+
+class ShapeNotFound(UserError):
+    """An array whose shape cannot be guessed from its subscripts."""
+
+
+class TypeNotFound(UserError):
+    """A variable whose type cannot be inferred from what is known."""
+
+
+class TypeMismatch(UserError):
+    """An operation on types that it does not exist for."""
+
+
+# }}}
+# {{{ transforming a kernel
+
+
+class InvalidArgument(UserError):
+    """An argument of a transformation (or of a call of polygen's) that is of the wrong kind."""
+
+
+class TagConflict(UserError):
+    """Two inames of one instruction on one hardware axis, or an iname that is tagged already."""
+
+
+# }}}
+# {{{ generating code
+
+
+class NoLoopNest(UserError):
+    """There is no loop nest in which every iname is one loop."""
+
+
+class NotUnrollable(UserError):
+    """An iname tagged ``unr`` whose number of iterations is not a constant."""
+
+
+class LocalSizeNotConstant(UserError):
+    """A work-group size that is not a constant."""
+
+
+class ReductionNotSequential(UserError):
+    """A reduction over an iname that is mapped to the hardware's parallel axes."""
+
+
+class BarrierNotPossible(UserError):
+    """An order across work items that no barrier or launch boundary can establish."""
+
+
+class PrivateAcrossLaunches(UserError):
+    """A private or local temporary that would have to outlive the launch that writes it."""
+
+
+class AmbiguousNesting(PolygenWarning):
+    """Several loops could stand outside: one was picked, always the same."""
+
+
+class PriorityIgnored(PolygenWarning):
+    """A loop priority that contradicts what the kernel's structure requires."""
+
+
+# }}}
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a remedy that names what is close to `name`, or what there is."""
+    names = sorted(set(known))
+    close = difflib.get_close_matches(name, names, n=2, cutoff=0.5)
+    if close:
+        return "did you mean " + " or ".join(f"'{c}'" for c in close) + "?"
+    if not names:
+        return "there are none"
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    return f"there are: {shown}"
+
+
+def caret(text: str, column: int, length: int = 1) -> str:
+    """Return `text` (one line) with a caret below the `column` (counted from 0)."""
+    return f"{text}\n{' ' * column}{'^' * max(1, length)}"
+
+
+def mark_lines(text: str, culprits: Iterable[str]) -> str:
+    """Return `text` with an arrow before each line that is one of `culprits`."""
+    marked = set(culprits)
+    return "\n".join(("-> " if line in marked else "   ") + line for line in text.splitlines())

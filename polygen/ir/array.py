@@ -1,0 +1,74 @@
+"""What a kernel computes on: array arguments, scalar arguments and temporaries."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+
+
+class AddressSpace(enum.Enum):
+    """Who shares a variable: a work item alone, its group, or everyone."""
+
+    PRIVATE = "private"
+    LOCAL = "local"
+    GLOBAL = "global"
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalArg:
+    """An array that the caller passes, in the device's memory.
+
+    Attributes:
+        name: how instructions call it.
+        dtype: the type of its elements; None until it is inferred or found at the call.
+        shape: the extent of each axis, in elements, in terms of the kernel's parameters.
+            None only while a kernel is being made.
+        strides: the distance of neighbours along each axis, in elements.  None says that
+            nothing was declared: generated source is row-major, and a call adapts to the
+            strides of the array that it is given.
+        may_alias: whether it may overlap other arguments.
+    """
+
+    name: str
+    dtype: DType | None = None
+    shape: tuple[Expression, ...] | None = None
+    strides: tuple[Expression, ...] | None = None
+    may_alias: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ValueArg:
+    """A scalar that the caller passes, or that is found from the shapes of the arrays.
+
+    Attributes:
+        name: how domains and instructions call it.
+        dtype: its type; None until it is inferred: a size gets the type of the indices.
+    """
+
+    name: str
+    dtype: DType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TemporaryVariable:
+    """A variable that lives while the kernel runs.
+
+    Attributes:
+        name: how instructions call it.
+        dtype: the type of its elements; None until it is inferred.
+        shape: the extent of each axis, in elements: constants.  A scalar has none.
+        address_space: who shares it.
+    """
+
+    name: str
+    dtype: DType | None = None
+    shape: tuple[Expression, ...] = ()
+    address_space: AddressSpace = AddressSpace.PRIVATE
+
+
+Argument: TypeAlias = GlobalArg | ValueArg
+Array: TypeAlias = GlobalArg | TemporaryVariable

@@ -1,0 +1,118 @@
+"""Loop domains: integer sets with named dimensions, as values.
+
+isl does the arithmetic.  What this adds: equality and hash that suit a kernel's, pickling, and a
+*flat* form in which inames are parameters too, so that sets over different inames can be combined
+by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import islpy as isl
+
+_PARAM = isl.dim_type.param
+_SET = isl.dim_type.set
+
+
+class Domain:
+    """A set of values of some inames, which may depend on parameters.
+
+    Attributes:
+        set: the isl set; all its dimensions are named.
+        inames: the names of its dimensions, in order.
+        parameters: the names of its parameters, sorted.
+    """
+
+    __slots__ = ("__dict__", "inames", "parameters", "set")
+
+    def __init__(self, isl_set: isl.Set) -> None:
+        self.set = isl_set
+        self.inames: tuple[str, ...] = _names(isl_set, _SET)
+        self.parameters: tuple[str, ...] = tuple(sorted(_names(isl_set, _PARAM)))
+
+    @cached_property
+    def flat(self) -> isl.Set:
+        """The same set with every iname as a parameter: ``[n, i] -> { : 0 <= i < n }``."""
+        return flatten(self.set)
+
+    @cached_property
+    def text(self) -> str:
+        """The set in isl's notation."""
+        return str(self.set)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Domain({self.text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Domain):
+            return NotImplemented
+        return (
+            self.inames == other.inames
+            and self.parameters == other.parameters
+            and (self.text == other.text or self.set.is_equal(other.set))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.inames, self.parameters))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (parse_domain, (self.text,))
+
+
+def parse_domain(text: str) -> Domain:
+    """Return the domain that isl reads from `text`, which is known to be well formed."""
+    return Domain(isl.Set(text))
+
+
+def _names(isl_set: isl.Set, kind: isl.dim_type) -> tuple[str, ...]:
+    return tuple([isl_set.get_dim_name(kind, i) or "" for i in range(isl_set.dim(kind))])
+
+
+def flatten(isl_set: isl.Set) -> isl.Set:
+    """Return `isl_set` with its named dimensions turned into parameters."""
+    count = isl_set.dim(_SET)
+    if count:
+        isl_set = isl_set.move_dims(_PARAM, isl_set.dim(_PARAM), _SET, 0, count)
+    return isl_set.params()
+
+
+def unflatten(flat: isl.Set, inames: Iterable[str]) -> isl.Set:
+    """Return the flat set with the named parameters turned into dimensions, in this order."""
+    result = isl.Set.from_params(flat)
+    for position, iname in enumerate(inames):
+        source = result.find_dim_by_name(_PARAM, iname)
+        if source < 0:
+            result = result.add_dims(_SET, 1).set_dim_name(_SET, position, iname)
+        else:
+            result = result.move_dims(_SET, position, _PARAM, source, 1)
+    return result
+
+
+def flat_names(flat: isl.Set) -> tuple[str, ...]:
+    """Return the names of the parameters of a flat set."""
+    return _names(flat, _PARAM)
+
+
+def project_out(flat: isl.Set, names: Iterable[str]) -> isl.Set:
+    """Return the flat set without the named dimensions: for some value of them."""
+    for name in names:
+        position = flat.find_dim_by_name(_PARAM, name)
+        if position >= 0:
+            flat = flat.project_out(_PARAM, position, 1)
+    return flat
+
+
+def universe() -> isl.Set:
+    """Return the flat set without any constraint."""
+    return _UNIVERSE
+
+
+_UNIVERSE = isl.Set("{ : }")

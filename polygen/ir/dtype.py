@@ -1,0 +1,43 @@
+"""Element types: NumPy's dtypes, under names that are the same in every target."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polygen.errors import InvalidArgument
+
+DType: TypeAlias = "np.dtype[Any]"
+
+_KINDS = "biufc"
+_WIDEST = 16  # bytes: complex128; NumPy's long double is no portable type
+
+
+def to_dtype(spec: object) -> DType:
+    """Return the NumPy dtype that `spec` names.
+
+    Parameters:
+        spec: a NumPy dtype, scalar type, or name such as ``"float32"`` or ``"int"``.
+
+    Raises:
+        InvalidArgument: if `spec` is no boolean, integer, floating-point or complex type.
+
+    >>> to_dtype("float32")
+    dtype('float32')
+    """
+    try:
+        dtype = np.dtype(spec)  # type: ignore[call-overload]
+    except TypeError:
+        dtype = None
+    if dtype is None or spec is None or dtype.kind not in _KINDS or dtype.itemsize > _WIDEST:
+        raise InvalidArgument(
+            f"{spec!r} is no element type",
+            remedy="use a NumPy type such as np.float32, or its name",
+        )
+    return dtype.newbyteorder("=")
+
+
+def is_integer(dtype: DType) -> bool:
+    """Tell whether `dtype` is a signed or unsigned integer type (booleans are not)."""
+    return dtype.kind in "iu"

@@ -1,0 +1,97 @@
+"""Expressions: pymbolic's nodes, and the one that polygen adds.
+
+An expression is a tree of pymbolic nodes with Python numbers at its leaves.  Its nodes are
+immutable and hashable, and their hash is computed once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pymbolic.primitives import (
+    BitwiseAnd,
+    BitwiseNot,
+    BitwiseOr,
+    BitwiseXor,
+    Call,
+    Comparison,
+    ExpressionNode,
+    FloorDiv,
+    If,
+    LeftShift,
+    LogicalAnd,
+    LogicalNot,
+    LogicalOr,
+    Max,
+    Min,
+    Power,
+    Product,
+    Quotient,
+    Remainder,
+    RightShift,
+    Subscript,
+    Sum,
+    Variable,
+    expr_dataclass,
+)
+from pymbolic.typing import Expression
+
+__all__ = [
+    "BitwiseAnd",
+    "BitwiseNot",
+    "BitwiseOr",
+    "BitwiseXor",
+    "Call",
+    "Comparison",
+    "Expression",
+    "ExpressionNode",
+    "FloorDiv",
+    "If",
+    "LeftShift",
+    "LogicalAnd",
+    "LogicalNot",
+    "LogicalOr",
+    "Max",
+    "Min",
+    "Power",
+    "Product",
+    "Quotient",
+    "Reduction",
+    "Remainder",
+    "RightShift",
+    "Subscript",
+    "Sum",
+    "Variable",
+    "index_tuple",
+    "name_of",
+]
+
+
+@expr_dataclass()
+class Reduction(ExpressionNode):
+    """``operation(inames, operand)``, as in ``sum(k, a[i, k]*b[k, j])``.
+
+    Attributes:
+        operation: ``sum``, ``product``, ``min`` or ``max``.
+        inames: what is reduced over, in the order that was written.
+        operand: evaluated once for each value of the inames.
+    """
+
+    operation: str
+    inames: tuple[str, ...]
+    operand: Expression
+
+
+def index_tuple(subscript: Subscript) -> tuple[Expression, ...]:
+    """Return the subscripts of ``a[i, j]`` as a tuple, also where there is only one."""
+    index: Any = subscript.index
+    return index if isinstance(index, tuple) else (index,)
+
+
+def name_of(node: Expression) -> str:
+    """Return the name of a variable, or of the array of a subscript."""
+    if isinstance(node, Subscript):
+        return name_of(node.aggregate)
+    if isinstance(node, Variable):
+        return node.name
+    raise TypeError(f"{node!r} names nothing")

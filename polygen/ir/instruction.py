@@ -1,0 +1,74 @@
+"""Instructions: what is executed for each point of a loop domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
+from polygen.source import SourceLocation
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """``assignee = expression``, once for each value of the inames it is within.
+
+    Attributes:
+        id: the name that dependencies use.
+        assignee: a variable or a subscript of an array.
+        expression: what is assigned.
+        within_inames: the inames whose loops it is in.
+        depends_on: the ids of the instructions that come before it.
+        predicates: conditions, all of which must hold for it to be executed.
+        location: where the user wrote it; not part of its value.
+    """
+
+    id: str
+    assignee: ex.Variable | ex.Subscript
+    expression: Expression
+    within_inames: frozenset[str] = frozenset()
+    depends_on: frozenset[str] = frozenset()
+    predicates: tuple[Expression, ...] = ()
+    location: SourceLocation | None = field(default=None, compare=False)
+
+    def copy(self, **changes: Any) -> Assignment:
+        """Return the instruction with some fields changed; itself if none is."""
+        if all(getattr(self, name) == value for name, value in changes.items()):
+            return self
+        return replace(self, **changes)
+
+    @property
+    def written(self) -> str:
+        """The name of the variable that is written."""
+        return ex.name_of(self.assignee)
+
+    @property
+    def reads(self) -> tuple[Expression, ...]:
+        """The expressions that it evaluates, subscripts of what it writes included."""
+        index = (
+            ex.index_tuple(self.assignee) if isinstance(self.assignee, ex.Subscript) else ()
+        )
+        return (self.expression, *index, *self.predicates)
+
+    @property
+    def reduction_inames(self) -> frozenset[str]:
+        """The inames that its reductions run over."""
+        return frozenset().union(*(walk.reduction_inames(e) for e in self.reads))
+
+    @property
+    def read_names(self) -> frozenset[str]:
+        """Every name that it evaluates, inames included, those of its reductions excluded."""
+        return frozenset().union(*(walk.free_variables(e) for e in self.reads))
+
+    def map_expressions(self, rule: Any) -> Assignment:
+        """Return the instruction with `rule` applied to its assignee, value and predicates.
+
+        `rule` takes an expression and returns one.
+        """
+        return self.copy(
+            assignee=rule(self.assignee),
+            expression=rule(self.expression),
+            predicates=tuple(rule(p) for p in self.predicates),
+        )

@@ -1,0 +1,269 @@
+"""The kernel: an immutable value that everything in polygen is a function of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from constantdict import constantdict
+
+from polygen.errors import (
+    InternalError,
+    UnknownArgument,
+    UnknownIname,
+    UnknownInstruction,
+    did_you_mean,
+)
+from polygen.ir.array import Argument, Array, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.domain import Domain, universe
+from polygen.ir.instruction import Assignment
+from polygen.ir.options import Options
+from polygen.ir.tags import InameTag
+from polygen.source import SourceLocation
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A transformation that was applied: enough to apply it again.
+
+    Attributes:
+        name: the public name of the transformation.
+        arguments: what it was called with, the kernel left out, defaults filled in.
+        apply: the transformation itself.
+    """
+
+    name: str
+    arguments: tuple[tuple[str, Any], ...]
+    apply: Callable[..., Kernel] = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in self.arguments)})"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Loop domains, instructions, arrays and parameters.
+
+    Made by `polygen.make_kernel`, changed by transformations, which return new kernels.
+
+    Attributes:
+        name: an identifier; the name of the generated function.
+        domains: the sets of values of the inames; each iname is in one of them.
+        instructions: in the order in which they were written, which by itself orders nothing.
+        arguments: arrays and scalars that a call passes, in the order of the generated code's.
+        temporaries: variables that live while the kernel runs.
+        tags: how inames are implemented; an iname without a tag becomes a loop.
+        priorities: each a sequence of inames, outermost first.
+        assumptions: what is known of the parameters; a domain without inames.
+        target: ``"opencl"``, ``"c"``, or None if nothing was said.
+        options: how the kernel is compiled and called.
+        location: where the kernel was made; not part of its value.
+        original: the kernel that the history starts from; not part of its value.
+        history: the steps that led from the original to this; not part of its value.
+    """
+
+    name: str
+    domains: tuple[Domain, ...]
+    instructions: tuple[Assignment, ...]
+    arguments: tuple[Argument, ...]
+    temporaries: tuple[TemporaryVariable, ...] = ()
+    tags: Mapping[str, InameTag] = field(default_factory=constantdict)
+    priorities: tuple[tuple[str, ...], ...] = ()
+    assumptions: Domain = field(default_factory=lambda: Domain(universe()))
+    target: str | None = None
+    options: Options = field(default_factory=Options)
+    location: SourceLocation | None = field(default=None, compare=False, repr=False)
+    original: Kernel | None = field(default=None, compare=False, repr=False)
+    history: tuple[Step, ...] = field(default=(), compare=False, repr=False)
+
+    def copy(self, **changes: Any) -> Kernel:
+        """Return the kernel with some fields changed; itself if none is."""
+        if all(_same(getattr(self, name), value) for name, value in changes.items()):
+            return self
+        if "tags" in changes:
+            changes["tags"] = constantdict(changes["tags"])
+        return replace(self, **changes)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.domains, self.instructions, self.arguments, self.priorities))
+
+    def __str__(self) -> str:
+        return _slot("show")(self)
+
+    def __call__(self, queue: Any = None, **arguments: Any) -> Any:
+        """Run the kernel; see `polygen.runtime` for what may be passed and what comes back.
+
+        Parameters:
+            queue: a pyopencl command queue, or None to run on the default device.
+            arguments: arrays and scalars by name.  Sizes, types and strides are found from the
+                arrays; arrays that are only written may be left out and are then allocated.
+
+        Returns:
+            An event and the arrays that were written, in the order of the arguments.
+        """
+        return self._executor(queue, **arguments)
+
+    def executor(self, device: Any = None) -> Any:
+        """Return a callable for this kernel on one device: what `__call__` uses.
+
+        Parameters:
+            device: ``"c"``, ``"opencl"``, a pyopencl context, device or queue, or None for the
+                default device: C where a compiler is found, else PoCL.
+        """
+        return _slot("executor")(self, device)
+
+    @cached_property
+    def _executor(self) -> Any:
+        return _slot("executor")(self, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is cached is found again, and steps hold functions: neither is pickled.
+        state = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {**state, "history": (), "original": None}
+
+    # {{{ what follows from the fields
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """Results of `per_kernel` functions for this kernel."""
+        return {}
+
+    @cached_property
+    def inames(self) -> tuple[str, ...]:
+        """All inames, in the order of the domains."""
+        return tuple([iname for domain in self.domains for iname in domain.inames])
+
+    @cached_property
+    def home_domains(self) -> Mapping[str, Domain]:
+        """The domain of each iname."""
+        return {iname: domain for domain in self.domains for iname in domain.inames}
+
+    @cached_property
+    def variables(self) -> Mapping[str, Argument | TemporaryVariable]:
+        """Arguments and temporaries by name."""
+        return {v.name: v for v in (*self.arguments, *self.temporaries)}
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The scalar arguments that domains, assumptions or shapes may mention, sorted."""
+        return tuple(sorted(a.name for a in self.arguments if isinstance(a, ValueArg)))
+
+    @cached_property
+    def instructions_by_id(self) -> Mapping[str, Assignment]:
+        """The instructions by their ids."""
+        return {insn.id: insn for insn in self.instructions}
+
+    @cached_property
+    def writers(self) -> Mapping[str, tuple[Assignment, ...]]:
+        """For each variable that is written, the instructions that write it."""
+        found: dict[str, tuple[Assignment, ...]] = {}
+        for insn in self.instructions:
+            found[insn.written] = (*found.get(insn.written, ()), insn)
+        return found
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every name that the kernel uses, functions aside."""
+        ids = (insn.id for insn in self.instructions)
+        return frozenset((self.name, *self.inames, *self.variables, *ids))
+
+    def new_name(self, like: str) -> str:
+        """Return a name that starts with `like` and is not used in the kernel."""
+        name, count = like, 0
+        while name in self.names:
+            name, count = f"{like}_{count}", count + 1
+        return name
+
+    # }}}
+    # {{{ looking things up, with errors that help
+
+    def instruction(self, insn_id: str) -> Assignment:
+        """Return the instruction with this id.
+
+        Raises:
+            UnknownInstruction: if there is none.
+        """
+        insn = self.instructions_by_id.get(insn_id)
+        if insn is None:
+            raise UnknownInstruction(
+                f"kernel '{self.name}' has no instruction '{insn_id}'",
+                where=self.location,
+                remedy=did_you_mean(insn_id, self.instructions_by_id),
+            )
+        return insn
+
+    def check_iname(self, iname: str) -> None:
+        """Raise UnknownIname if no domain has this iname."""
+        if iname not in self.home_domains:
+            raise UnknownIname(
+                f"kernel '{self.name}' has no iname '{iname}'",
+                where=self.location,
+                remedy=did_you_mean(iname, self.inames),
+            )
+
+    def variable(self, name: str) -> Argument | TemporaryVariable:
+        """Return the argument or temporary of this name.
+
+        Raises:
+            UnknownArgument: if there is none.
+        """
+        variable = self.variables.get(name)
+        if variable is None:
+            raise UnknownArgument(
+                f"kernel '{self.name}' has no argument or temporary '{name}'",
+                where=self.location,
+                remedy=did_you_mean(name, self.variables),
+            )
+        return variable
+
+    def array(self, name: str) -> Array:
+        """Return the array argument or temporary of this name."""
+        variable = self.variable(name)
+        if not isinstance(variable, GlobalArg | TemporaryVariable):
+            raise InternalError(f"'{name}' is no array")
+        return variable
+
+    # }}}
+
+
+def _same(a: object, b: object) -> bool:
+    return a is b or a == b
+
+
+# What a kernel offers although it stands below the parts that do it: they fill these in.
+_SLOTS: dict[str, Callable[..., Any]] = {}
+
+
+def fill_slot(name: str, function: Callable[..., Any]) -> None:
+    """Let kernels use `function`: for ``"show"`` and ``"executor"``."""
+    _SLOTS[name] = function
+
+
+def _slot(name: str) -> Callable[..., Any]:
+    if name not in _SLOTS:
+        raise InternalError(f"nothing is there for '{name}'; import polygen, not parts of it")
+    return _SLOTS[name]
+
+
+def per_kernel(
+    function: Callable[Concatenate[Kernel, _P], _T],
+) -> Callable[Concatenate[Kernel, _P], _T]:
+    """Let a function of a kernel and hashable arguments keep its results with the kernel."""
+
+    @wraps(function)
+    def remembered(kernel: Kernel, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        key = (function, args)
+        if key not in kernel.memo:
+            kernel.memo[key] = function(kernel, *args, **kwargs)
+        return kernel.memo[key]  # type: ignore[no-any-return]
+
+    return remembered

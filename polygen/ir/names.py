@@ -1,0 +1,56 @@
+"""Which names may appear in generated code."""
+
+from __future__ import annotations
+
+import re
+
+from polygen.errors import ReservedName
+from polygen.source import caller_location
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+# Keywords and type names of C, C++ (which CUDA C is), OpenCL C, and what isl's notation means.
+RESERVED = frozenset(
+    """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
+    char8_t class compl concept const const_cast consteval constexpr constinit continue decltype
+    default delete do double dynamic_cast else enum explicit export extern false float for friend
+    goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq
+    private protected public register reinterpret_cast requires restrict return short signed
+    sizeof static static_assert static_cast struct switch template this thread_local throw true
+    try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while
+    xor xor_eq complex imaginary
+
+    kernel global local constant generic read_only write_only read_write uniform pipe half
+    bool2 bool3 bool4 size_t ptrdiff_t intptr_t uintptr_t uchar ushort uint ulong quad
+    image1d_t image2d_t image3d_t sampler_t event_t
+
+    threadIdx blockIdx blockDim gridDim warpSize main printf
+    NULL NAN INFINITY INT_MAX INT_MIN
+
+    exists mod floor ceil min max implies
+    """.split()  # noqa: SIM905  (a list of two hundred quoted words would be harder to read)
+)
+
+
+def check_name(name: str) -> None:
+    """Raise ReservedName if `name` cannot be used for something in a kernel.
+
+    >>> check_name("x; }")
+    Traceback (most recent call last):
+    ...
+    polygen.errors.ReservedName: 'x; }' is no identifier
+      remedy: use letters, digits and underscores, not beginning with a digit
+    """
+    if not _IDENTIFIER.fullmatch(name):
+        raise ReservedName(
+            f"'{name}' is no identifier",
+            where=caller_location(),
+            remedy="use letters, digits and underscores, not beginning with a digit",
+        )
+    if name in RESERVED or name.startswith(("__", "_Bool", "get_", "pg_", "omp_")):
+        raise ReservedName(
+            f"'{name}' has a meaning in one of the languages that polygen generates, or in isl's",
+            where=caller_location(),
+            remedy=f"use another name, such as '{name.strip('_')}_'",
+        )

@@ -1,0 +1,26 @@
+"""Options of a kernel: how it is compiled and called, not what it computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Set with `polygen.set_options`.
+
+    Attributes:
+        write_code: print the generated device source when the kernel is first run.
+        write_wrapper: print the generated Python wrapper when the kernel is first run.
+        return_dict: a call returns its outputs by name instead of in order.
+        skip_arg_checks: do not check shapes, types and overlap at a call.
+        build_options: passed on to the device's compiler.
+        silenced_warnings: the names of the classes of warnings that are not issued.
+    """
+
+    write_code: bool = False
+    write_wrapper: bool = False
+    return_dict: bool = False
+    skip_arg_checks: bool = False
+    build_options: tuple[str, ...] = ()
+    silenced_warnings: tuple[str, ...] = ()

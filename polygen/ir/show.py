@@ -1,0 +1,93 @@
+"""A kernel as text: everything that determines its code, in a form that parses back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+
+from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel, fill_slot
+from polygen.ir.options import Options
+from polygen.ir.show_expression import show_expression
+
+RULE = "-" * 75
+
+
+def show_tuple(items: Iterable[Expression]) -> str:
+    """Return ``(n, m)`` for a shape or for strides."""
+    return f"({', '.join(show_expression(i) for i in items)})"
+
+
+def _type(dtype: DType | None) -> str:
+    return f"type: {'<runtime>' if dtype is None else dtype.name}"
+
+
+def show_argument(arg: Argument) -> str:
+    """Return the line that describes an argument."""
+    if not isinstance(arg, GlobalArg):
+        return f"{arg.name}: ValueArg, {_type(arg.dtype)}"
+    line = f"{arg.name}: GlobalArg, {_type(arg.dtype)}, shape: "
+    line += "<unknown>" if arg.shape is None else show_tuple(arg.shape)
+    line += f", strides: {'<runtime>' if arg.strides is None else show_tuple(arg.strides)}"
+    return line + (", may_alias" if arg.may_alias else "")
+
+
+def show_temporary(temporary: TemporaryVariable) -> str:
+    """Return the line that describes a temporary."""
+    line = f"{temporary.name}: {_type(temporary.dtype)}"
+    if temporary.shape:
+        line += f", shape: {show_tuple(temporary.shape)}"
+    if temporary.address_space is not AddressSpace.PRIVATE:
+        line += f", aspace: {temporary.address_space.value}"
+    return line
+
+
+def show_instruction(insn: Assignment, iname_order: tuple[str, ...]) -> str:
+    """Return the line of an instruction: its inames, what it does, its options."""
+    inames = ", ".join(i for i in iname_order if i in insn.within_inames)
+    options = [f"id={insn.id}"]
+    if insn.depends_on:
+        options.append(f"dep={':'.join(sorted(insn.depends_on))}")
+    options += [f"if={show_expression(p)}" for p in insn.predicates]
+    return (
+        f"[{inames}] {show_expression(insn.assignee)} = {show_expression(insn.expression)}"
+        f"  {{{', '.join(options)}}}"
+    )
+
+
+def _options(options: Options) -> list[str]:
+    default = Options()
+    return [
+        f"{f.name}: {getattr(options, f.name)!r}"
+        for f in fields(options)
+        if getattr(options, f.name) != getattr(default, f.name)
+    ]
+
+
+def show_kernel(kernel: Kernel) -> str:
+    """Return the text of a kernel: what `print` shows."""
+    order = kernel.inames
+    head = [f"KERNEL: {kernel.name}"] + ([f"TARGET: {kernel.target}"] if kernel.target else [])
+    assumptions = kernel.assumptions
+    known = [] if assumptions.set.plain_is_universe() else [assumptions.text]
+    sections: list[tuple[str, list[str]]] = [
+        ("ARGUMENTS", [show_argument(a) for a in kernel.arguments]),
+        ("TEMPORARIES", [show_temporary(t) for t in kernel.temporaries]),
+        ("DOMAINS", [d.text for d in kernel.domains]),
+        ("ASSUMPTIONS", known),
+        ("INAME TAGS", [f"{i}: {kernel.tags[i]}" for i in order if i in kernel.tags]),
+        ("PRIORITIES", [", ".join(p) for p in kernel.priorities]),
+        ("INSTRUCTIONS", [show_instruction(i, order) for i in kernel.instructions]),
+        ("OPTIONS", _options(kernel.options)),
+    ]
+    lines = [RULE, *head]
+    for title, body in sections:
+        if body:
+            lines += [RULE, f"{title}:", *body]
+    return "\n".join([*lines, RULE])
+
+
+fill_slot("show", show_kernel)

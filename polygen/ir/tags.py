@@ -1,0 +1,78 @@
+"""How an iname is implemented: as a loop, unrolled, or as an axis of the hardware's grid."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from polygen.errors import MalformedTag
+
+
+@dataclass(frozen=True, slots=True)
+class ForTag:
+    """A loop.  What an untagged iname becomes, too."""
+
+    def __str__(self) -> str:
+        return "for"
+
+
+@dataclass(frozen=True, slots=True)
+class UnrollTag:
+    """One copy of the loop's body for each iteration."""
+
+    def __str__(self) -> str:
+        return "unr"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTag:
+    """The index of the work group along an axis of the grid."""
+
+    axis: int
+
+    def __str__(self) -> str:
+        return f"g.{self.axis}"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTag:
+    """The index of the work item in its group, along an axis."""
+
+    axis: int
+
+    def __str__(self) -> str:
+        return f"l.{self.axis}"
+
+
+InameTag: TypeAlias = ForTag | UnrollTag | GroupTag | LocalTag
+HardwareTag: TypeAlias = GroupTag | LocalTag
+
+_AXIS = re.compile(r"(?P<kind>[gl])\.(?P<axis>[0-2])")
+_PLAIN: dict[str, InameTag] = {"for": ForTag(), "unr": UnrollTag()}
+
+
+def parse_tag(text: str) -> InameTag:
+    """Return the tag that `text` stands for.
+
+    Raises:
+        MalformedTag: if it stands for none.
+
+    >>> parse_tag("g.0")
+    GroupTag(axis=0)
+    """
+    if plain := _PLAIN.get(text):
+        return plain
+    match = _AXIS.fullmatch(text)
+    if match is None:
+        raise MalformedTag(
+            f"'{text}' is no iname tag",
+            remedy="the tags are: for, unr, g.0 to g.2 (work groups), l.0 to l.2 (work items)",
+        )
+    axis = int(match["axis"])
+    return GroupTag(axis) if match["kind"] == "g" else LocalTag(axis)
+
+
+def is_parallel(tag: InameTag | None) -> bool:
+    """Tell whether iterations of an iname with this tag run in no particular order."""
+    return isinstance(tag, GroupTag | LocalTag)

@@ -1,0 +1,151 @@
+"""Whether the parts of a kernel fit together.  Cheap: run after every step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from polygen.errors import (
+    MalformedKernel,
+    NameTaken,
+    TagConflict,
+    UnknownInstruction,
+    UnknownName,
+    did_you_mean,
+    mark_lines,
+)
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.show import show_instruction
+from polygen.ir.tags import is_parallel
+
+
+def excerpt(kernel: Kernel, *insn_ids: str) -> str:
+    """Return the instructions of `kernel` as text, those with these ids marked."""
+    lines = {i.id: show_instruction(i, kernel.inames) for i in kernel.instructions}
+    return mark_lines("\n".join(lines.values()), [lines[i] for i in insn_ids if i in lines])
+
+
+def verify(kernel: Kernel) -> None:
+    """Check that names resolve, and that tags and subscripts fit.
+
+    Raises:
+        UserError: the subclass that says what does not fit.
+    """
+    _check_unique(kernel)
+    for insn in kernel.instructions:
+        _check_names(kernel, insn)
+        _check_subscripts(kernel, insn)
+        _check_tags(kernel, insn)
+    _check_domain_parameters(kernel)
+
+
+def _check_unique(kernel: Kernel) -> None:
+    spaces: tuple[tuple[str, Iterable[str]], ...] = (
+        ("instruction", (i.id for i in kernel.instructions)),
+        ("name", (*kernel.inames, *(v.name for v in (*kernel.arguments, *kernel.temporaries)))),
+    )
+    for what, names in spaces:
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
+        if twice:
+            raise NameTaken(
+                f"kernel '{kernel.name}' has more than one {what} '{twice[0]}'",
+                where=kernel.location,
+                remedy="inames, arguments and temporaries share one space of names; "
+                "instructions have one of their own",
+            )
+
+
+def _check_names(kernel: Kernel, insn: Assignment) -> None:
+    for dep in insn.depends_on:
+        if dep not in kernel.instructions_by_id:
+            raise UnknownInstruction(
+                f"instruction '{insn.id}' depends on '{dep}', which does not exist",
+                where=insn.location,
+                excerpt=excerpt(kernel, insn.id),
+                remedy=did_you_mean(dep, kernel.instructions_by_id),
+            )
+    known = {*kernel.variables, *insn.within_inames}
+    for name in sorted((insn.read_names | {insn.written}) - known):
+        raise UnknownName(
+            f"instruction '{insn.id}' mentions '{name}', which is no argument, temporary or "
+            "iname of its loops",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy=did_you_mean(name, known),
+        )
+    for iname in sorted(insn.within_inames | insn.reduction_inames):
+        kernel.check_iname(iname)
+    if both := sorted(insn.within_inames & insn.reduction_inames):
+        raise MalformedKernel(
+            f"instruction '{insn.id}' reduces over '{both[0]}', which it is also within",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy="use another iname for the reduction, or leave it out of inames=",
+        )
+
+
+def _all_accesses(insn: Assignment) -> Iterator[ex.Subscript | ex.Variable]:
+    yield from walk.accesses(insn.assignee)
+    yield from walk.accesses(insn.expression)
+    for predicate in insn.predicates:
+        yield from walk.accesses(predicate)
+
+
+def _check_subscripts(kernel: Kernel, insn: Assignment) -> None:
+    for access in _all_accesses(insn):
+        name = ex.name_of(access)
+        variable = kernel.variables.get(name)
+        given = len(ex.index_tuple(access)) if isinstance(access, ex.Subscript) else 0
+        if isinstance(variable, GlobalArg):
+            expected = None if variable.shape is None else len(variable.shape)
+        elif isinstance(variable, TemporaryVariable):
+            expected = len(variable.shape)
+        else:
+            expected = 0
+        if expected is not None and given != expected:
+            raise MalformedKernel(
+                f"instruction '{insn.id}' uses '{name}' with {given} subscripts; "
+                f"it has {expected}",
+                where=insn.location,
+                excerpt=excerpt(kernel, insn.id),
+            )
+    if isinstance(kernel.variables.get(insn.written), ValueArg):
+        raise MalformedKernel(
+            f"instruction '{insn.id}' writes '{insn.written}', a scalar argument",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy="scalar arguments are read-only: write a temporary or an array",
+        )
+
+
+def _check_tags(kernel: Kernel, insn: Assignment) -> None:
+    taken: dict[object, str] = {}
+    for iname in sorted(insn.within_inames | insn.reduction_inames):
+        tag = kernel.tags.get(iname)
+        if tag is None or not is_parallel(tag):
+            continue
+        if tag in taken:
+            raise TagConflict(
+                f"instruction '{insn.id}' is within '{taken[tag]}' and '{iname}', "
+                f"both tagged {tag}",
+                where=insn.location,
+                excerpt=excerpt(kernel, insn.id),
+                remedy="give one of them another axis",
+            )
+        taken[tag] = iname
+
+
+def _check_domain_parameters(kernel: Kernel) -> None:
+    for domain in (*kernel.domains, kernel.assumptions):
+        for name in domain.parameters:
+            if name in kernel.home_domains or name in kernel.variables:
+                continue
+            raise UnknownName(
+                f"the domain {domain} mentions '{name}', which is no argument, temporary or iname",
+                where=kernel.location,
+                remedy=did_you_mean(name, {*kernel.variables, *kernel.inames}),
+            )

@@ -1,0 +1,148 @@
+"""Walking expressions: one table of what each node's parts are, and walkers over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from polygen.errors import InternalError
+from polygen.ir import expression as ex
+from polygen.ir.expression import Expression
+
+Parts: TypeAlias = tuple[Expression, ...]
+_Node: TypeAlias = Any  # the rows below know the node's class; the table cannot say so
+
+# For each class of node: its parts, and how to build it anew from other parts.
+_Row: TypeAlias = tuple[Callable[[_Node], Parts], Callable[[_Node, Parts], Expression]]
+
+_CHILDREN: _Row = (lambda n: n.children, lambda n, p: type(n)(p))
+_QUOTIENT: _Row = (lambda n: (n.numerator, n.denominator), lambda n, p: type(n)(*p))
+_SHIFT: _Row = (lambda n: (n.shiftee, n.shift), lambda n, p: type(n)(*p))
+_NOT: _Row = (lambda n: (n.child,), lambda n, p: type(n)(*p))
+
+_TABLE: dict[type, _Row] = {
+    ex.Variable: (lambda n: (), lambda n, p: n),
+    ex.Subscript: (
+        lambda n: (n.aggregate, *ex.index_tuple(n)),
+        lambda n, p: ex.Subscript(p[0], p[1:] if len(p) > 2 else p[1]),  # type: ignore[arg-type]
+    ),
+    ex.Call: (lambda n: n.parameters, lambda n, p: ex.Call(n.function, p)),
+    ex.Comparison: (
+        lambda n: (n.left, n.right),
+        lambda n, p: ex.Comparison(p[0], n.operator, p[1]),
+    ),
+    ex.If: (lambda n: (n.condition, n.then, n.else_), lambda n, p: ex.If(*p)),
+    ex.Power: (lambda n: (n.base, n.exponent), lambda n, p: ex.Power(*p)),  # type: ignore[arg-type]
+    ex.Reduction: (
+        lambda n: (n.operand,),
+        lambda n, p: ex.Reduction(n.operation, n.inames, p[0]),
+    ),
+    **dict.fromkeys((ex.Quotient, ex.FloorDiv, ex.Remainder), _QUOTIENT),
+    **dict.fromkeys((ex.LeftShift, ex.RightShift), _SHIFT),
+    **dict.fromkeys((ex.LogicalNot, ex.BitwiseNot), _NOT),
+    **dict.fromkeys(
+        (
+            ex.Sum,
+            ex.Product,
+            ex.Min,
+            ex.Max,
+            ex.LogicalAnd,
+            ex.LogicalOr,
+            ex.BitwiseAnd,
+            ex.BitwiseOr,
+            ex.BitwiseXor,
+        ),
+        _CHILDREN,
+    ),
+}
+
+SUPPORTED_NODES = frozenset(_TABLE)
+
+
+def _row(node: Expression) -> _Row:
+    row = _TABLE.get(type(node))
+    if row is None:
+        raise InternalError(f"no rule for a node of class {type(node).__name__}")
+    return row
+
+
+def parts(node: Expression) -> Parts:
+    """Return the direct subexpressions of `node`; a number has none."""
+    if not isinstance(node, ex.ExpressionNode):
+        return ()
+    return _row(node)[0](node)
+
+
+def rebuild(node: Expression, new_parts: Parts) -> Expression:
+    """Return `node` with other parts; the same object if they are the same objects."""
+    if not isinstance(node, ex.ExpressionNode):
+        return node
+    get, make = _row(node)
+    old = get(node)
+    if all(a is b for a, b in zip(old, new_parts, strict=True)):
+        return node
+    return make(node, new_parts)
+
+
+def rewrite(node: Expression, rule: Callable[[Expression], Expression]) -> Expression:
+    """Apply `rule` to every subexpression, innermost first."""
+    if not isinstance(node, ex.ExpressionNode):
+        return rule(node)
+    return rule(rebuild(node, tuple([rewrite(p, rule) for p in parts(node)])))
+
+
+def subexpressions(node: Expression) -> Iterator[Expression]:
+    """Yield `node` and everything inside it, outermost first."""
+    yield node
+    for part in parts(node):
+        yield from subexpressions(part)
+
+
+def free_variables(node: Expression) -> frozenset[str]:
+    """Return the names that `node` mentions: inames of its own reductions are not free."""
+    if isinstance(node, ex.Variable):
+        return frozenset((node.name,))
+    names: frozenset[str] = frozenset()
+    for part in parts(node):
+        names |= free_variables(part)
+    if isinstance(node, ex.Reduction):
+        names -= frozenset(node.inames)
+    return names
+
+
+def substitute(node: Expression, values: Mapping[str, Expression]) -> Expression:
+    """Return `node` with the named variables replaced, all at once.
+
+    The inames of a reduction are bound in it: they are not replaced inside.
+    """
+    if isinstance(node, ex.Variable):
+        return values.get(node.name, node)
+    if not isinstance(node, ex.ExpressionNode):
+        return node
+    if isinstance(node, ex.Reduction) and not values.keys().isdisjoint(node.inames):
+        values = {k: v for k, v in values.items() if k not in node.inames}
+    return rebuild(node, tuple([substitute(p, values) for p in parts(node)]))
+
+
+def reductions(node: Expression) -> list[ex.Reduction]:
+    """Return the reductions in `node`, outermost first."""
+    return [e for e in subexpressions(node) if isinstance(e, ex.Reduction)]
+
+
+def reduction_inames(node: Expression) -> frozenset[str]:
+    """Return the inames that reductions in `node` run over."""
+    return frozenset(name for r in reductions(node) for name in r.inames)
+
+
+def accesses(node: Expression) -> Iterator[ex.Subscript | ex.Variable]:
+    """Yield each subscript, and each variable that is not the array of one."""
+    if isinstance(node, ex.Subscript):
+        yield node
+        for index in ex.index_tuple(node):
+            yield from accesses(index)
+        return
+    if isinstance(node, ex.Variable):
+        yield node
+        return
+    for part in parts(node):
+        yield from accesses(part)

@@ -1,0 +1,166 @@
+"""The loop program: the last form before text.
+
+Statements are nested as in the generated code.  All subscripts are single and linear, all names
+are declared, and nothing in it depends on a target's syntax.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from polygen.ir import expression as ex
+from polygen.ir.array import AddressSpace, Argument, TemporaryVariable
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.ir.options import Options
+from polygen.ir.tags import HardwareTag
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """A variable that lives until the end of the enclosing block.
+
+    Attributes:
+        name: its name.
+        dtype: the type of its elements.
+        extent: the number of its elements if it is an array, else None.
+        address_space: who shares it.
+        initial: the value that a scalar starts with, or None.
+        constant: whether nothing assigns to it later.
+    """
+
+    name: str
+    dtype: DType
+    extent: int | None = None
+    address_space: AddressSpace = AddressSpace.PRIVATE
+    initial: Expression | None = None
+    constant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """``target = value``; a subscript is linear, in elements.
+
+    Attributes:
+        insn_id: the instruction of the kernel that it carries out.
+    """
+
+    target: ex.Variable | ex.Subscript
+    value: Expression
+    insn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """``for iname = lower, lower + step, ... < upper``.
+
+    Attributes:
+        parallel: how many perfectly nested loops, this one first, are independent of each other
+            in every iteration and may run on several threads; 0 if this one runs upward.
+    """
+
+    iname: str
+    lower: Expression
+    upper: Expression
+    body: Block
+    step: int = 1
+    parallel: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """The body is executed if the condition holds."""
+
+    condition: Expression
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All work items of a group wait for each other, and see each other's writes.
+
+    Attributes:
+        address_spaces: what was written before it is visible after it in these.
+    """
+
+    address_spaces: frozenset[AddressSpace]
+
+
+Node: TypeAlias = Declare | Assign | Loop | If | Barrier
+Block: TypeAlias = tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HardwareAxis:
+    """How many indices a launch has along an axis, and which inames they stand for.
+
+    Attributes:
+        tag: the axis.
+        size: how many, in terms of the parameters: a constant for an axis of work items.
+        inames: each iname on the axis, with its first value: iname = index + first value.
+    """
+
+    tag: HardwareTag
+    size: Expression
+    inames: tuple[tuple[str, Expression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One function that runs on the device.
+
+    Attributes:
+        name: its name.
+        arguments: what is passed, in order: arguments of the kernel, global temporaries, and
+            the variables of loops on the host.
+        axes: the grid; empty if there is a single work item.
+        body: what each work item executes.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    axes: tuple[HardwareAxis, ...]
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class HostLoop:
+    """A sequential loop around launches: ``for iname = lower, lower + step, ... < upper``."""
+
+    iname: str
+    lower: Expression
+    upper: Expression
+    body: tuple[HostNode, ...]
+    step: int = 1
+
+
+HostNode: TypeAlias = Launch | HostLoop
+
+
+@dataclass(frozen=True)
+class LoopProgram:
+    """A lowered kernel.
+
+    Attributes:
+        name: the kernel's name.
+        arguments: the kernel's arguments, all with types and strides.
+        global_temporaries: arrays that the host allocates for the launches.
+        host: the launches in order, with the loops around them.
+        index_dtype: the type of loop counters and subscripts.
+        nonnegative: names that are never negative where they are mentioned; division of what
+            is built from them needs no correction.
+        dtypes: the type of every name that an expression may mention.
+        options: the kernel's.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    global_temporaries: tuple[TemporaryVariable, ...]
+    host: tuple[HostNode, ...]
+    index_dtype: DType
+    nonnegative: frozenset[str]
+    dtypes: Mapping[str, DType]
+    options: Options = field(default_factory=Options)

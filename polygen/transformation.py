@@ -1,0 +1,217 @@
+"""What makes a function a transformation: checked arguments, a checked result, a history.
+
+A transformation is a function from a kernel (and arguments) to a kernel, under `transformation`.
+Its annotations say what its arguments are; polygen's own are below, for use in transformations of
+one's own as well.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeAlias, get_args, get_type_hints
+
+from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
+from polygen.ir.kernel import Kernel, Step
+from polygen.ir.names import check_name
+from polygen.ir.tags import ForTag, GroupTag, InameTag, LocalTag, UnrollTag, parse_tag
+from polygen.ir.verify import verify
+from polygen.source import caller_location
+
+_P = ParamSpec("_P")
+
+
+# {{{ kinds of arguments
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an annotation says of an argument.
+
+    Attributes:
+        what: how an error names it.
+        check: takes the kernel and the value; returns False, or raises, if it will not do.
+    """
+
+    what: str
+    check: Callable[[Kernel, Any], bool]
+
+
+def _is_iname(kernel: Kernel, value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    kernel.check_iname(value)
+    return True
+
+
+def _is_new_name(kernel: Kernel, value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    check_name(value)
+    if value in kernel.names:
+        raise NameTaken(
+            f"kernel '{kernel.name}' already has a '{value}'",
+            where=caller_location(),
+            remedy=f"'{kernel.new_name(value)}' is free",
+        )
+    return True
+
+
+def _is_tag(_kernel: Kernel, value: Any) -> bool:
+    if isinstance(value, str):
+        parse_tag(value)
+        return True
+    return isinstance(value, ForTag | UnrollTag | GroupTag | LocalTag)
+
+
+def _is_positive(_kernel: Kernel, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+Iname: TypeAlias = Annotated[str, Kind("the name of an iname", _is_iname)]
+NewName: TypeAlias = Annotated[str, Kind("a name that is not used yet", _is_new_name)]
+Tag: TypeAlias = Annotated[str | InameTag, Kind("an iname tag such as 'g.0' or 'unr'", _is_tag)]
+PositiveInt: TypeAlias = Annotated[int, Kind("a positive integer", _is_positive)]
+
+
+def to_tag(tag: str | InameTag) -> InameTag:
+    """Return the tag that an argument of kind `Tag` stands for."""
+    return parse_tag(tag) if isinstance(tag, str) else tag
+
+
+# }}}
+
+
+def transformation(
+    function: Callable[Concatenate[Kernel, _P], Kernel],
+) -> Callable[Concatenate[Kernel, _P], Kernel]:
+    """Make a transformation of a function from a kernel to a kernel.
+
+    The result checks its arguments by their annotations, checks that the new kernel fits
+    together, and records the step in the kernel's history.  A step that changes nothing returns
+    the kernel that it was given.
+    """
+    interface = _Interface(function)
+
+    @functools.wraps(function)
+    def step(kernel: Kernel, *args: _P.args, **kwargs: _P.kwargs) -> Kernel:
+        arguments = interface.bind(kernel, args, kwargs)
+        result = function(kernel, **arguments)  # type: ignore[call-arg]
+        if result is kernel:
+            return kernel
+        verify(result)
+        taken = Step(interface.name, tuple(arguments.items()), step)
+        return _with_history(result, kernel, taken)
+
+    return step
+
+
+def _with_history(result: Kernel, before: Kernel, step: Step) -> Kernel:
+    # Steps that the transformation took inside are part of this one, so they are left out.
+    object.__setattr__(result, "history", (*before.history, step))
+    object.__setattr__(result, "original", before.original or before)
+    return result
+
+
+def replay(original: Kernel, history: Iterable[Step]) -> Kernel:
+    """Apply recorded steps to a kernel, one after the other.
+
+    For every kernel, ``replay(knl.original, knl.history) == knl``; on another kernel, the same
+    steps are a recipe.
+
+    Parameters:
+        original: the kernel to start from.
+        history: the steps, as `Kernel.history` has them.
+
+    Raises:
+        UserError: if a step does not apply to the kernel that it meets.
+    """
+    kernel = original
+    for step in history:
+        kernel = step.apply(kernel, **dict(step.arguments))
+    return kernel
+
+
+class _Interface:
+    """The signature of a transformation, with a check for each argument."""
+
+    def __init__(self, function: Callable[..., Kernel]) -> None:
+        self.name = function.__name__
+        self._function = function
+        self._parameters = dict(list(inspect.signature(function).parameters.items())[1:])
+
+    @functools.cached_property
+    def _checks(self) -> dict[str, Kind | None]:
+        hints = get_type_hints(self._function, include_extras=True)
+        return {name: _kind(hints[name]) for name in self._parameters}
+
+    def bind(
+        self, kernel: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
+        if not isinstance(kernel, Kernel):
+            raise self._error(f"was called on {kernel!r}, which is no kernel")
+        given = self._by_name(args, kwargs)
+        for name, value in given.items():
+            kind = self._checks[name]
+            if kind is not None and not self._holds(kind, kernel, name, value):
+                raise self._error(f"was given {name}={value!r}, which is not {kind.what}")
+        return given
+
+    def _holds(self, kind: Kind, kernel: Kernel, name: str, value: Any) -> bool:
+        if value is None and self._parameters[name].default is None:
+            return True
+        try:
+            return kind.check(kernel, value)
+        except MalformedTag as error:
+            raise self._error(f"was given {name}={value!r}: {error.what}", error) from None
+
+    def _by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        positional = [
+            name for name, p in self._parameters.items() if p.kind is not p.KEYWORD_ONLY
+        ]
+        if len(args) > len(positional):
+            raise self._error(f"takes {len(positional)} positional arguments, not {len(args)}")
+        given = dict(zip(positional, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in self._parameters:
+                raise self._error(
+                    f"has no argument '{name}'", remedy=did_you_mean(name, self._parameters)
+                )
+            if name in given:
+                raise self._error(f"was given '{name}' twice")
+            given[name] = value
+        for name, parameter in self._parameters.items():
+            if name not in given:
+                if parameter.default is parameter.empty:
+                    raise self._error(f"needs the argument '{name}'")
+                given[name] = parameter.default
+        return {name: given[name] for name in self._parameters}
+
+    def _error(
+        self, what: str, cause: InvalidArgument | MalformedTag | None = None, remedy: str = ""
+    ) -> InvalidArgument:
+        return InvalidArgument(
+            f"{self.name} {what}",
+            where=caller_location(),
+            remedy=(cause.remedy if cause else remedy) or f"see help(polygen.{self.name})",
+        )
+
+
+_PLAIN: dict[object, Kind] = {
+    bool: Kind("True or False", lambda _, v: isinstance(v, bool)),
+    int: Kind("an integer", lambda _, v: isinstance(v, int) and not isinstance(v, bool)),
+    str: Kind("a string", lambda _, v: isinstance(v, str)),
+}
+
+
+def _kind(annotation: object) -> Kind | None:
+    """Return the check that an annotation asks for; ``X | None`` asks for that of ``X``."""
+    for candidate in (annotation, *(a for a in get_args(annotation) if a is not type(None))):
+        if candidate in _PLAIN:
+            return _PLAIN[candidate]
+        found = [m for m in getattr(candidate, "__metadata__", ()) if isinstance(m, Kind)]
+        if found:
+            return found[0]
+    return None
