@@ -1,0 +1,35 @@
+"""What holds for the whole test session: private caches, few threads, repeatable examples."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+# Set before anything reads them: neither polygen nor OpenCL may find what an earlier run, or
+# another one at the same time, left behind. XDG_CACHE_HOME is where PyOpenCL's cache lives.
+_CACHES = tempfile.TemporaryDirectory(prefix="polygen-tests-", ignore_cleanup_errors=True)
+for _variable in ("POLYGEN_CACHE_DIR", "POCL_CACHE_DIR", "XDG_CACHE_HOME"):
+    _folder = Path(_CACHES.name, _variable.lower())
+    _folder.mkdir()
+    os.environ[_variable] = str(_folder)
+os.environ["OMP_NUM_THREADS"] = "2"
+
+# A first call compiles, so examples take as long as they take. In continuous integration
+# every run tries the same ones.
+hypothesis.settings.register_profile("polygen", deadline=None, derandomize="CI" in os.environ)
+hypothesis.settings.load_profile("polygen")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marker
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark everything under tests/gpu."""
+    for item in items:
+        if config.rootpath / "tests" / "gpu" in item.path.parents:
+            item.add_marker(pytest.mark.gpu)
+
+
+def pytest_unconfigure() -> None:
+    """Remove the session's caches."""
+    _CACHES.cleanup()
