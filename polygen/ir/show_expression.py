@@ -42,6 +42,8 @@ def _sum(node: Any, show: _Show) -> str:
     for term in node.children[1:]:
         if _is_negated(term):
             text += f" - {show(term.children[1], SUM + 1)}"
+        elif isinstance(term, int | float) and term < 0:
+            text += f" - {show(-term, SUM + 1)}"
         else:
             text += f" + {show(term, SUM + 1)}"
     return text
