@@ -77,7 +77,7 @@ class PolygenWarning(UserWarning):
     """What all warnings of polygen share."""
 
 
-# {{{ names
+# --- names
 
 
 class UnknownName(UserError):
@@ -100,6 +100,10 @@ class UnknownFunction(UnknownName):
     """A function that polygen has no rule for."""
 
 
+class UnknownTarget(UnknownName):
+    """A target that polygen does not generate code for."""
+
+
 class NameTaken(UserError):
     """A new name that the kernel already uses for something else."""
 
@@ -108,16 +112,31 @@ class ReservedName(UserError):
     """A name that is a keyword of a target language, or not an identifier at all."""
 
 
-# }}}
-# {{{ writing a kernel
+# --- writing a kernel
 
 
 class MalformedDomain(UserError):
     """A loop domain or an assumption that isl cannot read."""
 
 
+class NonAffineDomain(MalformedDomain):
+    """A loop domain whose constraints multiply variables: isl's sets have affine bounds."""
+
+
 class MalformedInstruction(UserError):
     """An instruction that is not in polygen's language."""
+
+
+class MalformedExpression(UserError):
+    """An expression that is not in polygen's language."""
+
+
+class MalformedText(UserError):
+    """A text that is not one that a kernel is printed as."""
+
+
+class UndeclaredVariable(UnknownName):
+    """A variable that has to be declared, and is not."""
 
 
 class MalformedKernel(UserError):
@@ -152,8 +171,7 @@ class TypeMismatch(UserError):
     """An operation on types that it does not exist for."""
 
 
-# }}}
-# {{{ transforming a kernel
+# --- transforming a kernel
 
 
 class InvalidArgument(UserError):
@@ -164,8 +182,7 @@ class TagConflict(UserError):
     """Two inames of one instruction on one hardware axis, or an iname that is tagged already."""
 
 
-# }}}
-# {{{ generating code
+# --- generating code
 
 
 class NoLoopNest(UserError):
@@ -192,6 +209,14 @@ class PrivateAcrossLaunches(UserError):
     """A private or local temporary that would have to outlive the launch that writes it."""
 
 
+class TypeNotSupported(UserError):
+    """A type that the target language does not have."""
+
+
+class LiteralOutOfRange(UserError):
+    """A number that the integer type it is used at cannot hold."""
+
+
 class AmbiguousNesting(PolygenWarning):
     """Several loops could stand outside: one was picked, always the same."""
 
@@ -200,7 +225,6 @@ class PriorityIgnored(PolygenWarning):
     """A loop priority that contradicts what the kernel's structure requires."""
 
 
-# }}}
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
