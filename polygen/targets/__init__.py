@@ -1,0 +1,1 @@
+"""Targets: from a loop program to text."""

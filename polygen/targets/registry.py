@@ -1,0 +1,27 @@
+"""The targets by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from polygen.errors import UnknownTarget, did_you_mean
+from polygen.targets.c_openmp import C_OPENMP
+from polygen.targets.opencl import OPENCL
+from polygen.targets.target import Target
+
+TARGETS: Mapping[str, Target] = {t.name: t for t in (OPENCL, C_OPENMP)}
+
+
+def get_target(name: str) -> Target:
+    """Return the target that users call `name`.
+
+    Raises:
+        UnknownTarget: if there is none.
+
+    >>> get_target("opencl").type_names["int64"]
+    'long'
+    """
+    target = TARGETS.get(name)
+    if target is None:
+        raise UnknownTarget(f"there is no target '{name}'", remedy=did_you_mean(name, TARGETS))
+    return target

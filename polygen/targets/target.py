@@ -1,0 +1,95 @@
+"""A target is a table of what differs between C-like languages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from polygen.errors import TypeNotSupported
+from polygen.ir.array import AddressSpace
+from polygen.ir.dtype import DType
+
+# What helpers and literals of a type are called, after it: pg_floor_div_i32.
+SHORT_NAMES: Mapping[str, str] = {
+    f"{kind}{8 * size}": f"{kind[0]}{8 * size}"
+    for kind, sizes in (("int", (1, 2, 4, 8)), ("uint", (1, 2, 4, 8)), ("float", (2, 4, 8)))
+    for size in sizes
+} | {"bool": "bool"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What one language does differently; what they share is written once, beside this.
+
+    Types are listed under the names that NumPy has for them.
+
+    Attributes:
+        name: how users call it.
+        type_names: the types that it has.
+        literal_suffixes: what follows a literal of a type; nothing if the type is not listed.
+        type_lines: a line that the source must begin with where the type is used.
+        math_lines: a line that the source must begin with where mathematics is used.
+        math_suffixes: what follows the name of a mathematical function for a type.
+        math_names: functions that it has under another name than the usual one.
+        missing_functions: functions that it has not; they are spelled out.
+        integer_minimum: its ``min`` for integers of 32 and 64 bits, or None.
+        integer_maximum: its ``max`` for them, or None.
+        helper_prefix: what a function begins with that other functions of the source call.
+        function_head: what a function for the host begins with, given its work-group size.
+        qualifiers: what the declaration of a variable in an address space begins with.
+        hardware_indices: the index along an axis, by the tag's letter; empty if it has none.
+        barrier: the statement that makes writes to some address spaces visible, or None.
+        restrict: how it says that a pointer is the only way to an array.
+        parallel_loop: the line before loops that run on several threads, given their number;
+            None if loops of the source cannot.
+        runs_host: whether its functions run loops around launches, and all launches, themselves.
+    """
+
+    name: str
+    type_names: Mapping[str, str]
+    literal_suffixes: Mapping[str, str]
+    type_lines: Mapping[str, str] = field(default_factory=dict)
+    math_lines: tuple[str, ...] = ()
+    math_suffixes: Mapping[str, str] = field(default_factory=dict)
+    math_names: Mapping[str, str] = field(default_factory=dict)
+    missing_functions: frozenset[str] = frozenset()
+    integer_minimum: str | None = None
+    integer_maximum: str | None = None
+    helper_prefix: str
+    function_head: Callable[[tuple[int, ...]], str]
+    qualifiers: Mapping[AddressSpace, str]
+    hardware_indices: Mapping[str, str] = field(default_factory=dict)
+    barrier: Callable[[frozenset[AddressSpace]], str] | None = None
+    restrict: str
+    parallel_loop: Callable[[int], str] | None = None
+    runs_host: bool = False
+
+    def type_name(self, dtype: DType) -> str:
+        """Return what the target calls a type.
+
+        Raises:
+            TypeNotSupported: if it has no such type.
+        """
+        name = self.type_names.get(dtype.name)
+        if name is None:
+            raise TypeNotSupported(
+                f"target '{self.name}' has no type '{dtype.name}'",
+                remedy="use one of: " + ", ".join(self.type_names),
+            )
+        return name
+
+    def math_name(self, function: str, dtype: DType) -> str:
+        """Return what the target calls a mathematical function of operands of a type."""
+        name = self.math_names.get(function, function)
+        return name + self.math_suffixes.get(dtype.name, "")
+
+
+INT32 = np.dtype(np.int32)
+INT64 = np.dtype(np.int64)
+UINT32 = np.dtype(np.uint32)
+UINT64 = np.dtype(np.uint64)
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+BOOL = np.dtype(np.bool_)
