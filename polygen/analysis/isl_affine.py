@@ -287,7 +287,7 @@ def form_condition(form: LinearForm, equality: bool = False) -> Expression:
     """Return ``form >= 0``, or ``form == 0``, as a comparison that reads well: ``i < n``."""
     if any(isinstance(term, FloorTerm) for term in form.terms):
         # Taking sides would tear remainders apart.
-        if equality and max(form.terms.values(), key=abs) < 0:
+        if equality and _mostly_negative(form):
             form = -form
         return ex.Comparison(form.expression(), "==" if equality else ">=", 0)
     more = LinearForm(0, {t: c for t, c in form.terms.items() if c > 0})
@@ -301,6 +301,11 @@ def form_condition(form: LinearForm, equality: bool = False) -> Expression:
     if constant < 0 and more.terms:
         return ex.Comparison((less - constant - 1).expression(), "<", more.expression())
     return ex.Comparison(less.expression(), "<=", (more + constant).expression())
+
+
+def _mostly_negative(form: LinearForm) -> bool:
+    of_names = [c for term, c in form.terms.items() if isinstance(term, str)]
+    return max(of_names or form.terms.values(), key=abs) < 0
 
 
 # }}}

@@ -1,0 +1,220 @@
+"""Which elements of which variables an instruction reads and writes, and when.
+
+Two views: a *reference* is what the text says (cheap), an *access* is the same as an isl set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from polygen.analysis.domains import domain_of, domain_temporaries
+from polygen.analysis.isl_affine import condition_set, to_pw_aff
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import TemporaryVariable
+from polygen.ir.domain import flat_names, project_out, universe
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel, per_kernel
+
+# {{{ references
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One mention of a variable in an instruction.
+
+    Attributes:
+        insn: the instruction.
+        name: the variable.
+        index: its subscripts; none for a scalar.
+        is_write: whether it is written.
+        inames: those of the instruction, and of the reductions that it stands in.
+        conditions: what must hold for the variable to be touched: the predicates of the
+            instruction, and the conditions of every ``if(c, a, b)`` that it stands in.
+    """
+
+    insn: Assignment
+    name: str
+    index: tuple[Expression, ...]
+    is_write: bool
+    inames: frozenset[str]
+    conditions: tuple[Expression, ...]
+
+
+def references(insn: Assignment) -> tuple[Reference, ...]:
+    """Return the reads and then the write of an instruction; inames are not mentioned."""
+    target = insn.assignee
+    index = ex.index_tuple(target) if isinstance(target, ex.Subscript) else ()
+    inames = insn.within_inames
+    found: list[Reference] = []
+    for predicate in insn.predicates:
+        found += _reads(predicate, insn, inames, ())
+    for node in (insn.expression, *index):
+        found += _reads(node, insn, inames, insn.predicates)
+    found.append(Reference(insn, insn.written, index, True, inames, insn.predicates))
+    return tuple(found)
+
+
+def _reads(
+    node: Expression,
+    insn: Assignment,
+    inames: frozenset[str],
+    conditions: tuple[Expression, ...],
+) -> Iterator[Reference]:
+    inner: tuple[tuple[Expression, tuple[Expression, ...]], ...]
+    if isinstance(node, ex.Variable):
+        if node.name not in inames:
+            yield Reference(insn, node.name, (), False, inames, conditions)
+        return
+    if isinstance(node, ex.Subscript):
+        index = ex.index_tuple(node)
+        yield Reference(insn, ex.name_of(node), index, False, inames, conditions)
+        inner = tuple((part, conditions) for part in index)
+    elif isinstance(node, ex.If):
+        inner = (
+            (node.condition, conditions),
+            (node.then, (*conditions, node.condition)),
+            (node.else_, (*conditions, ex.LogicalNot(node.condition))),
+        )
+    else:
+        if isinstance(node, ex.Reduction):
+            inames = inames.union(node.inames)
+        inner = tuple((part, conditions) for part in walk.parts(node))
+    for part, known in inner:
+        yield from _reads(part, insn, inames, known)
+
+
+@per_kernel
+def references_by_name(kernel: Kernel) -> Mapping[str, tuple[Reference, ...]]:
+    """Return all references of a kernel to each variable, in the order of the instructions."""
+    found: dict[str, list[Reference]] = {}
+    for insn in kernel.instructions:
+        for reference in references(insn):
+            found.setdefault(reference.name, []).append(reference)
+    return {name: tuple(refs) for name, refs in found.items()}
+
+
+# }}}
+# {{{ accesses
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The elements of a variable that one reference touches.
+
+    Attributes:
+        insn_id: the instruction.
+        name: the variable.
+        is_write: whether it is written.
+        relation: an isl set: its parameters are the inames and the kernel's parameters, its
+            dimensions the subscripts.  A point of it says: this instance touches this element.
+        inames: those of the parameters that are inames.
+        exact: whether each of these elements is touched for certain.  If not, the set holds at
+            least all that may be touched: every element along an axis whose subscript is not
+            affine, whatever the value of a condition or bound that is not.
+    """
+
+    insn_id: str
+    name: str
+    is_write: bool
+    relation: isl.Set
+    inames: frozenset[str]
+    exact: bool
+
+
+@per_kernel
+def accesses(kernel: Kernel, insn_id: str) -> tuple[Access, ...]:
+    """Return what an instruction reads and writes, its scalars and the bounds of its loops too."""
+    insn = kernel.instruction(insn_id)
+    found = [
+        access_of(kernel, reference)
+        for reference in references(insn)
+        if reference.name in kernel.variables
+    ]
+    for name in sorted(domain_temporaries(kernel, insn.within_inames | insn.reduction_inames)):
+        domain, _ = loop_domain(kernel, insn.within_inames)
+        relation = isl.Set.from_params(domain)
+        # How often a bound is read is up to the loops: nobody should count on it.
+        found.append(Access(insn.id, name, False, relation, insn.within_inames, exact=False))
+    return tuple(found)
+
+
+def access_of(kernel: Kernel, reference: Reference) -> Access:
+    """Return the elements that a reference touches."""
+    domain, exact = reference_domain(kernel, reference)
+    relation, affine = index_set(kernel, reference)
+    return Access(
+        reference.insn.id,
+        reference.name,
+        reference.is_write,
+        relation.intersect_params(domain),
+        reference.inames,
+        exact and affine,
+    )
+
+
+def known_names(kernel: Kernel, reference: Reference) -> frozenset[str]:
+    """Return the names whose values are those of inames and parameters at a reference."""
+    return reference.inames.union(kernel.parameters)
+
+
+def reference_domain(kernel: Kernel, reference: Reference) -> tuple[isl.Set, bool]:
+    """Return the flat set of values for which a reference is reached, and whether it is exact.
+
+    Where loop bounds are data, or conditions are not affine, it holds all that may be reached.
+    """
+    domain, exact = loop_domain(kernel, reference.inames)
+    for condition in reference.conditions:
+        holds = condition_set(condition, known_names(kernel, reference))
+        if holds is None:
+            exact = False
+        else:
+            domain = domain.intersect(holds)
+    return domain, exact
+
+
+@per_kernel
+def loop_domain(kernel: Kernel, inames: frozenset[str]) -> tuple[isl.Set, bool]:
+    """Return the flat set of values of `inames` together, and whether it is exact.
+
+    Where a bound is a temporary, the set holds what is possible for any value of that: a
+    temporary changes in the course of a run, and must not be taken for a parameter, which has
+    one value in all instances.
+    """
+    domain = domain_of(kernel, inames)
+    mentioned = [
+        name
+        for name in flat_names(domain)
+        if isinstance(kernel.variables.get(name), TemporaryVariable)
+    ]
+    return project_out(domain, mentioned), not mentioned
+
+
+def index_set(kernel: Kernel, reference: Reference) -> tuple[isl.Set, bool]:
+    """Return the subscripts in terms of inames and parameters, and whether all are affine.
+
+    A subscript that is not may be anything.
+    """
+    if not reference.index:
+        return isl.Set.from_params(universe()), True
+    names = known_names(kernel, reference)
+    axes: list[isl.Set] = []
+    affine = True
+    for subscript in reference.index:
+        function = to_pw_aff(subscript, names)
+        if function is None:
+            affine = False
+            axes.append(_ANY_INTEGER)
+        else:
+            axes.append(isl.Set.from_pw_aff(function))
+    return reduce(isl.Set.flat_product, axes), affine
+
+
+_ANY_INTEGER = isl.Set("{ [x] }")
+
+# }}}
