@@ -23,9 +23,6 @@ from polygen.source import caller_location
 _P = ParamSpec("_P")
 
 
-# {{{ kinds of arguments
-
-
 @dataclass(frozen=True)
 class Kind:
     """What an annotation says of an argument.
@@ -39,7 +36,8 @@ class Kind:
     check: Callable[[Kernel, Any], bool]
 
 
-def _is_iname(kernel: Kernel, value: Any) -> bool:
+def is_iname(kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` names an iname; raise UnknownIname if it is another name."""
     if not isinstance(value, str):
         return False
     kernel.check_iname(value)
@@ -59,7 +57,8 @@ def _is_new_name(kernel: Kernel, value: Any) -> bool:
     return True
 
 
-def _is_tag(_kernel: Kernel, value: Any) -> bool:
+def is_tag(_kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` is a tag; raise MalformedTag if it is a text that stands for none."""
     if isinstance(value, str):
         parse_tag(value)
         return True
@@ -70,18 +69,15 @@ def _is_positive(_kernel: Kernel, value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-Iname: TypeAlias = Annotated[str, Kind("the name of an iname", _is_iname)]
+Iname: TypeAlias = Annotated[str, Kind("the name of an iname", is_iname)]
 NewName: TypeAlias = Annotated[str, Kind("a name that is not used yet", _is_new_name)]
-Tag: TypeAlias = Annotated[str | InameTag, Kind("an iname tag such as 'g.0' or 'unr'", _is_tag)]
+Tag: TypeAlias = Annotated[str | InameTag, Kind("an iname tag such as 'g.0' or 'unr'", is_tag)]
 PositiveInt: TypeAlias = Annotated[int, Kind("a positive integer", _is_positive)]
 
 
 def to_tag(tag: str | InameTag) -> InameTag:
     """Return the tag that an argument of kind `Tag` stands for."""
     return parse_tag(tag) if isinstance(tag, str) else tag
-
-
-# }}}
 
 
 def transformation(
@@ -140,12 +136,15 @@ class _Interface:
     def __init__(self, function: Callable[..., Kernel]) -> None:
         self.name = function.__name__
         self._function = function
-        self._parameters = dict(list(inspect.signature(function).parameters.items())[1:])
+        parameters = dict(list(inspect.signature(function).parameters.items())[1:])
+        # A transformation may take names of its choice, as in fix_parameters(knl, n=4).
+        self._any_name = next((n for n, p in parameters.items() if p.kind is p.VAR_KEYWORD), None)
+        self._parameters = {n: p for n, p in parameters.items() if n != self._any_name}
 
     @functools.cached_property
     def _checks(self) -> dict[str, Kind | None]:
         hints = get_type_hints(self._function, include_extras=True)
-        return {name: _kind(hints[name]) for name in self._parameters}
+        return {name: _kind(hints[name]) for name in hints if name != "return"}
 
     def bind(
         self, kernel: object, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -154,13 +153,14 @@ class _Interface:
             raise self._error(f"was called on {kernel!r}, which is no kernel")
         given = self._by_name(args, kwargs)
         for name, value in given.items():
-            kind = self._checks[name]
+            kind = self._checks[name if name in self._parameters else str(self._any_name)]
             if kind is not None and not self._holds(kind, kernel, name, value):
                 raise self._error(f"was given {name}={value!r}, which is not {kind.what}")
         return given
 
     def _holds(self, kind: Kind, kernel: Kernel, name: str, value: Any) -> bool:
-        if value is None and self._parameters[name].default is None:
+        parameter = self._parameters.get(name)
+        if value is None and parameter is not None and parameter.default is None:
             return True
         try:
             return kind.check(kernel, value)
@@ -175,7 +175,7 @@ class _Interface:
             raise self._error(f"takes {len(positional)} positional arguments, not {len(args)}")
         given = dict(zip(positional, args, strict=False))
         for name, value in kwargs.items():
-            if name not in self._parameters:
+            if name not in self._parameters and self._any_name is None:
                 raise self._error(
                     f"has no argument '{name}'", remedy=did_you_mean(name, self._parameters)
                 )
@@ -187,7 +187,7 @@ class _Interface:
                 if parameter.default is parameter.empty:
                     raise self._error(f"needs the argument '{name}'")
                 given[name] = parameter.default
-        return {name: given[name] for name in self._parameters}
+        return {name: given[name] for name in (*self._parameters, *kwargs)}
 
     def _error(
         self, what: str, cause: InvalidArgument | MalformedTag | None = None, remedy: str = ""

@@ -110,6 +110,15 @@ def project_out(flat: isl.Set, names: Iterable[str]) -> isl.Set:
     return flat
 
 
+def rename_dimension(isl_set: isl.Set, old: str, new: str) -> isl.Set:
+    """Return `isl_set` with the dimension or parameter `old` called `new`."""
+    for kind in (_SET, _PARAM):
+        position = isl_set.find_dim_by_name(kind, old)
+        if position >= 0:
+            isl_set = isl_set.set_dim_name(kind, position, new)
+    return isl_set
+
+
 def universe() -> isl.Set:
     """Return the flat set without any constraint."""
     return _UNIVERSE

@@ -130,7 +130,7 @@ class Kernel:
         state = {f.name: getattr(self, f.name) for f in fields(self)}
         return {**state, "history": (), "original": None}
 
-    # {{{ what follows from the fields
+    # --- what follows from the fields
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
@@ -183,8 +183,7 @@ class Kernel:
             name, count = f"{like}_{count}", count + 1
         return name
 
-    # }}}
-    # {{{ looking things up, with errors that help
+    # --- looking things up, with errors that help
 
     def instruction(self, insn_id: str) -> Assignment:
         """Return the instruction with this id.
@@ -232,7 +231,6 @@ class Kernel:
             raise InternalError(f"'{name}' is no array")
         return variable
 
-    # }}}
 
 
 def _same(a: object, b: object) -> bool:

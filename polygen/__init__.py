@@ -1,0 +1,57 @@
+"""polygen: a polyhedral, transformation-based code generator for GPUs and CPUs."""
+
+from polygen.errors import (
+    AmbiguousNesting,
+    InternalError,
+    PolygenError,
+    PolygenWarning,
+    PriorityIgnored,
+    UserError,
+)
+from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel, Step
+from polygen.language.make_kernel import make_kernel
+from polygen.language.parse_kernel import parse_kernel
+from polygen.pipeline import generate_code, lower_kernel
+from polygen.transformation import replay, transformation
+from polygen.transforms.add_dtypes import add_dtypes
+from polygen.transforms.assume import assume
+from polygen.transforms.fix_parameters import fix_parameters
+from polygen.transforms.prioritize_loops import prioritize_loops
+from polygen.transforms.rename_iname import rename_iname
+from polygen.transforms.set_options import set_options
+from polygen.transforms.split_iname import split_iname
+from polygen.transforms.tag_inames import tag_inames
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AddressSpace",
+    "AmbiguousNesting",
+    "Assignment",
+    "GlobalArg",
+    "InternalError",
+    "Kernel",
+    "PolygenError",
+    "PolygenWarning",
+    "PriorityIgnored",
+    "Step",
+    "TemporaryVariable",
+    "UserError",
+    "ValueArg",
+    "add_dtypes",
+    "assume",
+    "fix_parameters",
+    "generate_code",
+    "lower_kernel",
+    "make_kernel",
+    "parse_kernel",
+    "prioritize_loops",
+    "rename_iname",
+    "replay",
+    "set_options",
+    "split_iname",
+    "tag_inames",
+    "transformation",
+]

@@ -1,0 +1,192 @@
+"""Where work items have to wait for each other.
+
+Two statements conflict if they touch one element of shared memory, one of them writing, in
+different work items.  Between conflicting statements, and at the end of a loop whose next
+iteration conflicts with this one, there has to be a barrier: for the work items of one group, or
+for everyone, which is a boundary between launches.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+
+import islpy as isl
+
+from polygen.analysis.access import Access, accesses
+from polygen.analysis.isl_affine import condition_set
+from polygen.ir import expression as ex
+from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
+from polygen.lower.nest import BarrierNode, LoopNode, TreeNode, statements
+
+_PARAM = isl.dim_type.param
+_OTHER = "_other"  # appended to the inames of the second of two instances
+
+
+class _Scope(enum.IntEnum):
+    """Who has to wait."""
+
+    NOBODY = 0
+    GROUP = 1
+    EVERYONE = 2
+
+
+def place_barriers(kernel: Kernel, tree: Sequence[TreeNode]) -> tuple[TreeNode, ...]:
+    """Return the loop tree with a barrier wherever one is needed."""
+    if not any(isinstance(tag, GroupTag | LocalTag) for tag in kernel.tags.values()):
+        return tuple(tree)
+    return _Placer(kernel).block(tree, ())
+
+
+class _Placer:
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._axes = sorted(
+            {t for t in kernel.tags.values() if isinstance(t, GroupTag | LocalTag)}, key=str
+        )
+
+    def block(
+        self, nodes: Sequence[TreeNode], loops: tuple[str, ...]
+    ) -> tuple[TreeNode, ...]:
+        """Return siblings, which stand in `loops`, with barriers before those that need one."""
+        placed: list[TreeNode] = []
+        since: dict[_Scope, list[Assignment]] = {_Scope.GROUP: [], _Scope.EVERYONE: []}
+        for node in nodes:
+            inside = self._inside(node, loops)
+            new = list(statements((inside,)))
+            scope = self._scope(since, new, loops)
+            if scope is not _Scope.NOBODY:
+                placed.append(BarrierNode(everyone=scope is _Scope.EVERYONE))
+                for kind in _Scope.GROUP, _Scope.EVERYONE:
+                    if kind <= scope:
+                        since[kind] = []
+            placed.append(inside)
+            for pending in since.values():
+                pending += new
+        return tuple(placed)
+
+    def _inside(self, node: TreeNode, loops: tuple[str, ...]) -> TreeNode:
+        if not isinstance(node, LoopNode):
+            return node
+        children = self.block(node.children, (*loops, node.iname))
+        carried = self._carried(children, loops, node.iname)
+        if carried is not _Scope.NOBODY:
+            children = (*children, BarrierNode(everyone=carried is _Scope.EVERYONE))
+        return LoopNode(node.iname, children)
+
+    def _scope(
+        self,
+        since: Mapping[_Scope, Sequence[Assignment]],
+        new: Sequence[Assignment],
+        loops: tuple[str, ...],
+    ) -> _Scope:
+        found = _Scope.NOBODY
+        for scope, pending in since.items():
+            for first in pending:
+                for second in new:
+                    if self._conflict(first, second, loops, None) >= scope:
+                        found = max(found, scope)
+        return found
+
+    def _carried(
+        self, children: Sequence[TreeNode], loops: tuple[str, ...], iname: str
+    ) -> _Scope:
+        """Return who has to wait between one iteration of the loop and the next."""
+        placed = [(at, s) for at, child in enumerate(children) for s in statements((child,))]
+        found = _Scope.NOBODY
+        for at, first in placed:
+            for until, second in placed:
+                between = [*children[at:], *children[: until + 1]]
+                waiting = max(
+                    (
+                        _Scope.EVERYONE if b.everyone else _Scope.GROUP
+                        for b in between
+                        if isinstance(b, BarrierNode)
+                    ),
+                    default=_Scope.NOBODY,
+                )
+                if waiting is not _Scope.EVERYONE:
+                    scope = self._conflict(first, second, loops, iname)
+                    found = max(found, scope if scope > waiting else _Scope.NOBODY)
+        return found
+
+    def _conflict(
+        self, first: Assignment, second: Assignment, loops: tuple[str, ...], carried: str | None
+    ) -> _Scope:
+        """Return who has to wait between an instance of `first` and a later one of `second`.
+
+        Both are in the same iteration of `loops`; `second` is in a later one of `carried`.
+        """
+        found = _Scope.NOBODY
+        for a in accesses(self._kernel, first.id):
+            for b in accesses(self._kernel, second.id):
+                if a.name != b.name or not (a.is_write or b.is_write):
+                    continue
+                if self._space(a.name) is AddressSpace.PRIVATE:
+                    continue
+                found = max(found, self._overlap((first, a), (second, b), loops, carried))
+        return found
+
+    def _space(self, name: str) -> AddressSpace:
+        variable = self._kernel.variables[name]
+        if isinstance(variable, TemporaryVariable):
+            return variable.address_space
+        return AddressSpace.GLOBAL if isinstance(variable, GlobalArg) else AddressSpace.PRIVATE
+
+    def _overlap(
+        self,
+        first: tuple[Assignment, Access],
+        second: tuple[Assignment, Access],
+        loops: tuple[str, ...],
+        carried: str | None,
+    ) -> _Scope:
+        (insn, a), (other_insn, b) = first, second
+        renamed = [i for i in self._kernel.inames if i not in loops]
+        pairs = a.relation.intersect(_rename(b.relation, renamed))
+        if carried is not None:
+            later = ex.Comparison(ex.Variable(carried), "<", ex.Variable(carried + _OTHER))
+            pairs = pairs.intersect_params(_known_set(later))
+        pairs = pairs.params()
+        if pairs.is_empty():
+            return _Scope.NOBODY
+        local = self._space(a.name) is AddressSpace.LOCAL
+        for tag in self._axes:
+            if local and isinstance(tag, GroupTag):
+                continue  # each group has its own
+            differ = self._in_other_items(tag, (insn, other_insn), loops)
+            if differ is None or not pairs.intersect(differ).is_empty():
+                # group axes come first: "g.0" < "l.0"
+                return _Scope.EVERYONE if isinstance(tag, GroupTag) else _Scope.GROUP
+        return _Scope.NOBODY
+
+    def _in_other_items(
+        self, tag: HardwareTag, insns: tuple[Assignment, Assignment], loops: tuple[str, ...]
+    ) -> isl.Set | None:
+        """Return when the two instances have other indices on an axis; None: whenever."""
+        inames = [
+            next((i for i in insn.within_inames if self._kernel.tags.get(i) == tag), None)
+            for insn in insns
+        ]
+        first, second = inames
+        if first is None or first != second or first in loops:
+            return None  # an instance may be executed by any item, or the indices are shifted
+        return _known_set(
+            ex.Comparison(ex.Variable(first), "!=", ex.Variable(first + _OTHER))
+        )
+
+
+def _known_set(condition: ex.Comparison) -> isl.Set:
+    found = condition_set(condition)
+    assert found is not None  # comparisons of variables are affine
+    return found
+
+
+def _rename(relation: isl.Set, inames: Sequence[str]) -> isl.Set:
+    for iname in inames:
+        position = relation.find_dim_by_name(_PARAM, iname)
+        if position >= 0:
+            relation = relation.set_dim_name(_PARAM, position, iname + _OTHER)
+    return relation

@@ -1,0 +1,199 @@
+"""The bounds of a loop, from the values that its iname takes.
+
+A loop whose number of iterations is a constant keeps it, and what else restricts its values
+becomes a guard inside: compilers unroll and vectorise such loops.  Any other loop runs from its
+greatest lower to its least upper bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from polygen.analysis.affine import FloorTerm, LinearForm
+from polygen.analysis.isl_affine import form_of_aff, to_aff, to_pw_aff
+from polygen.errors import InternalError, UnboundedDomain
+from polygen.ir import expression as ex
+from polygen.ir.domain import unflatten, universe
+from polygen.ir.expression import Expression
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """``iname = lower, lower + step, ... < upper``.
+
+    Attributes:
+        held: what is known inside the loop because of it; a flat set.
+    """
+
+    lower: Expression
+    upper: Expression
+    step: int
+    held: isl.Set
+
+    @property
+    def count(self) -> Expression:
+        """The number of iterations; meaningful for a step of 1, where it is not negative."""
+        if self.lower == 0:
+            return self.upper
+        if isinstance(self.lower, int) and isinstance(self.upper, int):
+            return self.upper - self.lower
+        return ex.Sum((self.upper, ex.Product((-1, self.lower))))
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """One end of a loop: the bound, and the form that is not negative exactly up to it."""
+
+    bound: LinearForm
+    form: LinearForm
+
+
+def loop_bounds(iname: str, values: isl.Set, known: isl.Set) -> Bounds:
+    """Return the bounds of a loop.
+
+    Parameters:
+        iname: the loop's variable.
+        values: the values that it takes, in terms of parameters and outer inames; flat.
+        known: what holds around the loop; flat.
+
+    Raises:
+        UnboundedDomain: if it is not bounded on both sides.
+    """
+    simplified = values if known.plain_is_universe() else values.gist(known)
+    pieces = simplified.get_basic_sets()
+    if len(pieces) != 1:
+        hull = simplified.simple_hull()
+        limits = _limits(hull, iname)
+        pieces = [hull] if all(limits) else pieces
+    ends = [_limits(piece, iname) for piece in pieces]
+    if not ends:
+        return Bounds(0, 0, 1, universe())  # nothing is ever executed
+    for lowers, uppers in ends:
+        _check(iname, values, lowers, uppers)
+    chosen = [_constants(lowers, uppers) for lowers, uppers in ends]
+    lower = _join(ex.Min, [_join(ex.Max, _bounds(lowers)) for lowers, _ in chosen])
+    upper = _join(ex.Max, [_join(ex.Min, _tight(uppers, known)) for _, uppers in chosen])
+    held = universe() if len(chosen) > 1 else _held(*chosen[0])
+    stride = _stride(simplified, pieces, iname)
+    if stride is None:
+        return Bounds(lower, upper, 1, held)
+    step, offset, congruent = stride
+    return Bounds(_first(lower, offset, step), upper, step, held.intersect(congruent))
+
+
+def _check(iname: str, values: isl.Set, lowers: list[_Limit], uppers: list[_Limit]) -> None:
+    if lowers and uppers:
+        return
+    side = "upper" if lowers else "lower"
+    raise UnboundedDomain(
+        f"the loop of '{iname}' has no {side} bound: its values are {values}",
+        remedy=f"bound '{iname}' on both sides in its domain",
+    )
+
+
+def _limits(piece: isl.BasicSet, iname: str) -> tuple[list[_Limit], list[_Limit]]:
+    """Return the lower and the (exclusive) upper limits that the constraints put on `iname`."""
+    lowers: list[_Limit] = []
+    uppers: list[_Limit] = []
+    for constraint in piece.get_constraints():
+        form = form_of_aff(constraint.get_aff())
+        factor = form.terms.get(iname, 0)
+        rest = LinearForm(form.constant, {t: c for t, c in form.terms.items() if t != iname})
+        if not factor or iname in rest.names():
+            continue
+        signs = (1, -1) if constraint.is_equality() else (1,)
+        for sign in signs:
+            _add_limit(lowers, uppers, rest * sign, factor * sign, form * sign)
+    return lowers, uppers
+
+
+def _add_limit(
+    lowers: list[_Limit], uppers: list[_Limit], rest: LinearForm, factor: int, form: LinearForm
+) -> None:
+    """Add what ``factor*iname + rest >= 0`` says."""
+    if factor > 0:
+        lowers.append(_Limit((-rest + (factor - 1)) // factor, form))
+    else:
+        uppers.append(_Limit((rest + (-factor)) // -factor, form))
+
+
+def _constants(
+    lowers: list[_Limit], uppers: list[_Limit]
+) -> tuple[list[_Limit], list[_Limit]]:
+    """Return the limits to be used: the constant ones if they bound the loop on both sides."""
+    low = [limit for limit in lowers if limit.bound.is_constant]
+    high = [limit for limit in uppers if limit.bound.is_constant]
+    if not (low and high):
+        return lowers, uppers
+    return (
+        [max(low, key=lambda limit: limit.bound.constant)],
+        [min(high, key=lambda limit: limit.bound.constant)],
+    )
+
+
+def _bounds(limits: Sequence[_Limit]) -> list[LinearForm]:
+    return list(dict.fromkeys(limit.bound for limit in limits))
+
+
+def _tight(uppers: Sequence[_Limit], known: isl.Set) -> list[LinearForm]:
+    """Return the bounds, ``n // 4`` in place of ``(n + 3) // 4`` where these are equal."""
+    return [_without_rounding(bound, known) for bound in _bounds(uppers)]
+
+
+def _without_rounding(bound: LinearForm, known: isl.Set) -> LinearForm:
+    if len(bound.terms) != 1 or known.plain_is_universe():
+        return bound
+    ((term, factor),) = bound.terms.items()
+    if not isinstance(term, FloorTerm) or factor != 1:
+        return bound
+    plain = (term.numerator - (term.divisor - 1)) // term.divisor + bound.constant
+    old, new = (to_pw_aff(form.expression()) for form in (bound, plain))
+    if old is None or new is None:
+        raise InternalError(f"the bound {bound!r} is not affine")
+    return plain if known.is_subset(old.eq_set(new)) else bound
+
+
+def _join(
+    kind: type[ex.Min] | type[ex.Max], bounds: Sequence[LinearForm | Expression]
+) -> Expression:
+    nodes = tuple(
+        dict.fromkeys(b.expression() if isinstance(b, LinearForm) else b for b in bounds)
+    )
+    return nodes[0] if len(nodes) == 1 else kind(nodes)
+
+
+def _held(lowers: Sequence[_Limit], uppers: Sequence[_Limit]) -> isl.Set:
+    sets = [to_aff(limit.form).nonneg_basic_set().to_set() for limit in (*lowers, *uppers)]
+    return reduce(isl.Set.intersect, sets)
+
+
+def _stride(
+    values: isl.Set, pieces: Sequence[isl.BasicSet], iname: str
+) -> tuple[int, LinearForm, isl.Set] | None:
+    """Return the step of the loop, an expression that its values are congruent to, and the
+    flat set that says so; None for a step of 1."""
+    if all(piece.dim(isl.dim_type.div) == 0 for piece in pieces):
+        return None
+    info = unflatten(values, [iname]).get_stride_info(0)
+    step: int = info.get_stride().to_python()
+    if step <= 1:
+        return None
+    offset = form_of_aff(info.get_offset())
+    difference = (LinearForm.of_name(iname) - offset) % step
+    congruent = to_pw_aff(difference.expression())
+    zero = to_pw_aff(0)
+    if congruent is None or zero is None:
+        raise InternalError(f"the stride of '{iname}' is not affine")
+    return step, offset, congruent.eq_set(zero)
+
+
+def _first(lower: Expression, offset: LinearForm, step: int) -> Expression:
+    """Return the first value from `lower` on that is congruent to `offset`."""
+    if isinstance(lower, int) and offset.is_constant:
+        return lower + (offset.constant - lower) % step
+    shift = ex.Remainder(ex.Sum((offset.expression(), ex.Product((-1, lower)))), step)
+    return ex.Sum((lower, shift))

@@ -1,0 +1,72 @@
+"""Guards: what must be asked before a statement is executed, as conditions that can be shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import islpy as isl
+
+from polygen.analysis.affine import LinearForm
+from polygen.analysis.isl_affine import form_of_aff
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition that a group of statements has in common."""
+
+    expression: Expression
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The variables, arrays included, whose values it depends on."""
+        return walk.free_variables(self.expression)
+
+
+def guards(needed: isl.Set, known: isl.Set) -> tuple[Condition, ...]:
+    """Return the conditions for `needed` where `known` holds; none if that is always so.
+
+    Both are flat sets.
+    """
+    left = needed if known.plain_is_universe() else needed.gist(known)
+    if left.plain_is_universe():
+        return ()
+    pieces = left.get_basic_sets()
+    if not pieces:
+        return (Condition(False),)
+    if len(pieces) == 1:
+        return tuple(Condition(c) for c in _comparisons(pieces[0]))
+    alternatives = tuple(conjunction(_comparisons(piece)) for piece in pieces)
+    return (Condition(ex.LogicalOr(alternatives)),)
+
+
+def conjunction(conditions: list[Expression]) -> Expression:
+    """Return one condition that says all of them."""
+    return conditions[0] if len(conditions) == 1 else ex.LogicalAnd(tuple(conditions))
+
+
+def _comparisons(piece: isl.BasicSet) -> list[Expression]:
+    found = [
+        comparison(form_of_aff(c.get_aff()), "==" if c.is_equality() else ">=")
+        for c in piece.get_constraints()
+    ]
+    return found or [True]
+
+
+def comparison(form: LinearForm, operator: str) -> Expression:
+    """Return ``form >= 0`` or ``form == 0`` as one would write it: ``16*io + ii < n``."""
+    positive = LinearForm(0, {t: c for t, c in form.terms.items() if c > 0})
+    negative = LinearForm(0, {t: -c for t, c in form.terms.items() if c < 0})
+    constant = form.constant
+    if operator == "==":
+        sides = (positive, negative - constant) if positive.terms else (negative, positive + constant)
+        return ex.Comparison(sides[0].expression(), "==", sides[1].expression())
+    if not negative.terms:
+        return ex.Comparison(positive.expression(), ">=", -constant)
+    if constant < 0:
+        # negative <= positive + constant, without the subtraction
+        return ex.Comparison((negative + (-constant - 1)).expression(), "<", positive.expression())
+    return ex.Comparison(negative.expression(), "<=", (positive + constant).expression())

@@ -1,0 +1,348 @@
+"""From the loop tree to statements: bounds, guards, unrolled copies.
+
+Each subtree becomes an *item*: nodes, and the conditions under which they are executed.  A loop
+takes on the conditions that all of its items share and that do not depend on it, so that guards
+move outwards as far as they can; neighbours with a condition in common share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import islpy as isl
+
+from polygen.analysis.affine import linear_form
+from polygen.analysis.domains import domain_of
+from polygen.analysis.isl_affine import condition_set
+from polygen.errors import InternalError, NotUnrollable
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.domain import project_out
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag, LocalTag, UnrollTag, is_parallel
+from polygen.ir.verify import excerpt
+from polygen.lower.address import linearize, simplify
+from polygen.lower.bounds import Bounds, loop_bounds
+from polygen.lower.conditions import Condition, conjunction, guards
+from polygen.lower.nest import BarrierNode, LoopNode, TreeNode, statements
+from polygen.lower.program import Assign, Barrier, Block, If, Loop, Node
+
+_BARRIER = Barrier(frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)))
+
+
+@dataclass(frozen=True)
+class _Item:
+    """Nodes with one set of conditions.
+
+    Attributes:
+        writes: the variables that the nodes assign to.
+        synchronizes: whether there is a barrier inside: only uniform conditions may hold it.
+    """
+
+    nodes: Block
+    conditions: tuple[Condition, ...] = ()
+    writes: frozenset[str] = frozenset()
+    synchronizes: bool = False
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where in the tree an item stands.
+
+    Attributes:
+        loops: the inames of the loops around it.
+        known: what holds there, a flat set.
+        values: inames that stand for an expression there: those of unrolled loops.
+    """
+
+    loops: frozenset[str]
+    known: isl.Set
+    values: Mapping[str, Expression]
+
+
+class Emitter:
+    """Writes the statements of one launch.
+
+    Parameters:
+        kernel: with types known and without reductions.
+        owners: for each axis of the launch, the iname that stands for it and its first value:
+            statements that write shared memory and lack the axis are executed there only.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        owners: Mapping[GroupTag | LocalTag, tuple[str, Expression]],
+    ) -> None:
+        self._kernel = kernel
+        self._owners = owners
+        self._arrays = {
+            name: v
+            for name, v in kernel.variables.items()
+            if isinstance(v, GlobalArg | TemporaryVariable) and v.shape != ()
+        } | {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
+        self._local_inames = frozenset(
+            i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
+        )
+        self._guards: dict[tuple[frozenset[str], int], tuple[Condition, ...]] = {}
+        self._kept_alive: list[isl.Set] = []
+        self.nonnegative: set[str] = set()
+
+    def block(self, nodes: Sequence[TreeNode], outer: Iterable[str], known: isl.Set) -> Block:
+        """Return the statements for `nodes`, which stand in the loops `outer`."""
+        return self._wrap(self._items(nodes, _Place(frozenset(outer), known, {})))
+
+    def _items(self, nodes: Sequence[TreeNode], place: _Place) -> list[_Item]:
+        items: list[_Item] = []
+        for node in nodes:
+            if isinstance(node, Assignment):
+                items.append(self._statement(node, place))
+            elif isinstance(node, BarrierNode):
+                items.append(_Item((_BARRIER,), synchronizes=True))
+            else:
+                items += self._loop(node, place)
+        return items
+
+    # --- statements
+
+    def _statement(self, insn: Assignment, place: _Place) -> _Item:
+        def final(node: Expression) -> Expression:
+            if place.values:
+                node = walk.substitute(node, place.values)
+            return linearize(node, self._arrays)
+
+        target = final(insn.assignee)
+        if not isinstance(target, ex.Variable | ex.Subscript):
+            raise InternalError(f"'{insn.id}' assigns to {target!r}")
+        conditions = (
+            *self._statement_guards(insn, place),
+            *self._owner_conditions(insn),
+            *(Condition(final(p)) for p in insn.predicates),
+        )
+        node = Assign(target, final(insn.expression), insn.id)
+        return _Item((node,), conditions, frozenset((insn.written,)))
+
+    def _statement_guards(self, insn: Assignment, place: _Place) -> tuple[Condition, ...]:
+        needed = domain_of(self._kernel, insn.within_inames)
+        found = self._remembered_guards(insn.within_inames, needed, place.known)
+        if not found or not place.values:
+            return found
+        # In a copy of an unrolled loop's body fewer guards are needed, some of them constant.
+        equations = [
+            condition_set(ex.Comparison(ex.Variable(i), "==", value))
+            for i, value in place.values.items()
+        ]
+        fixed = reduce(isl.Set.intersect, (e for e in equations if e is not None), place.known)
+        return tuple(
+            c
+            for guard in guards(needed, fixed)
+            if (c := _folded(guard, place.values)).expression is not True
+        )
+
+    def _remembered_guards(
+        self, inames: frozenset[str], needed: isl.Set, known: isl.Set
+    ) -> tuple[Condition, ...]:
+        key = (inames, id(known))
+        if key not in self._guards:
+            self._guards[key] = guards(needed, known)
+            self._kept_alive.append(known)
+        return self._guards[key]
+
+    def _owner_conditions(self, insn: Assignment) -> Iterable[Condition]:
+        """Yield what makes one work item write shared memory where all would write the same."""
+        written = self._kernel.variables[insn.written]
+        space = (
+            written.address_space
+            if isinstance(written, TemporaryVariable)
+            else AddressSpace.GLOBAL
+        )
+        own = {self._kernel.tags.get(i) for i in insn.within_inames}
+        for tag, (iname, first) in self._owners.items():
+            shared = space is AddressSpace.GLOBAL or (
+                space is AddressSpace.LOCAL and isinstance(tag, LocalTag)
+            )
+            if shared and tag not in own:
+                yield Condition(ex.Comparison(ex.Variable(iname), "==", first))
+
+    # --- loops
+
+    def _loop(self, node: LoopNode, place: _Place) -> list[_Item]:
+        bounds = self._bounds(node, place)
+        inner = replace(
+            place,
+            loops=place.loops | {node.iname},
+            known=place.known.intersect(bounds.held),
+        )
+        if isinstance(self._kernel.tags.get(node.iname), UnrollTag):
+            return self._unrolled(node, bounds, inner)
+        if (value := _only_value(bounds)) is not None:
+            values = {**place.values, node.iname: value}
+            return self._items(node.children, replace(inner, values=values))
+        if _is_nonnegative(bounds.lower, self.nonnegative):
+            self.nonnegative.add(node.iname)
+        items = self._items(node.children, inner)
+        outside = self._hoisted(items, node.iname)
+        body = self._wrap([_without(item, outside) for item in items])
+        lower, upper = (
+            simplify(walk.substitute(e, place.values)) for e in (bounds.lower, bounds.upper)
+        )
+        return [
+            _Item(
+                (Loop(node.iname, lower, upper, body, bounds.step),) if body else (),
+                outside,
+                frozenset().union(*(item.writes for item in items)),
+                any(item.synchronizes for item in items),
+            )
+        ]
+
+    def _bounds(self, node: LoopNode, place: _Place) -> Bounds:
+        inside = {insn.within_inames for insn in statements(node.children)}
+        shared = frozenset.intersection(*inside)
+        kept = place.loops | {node.iname} | {
+            i for i in shared if is_parallel(self._kernel.tags.get(i))
+        }
+        if _has_barrier(node):
+            kept -= self._local_inames  # all items of a group make the same iterations
+        values = [self._projected(inames, kept) for inames in sorted(inside, key=sorted)]
+        first, *others = values
+        if any(not first.is_equal(other) for other in others):
+            first = reduce(isl.Set.union, others, first).coalesce()
+        return loop_bounds(node.iname, first, place.known)
+
+    def _projected(self, inames: frozenset[str], kept: Iterable[str]) -> isl.Set:
+        return project_out(domain_of(self._kernel, inames), sorted(inames - frozenset(kept)))
+
+    def _unrolled(self, node: LoopNode, bounds: Bounds, place: _Place) -> list[_Item]:
+        if not (isinstance(bounds.lower, int) and isinstance(bounds.upper, int)):
+            first = next(statements(node.children))
+            raise NotUnrollable(
+                f"'{node.iname}' is tagged unr, but its number of iterations is not a constant",
+                where=first.location,
+                excerpt=excerpt(self._kernel, *(s.id for s in statements(node.children))),
+                remedy="split it by a constant and unroll the inner loop, or fix the parameters",
+            )
+        items: list[_Item] = []
+        for value in range(bounds.lower, bounds.upper, bounds.step):
+            copy = replace(place, values={**place.values, node.iname: value})
+            items += self._items(node.children, copy)
+        return items
+
+    # --- guards
+
+    def _hoisted(self, items: Sequence[_Item], iname: str) -> tuple[Condition, ...]:
+        """Return the conditions of all items that may be asked once, before the loop."""
+        guarded = [item for item in items if item.nodes != (_BARRIER,)]
+        if not guarded:
+            return ()
+        written = frozenset().union(*(item.writes for item in items))
+        synchronizes = any(item.synchronizes for item in items)
+        return tuple(
+            c
+            for c in guarded[0].conditions
+            if all(c in item.conditions for item in guarded[1:])
+            and iname not in c.names
+            and written.isdisjoint(c.names)
+            and not (synchronizes and not self._is_uniform(c))
+        )
+
+    def _is_uniform(self, condition: Condition) -> bool:
+        """Tell whether all work items of a group find the same."""
+        return all(
+            name not in self._local_inames
+            and not isinstance(self._kernel.variables.get(name), TemporaryVariable)
+            for name in condition.names
+        )
+
+    def _wrap(self, items: Sequence[_Item]) -> Block:
+        """Return the nodes of the items inside their conditions, neighbours sharing them."""
+        nodes: list[Node] = []
+        at = 0
+        while at < len(items):
+            run = self._run(items, at)
+            at += len(run)
+            shared = tuple(
+                c for c in run[0].conditions if all(c in i.conditions for i in run[1:])
+            )
+            if shared:
+                body = self._wrap([_without(item, shared) for item in run])
+                if body and not any(c.expression is False for c in shared):
+                    nodes.append(If(conjunction([c.expression for c in shared]), body))
+            else:
+                nodes += run[0].nodes
+        return tuple(nodes)
+
+    def _run(self, items: Sequence[_Item], start: int) -> Sequence[_Item]:
+        """Return the longest run of items from `start` on with a condition in common."""
+        common = set(items[start].conditions)
+        written: frozenset[str] = items[start].writes
+        stop = start + 1
+        while stop < len(items) and common:
+            common = {
+                c
+                for c in common
+                if c in items[stop].conditions and written.isdisjoint(c.names)
+            }
+            if not common:
+                break
+            written |= items[stop].writes
+            stop += 1
+        return items[start:stop]
+
+
+def _without(item: _Item, conditions: tuple[Condition, ...]) -> _Item:
+    if not conditions:
+        return item
+    return replace(item, conditions=tuple(c for c in item.conditions if c not in conditions))
+
+
+def _has_barrier(node: TreeNode) -> bool:
+    if isinstance(node, LoopNode):
+        return any(_has_barrier(child) for child in node.children)
+    return isinstance(node, BarrierNode)
+
+
+def _only_value(bounds: Bounds) -> Expression | None:
+    """Return the value of a loop with one iteration, if it is simple enough to stand for it."""
+    if isinstance(bounds.lower, int) and isinstance(bounds.upper, int):
+        return bounds.lower if 0 <= bounds.upper - bounds.lower - 1 < bounds.step else None
+    lower, upper = linear_form(bounds.lower), linear_form(bounds.upper)
+    if lower is None or upper is None or any(not isinstance(t, str) for t in lower.terms):
+        return None
+    return bounds.lower if lower + 1 == upper else None
+
+
+def _is_nonnegative(node: Expression, names: set[str]) -> bool:
+    if isinstance(node, int):
+        return node >= 0
+    if isinstance(node, ex.Variable):
+        return node.name in names
+    if isinstance(node, ex.Sum | ex.Product | ex.Min):
+        return all(_is_nonnegative(child, names) for child in node.children)
+    if isinstance(node, ex.Max):
+        return any(_is_nonnegative(child, names) for child in node.children)
+    return False
+
+
+def _folded(condition: Condition, values: Mapping[str, Expression]) -> Condition:
+    node = walk.substitute(condition.expression, values)
+    if not isinstance(node, ex.Comparison):
+        return Condition(node)
+    left, right = simplify(node.left), simplify(node.right)
+    if isinstance(left, int) and isinstance(right, int):
+        return Condition(_COMPARE[str(node.operator)](left, right))
+    return Condition(ex.Comparison(left, node.operator, right))
+
+
+_COMPARE = {
+    "<": int.__lt__,
+    "<=": int.__le__,
+    "==": int.__eq__,
+    ">=": int.__ge__,
+}
+
+

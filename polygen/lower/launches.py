@@ -1,0 +1,157 @@
+"""The grid of a launch, and which launches a loop tree becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polygen.analysis.domains import domain_of, with_surrounding
+from polygen.analysis.isl_affine import condition_set
+from polygen.errors import GridSizeNotKnown, LocalSizeNotConstant
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import TemporaryVariable
+from polygen.ir.domain import project_out
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
+from polygen.ir.verify import excerpt
+from polygen.lower.bounds import Bounds, loop_bounds
+from polygen.lower.nest import BarrierNode, LoopNode, TreeNode
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of the grid while statements are being written.
+
+    Attributes:
+        inames: each iname on the axis with its first value; the first iname stands for the axis.
+    """
+
+    tag: HardwareTag
+    size: Expression
+    inames: tuple[tuple[str, Expression], ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The axes of a launch, and what is known because of them."""
+
+    axes: tuple[Axis, ...]
+    known: isl.Set
+
+    @property
+    def owners(self) -> Mapping[HardwareTag, tuple[str, Expression]]:
+        """For each axis, the iname that stands for it, and its first value."""
+        return {axis.tag: axis.inames[0] for axis in self.axes}
+
+
+def grid_of(
+    kernel: Kernel, insns: Sequence[Assignment], outer: Sequence[str], known: isl.Set
+) -> Grid:
+    """Return the grid on which the instructions run.
+
+    Parameters:
+        insns: the instructions of one launch.
+        outer: the inames of the loops on the host around it.
+        known: what is known of the parameters and of these inames.
+
+    Raises:
+        LocalSizeNotConstant: if a group has no constant number of work items.
+        GridSizeNotKnown: if the size depends on what the kernel computes.
+    """
+    within = frozenset().union(*(insn.within_inames for insn in insns))
+    tags: dict[HardwareTag, list[str]] = {}
+    for iname in kernel.inames:
+        tag = kernel.tags.get(iname)
+        if iname in within and isinstance(tag, GroupTag | LocalTag):
+            tags.setdefault(tag, []).append(iname)
+    axes: list[Axis] = []
+    for tag in sorted(tags, key=str):
+        bounds = {i: _bounds(kernel, i, outer, known) for i in tags[tag]}
+        axis = _axis(kernel, tag, bounds, insns)
+        axes.append(axis)
+        for iname, found in bounds.items():
+            known = known.intersect(_held(iname, found, exact=found.count == axis.size))
+    return Grid(tuple(axes), known)
+
+
+def _bounds(kernel: Kernel, iname: str, outer: Sequence[str], known: isl.Set) -> Bounds:
+    around = with_surrounding(kernel, (iname,))
+    values = domain_of(kernel, around)
+    values = project_out(values, sorted(around - {iname} - frozenset(outer)))
+    found = loop_bounds(iname, values, known)
+    names = walk.free_variables(found.lower) | walk.free_variables(found.upper)
+    for name in sorted(names):
+        if isinstance(kernel.variables.get(name), TemporaryVariable):
+            raise GridSizeNotKnown(
+                f"'{iname}' is tagged {kernel.tags[iname]}, but how many values it has depends on "
+                f"'{name}', which the kernel computes",
+                where=kernel.location,
+                remedy=f"leave '{iname}' a loop, or compute '{name}' in an earlier kernel and "
+                "pass it as an argument",
+            )
+    return found
+
+
+def _axis(
+    kernel: Kernel, tag: HardwareTag, bounds: Mapping[str, Bounds], insns: Sequence[Assignment]
+) -> Axis:
+    counts = tuple(dict.fromkeys(found.count for found in bounds.values()))
+    constants = [count for count in counts if isinstance(count, int)]
+    if isinstance(tag, LocalTag) and len(constants) < len(counts):
+        _refuse_local_size(kernel, tag, bounds, insns)
+    size: Expression = max(constants) if len(constants) == len(counts) else ex.Max(counts)
+    if len(counts) == 1:
+        size = counts[0]
+    return Axis(tag, size, tuple((i, found.lower) for i, found in bounds.items()))
+
+
+def _refuse_local_size(
+    kernel: Kernel, tag: HardwareTag, bounds: Mapping[str, Bounds], insns: Sequence[Assignment]
+) -> None:
+    iname = next(i for i, found in bounds.items() if not isinstance(found.count, int))
+    concerned = [insn for insn in insns if iname in insn.within_inames]
+    raise LocalSizeNotConstant(
+        f"'{iname}' is tagged {tag}, but its number of values is not a constant",
+        where=concerned[0].location,
+        excerpt=excerpt(kernel, *(insn.id for insn in concerned)),
+        remedy=f"split '{iname}' by a constant and tag the inner part, or fix the parameters",
+    )
+
+
+def _held(iname: str, bounds: Bounds, *, exact: bool) -> isl.Set:
+    """Return what the hardware guarantees of an iname: its range if the axis has just its size."""
+    if exact and bounds.step == 1:
+        return bounds.held
+    lower = condition_set(ex.Comparison(ex.Variable(iname), ">=", bounds.lower))
+    return isl.Set("{ : }") if lower is None else lower
+
+
+# --- launches
+
+
+def has_global_barrier(node: TreeNode) -> bool:
+    """Tell whether everyone waits for everyone at `node` or inside it."""
+    if isinstance(node, LoopNode):
+        return any(has_global_barrier(child) for child in node.children)
+    return isinstance(node, BarrierNode) and node.everyone
+
+
+def host_parts(nodes: Sequence[TreeNode]) -> Iterator[LoopNode | tuple[TreeNode, ...]]:
+    """Yield, in order, the loops that run on the host, and what makes up a launch."""
+    launch: list[TreeNode] = []
+    for node in nodes:
+        if not has_global_barrier(node):
+            launch.append(node)
+            continue
+        if launch:
+            yield tuple(launch)
+            launch = []
+        if isinstance(node, LoopNode):
+            yield node
+    if launch:
+        yield tuple(launch)

@@ -1,0 +1,215 @@
+"""The stages that turn a kernel into a loop program."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+
+import islpy as isl
+import numpy as np
+
+from polygen.analysis.domains import domain_of
+from polygen.analysis.types import infer_types
+from polygen.errors import InternalError, PrivateAcrossLaunches
+from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.domain import project_out
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Variable
+from polygen.ir.kernel import Kernel
+from polygen.ir.verify import excerpt
+from polygen.lower.address import element_count
+from polygen.lower.barriers import place_barriers
+from polygen.lower.bounds import loop_bounds
+from polygen.lower.declare import mentioned, place_declarations
+from polygen.lower.emit import Emitter
+from polygen.lower.launches import Axis, grid_of, host_parts
+from polygen.lower.nest import LoopNode, TreeNode, loop_tree, statements
+from polygen.lower.program import (
+    Block,
+    Declare,
+    HardwareAxis,
+    HostLoop,
+    HostNode,
+    Launch,
+    LoopProgram,
+)
+from polygen.lower.reductions import realize_reductions
+from polygen.lower.work_items import as_loops
+
+INT32 = np.dtype(np.int32)
+
+
+class Model(enum.Enum):
+    """What a target executes: a grid of work items, or ordinary loops."""
+
+    GRID = "grid"
+    LOOPS = "loops"
+
+
+def lower(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> LoopProgram:
+    """Return the loop program of a kernel.
+
+    Parameters:
+        kernel: the types of its inputs are known.
+        model: what the target executes.
+        index_dtype: the type of loop counters and subscripts.
+
+    Raises:
+        UserError: the subclass that says why there is no such program.
+    """
+    kernel = infer_types(kernel, index_dtype)  # every variable has a type
+    kernel = realize_reductions(kernel)  # accumulators and their updates
+    tree = loop_tree(kernel)  # one loop an iname; siblings in order
+    tree = place_barriers(kernel, tree)  # where work items wait for each other
+    return _Host(kernel, model, index_dtype).program(tree)  # launches, guards, declarations
+
+
+class _Host:
+    """Builds the launches, and the loops around them."""
+
+    def __init__(self, kernel: Kernel, model: Model, index_dtype: DType) -> None:
+        self._kernel = kernel
+        self._model = model
+        self._index_dtype = index_dtype
+        self._nonnegative = {
+            extent.name
+            for arg in kernel.arguments
+            if isinstance(arg, GlobalArg)
+            for extent in arg.shape or ()
+            if isinstance(extent, Variable)
+        }
+        self._launches: dict[str, frozenset[str]] = {}
+
+    def program(self, tree: Sequence[TreeNode]) -> LoopProgram:
+        known = self._kernel.assumptions.set
+        host = self._nodes(tree, (), known if known.is_params() else known.params())
+        self._check_lifetimes()
+        return LoopProgram(
+            name=self._kernel.name,
+            arguments=self._kernel.arguments,
+            global_temporaries=tuple(self._temporaries(AddressSpace.GLOBAL)),
+            host=host,
+            index_dtype=self._index_dtype,
+            nonnegative=frozenset(self._nonnegative),
+            dtypes=self._dtypes(),
+            options=self._kernel.options,
+        )
+
+    def _temporaries(self, *spaces: AddressSpace) -> list[TemporaryVariable]:
+        return [t for t in self._kernel.temporaries if t.address_space in spaces]
+
+    def _dtypes(self) -> Mapping[str, DType]:
+        kernel = self._kernel
+        known = {v.name: v.dtype for v in kernel.variables.values() if v.dtype is not None}
+        return {**known, **dict.fromkeys(kernel.inames, self._index_dtype)}
+
+    def _nodes(
+        self, nodes: Sequence[TreeNode], outer: tuple[str, ...], known: isl.Set
+    ) -> tuple[HostNode, ...]:
+        parts = list(host_parts(nodes))
+        return tuple(
+            self._loop(part, outer, known)
+            if isinstance(part, LoopNode)
+            else self._launch(part, outer, known, alone=not outer and len(parts) == 1)
+            for part in parts
+        )
+
+    def _loop(self, node: LoopNode, outer: tuple[str, ...], known: isl.Set) -> HostLoop:
+        values = [
+            _keep(domain_of(self._kernel, inames), inames, (*outer, node.iname))
+            for inames in dict.fromkeys(s.within_inames for s in statements(node.children))
+        ]
+        union = values[0]
+        for other in values[1:]:
+            union = union.union(other)
+        bounds = loop_bounds(node.iname, union.coalesce(), known)
+        if isinstance(bounds.lower, int) and bounds.lower >= 0:
+            self._nonnegative.add(node.iname)
+        inner = known.intersect(bounds.held)
+        body = self._nodes(node.children, (*outer, node.iname), inner)
+        return HostLoop(node.iname, bounds.lower, bounds.upper, body, bounds.step)
+
+    def _launch(
+        self, nodes: Sequence[TreeNode], outer: tuple[str, ...], known: isl.Set, *, alone: bool
+    ) -> Launch:
+        insns = list(statements(nodes))
+        grid = grid_of(self._kernel, insns, outer, known)
+        emitter = Emitter(self._kernel, grid.owners)
+        self._note_nonnegative(grid.axes, emitter)
+        body = emitter.block(nodes, outer, grid.known)
+        self._nonnegative |= emitter.nonnegative
+        name = self._kernel.name if alone else f"{self._kernel.name}_{len(self._launches)}"
+        self._launches[name] = mentioned(body)
+        body, axes = self._finish(body, grid.axes)
+        return Launch(name, self._passed(body, axes, outer), axes, body)
+
+    def _note_nonnegative(self, axes: Sequence[Axis], emitter: Emitter) -> None:
+        emitter.nonnegative |= self._nonnegative
+        for axis in axes:
+            for iname, first in axis.inames:
+                if isinstance(first, int) and first >= 0:
+                    emitter.nonnegative.add(iname)
+
+    def _finish(
+        self, body: Block, axes: Sequence[Axis]
+    ) -> tuple[Block, tuple[HardwareAxis, ...]]:
+        """Declare the temporaries; turn the grid into loops if the target has none."""
+        wanted = {
+            t.name: self._declaration(t)
+            for t in self._temporaries(AddressSpace.PRIVATE, AddressSpace.LOCAL)
+        }
+        if self._model is Model.LOOPS:
+            return as_loops(body, axes, wanted, self._index_dtype), ()
+        return place_declarations(body, wanted), tuple(
+            HardwareAxis(axis.tag, axis.size, axis.inames) for axis in axes
+        )
+
+    def _declaration(self, temporary: TemporaryVariable) -> Declare:
+        count = element_count(temporary.shape) if temporary.shape else None
+        if temporary.dtype is None or not (count is None or isinstance(count, int)):
+            raise InternalError(f"temporary '{temporary.name}' has no type or constant size")
+        return Declare(temporary.name, temporary.dtype, count, temporary.address_space)
+
+    def _passed(
+        self, body: Block, axes: Sequence[HardwareAxis], outer: Sequence[str]
+    ) -> tuple[Argument, ...]:
+        names = mentioned(body).union(
+            *(mentioned_in_axis(axis) for axis in axes),
+        )
+        arguments: list[Argument] = [a for a in self._kernel.arguments if a.name in names]
+        arguments += [
+            GlobalArg(t.name, t.dtype, t.shape)
+            for t in self._temporaries(AddressSpace.GLOBAL)
+            if t.name in names
+        ]
+        arguments += [ValueArg(i, self._index_dtype) for i in outer if i in names]
+        return tuple(arguments)
+
+    def _check_lifetimes(self) -> None:
+        for temporary in self._temporaries(AddressSpace.PRIVATE, AddressSpace.LOCAL):
+            homes = [n for n, names in self._launches.items() if temporary.name in names]
+            if len(homes) > 1:
+                users = [
+                    insn.id
+                    for insn in self._kernel.instructions
+                    if temporary.name in insn.read_names | {insn.written}
+                ]
+                raise PrivateAcrossLaunches(
+                    f"'{temporary.name}' is {temporary.address_space.value}, but its value is "
+                    "needed on both sides of a point where the whole grid has to wait",
+                    where=self._kernel.location,
+                    excerpt=excerpt(self._kernel, *users),
+                    remedy="declare it a global temporary with an element for each work item, "
+                    "or compute it again",
+                )
+
+
+def mentioned_in_axis(axis: HardwareAxis) -> frozenset[str]:
+    """Return the names that the first values of an axis' inames mention."""
+    return mentioned(
+        Declare(iname, INT32, initial=first) for iname, first in axis.inames
+    )
+
+
+def _keep(flat: isl.Set, inames: frozenset[str], kept: Sequence[str]) -> isl.Set:
+    return project_out(flat, sorted(inames.difference(kept)))

@@ -1,0 +1,219 @@
+"""The loop tree: one loop an iname, siblings in an order that every dependency agrees with.
+
+What decides which of several possible loops stands outside, in this order: structure (a domain
+that needs another iname; all of one loop's instructions being part of another's), priorities, and
+where these leave it open, the order of the domains, with a warning.
+"""
+
+from __future__ import annotations
+
+import heapq
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from polygen.analysis.domains import surrounding_inames
+from polygen.errors import AmbiguousNesting, DependencyCycle, NoLoopNest, PriorityIgnored
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import is_parallel
+from polygen.ir.verify import excerpt
+
+
+@dataclass(frozen=True)
+class LoopNode:
+    """The loop of an iname, and what is in it, in order."""
+
+    iname: str
+    children: tuple[TreeNode, ...]
+
+
+@dataclass(frozen=True)
+class BarrierNode:
+    """A point that all work items of a group, or of the grid, reach before any passes it."""
+
+    everyone: bool
+
+
+TreeNode: TypeAlias = LoopNode | Assignment | BarrierNode
+
+
+def statements(nodes: Sequence[TreeNode]) -> Iterator[Assignment]:
+    """Yield the instructions below `nodes`, in order."""
+    for node in nodes:
+        if isinstance(node, Assignment):
+            yield node
+        elif isinstance(node, LoopNode):
+            yield from statements(node.children)
+
+
+def loop_tree(kernel: Kernel) -> tuple[TreeNode, ...]:
+    """Return the loops and instructions of the kernel, nested and ordered.
+
+    Raises:
+        NoLoopNest: if no nest has one loop an iname.
+        DependencyCycle: if two siblings would each have to come first.
+    """
+    return _Nest(kernel).run()
+
+
+class _Nest:
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._rank = {iname: r for r, iname in enumerate(kernel.inames)}
+        self._position = {insn.id: p for p, insn in enumerate(kernel.instructions)}
+        self._loops = {
+            insn.id: frozenset(i for i in insn.within_inames if not is_parallel(kernel.tags.get(i)))
+            for insn in kernel.instructions
+        }
+        self._ambiguous: dict[tuple[str, ...], None] = {}
+
+    def run(self) -> tuple[TreeNode, ...]:
+        tree = self._build(self._kernel.instructions, frozenset())
+        self._warn(tree)
+        return tree
+
+    def _build(
+        self, insns: Sequence[Assignment], outer: frozenset[str]
+    ) -> tuple[TreeNode, ...]:
+        groups = self._groups(insns, outer)
+        nodes: list[TreeNode] = []
+        for group in self._ordered(groups, outer):
+            if len(group) == 1 and self._loops[group[0].id] <= outer:
+                nodes.append(group[0])
+                continue
+            iname = self._outermost(group, outer)
+            nodes.append(LoopNode(iname, self._build(group, outer | {iname})))
+        return tuple(nodes)
+
+    def _groups(
+        self, insns: Sequence[Assignment], outer: frozenset[str]
+    ) -> list[list[Assignment]]:
+        """Partition instructions into those that share a loop, directly or through others."""
+        group_of_iname: dict[str, list[Assignment]] = {}
+        groups: dict[int, list[Assignment]] = {}
+        for insn in insns:
+            merged = [insn]
+            inames = self._loops[insn.id] - outer
+            for iname in inames:
+                old = group_of_iname.get(iname)
+                if old is not None and id(old) in groups and old is not merged:
+                    # the smaller into the larger, so that many instructions stay cheap
+                    small, large = sorted((merged, old), key=len)
+                    groups.pop(id(small), None)
+                    large += small
+                    for other in small:
+                        for name in self._loops[other.id] - outer:
+                            group_of_iname[name] = large
+                    merged = large
+                group_of_iname[iname] = merged
+            groups[id(merged)] = merged
+        for group in groups.values():
+            group.sort(key=lambda insn: self._position[insn.id])
+        return sorted(groups.values(), key=lambda group: self._position[group[0].id])
+
+    def _ordered(
+        self, groups: list[list[Assignment]], outer: frozenset[str]
+    ) -> Iterator[list[Assignment]]:
+        """Sort siblings so that dependencies are met; where free, as they were written."""
+        home = {insn.id: g for g, group in enumerate(groups) for insn in group}
+        before: list[set[int]] = [set() for _ in groups]
+        after: list[list[int]] = [[] for _ in groups]
+        for g, group in enumerate(groups):
+            for insn in group:
+                for dep in insn.depends_on:
+                    d = home.get(dep, g)
+                    if d != g and d not in before[g]:
+                        before[g].add(d)
+                        after[d].append(g)
+        missing = [len(b) for b in before]
+        ready = [g for g, count in enumerate(missing) if count == 0]
+        done = 0
+        while ready:
+            g = heapq.heappop(ready)
+            done += 1
+            yield groups[g]
+            for other in after[g]:
+                missing[other] -= 1
+                if missing[other] == 0:
+                    heapq.heappush(ready, other)
+        if done < len(groups):
+            self._refuse_order([g for g, m in zip(groups, missing, strict=True) if m], outer)
+
+    def _refuse_order(self, stuck: list[list[Assignment]], outer: frozenset[str]) -> None:
+        ids = [insn.id for group in stuck for insn in group]
+        loops = sorted({i for insn_id in ids for i in self._loops[insn_id] - outer})
+        raise DependencyCycle(
+            "each of these instructions must come after another of them, as one loop an iname "
+            f"({', '.join(loops)}) is all there is",
+            where=self._kernel.instruction(ids[0]).location,
+            excerpt=excerpt(self._kernel, *ids),
+            remedy="give the later of two instructions that share a loop inames of its own, "
+            "or remove a dependency (dep=*... is exhaustive)",
+        )
+
+    def _outermost(self, group: list[Assignment], outer: frozenset[str]) -> str:
+        """Choose the loop that surrounds all of `group`."""
+        common = frozenset.intersection(*(self._loops[insn.id] for insn in group)) - outer
+        if not common:
+            self._refuse_nest(group, outer)
+        possible = sorted(
+            (i for i in common if not (surrounding_inames(self._kernel, i) & common)),
+            key=self._rank.__getitem__,
+        )
+        wanted = [
+            i for i in possible if not any(self._prior(other, i) for other in possible)
+        ] or possible
+        if len(wanted) > 1:
+            self._ambiguous[tuple(wanted)] = None
+        return wanted[0]
+
+    def _prior(self, first: str, second: str) -> bool:
+        return any(
+            first in p and second in p and p.index(first) < p.index(second)
+            for p in self._kernel.priorities
+        )
+
+    def _refuse_nest(self, group: list[Assignment], outer: frozenset[str]) -> None:
+        loops = {insn.id: self._loops[insn.id] - outer for insn in group}
+        shown = ", ".join(
+            f"'{insn_id}' is in {{{', '.join(sorted(inames))}}}"
+            for insn_id, inames in list(loops.items())[:4]
+        )
+        raise NoLoopNest(
+            f"no loop nest has one loop an iname: {shown}, and no loop can surround them all",
+            where=group[0].location,
+            excerpt=excerpt(self._kernel, *loops),
+            remedy="give some of these instructions inames of their own",
+        )
+
+    def _warn(self, tree: Sequence[TreeNode]) -> None:
+        silenced = self._kernel.options.silenced_warnings
+        if self._ambiguous and AmbiguousNesting.__name__ not in silenced:
+            open_choices = "; ".join("{" + ", ".join(c) + "}" for c in self._ambiguous)
+            warnings.warn(
+                AmbiguousNesting(
+                    f"kernel '{self._kernel.name}': nothing says which of these loops is "
+                    f"outside: {open_choices}; the order of the domains was taken "
+                    "(prioritize_loops decides it)"
+                ),
+                stacklevel=2,
+            )
+        if PriorityIgnored.__name__ not in silenced:
+            for inner, outer in dict.fromkeys(self._ignored(tree, ())):
+                warnings.warn(
+                    PriorityIgnored(
+                        f"kernel '{self._kernel.name}': the priority of '{inner}' over '{outer}' "
+                        f"is ignored: the kernel's structure puts '{outer}' outside"
+                    ),
+                    stacklevel=2,
+                )
+
+    def _ignored(
+        self, nodes: Sequence[TreeNode], outer: tuple[str, ...]
+    ) -> Iterator[tuple[str, str]]:
+        for node in nodes:
+            if isinstance(node, LoopNode):
+                yield from ((node.iname, o) for o in outer if self._prior(node.iname, o))
+                yield from self._ignored(node.children, (*outer, node.iname))

@@ -1,0 +1,182 @@
+"""A launch as loops, for targets without a grid: loops over groups, and inside over work items.
+
+Where work items have to wait for each other, the loops over work items end and start anew.  What
+a work item keeps for itself across such a point becomes an array with an element for each item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import AddressSpace
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.ir.tags import GroupTag, LocalTag
+from polygen.lower.address import simplify
+from polygen.lower.declare import expressions, mentioned, place_declarations
+from polygen.lower.launches import Axis
+from polygen.lower.program import Assign, Barrier, Block, Declare, If, Loop, Node
+
+
+def as_loops(
+    body: Block, axes: Sequence[Axis], wanted: Mapping[str, Declare], index_dtype: DType
+) -> Block:
+    """Return what a launch executes as ordinary loops, with its temporaries declared.
+
+    Parameters:
+        body: what each work item executes.
+        axes: the launch's grid.
+        wanted: how each temporary would be declared for one work item.
+        index_dtype: the type of loop counters.
+    """
+    local = [axis for axis in axes if isinstance(axis.tag, LocalTag)]
+    groups = [axis for axis in axes if isinstance(axis.tag, GroupTag)]
+    result = _WorkItems(local, wanted, index_dtype).run(body)
+    loops = len(groups)
+    for depth, axis in enumerate(sorted(groups, key=lambda a: a.tag.axis)):
+        outermost = depth == loops - 1
+        result = (_axis_loop(axis, result, index_dtype, parallel=loops if outermost else 0),)
+    return result
+
+
+def _axis_loop(axis: Axis, body: Block, index_dtype: DType, parallel: int = 0) -> Loop:
+    """Return the loop over an axis; inames that share it are computed from its variable."""
+    (name, first), *others = axis.inames
+    used = mentioned(body)
+    aliases = tuple(
+        Declare(
+            other,
+            index_dtype,
+            initial=simplify(_shifted(ex.Variable(name), first, start)),
+            constant=True,
+        )
+        for other, start in others
+        if other in used
+    )
+    upper = simplify(_shifted(axis.size, 0, first))
+    return Loop(name, first, upper, (*aliases, *body), parallel=parallel)
+
+
+def _shifted(value: Expression, old: Expression, new: Expression) -> Expression:
+    return ex.Sum((value, ex.Product((-1, old)), new))
+
+
+class _WorkItems:
+    def __init__(
+        self, local: Sequence[Axis], wanted: Mapping[str, Declare], index_dtype: DType
+    ) -> None:
+        self._axes = sorted(local, key=lambda a: a.tag.axis)
+        self._wanted = wanted
+        self._index_dtype = index_dtype
+        self._regions: list[Block] = []
+
+    def run(self, body: Block) -> Block:
+        self._collect(body)
+        homes: dict[str, set[int]] = {}
+        for number, region in enumerate(self._regions):
+            for name in mentioned(region):
+                homes.setdefault(name, set()).add(number)
+        private = {
+            n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.PRIVATE
+        }
+        kept = {n: d for n, d in private.items() if len(homes.get(n, ())) > 1 and self._axes}
+        own = {n: d for n, d in private.items() if n not in kept}
+        shared = {
+            n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.LOCAL
+        }
+        expanded = {n: replace(d, extent=(d.extent or 1) * self._items()) for n, d in kept.items()}
+        result = self._split(body, own, kept)
+        return place_declarations(result, {**shared, **expanded})
+
+    def _items(self) -> int:
+        count = 1
+        for axis in self._axes:
+            assert isinstance(axis.size, int)  # groups have constant sizes
+            count *= axis.size
+        return count
+
+    def _collect(self, body: Block) -> None:
+        """Note the regions: the longest stretches of siblings without a barrier."""
+        region: list[Node] = []
+        for node in (*body, Barrier(frozenset())):
+            if not _synchronizes(node):
+                region.append(node)
+                continue
+            if region:
+                self._regions.append(tuple(region))
+                region = []
+            if isinstance(node, Loop | If):
+                self._collect(node.body)
+
+    def _split(
+        self, body: Block, own: Mapping[str, Declare], kept: Mapping[str, Declare]
+    ) -> Block:
+        """Return `body` with loops over the work items around each region."""
+        result: list[Node] = []
+        region: list[Node] = []
+        for node in (*body, Barrier(frozenset())):
+            if not _synchronizes(node):
+                region.append(node)
+                continue
+            if region:
+                result += self._around(tuple(region), own, kept)
+                region = []
+            if isinstance(node, Loop | If):
+                result.append(replace(node, body=self._split(node.body, own, kept)))
+        return tuple(result)
+
+    def _around(
+        self, region: Block, own: Mapping[str, Declare], kept: Mapping[str, Declare]
+    ) -> Block:
+        names = mentioned(region)
+        if any(name in names for name in kept):
+            region = tuple(_expanded(node, kept, self._item()) for node in region)
+        region = place_declarations(region, {n: d for n, d in own.items() if n in names})
+        for axis in self._axes:
+            region = (_axis_loop(axis, region, self._index_dtype),)
+        return region
+
+    def _item(self) -> Expression:
+        """Return the number of the work item in its group."""
+        number: Expression = 0
+        for axis in reversed(self._axes):
+            name, first = axis.inames[0]
+            index = _shifted(ex.Variable(name), first, 0)
+            number = ex.Sum((ex.Product((number, axis.size)), index))  # type: ignore[arg-type]
+        return simplify(number)
+
+
+def _synchronizes(node: Node) -> bool:
+    if isinstance(node, Loop | If):
+        return any(_synchronizes(child) for child in node.body)
+    return isinstance(node, Barrier)
+
+
+def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression) -> Node:
+    """Return `node` with each kept variable an array that the work item has a part of."""
+
+    def rule(e: Expression) -> Expression:
+        # Outermost first: the array of a subscript is a variable too.
+        if isinstance(e, ex.Subscript) and ex.name_of(e) in kept:
+            extent = kept[ex.name_of(e)].extent or 1
+            index = ex.Sum((ex.Product((extent, item)), rule(ex.index_tuple(e)[0])))
+            return ex.Subscript(e.aggregate, simplify(index))  # type: ignore[arg-type]
+        if isinstance(e, ex.Variable) and e.name in kept:
+            return ex.Subscript(e, item)  # type: ignore[arg-type]
+        return walk.rebuild(e, tuple([rule(p) for p in walk.parts(e)]))
+
+    if isinstance(node, Assign):
+        target = rule(node.target)
+        assert isinstance(target, ex.Variable | ex.Subscript)
+        return replace(node, target=target, value=rule(node.value))
+    if isinstance(node, Loop):
+        body = tuple(_expanded(child, kept, item) for child in node.body)
+        return replace(node, lower=rule(node.lower), upper=rule(node.upper), body=body)
+    if isinstance(node, If):
+        body = tuple(_expanded(child, kept, item) for child in node.body)
+        return replace(node, condition=rule(node.condition), body=body)
+    assert not list(expressions(node))  # declarations come later
+    return node

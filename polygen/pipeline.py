@@ -1,0 +1,54 @@
+"""From a kernel to a device program: a table of contents of what happens on the way."""
+
+from __future__ import annotations
+
+from polygen.ir.dtype import DType
+from polygen.ir.kernel import Kernel
+from polygen.lower.lower import INT32, lower
+from polygen.lower.program import LoopProgram
+from polygen.targets.program import Program
+from polygen.targets.printer import print_program
+from polygen.targets.registry import get_target
+
+DEFAULT_TARGET = "opencl"
+
+
+def build_program(kernel: Kernel, target: str, index_dtype: DType = INT32) -> Program:
+    """Return the device program of a kernel for a target.
+
+    Parameters:
+        kernel: the types of its inputs are known.
+        target: ``"opencl"`` or ``"c"``.
+        index_dtype: the type of loop counters and subscripts.
+    """
+    description = get_target(target)
+    program = lower(kernel, description.model, index_dtype)
+    return print_program(program, description)
+
+
+def generate_code(kernel: Kernel, target: str | None = None) -> Program:
+    """Return the generated source of a kernel, without running anything.
+
+    The text does not depend on the machine that it is generated on.
+
+    Parameters:
+        kernel: the types of its inputs are known: see `polygen.add_dtypes`.
+        target: ``"opencl"`` or ``"c"``; the kernel's own, or else OpenCL, if not given.
+
+    Returns:
+        A program: ``str()`` of it is the device source; its launches, and the order and types of
+        its arguments are attributes.
+
+    Raises:
+        TypeNotFound: if the type of a variable cannot be inferred.
+        NoLoopNest, NotUnrollable, LocalSizeNotConstant, ...: if there is no such code.
+    """
+    return build_program(kernel, target or kernel.target or DEFAULT_TARGET)
+
+
+def lower_kernel(kernel: Kernel, target: str | None = None) -> LoopProgram:
+    """Return the loop program of a kernel: the last form before text; print it to read it.
+
+    Parameters and errors are those of `generate_code`.
+    """
+    return lower(kernel, get_target(target or kernel.target or DEFAULT_TARGET).model)

@@ -1,0 +1,56 @@
+"""`polygen.assume`."""
+
+from __future__ import annotations
+
+from polygen.errors import InvalidArgument
+from polygen.ir.domain import Domain
+from polygen.ir.kernel import Kernel
+from polygen.language.assumptions import parse_assumptions
+from polygen.source import caller_location
+from polygen.transformation import transformation
+
+
+@transformation
+def assume(kernel: Kernel, assumption: str) -> Kernel:
+    """State what is known of the parameters, so that code need not check it.
+
+    The assumption is printed with the kernel and checked against the parameters of every call.
+
+    Kind: expression rewrite, by a claim.
+
+    Requires:
+        1. It can hold together with what was assumed before.
+
+    Parameters:
+        assumption: constraints on scalar arguments, in isl's notation.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = 0")
+        >>> knl = pg.add_dtypes(knl, {"a": "float32"})
+        >>> knl = pg.split_iname(knl, "i", 4, inner_tag="unr")
+        >>> knl = pg.assume(knl, "n >= 0 and n mod 4 = 0")
+        >>> print(pg.generate_code(knl, target="c").body)
+        for (int i_outer = 0; i_outer < n / 4; ++i_outer) {
+            a[4 * i_outer] = 0.0f;
+            a[4 * i_outer + 1] = 0.0f;
+            a[4 * i_outer + 2] = 0.0f;
+            a[4 * i_outer + 3] = 0.0f;
+        }
+
+    Raises:
+        MalformedDomain: if it is no constraint that isl can read.
+        UnknownName: if it mentions what is no scalar argument.
+        InvalidArgument: if 1 does not hold.
+
+    Source: Loo.py, section 2.1.
+    """
+    known = kernel.assumptions.set.intersect(parse_assumptions(assumption).set)
+    if known.is_empty():
+        raise InvalidArgument(
+            f"the assumption '{assumption}' contradicts what is assumed already: "
+            f"{kernel.assumptions}",
+            where=caller_location(),
+        )
+    return kernel.copy(assumptions=Domain(known))

@@ -1,0 +1,120 @@
+"""`polygen.fix_parameters`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+import islpy as isl
+
+from polygen.analysis.affine import linear_form
+from polygen.errors import InvalidArgument, UnknownArgument, did_you_mean
+from polygen.ir import walk
+from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.domain import Domain
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.source import caller_location
+from polygen.transformation import Kind, transformation
+
+_PARAM = isl.dim_type.param
+
+IntValue = Annotated[
+    int,
+    Kind("an integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)),
+]
+
+
+@transformation
+def fix_parameters(kernel: Kernel, **values: IntValue) -> Kernel:
+    """Replace scalar arguments by constants.
+
+    Kind: change of interface: the arguments are gone afterwards.
+
+    Requires:
+        1. Each name is an integer scalar argument of the kernel.
+        2. The values agree with the assumptions.
+
+    Parameters:
+        values: the value of each argument: ``n=128``.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = n*a[i]")
+        >>> knl = pg.add_dtypes(knl, {"a": "float32"})
+        >>> print(pg.generate_code(pg.fix_parameters(knl, n=100), target="c").body)
+        for (int i = 0; i < 100; ++i)
+            out[i] = 100.0f * a[i];
+
+    Raises:
+        UnknownArgument: if 1 does not hold.
+        InvalidArgument: if 2 does not hold, or if a value is no integer.
+    """
+    for name in values:
+        _check_parameter(kernel, name)
+    constants: dict[str, Expression] = dict(values)
+    assumptions = _fix(kernel.assumptions, values)
+    if assumptions.set.is_empty():
+        shown = ", ".join(f"{n} = {v}" for n, v in values.items())
+        raise InvalidArgument(
+            f"{shown} contradicts what is assumed: {kernel.assumptions}", where=caller_location()
+        )
+
+    def rewrite(node: Expression) -> Expression:
+        return walk.substitute(node, constants)
+
+    def fixed(array: Any) -> Any:
+        return _fix_array(array, constants)
+
+    return kernel.copy(
+        domains=tuple(_fix(d, values) for d in kernel.domains),
+        instructions=tuple(insn.map_expressions(rewrite) for insn in kernel.instructions),
+        arguments=tuple(
+            fixed(a) if isinstance(a, GlobalArg) else a
+            for a in kernel.arguments
+            if a.name not in values
+        ),
+        temporaries=tuple(fixed(t) for t in kernel.temporaries),
+        assumptions=assumptions,
+    )
+
+
+def _check_parameter(kernel: Kernel, name: str) -> None:
+    argument = kernel.variables.get(name)
+    scalars = [a.name for a in kernel.arguments if isinstance(a, ValueArg)]
+    if not isinstance(argument, ValueArg):
+        raise UnknownArgument(
+            f"kernel '{kernel.name}' has no scalar argument '{name}'",
+            where=caller_location(),
+            remedy=did_you_mean(name, scalars),
+        )
+
+
+def _fix(domain: Domain, values: Mapping[str, int]) -> Domain:
+    result = domain.set
+    for name, value in values.items():
+        position = result.find_dim_by_name(_PARAM, name)
+        if position >= 0:
+            result = result.fix_val(_PARAM, position, isl.Val(value))
+            result = result.project_out(_PARAM, position, 1)
+    return domain if result is domain.set else Domain(result)
+
+
+def _fix_array(
+    array: GlobalArg | TemporaryVariable, values: Mapping[str, Expression]
+) -> GlobalArg | TemporaryVariable:
+    def fix_all(items: tuple[Expression, ...] | None) -> tuple[Expression, ...] | None:
+        if items is None:
+            return None
+        return tuple(_folded(walk.substitute(e, values)) for e in items)
+
+    if isinstance(array, GlobalArg):
+        return replace(array, shape=fix_all(array.shape), strides=fix_all(array.strides))
+    return replace(array, shape=fix_all(array.shape) or ())
+
+
+def _folded(node: Expression) -> Expression:
+    form = linear_form(node)
+    return node if form is None else form.expression()

@@ -1,0 +1,79 @@
+"""`polygen.prioritize_loops`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from polygen.errors import InvalidArgument
+from polygen.ir.kernel import Kernel
+from polygen.source import caller_location
+from polygen.transformation import Kind, is_iname, transformation
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(","))
+    return tuple(value)
+
+
+def _is_priority(kernel: Kernel, value: Any) -> bool:
+    if not isinstance(value, str | Sequence):
+        return False
+    return all(is_iname(kernel, name) for name in _names(value))
+
+
+Priority = Annotated[
+    str | Sequence[str], Kind("inames, outermost first: 'i, j' or a sequence", _is_priority)
+]
+
+
+@transformation
+def prioritize_loops(kernel: Kernel, loop_priority: Priority) -> Kernel:
+    """Ask for a nesting: of the loops that could be outside, the one named first is.
+
+    A priority is advice.  What the kernel's structure requires (a domain that needs another
+    iname; all of one loop's instructions being part of another's) goes before it, with a warning
+    when code is generated.  Calling it again adds to what was asked for before.
+
+    Kind: order and storage.
+
+    Requires:
+        1. It does not contradict an earlier priority.
+
+    Parameters:
+        loop_priority: inames, outermost first: a string with commas, or a sequence.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = 2*a[i,j]")
+        >>> knl = pg.add_dtypes(knl, {"a": "float32"})
+        >>> print(pg.generate_code(pg.prioritize_loops(knl, "j, i"), target="c").body)
+        for (int j = 0; j < m; ++j)
+            for (int i = 0; i < n; ++i)
+                out[i * m + j] = 2.0f * a[i * m + j];
+
+    Raises:
+        UnknownIname: if the kernel has no such iname.
+        InvalidArgument: if an iname is named twice, or if 1 does not hold.
+
+    Source: Loo.py, section 2.3, rule 1.
+    """
+    names = _names(loop_priority)
+    if len(set(names)) < len(names):
+        raise InvalidArgument(
+            f"the priority {', '.join(names)} names an iname twice", where=caller_location()
+        )
+    if names in kernel.priorities:
+        return kernel
+    for earlier in kernel.priorities:
+        common = [name for name in names if name in earlier]
+        if common != sorted(common, key=earlier.index):
+            raise InvalidArgument(
+                f"the priority {', '.join(names)} contradicts the earlier one, "
+                f"{', '.join(earlier)}",
+                where=caller_location(),
+                remedy="ask for one nesting",
+            )
+    return kernel.copy(priorities=(*kernel.priorities, names))

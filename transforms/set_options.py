@@ -1,0 +1,88 @@
+"""`polygen.set_options`."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from polygen import errors
+from polygen.errors import InvalidArgument, did_you_mean
+from polygen.ir.kernel import Kernel
+from polygen.ir.options import Options
+from polygen.source import caller_location
+from polygen.transformation import transformation
+
+_NAMES = {f.name: f.default for f in fields(Options)}
+
+
+@transformation
+def set_options(kernel: Kernel, **options: object) -> Kernel:
+    """Change how the kernel is compiled and called.
+
+    Kind: change of interface.
+
+    Parameters:
+        options: any of
+
+            ``write_code``: print the generated device source when the kernel is first run;
+            ``write_wrapper``: print the generated Python wrapper when it is first run;
+            ``return_dict``: a call returns its outputs by name instead of in order;
+            ``skip_arg_checks``: do not check shapes, types and overlap at a call;
+            ``build_options``: a sequence of texts, passed on to the device's compiler;
+            ``silenced_warnings``: a sequence of names of warnings that are not issued, such as
+            ``"AmbiguousNesting"``.
+
+    Before -> After:
+
+        >>> import numpy as np, polygen as pg
+        >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+        >>> knl = pg.set_options(knl, return_dict=True)
+        >>> evt, outputs = knl(a=np.arange(3, dtype=np.float32))
+        >>> outputs["out"]
+        array([0., 2., 4.], dtype=float32)
+
+    Raises:
+        InvalidArgument: if there is no such option, or if its value is of the wrong kind.
+
+    Source: Loo.py, section 2.2.
+    """
+    return kernel.copy(
+        options=replace(kernel.options, **{n: _value(n, v) for n, v in options.items()})
+    )
+
+
+def _value(name: str, value: object) -> Any:
+    if name not in _NAMES:
+        raise InvalidArgument(
+            f"there is no option '{name}'",
+            where=caller_location(),
+            remedy=did_you_mean(name, _NAMES),
+        )
+    if isinstance(_NAMES[name], bool):
+        if not isinstance(value, bool):
+            raise InvalidArgument(
+                f"the option '{name}' is True or False, not {value!r}", where=caller_location()
+            )
+        return value
+    if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+        raise InvalidArgument(
+            f"the option '{name}' is a sequence of texts, not {value!r}", where=caller_location()
+        )
+    if name == "silenced_warnings":
+        _check_warnings(value)
+    return tuple(value)
+
+
+def _check_warnings(names: list[str] | tuple[str, ...]) -> None:
+    known = [
+        name
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.PolygenWarning)
+    ]
+    for name in names:
+        if name not in known:
+            raise InvalidArgument(
+                f"there is no warning '{name}'",
+                where=caller_location(),
+                remedy=did_you_mean(name, known),
+            )

@@ -1,0 +1,174 @@
+"""`polygen.split_iname`."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polygen.errors import TagConflict
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.domain import Domain
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import is_parallel
+from polygen.source import caller_location
+from polygen.transformation import Iname, NewName, PositiveInt, Tag, to_tag, transformation
+
+_SET = isl.dim_type.set
+
+
+@transformation
+def split_iname(
+    kernel: Kernel,
+    split_iname: Iname,
+    inner_length: PositiveInt,
+    *,
+    outer_iname: NewName | None = None,
+    inner_iname: NewName | None = None,
+    outer_tag: Tag | None = None,
+    inner_tag: Tag | None = None,
+) -> Kernel:
+    """Split a loop in two: ``i = inner_length*i_outer + i_inner``, ``0 <= i_inner < inner_length``.
+
+    Every use of the iname is rewritten, reductions over it included; the new names say nothing
+    about which loop is outside.
+
+    Kind: order and storage.
+
+    Requires:
+        1. The iname is not tagged, or tagged ``for``.
+        2. The new names are not used yet.
+
+    Parameters:
+        split_iname: the iname to split; it is gone afterwards.
+        inner_length: how many iterations the inner loop has.
+        outer_iname: the name of the outer loop; ``<iname>_outer`` if not given.
+        inner_iname: the name of the inner loop; ``<iname>_inner`` if not given.
+        outer_tag: the tag of the outer loop.
+        inner_tag: the tag of the inner loop.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = 0", name="clear")
+        >>> knl = pg.add_dtypes(knl, {"a": "float32"})
+        >>> print(pg.generate_code(knl, target="c").body)
+        for (int i = 0; i < n; ++i)
+            a[i] = 0.0f;
+        >>> knl = pg.split_iname(knl, "i", 16)
+        >>> knl = pg.prioritize_loops(knl, "i_outer, i_inner")
+        >>> print(pg.generate_code(knl, target="c").body)
+        for (int i_outer = 0; i_outer < (n + 15) / 16; ++i_outer)
+            for (int i_inner = 0; i_inner < 16; ++i_inner)
+                if (16 * i_outer + i_inner < n)
+                    a[16 * i_outer + i_inner] = 0.0f;
+
+    Raises:
+        UnknownIname: if the kernel has no such iname.
+        TagConflict: if 1 does not hold.
+        NameTaken, ReservedName: if 2 does not hold.
+        InvalidArgument: if another argument is of the wrong kind.
+
+    Source: Loo.py, section 2.4.1, equation 1.
+    """
+    _check_untagged(kernel, split_iname)
+    outer = outer_iname or kernel.new_name(f"{split_iname}_outer")
+    inner = inner_iname or kernel.new_name(f"{split_iname}_inner")
+    home = kernel.home_domains[split_iname]
+    old_value = ex.Sum((ex.Product((inner_length, ex.Variable(outer))), ex.Variable(inner)))
+    parts = {split_iname: (outer, inner)}
+
+    def rewrite(node: Expression) -> Expression:
+        return walk.substitute(_split_reductions(node, parts), {split_iname: old_value})
+
+    tags = {i: t for i, t in kernel.tags.items() if i != split_iname}
+    tags |= {i: to_tag(t) for i, t in ((outer, outer_tag), (inner, inner_tag)) if t is not None}
+    return kernel.copy(
+        domains=tuple(
+            _split_domain(d, split_iname, inner_length, outer, inner)
+            if d is home
+            else _split_parameter(d, split_iname, inner_length, outer, inner)
+            for d in kernel.domains
+        ),
+        instructions=tuple(
+            insn.map_expressions(rewrite).copy(
+                within_inames=_renamed(insn.within_inames, parts)
+            )
+            for insn in kernel.instructions
+        ),
+        tags=tags,
+        priorities=tuple(
+            tuple(n for i in p for n in parts.get(i, (i,))) for p in kernel.priorities
+        ),
+    )
+
+
+def _check_untagged(kernel: Kernel, iname: str) -> None:
+    tag = kernel.tags.get(iname)
+    if tag is not None and str(tag) != "for":
+        what = "an axis of the hardware" if is_parallel(tag) else "unrolled"
+        raise TagConflict(
+            f"'{iname}' cannot be split: it is tagged {tag} ({what})",
+            where=caller_location(),
+            remedy="split first, then tag the parts (outer_tag=, inner_tag=)",
+        )
+
+
+def _renamed(inames: frozenset[str], parts: dict[str, tuple[str, str]]) -> frozenset[str]:
+    return frozenset(n for i in inames for n in parts.get(i, (i,)))
+
+
+def _split_reductions(node: Expression, parts: dict[str, tuple[str, str]]) -> Expression:
+    def rule(e: Expression) -> Expression:
+        if not isinstance(e, ex.Reduction) or parts.keys().isdisjoint(e.inames):
+            return e
+        inames = tuple(n for i in e.inames for n in parts.get(i, (i,)))
+        return ex.Reduction(e.operation, inames, e.operand)
+
+    return walk.rewrite(node, rule)
+
+
+def _equation(
+    space: isl.Space, old: tuple[isl.dim_type, int], length: int, new: tuple[int, int]
+) -> isl.Constraint:
+    """Return ``old = length*outer + inner`` for dimensions at the given positions."""
+    outer, inner = new
+    return (
+        isl.Constraint.alloc_equality(isl.LocalSpace.from_space(space))
+        .set_coefficient_val(*old, isl.Val(-1))
+        .set_coefficient_val(_SET, outer, isl.Val(length))
+        .set_coefficient_val(_SET, inner, isl.Val(1))
+    )
+
+
+def _split_domain(domain: Domain, iname: str, length: int, outer: str, inner: str) -> Domain:
+    """Return the domain with the dimension replaced by two, where it stood."""
+    at = domain.inames.index(iname)
+    result = domain.set.insert_dims(_SET, at, 2)
+    result = result.set_dim_name(_SET, at, outer).set_dim_name(_SET, at + 1, inner)
+    result = result.add_constraint(
+        _equation(result.get_space(), (_SET, at + 2), length, (at, at + 1))
+    )
+    result = result.lower_bound_val(_SET, at + 1, isl.Val(0))
+    result = result.upper_bound_val(_SET, at + 1, isl.Val(length - 1))
+    return Domain(result.project_out(_SET, at + 2, 1))
+
+
+def _split_parameter(domain: Domain, iname: str, length: int, outer: str, inner: str) -> Domain:
+    """Return a domain that mentions the iname in its bounds in terms of the two new ones."""
+    if iname not in domain.parameters:
+        return domain
+    result = domain.set
+    for name in (outer, inner):
+        result = result.add_dims(isl.dim_type.param, 1).set_dim_name(
+            isl.dim_type.param, result.dim(isl.dim_type.param), name
+        )
+    space = result.get_space()
+    names = {n: space.find_dim_by_name(isl.dim_type.param, n) for n in (iname, outer, inner)}
+    equation = isl.Constraint.alloc_equality(isl.LocalSpace.from_space(space))
+    for name, coefficient in ((iname, -1), (outer, length), (inner, 1)):
+        equation = equation.set_coefficient_val(
+            isl.dim_type.param, names[name], isl.Val(coefficient)
+        )
+    result = result.add_constraint(equation)
+    return Domain(result.project_out(isl.dim_type.param, names[iname], 1))

@@ -1,0 +1,75 @@
+"""`polygen.tag_inames`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from polygen.errors import TagConflict
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import InameTag
+from polygen.source import caller_location
+from polygen.transformation import Kind, is_iname, is_tag, to_tag, transformation
+
+
+def _is_tag_map(kernel: Kernel, value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        is_iname(kernel, iname) and is_tag(kernel, tag) for iname, tag in value.items()
+    )
+
+
+Tags = Annotated[
+    Mapping[str, str | InameTag],
+    Kind("a dictionary from inames to tags, such as {'i': 'g.0'}", _is_tag_map),
+]
+
+
+@transformation
+def tag_inames(kernel: Kernel, iname_to_tag: Tags, *, force: bool = False) -> Kernel:
+    """Say how inames are implemented.
+
+    ``g.0`` to ``g.2`` and ``l.0`` to ``l.2`` map an iname to an axis of the work groups, or of
+    the work items in a group; ``unr`` makes a copy of the loop's body for each iteration;
+    ``for`` is a loop, as an untagged iname is.
+
+    Kind: order and storage.
+
+    Requires:
+        1. No instruction is within two inames on one axis.
+        2. The inames are untagged, or tagged ``for``, unless `force` is given.
+        3. When code is generated: an iname tagged ``unr`` or ``l`` has a constant number of
+           iterations.
+
+    Parameters:
+        iname_to_tag: the tag of each iname.
+        force: replace other tags.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel("{ [i]: 0<=i<4 }", "out[i] = 2*a[i]")
+        >>> knl = pg.add_dtypes(knl, {"a": "float32"})
+        >>> print(pg.generate_code(pg.tag_inames(knl, {"i": "unr"}), target="c").body)
+        out[0] = 2.0f * a[0];
+        out[1] = 2.0f * a[1];
+        out[2] = 2.0f * a[2];
+        out[3] = 2.0f * a[3];
+
+    Raises:
+        UnknownIname: if the kernel has no such iname.
+        InvalidArgument: if a tag is none.
+        TagConflict: if 1 or 2 does not hold.
+
+    Source: Loo.py, section 2.4.2.
+    """
+    tags = dict(kernel.tags)
+    for iname, given in iname_to_tag.items():
+        old, new = tags.get(iname), to_tag(given)
+        if old is not None and old != new and str(old) != "for" and not force:
+            raise TagConflict(
+                f"'{iname}' is tagged {old} already; asked for was {new}",
+                where=caller_location(),
+                remedy="force=True replaces a tag",
+            )
+        tags[iname] = new
+    return kernel.copy(tags=tags)
