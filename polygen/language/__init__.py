@@ -1,0 +1,1 @@
+"""From text to kernels, and back from a kernel's text."""

@@ -1,0 +1,269 @@
+"""Arguments and temporaries: those that are declared, and those that are guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from polygen.errors import InvalidArgument, NameTaken, UndeclaredVariable, did_you_mean
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.domain import Domain
+from polygen.ir.dtype import to_dtype
+from polygen.ir.expression import Expression
+from polygen.ir.names import check_name
+from polygen.language.parser import located, parse_expression, parse_expressions
+from polygen.language.statement import Statement
+from polygen.source import caller_location
+
+_Variable: TypeAlias = Argument | TemporaryVariable
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What ``kernel_data`` says.
+
+    Attributes:
+        variables: those that are described, and those that are only named: None.
+        complete: whether there are no others.
+    """
+
+    variables: dict[str, _Variable | None]
+    complete: bool
+
+
+def read_kernel_data(kernel_data: Iterable[object] | None) -> Declared:
+    """Return what ``kernel_data`` declares.
+
+    Raises:
+        InvalidArgument: if something in it is no variable, or has no shape or type.
+        NameTaken: if it declares a name twice.
+    """
+    if kernel_data is None:
+        return Declared({}, complete=False)
+    entries = [kernel_data] if isinstance(kernel_data, str) else list(kernel_data)
+    variables: dict[str, _Variable | None] = {}
+    complete = True
+    for entry in entries:
+        if isinstance(entry, str):
+            names = [name.strip() for name in entry.split(",")]
+            complete = complete and "..." not in names
+            found: list[tuple[str, _Variable | None]] = [(n, None) for n in names if n != "..."]
+        elif isinstance(entry, GlobalArg | ValueArg | TemporaryVariable):
+            found = [(entry.name, normalised(entry))]
+        else:
+            raise InvalidArgument(
+                f"kernel_data has {entry!r}, which is no argument",
+                where=caller_location(),
+                remedy="pass GlobalArg, ValueArg or TemporaryVariable, names, or '...' to have "
+                "the others guessed",
+            )
+        for name, variable in found:
+            check_name(name)
+            if name in variables:
+                raise NameTaken(f"kernel_data has '{name}' twice", where=caller_location())
+            variables[name] = variable
+    return Declared(variables, complete)
+
+
+def normalised(variable: _Variable) -> _Variable:
+    """Return `variable` with its type and shape in the form that kernels have.
+
+    A type may have been given as anything that NumPy takes for one, a shape as a text such as
+    ``"n, 2*m"``, as a number, or as a tuple of numbers, texts and expressions.
+    """
+    dtype = None if variable.dtype is None else to_dtype(variable.dtype)
+    if isinstance(variable, ValueArg):
+        return replace(variable, dtype=dtype)
+    shape = variable.shape
+    if isinstance(variable, TemporaryVariable):
+        return replace(variable, dtype=dtype, shape=to_extents(shape, variable.name))
+    return replace(
+        variable,
+        dtype=dtype,
+        shape=None if shape is None else to_extents(shape, variable.name),
+        strides=None if variable.strides is None else to_extents(variable.strides, variable.name),
+    )
+
+
+def to_extents(given: Any, name: str) -> tuple[Expression, ...]:
+    """Return a shape, or strides, as a tuple of expressions.
+
+    Raises:
+        InvalidArgument: if it is something else.
+        MalformedExpression: if a text in it is no expression.
+    """
+    if isinstance(given, str):
+        text = given.strip()
+        enclosed = text.startswith("(") and text.endswith(")") and text.count("(") == 1
+        return parse_expressions(text[1:-1] if enclosed else text)
+    parts = list(given) if isinstance(given, tuple | list) else [given]
+    found: list[Expression] = []
+    for part in parts:
+        if isinstance(part, str):
+            found.append(parse_expression(part))
+        elif isinstance(part, ex.ExpressionNode):
+            found.append(part)
+        elif hasattr(part, "__index__") and not isinstance(part, bool):
+            found.append(int(part))
+        else:
+            raise InvalidArgument(
+                f"the shape of '{name}' is given as {given!r}",
+                where=caller_location(),
+                remedy="pass numbers, parameters, or a text such as 'n, 2*m'",
+            )
+    return tuple(found)
+
+
+# --- what the instructions use
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """How the instructions use names that are not inames.
+
+    Attributes:
+        arrays: those with subscripts.
+        scalars: those without.
+        parameters: those that domains, assumptions and declared shapes mention.
+        written: each with the first statement that writes it.
+        declaring: for each ``<>``, the statement.
+    """
+
+    arrays: frozenset[str]
+    scalars: frozenset[str]
+    parameters: frozenset[str]
+    written: dict[str, Statement]
+    declaring: dict[str, Statement]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All of them."""
+        return self.arrays | self.scalars | self.parameters
+
+
+def find_uses(
+    statements: Sequence[Statement], domains: Iterable[Domain], declared: Declared
+) -> Uses:
+    """Return how the names of a kernel are used.
+
+    Raises:
+        NameTaken: if two statements declare one name.
+    """
+    arrays: set[str] = set()
+    scalars: set[str] = set()
+    written: dict[str, Statement] = {}
+    declaring: dict[str, Statement] = {}
+    for statement in statements:
+        name = ex.name_of(statement.assignee)
+        written.setdefault(name, statement)
+        if statement.declares:
+            if name in declaring:
+                raise located(
+                    NameTaken,
+                    f"'{name}' is declared twice",
+                    statement.text,
+                    statement.text.find("<"),
+                    "leave out <> in the second instruction",
+                )
+            declaring[name] = statement
+        for expression in (statement.assignee, statement.expression, *statement.predicates):
+            for access in walk.accesses(expression):
+                kind = arrays if isinstance(access, ex.Subscript) else scalars
+                kind.add(ex.name_of(access))
+    inames = frozenset(iname for domain in domains for iname in domain.inames)
+    parameters = {name for domain in domains for name in domain.parameters}
+    for variable in declared.variables.values():
+        if isinstance(variable, GlobalArg | TemporaryVariable):
+            for extent in (*(variable.shape or ()), *(getattr(variable, "strides", None) or ())):
+                parameters |= walk.free_variables(extent)
+    return Uses(
+        frozenset(arrays),
+        frozenset(scalars) - inames,
+        frozenset(parameters) - inames,
+        written,
+        declaring,
+    )
+
+
+def make_variables(
+    uses: Uses, declared: Declared
+) -> tuple[tuple[Argument, ...], tuple[TemporaryVariable, ...]]:
+    """Return the arguments, those that are listed first, and the temporaries of a kernel.
+
+    The shapes of arrays that are not declared are None, of such temporaries the empty tuple.
+
+    Raises:
+        UndeclaredVariable: if a scalar is written that nothing declares, or if the declarations
+            are complete, but lack something.
+        NameTaken: if something is declared in two ways.
+    """
+    temporaries = _declared_temporaries(uses, declared)
+    arguments: list[Argument] = []
+    for name, variable in declared.variables.items():
+        if variable is None:
+            if name not in temporaries:
+                arguments.append(_guessed(name, uses))
+        elif not isinstance(variable, TemporaryVariable):
+            arguments.append(variable)
+    known = {*declared.variables, *temporaries}
+    missing = sorted(uses.names - known)
+    if missing and declared.complete:
+        raise UndeclaredVariable(
+            f"kernel_data lacks {', '.join(repr(m) for m in missing)}",
+            where=caller_location(),
+            remedy="add what is missing, or '...' to have it guessed",
+        )
+    for name in missing:
+        check_name(name)
+        arguments.append(_guessed(name, uses))
+    return (
+        in_order(arguments, declared),
+        tuple([temporaries[name] for name in sorted(temporaries)]),
+    )
+
+
+def in_order(arguments: Iterable[Argument], declared: Declared) -> tuple[Argument, ...]:
+    """Return `arguments`, those that are listed first and as listed, the others by name."""
+    place = {name: position for position, name in enumerate(declared.variables)}
+    return tuple(sorted(arguments, key=lambda a: (place.get(a.name, len(place)), a.name)))
+
+
+def _declared_temporaries(uses: Uses, declared: Declared) -> dict[str, TemporaryVariable]:
+    found = {n: v for n, v in declared.variables.items() if isinstance(v, TemporaryVariable)}
+    for name, statement in uses.declaring.items():
+        check_name(name)
+        if declared.variables.get(name) is not None:
+            raise located(
+                NameTaken,
+                f"'{name}' is declared here and in kernel_data",
+                statement.text,
+                statement.text.find("<"),
+                "leave out one of the declarations",
+            )
+        found[name] = TemporaryVariable(name, statement.dtype)
+    return found
+
+
+def _guessed(name: str, uses: Uses) -> Argument:
+    if name in uses.arrays:
+        return GlobalArg(name)
+    statement = uses.written.get(name)
+    if statement is not None:
+        raise located(
+            UndeclaredVariable,
+            f"'{name}' is written, but nothing declares it",
+            statement.text,
+            max(0, statement.text.find(name)),
+            f"for a temporary, write '<> {name} = ...' in the first instruction that writes it; "
+            "an array needs subscripts",
+        )
+    if name not in uses.names:
+        raise UndeclaredVariable(
+            f"kernel_data names '{name}', which nothing in the kernel mentions",
+            where=caller_location(),
+            remedy=did_you_mean(name, uses.names),
+        )
+    return ValueArg(name)

@@ -1,0 +1,256 @@
+"""What an instruction's inames and dependencies are where the user said nothing.
+
+The third and fourth rule of polygen's ordering: a reader of a variable that one instruction
+writes depends on it, and inherits those of its inames that the written subscripts do not mention.
+"""
+
+from __future__ import annotations
+
+import graphlib
+import re
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import pairwise
+
+from polygen.errors import (
+    DependencyCycle,
+    MalformedKernel,
+    UnknownInstruction,
+    did_you_mean,
+)
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.domain import Domain
+from polygen.language.parser import located
+from polygen.language.statement import Statement
+from polygen.source import caller_location
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A statement with its id: an instruction in the making."""
+
+    id: str
+    statement: Statement
+
+    @property
+    def written(self) -> str:
+        """The name of the variable that it writes."""
+        return ex.name_of(self.statement.assignee)
+
+    @cached_property
+    def subscript_names(self) -> frozenset[str]:
+        """The names in the subscripts of what it writes."""
+        assignee = self.statement.assignee
+        index = ex.index_tuple(assignee) if isinstance(assignee, ex.Subscript) else ()
+        return frozenset().union(*(walk.free_variables(e) for e in index))
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The names that it evaluates, inames included, those of its reductions excluded."""
+        parts = (self.statement.expression, *self.statement.predicates)
+        return self.subscript_names.union(*(walk.free_variables(e) for e in parts))
+
+    @cached_property
+    def reduced(self) -> frozenset[str]:
+        """The inames of its reductions."""
+        if "(" not in self.statement.text:
+            return frozenset()
+        parts = (self.statement.assignee, self.statement.expression, *self.statement.predicates)
+        return frozenset().union(*(walk.reduction_inames(e) for e in parts))
+
+
+class Defaults:
+    """Inames and dependencies of all instructions.
+
+    Parameters:
+        drafts: the instructions.
+        domains: the loop domains.
+        temporaries: the names of all temporaries.
+
+    Attributes:
+        within_inames: by id.
+        depends_on: by id.
+
+    Raises:
+        UnknownInstruction: if a dependency names no instruction.
+        DependencyCycle: if instructions have to come before each other.
+        MalformedKernel: if ``inames=`` leaves out an iname that another one's domain needs.
+    """
+
+    def __init__(
+        self, drafts: Sequence[Draft], domains: Sequence[Domain], temporaries: Collection[str]
+    ) -> None:
+        self._drafts = {draft.id: draft for draft in drafts}
+        self._homes = {iname: domain for domain in domains for iname in domain.inames}
+        self._needed_inames, self._needed_temporaries = _needs(self._homes, temporaries)
+        self._writers: dict[str, list[str]] = {}
+        for draft in drafts:
+            self._writers.setdefault(draft.written, []).append(draft.id)
+        self._given = {d.id: self._given_dependencies(d) for d in drafts}
+        self.within_inames = self._active_inames()
+        for draft in drafts:
+            self._check_explicit(draft)
+        self.depends_on = {
+            d.id: self._given[d.id].union(self._automatic(d, self.within_inames[d.id]))
+            for d in drafts
+        }
+        self._check_order()
+
+    # --- inames
+
+    def _active_inames(self) -> dict[str, frozenset[str]]:
+        within = {
+            d.id: d.statement.inames
+            if d.statement.inames is not None
+            else d.reads.intersection(self._homes) - d.reduced
+            for d in self._drafts.values()
+        }
+        readers = self._readers()
+        pending = deque(self._drafts)
+        queued = set(pending)
+        while pending:
+            current = pending.popleft()
+            queued.discard(current)
+            grown = self._grown(self._drafts[current], within)
+            if grown != within[current]:
+                within[current] = grown
+                for reader in readers.get(self._drafts[current].written, ()):
+                    if reader not in queued:
+                        pending.append(reader)
+                        queued.add(reader)
+        return within
+
+    def _readers(self) -> dict[str, list[str]]:
+        """For each variable, the instructions whose inames may depend on its writers'."""
+        found: dict[str, list[str]] = {}
+        for draft in self._drafts.values():
+            for name in draft.reads:
+                found.setdefault(name, []).append(draft.id)
+        for name in frozenset().union(*self._needed_temporaries.values()):
+            found[name] = list(self._drafts)
+        return found
+
+    def _grown(self, draft: Draft, within: Mapping[str, frozenset[str]]) -> frozenset[str]:
+        """Return the inames of `draft`, if those of the others are as in `within`."""
+        inames = within[draft.id]
+        if draft.statement.inames is not None:
+            return inames
+        while True:
+            found = set(inames)
+            for iname in inames | draft.reduced:
+                found |= self._around(iname, within)
+            for writer in self._automatic(draft, inames):
+                found |= within[writer] - self._drafts[writer].subscript_names
+            found -= draft.reduced
+            if len(found) == len(inames):
+                return inames
+            inames = frozenset(found)
+
+    def _around(self, iname: str, within: Mapping[str, frozenset[str]]) -> frozenset[str]:
+        """Return the inames whose loops the domain of `iname` needs outside, one step far."""
+        found = self._needed_inames.get(iname, frozenset())
+        for temporary in self._needed_temporaries.get(iname, ()):
+            found = found.union(*(within[w] for w in self._writers.get(temporary, ())))
+        return found
+
+    def _check_explicit(self, draft: Draft) -> None:
+        given = draft.statement.inames
+        if given is None:
+            return
+        for iname in sorted(given | draft.reduced):
+            around = self._around(iname, self.within_inames) - draft.reduced
+            if missing := sorted(around - given):
+                raise located(
+                    MalformedKernel,
+                    f"instruction '{draft.id}' is not within '{missing[0]}', "
+                    f"which the domain of '{iname}' needs",
+                    draft.statement.text,
+                    0,
+                    f"add '{missing[0]}' to its inames=, or leave that option out",
+                )
+
+    # --- dependencies
+
+    def _given_dependencies(self, draft: Draft) -> frozenset[str]:
+        found: set[str] = set()
+        for pattern in draft.statement.dependencies:
+            if pattern in self._drafts:
+                found.add(pattern)
+                continue
+            matching = (
+                [i for i in self._drafts if fnmatchcase(i, pattern) and i != draft.id]
+                if "*" in pattern or "?" in pattern
+                else []
+            )
+            if not matching:
+                raise located(
+                    UnknownInstruction,
+                    f"'{draft.id}' depends on '{pattern}', but no instruction has such an id",
+                    draft.statement.text,
+                    _place_of_dependency(draft.statement.text, pattern),
+                    did_you_mean(pattern, self._drafts),
+                )
+            found.update(matching)
+        return frozenset(found)
+
+    def _automatic(self, draft: Draft, inames: frozenset[str]) -> Iterator[str]:
+        """Yield the single writers of what `draft` reads, within `inames`."""
+        reads = draft.reads
+        if self._needed_temporaries:
+            around = inames | draft.reduced
+            reads = reads.union(*(self._needed_temporaries.get(i, ()) for i in around))
+        for name in reads:
+            writers = self._writers.get(name, ())
+            if len(writers) != 1 or writers[0] == draft.id:
+                continue
+            if not draft.statement.exhaustive or writers[0] in self._given[draft.id]:
+                yield writers[0]
+
+    def _check_order(self) -> None:
+        try:
+            graphlib.TopologicalSorter(self.depends_on).prepare()
+        except graphlib.CycleError as error:
+            raise self._cycle(error.args[1]) from None
+
+    def _cycle(self, ids: list[str]) -> DependencyCycle:
+        reasons: list[str] = []
+        automatic = False
+        for before, after in pairwise(ids):
+            if before in self._given[after]:
+                reasons.append(f"'{after}' says dep={before}")
+            else:
+                automatic = True
+                reasons.append(f"'{after}' reads '{self._drafts[before].written}'")
+        lines = [f"{i}: {self._drafts[i].statement.text}" for i in ids[:-1]]
+        return DependencyCycle(
+            "each of these instructions has to come before itself: " + ", ".join(reasons),
+            where=caller_location(),
+            excerpt="\n".join(lines),
+            remedy="a reader of a variable that one instruction writes depends on it; an "
+            "exhaustive list of dependencies, such as {dep=*} for none, replaces that"
+            if automatic
+            else "leave out one of these dep=",
+        )
+
+
+def _needs(
+    homes: Mapping[str, Domain], temporaries: Collection[str]
+) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+    """Return, for each iname, the inames and the temporaries that its domain mentions."""
+    inames: dict[str, frozenset[str]] = {}
+    scalars: dict[str, frozenset[str]] = {}
+    for iname, domain in homes.items():
+        if found := frozenset(domain.parameters).intersection(homes):
+            inames[iname] = found
+        if found := frozenset(p for p in domain.parameters if p in temporaries):
+            scalars[iname] = found
+    return inames, scalars
+
+
+def _place_of_dependency(text: str, pattern: str) -> int:
+    match = re.search(rf"dep\s*=[^,}}]*?(?<![\w.*?]){re.escape(pattern)}(?![\w.*?])", text)
+    return match.end() - len(pattern) if match else 0

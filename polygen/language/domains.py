@@ -1,0 +1,183 @@
+"""Loop domains, from text or from isl sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import islpy as isl
+
+from polygen.errors import InvalidArgument, NameTaken, UnboundedDomain
+from polygen.ir.domain import Domain
+from polygen.ir.names import check_name
+from polygen.language.isl_text import as_set, malformed, read_set
+from polygen.source import caller_location
+
+_SET = isl.dim_type.set
+
+
+def parse_domains(domains: object) -> tuple[Domain, ...]:
+    """Return the loop domains that `domains` stands for.
+
+    A domain that is a product is returned as its factors: then an instruction or reduction that
+    has no use for one of them is not affected when that one is empty.
+
+    Parameters:
+        domains: a text or an isl set, or several of them; none for a kernel without loops.
+
+    Raises:
+        MalformedDomain: if one is not in isl's notation, or cannot be a loop domain.
+        UnboundedDomain: if an iname has no lower or no upper bound.
+        NameTaken: if two domains have an iname in common.
+    """
+    found = tuple([part for d in _each(domains) for part in _loop_domains(d)])
+    seen: set[str] = set()
+    for domain in found:
+        for iname in domain.inames:
+            if iname in seen:
+                raise NameTaken(
+                    f"two domains have an iname '{iname}'",
+                    where=caller_location(),
+                    excerpt="\n".join(d.text for d in found if iname in d.inames),
+                    remedy="each iname is in one domain: use another name in one of them",
+                )
+            seen.add(iname)
+    return found
+
+
+def _each(domains: object) -> Iterator[object]:
+    if isinstance(domains, str | isl.BasicSet | isl.Set):
+        yield domains
+    elif isinstance(domains, Iterable):
+        yield from domains
+    else:
+        raise InvalidArgument(
+            f"{domains!r} is no loop domain",
+            where=caller_location(),
+            remedy='pass a text such as "{ [i]: 0 <= i < n }", or a list of them',
+        )
+
+
+def _loop_domains(given: object) -> list[Domain]:
+    if isinstance(given, str):
+        text = given if given.strip() else "{ : }"
+        isl_set = read_set(text)
+    elif isinstance(given, isl.BasicSet | isl.Set):
+        text, isl_set = str(given), as_set(given)
+    else:
+        raise InvalidArgument(
+            f"{given!r} is no loop domain",
+            where=caller_location(),
+            remedy='pass a text such as "{ [i]: 0 <= i < n }", or an isl set',
+        )
+    if not isl_set.dim(_SET):
+        return _without_inames(isl_set, text)
+    _check_dimensions(isl_set, text)
+    _check_bounded(isl_set, text)
+    return [Domain(part.drop_unused_params()) for part in _factors(isl_set)]
+
+
+def _without_inames(isl_set: isl.Set, text: str) -> list[Domain]:
+    if not isl_set.plain_is_universe():
+        raise malformed(
+            "this domain has conditions, but no inames", text, "pass them as assumptions="
+        )
+    return []
+
+
+# --- checking
+
+
+def _check_dimensions(isl_set: isl.Set, text: str) -> None:
+    if isl_set.has_tuple_name():
+        raise malformed(
+            f"a loop domain has no name, but this is '{isl_set.get_tuple_name()}[...]'",
+            text,
+            "leave the name out",
+        )
+    for position in range(isl_set.dim(_SET)):
+        name = isl_set.get_dim_name(_SET, position)
+        if name is None:
+            raise malformed("a dimension of this set has no name", text, "name each iname")
+        check_name(name)
+
+
+def _check_bounded(isl_set: isl.Set, text: str) -> None:
+    if isl_set.is_bounded():
+        return
+    for position in range(isl_set.dim(_SET)):
+        name = isl_set.get_dim_name(_SET, position)
+        for side, bounded in (
+            ("lower", isl_set.dim_has_lower_bound(_SET, position)),
+            ("upper", isl_set.dim_has_upper_bound(_SET, position)),
+        ):
+            if not bounded:
+                example = f"0 <= {name}" if side == "lower" else f"{name} < n"
+                raise UnboundedDomain(
+                    f"the iname '{name}' has no {side} bound",
+                    where=caller_location(),
+                    excerpt=text.strip(),
+                    remedy=f"write one, such as {example}",
+                )
+    raise UnboundedDomain(
+        "these inames are bounded by each other only",
+        where=caller_location(),
+        excerpt=text.strip(),
+        remedy="bound one of them by numbers or parameters",
+    )
+
+
+# --- products
+
+
+def _factors(isl_set: isl.Set) -> list[isl.Set]:
+    """Return the sets of fewer dimensions whose product `isl_set` is, or `isl_set` alone."""
+    if isl_set.dim(_SET) < 2 or isl_set.n_basic_set() != 1:
+        return [isl_set]
+    groups = _independent(isl_set)
+    if len(groups) < 2:
+        return [isl_set]
+    parts = [_restricted(isl_set, group) for group in groups]
+    return parts if _product(isl_set, parts).is_equal(isl_set) else [isl_set]
+
+
+def _independent(isl_set: isl.Set) -> list[list[int]]:
+    """Return the dimensions in groups that share no constraint, in order of their firsts."""
+    count = isl_set.dim(_SET)
+    (basic_set,) = isl_set.get_basic_sets()
+    kinds = ((_SET, count), (isl.dim_type.div, basic_set.dim(isl.dim_type.div)))
+    group = {(kind, p): {(kind, p)} for kind, number in kinds for p in range(number)}
+    for constraint in basic_set.get_constraints():
+        linked = [key for key in group if constraint.involves_dims(key[0], key[1], 1)]
+        for other in linked[1:]:
+            if group[other] is not group[linked[0]]:
+                group[linked[0]] |= group[other]
+                for key in group[other]:
+                    group[key] = group[linked[0]]
+    found: list[list[int]] = []
+    for position in range(count):
+        members = sorted(p for kind, p in group[_SET, position] if kind == _SET)
+        if members[0] == position:
+            found.append(members)
+    return found
+
+
+def _restricted(isl_set: isl.Set, kept: list[int]) -> isl.Set:
+    """Return the set of the `kept` dimensions, without what the others demand of parameters."""
+    others = [p for p in range(isl_set.dim(_SET)) if p not in kept]
+    for position in reversed(others):
+        isl_set = isl_set.drop_constraints_involving_dims(_SET, position, 1)
+        isl_set = isl_set.project_out(_SET, position, 1)
+    return isl_set
+
+
+def _product(like: isl.Set, parts: Iterable[isl.Set]) -> isl.Set:
+    result = isl.Set.universe(like.get_space())
+    for part in parts:
+        # Insert the other dimensions where `like` has them; they are not constrained.
+        for position in range(like.dim(_SET)):
+            name = like.get_dim_name(_SET, position)
+            if part.find_dim_by_name(_SET, name) < 0:
+                part = part.insert_dims(_SET, position, 1)  # noqa: PLW2901
+                part = part.set_dim_name(_SET, position, name)  # noqa: PLW2901
+        result = result.intersect(part)
+    return result

@@ -1,0 +1,81 @@
+"""What is wrong with a text that does not follow a grammar, in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+# What is written for a terminal of the grammars whose name says little.
+_SPELLINGS: Mapping[str, str] = {
+    "RPAR": "')'",
+    "RSQB": "']'",
+    "RBRACE": "'}'",
+    "COMMA": "','",
+    "ASSIGN": "'='",
+    "EQUAL": "'='",
+    "LBRACE": "'{'",
+    "LSQB": "'['",
+    "COLON": "':'",
+    "ELSE": "'else'",
+    "MORETHAN": "'>'",
+    "SEMICOLON": "';'",
+    "RELATION": "a comparison",
+    "AND": "'and'",
+    "ID": "an option (id=, dep=, inames=, if=)",
+    "IDS": "ids",
+    "$END": "the end",
+}
+
+# What else stands at the place of an error, or just before it, and what to do about it.
+_HINTS: tuple[tuple[str, str, str], ...] = (
+    (r"", r"&&", "write 'and'"),
+    (r"", r"\|\|", "write 'or'"),
+    (r"\|", r"\|", "write 'or'"),
+    (r"&", r"&", "write 'and'"),
+    (r"", r"!(?!=)", "write 'not'"),
+    (r"\]\s*", r"\[", "write a[i, j] for a[i][j]"),
+    (r"", r"<-|==", "an assignment is written with '='"),
+    (r"[^=]", r"=(?!=)", "a comparison is written '=='; there is one assignment a line"),
+    (r":", r"=", "an assignment is written with '='"),
+    (r"", r"\?", "write 'a if c else b' for 'c ? a : b'"),
+    (r"", r"[\"']", "there are no strings in the language"),
+    (r"", r";", "write one instruction a line"),
+    (r"", r"\.", "names have no parts"),
+    (r"\d", r"[A-Za-z_]", "write '*' between a number and a name"),
+    (r"\)\s*", r"[A-Za-z_(]", "write '*' between factors"),
+)
+
+
+def hint(text: str, position: int) -> str | None:
+    """Return what may help with a syntax error at `position`, if it is a common one."""
+    for before, here, remedy in _HINTS:
+        if re.compile(here).match(text, position) and re.search(before + r"\Z", text[:position]):
+            return remedy
+    return None
+
+
+def expectation(terminals: Collection[str]) -> str:
+    """Return in words what the grammar allows at some place."""
+    names = set(terminals)
+    found: list[str] = []
+    if "NAME" in names:
+        found.append("a name or a number" if names & {"INT", "NUMBER"} else "a name")
+    if names & {"PLUS", "STAR"} and "NAME" not in names:
+        found.append("an operator")
+    found += sorted(word for name, word in _SPELLINGS.items() if name in names)
+    if len(found) < 2:
+        return found[0] if found else "something else"
+    return f"{', '.join(found[:-1])} or {found[-1]}"
+
+
+def found_at(text: str, position: int) -> str:
+    """Return in words what stands at `position`."""
+    match = re.compile(r"\s*([A-Za-z0-9_]+|.)").match(text, position)
+    return "the end" if match is None else f"'{match[1]}'"
+
+
+def line_at(text: str, position: int) -> tuple[str, int]:
+    """Return the line of `text` that `position` is in, and its place there."""
+    start = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
+    return text[start : len(text) if end < 0 else end], position - start

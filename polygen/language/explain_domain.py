@@ -1,0 +1,77 @@
+"""Where a text is not a set in isl's notation, and why."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, TypeAlias
+
+import lark
+
+from polygen.errors import MalformedDomain, NonAffineDomain, UserError
+from polygen.language.nodes import Refused
+from polygen.language.parser import explained, load_grammar, located
+
+_Children: TypeAlias = list[Any]
+
+
+class _NotAffine(Refused):
+    """A product of variables."""
+
+
+class _Constants:
+    """For each expression, whether it is a constant: only those may be factors and divisors."""
+
+    def number(self, _children: _Children) -> bool:
+        return True
+
+    def name(self, _children: _Children) -> bool:
+        return False
+
+    def grouped(self, children: _Children) -> bool:
+        return bool(children[0])
+
+    def scaled(self, children: _Children) -> bool:
+        return bool(children[1])
+
+    def function(self, children: _Children) -> bool:
+        return all(children)
+
+    def expression(self, children: _Children) -> bool:
+        return all(children)
+
+    def term(self, children: _Children) -> bool:
+        constant = bool(children[0])
+        for operator, factor in zip(children[1::2], children[2::2], strict=True):
+            if not factor and (operator != "*" or not constant):
+                raise _NotAffine(
+                    f"'{operator}' with a variable on "
+                    + ("both sides" if operator == "*" else "its right")
+                    + " is not affine",
+                    operator.start_pos,
+                    "one factor, and every divisor, has to be a number; compute other bounds "
+                    "into temporaries and use those",
+                )
+            constant = constant and bool(factor)
+        return constant
+
+
+@functools.cache
+def _parser() -> lark.Lark:
+    return load_grammar("domain.lark", ["start"], _Constants())
+
+
+def explain_domain(text: str) -> UserError:
+    """Return the error for a text that isl cannot read as a loop domain."""
+    try:
+        _parser().parse(text, start="start")
+    except _NotAffine as error:
+        return located(NonAffineDomain, error.what, text, error.position, error.remedy)
+    except lark.UnexpectedInput as error:
+        return explained(MalformedDomain, error, text)
+    return located(
+        MalformedDomain,
+        "isl cannot read this domain",
+        text,
+        0,
+        "write it like { [i, j]: 0 <= i < n and 0 <= j < i }",
+    )

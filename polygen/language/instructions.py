@@ -1,0 +1,136 @@
+"""Instructions: from text, or as they are given, with ids and with what follows by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from polygen.errors import InvalidArgument, MalformedInstruction, NameTaken
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.domain import Domain
+from polygen.ir.instruction import Assignment
+from polygen.ir.show import show_instruction
+from polygen.language.defaults import Defaults, Draft
+from polygen.language.parser import located, parse_statement, split_lines
+from polygen.language.reductions import resolve_reductions
+from polygen.language.statement import Statement
+from polygen.source import caller_location
+
+
+def make_drafts(instructions: object, inames: Sequence[str]) -> list[Draft]:
+    """Return the instructions that `instructions` stands for, each with an id.
+
+    Parameters:
+        instructions: a text with one instruction a line, or several texts and `Assignment`.
+        inames: those of all domains.
+
+    Raises:
+        MalformedInstruction: if a line is not in the language.
+        NameTaken: if two have the same id.
+    """
+    statements = list(_statements(instructions, inames))
+    taken: set[str] = set()
+    for statement in statements:
+        if statement.id is None:
+            continue
+        if statement.id in taken:
+            raise located(
+                NameTaken,
+                f"two instructions have the id '{statement.id}'",
+                statement.text,
+                max(0, statement.text.rfind(statement.id)),
+                "give one of them another id, or leave it out",
+            )
+        taken.add(statement.id)
+    drafts: list[Draft] = []
+    candidates = _new_ids()
+    for statement in statements:
+        insn_id = statement.id or next(c for c in candidates if c not in taken)
+        drafts.append(Draft(insn_id, statement))
+    return drafts
+
+
+def _new_ids() -> Iterator[str]:
+    yield "insn"
+    count = 0
+    while True:
+        yield f"insn_{count}"
+        count += 1
+
+
+def make_instructions(
+    drafts: Sequence[Draft], domains: Sequence[Domain], temporaries: Iterable[str]
+) -> tuple[Assignment, ...]:
+    """Return the instructions with the inames and dependencies that follow by default.
+
+    Raises:
+        UserError: as `Defaults` does.
+    """
+    location = caller_location()
+    defaults = Defaults(drafts, domains, frozenset(temporaries))
+    return tuple(
+        [
+            Assignment(
+                id=draft.id,
+                assignee=draft.statement.assignee,
+                expression=draft.statement.expression,
+                within_inames=defaults.within_inames[draft.id],
+                depends_on=defaults.depends_on[draft.id],
+                predicates=draft.statement.predicates,
+                location=location,
+            )
+            for draft in drafts
+        ]
+    )
+
+
+def _statements(instructions: object, inames: Sequence[str]) -> Iterable[Statement]:
+    given = [instructions] if isinstance(instructions, str | Assignment) else instructions
+    if not isinstance(given, Iterable):
+        raise _no_instruction(instructions)
+    known = frozenset(inames)
+    for part in given:
+        if isinstance(part, Assignment):
+            yield _as_statement(part)
+        elif isinstance(part, str):
+            for line in split_lines(part):
+                yield resolve_reductions(parse_statement(line), known)
+        else:
+            raise _no_instruction(part)
+
+
+def _no_instruction(given: object) -> InvalidArgument:
+    return InvalidArgument(
+        f"{given!r} is no instruction",
+        where=caller_location(),
+        remedy='pass a text such as "out[i] = 2*a[i]", or a list of texts',
+    )
+
+
+def _as_statement(insn: Assignment) -> Statement:
+    """Return the statement that says all of what `insn` is, so that no default applies."""
+    for expression in (insn.assignee, insn.expression, *insn.predicates):
+        _check_nodes(insn, expression)
+    return Statement(
+        assignee=insn.assignee,
+        expression=insn.expression,
+        id=insn.id,
+        dependencies=tuple(sorted(insn.depends_on)),
+        exhaustive=True,
+        inames=insn.within_inames,
+        predicates=insn.predicates,
+        text=show_instruction(insn, tuple(sorted(insn.within_inames))),
+    )
+
+
+def _check_nodes(insn: Assignment, node: object) -> None:
+    if isinstance(node, ex.ExpressionNode) and type(node) in walk.SUPPORTED_NODES:
+        for part in walk.parts(node):
+            _check_nodes(insn, part)
+    elif type(node) not in (bool, int, float):
+        raise MalformedInstruction(
+            f"instruction '{insn.id}' has {node!r} in it, a {type(node).__name__}",
+            where=caller_location(),
+            remedy="build expressions from the nodes in polygen.ir.expression and Python's own "
+            "numbers, or write the instruction as text",
+        )

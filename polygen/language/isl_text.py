@@ -1,0 +1,80 @@
+"""isl's notation for sets, with parameters that need no declaration.
+
+isl wants every parameter declared, and does not say where a text is wrong.  Here, parameters are
+found: they are the names that are neither inames nor bound by ``exists``.
+"""
+
+from __future__ import annotations
+
+import re
+
+import islpy as isl
+
+from polygen.errors import MalformedDomain
+from polygen.language.explain_domain import explain_domain
+from polygen.source import caller_location
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_HEAD = re.compile(r"\s*\[([^\]]*)\]\s*->")
+_TUPLE = re.compile(r"[{;]\s*\[([^\]]*)\]")
+_BOUND = re.compile(r"\bexists\b\s*\(?([^:]*):")
+_LEADING = re.compile(r"(?:^|,)\s*([A-Za-z_][A-Za-z0-9_]*)")
+_KEYWORDS = frozenset(
+    """
+    and or not exists mod floor ceil floord ceild min max
+    true false implies int infty infinity nan rat
+    """.split()  # noqa: SIM905
+)
+
+
+def read_set(text: str) -> isl.Set:
+    """Return the set that `text` stands for.
+
+    Raises:
+        MalformedDomain: if isl cannot read it, or if its parts differ in their inames.
+    """
+    # isl has other words than sets in braces for some of these; "{}" is no set to it at all.
+    if re.fullmatch(r"\s*(\[[^\]]*\]\s*->)?\s*\{\s*(\[\s*\])?\s*:?\s*\}\s*", text):
+        return isl.Set("{ : }")
+    head = _HEAD.match(text)
+    body = text[head.end() :] if head else text
+    declared = _NAME.findall(head[1]) if head else []
+    pieces: list[list[str]] = [_LEADING.findall(m[1]) for m in _TUPLE.finditer(body)]
+    inames = pieces[0] if pieces else []
+    _check_tuples(pieces, text)
+    bound = {*_KEYWORDS, *inames}
+    for match in _BOUND.finditer(body):
+        bound.update(_LEADING.findall(match[1]))
+    free = sorted(set(_NAME.findall(body)) - bound - set(declared))
+    try:
+        result = isl.Set(f"[{', '.join([*declared, *free])}] -> {body}")
+    except isl.Error:
+        raise explain_domain(text) from None
+    if result.dim(isl.dim_type.set) != len(inames):
+        raise explain_domain(text)
+    return result
+
+
+def _check_tuples(pieces: list[list[str]], text: str) -> None:
+    for piece in pieces:
+        twice = [n for position, n in enumerate(piece) if n in piece[:position]]
+        if twice:
+            raise malformed(
+                f"the iname '{twice[0]}' is there twice", text, "give each a name of its own"
+            )
+        if piece != pieces[0]:
+            raise malformed(
+                "the parts of one domain have different inames",
+                text,
+                "for loops of their own, pass a list of domains",
+            )
+
+
+def as_set(given: isl.BasicSet | isl.Set) -> isl.Set:
+    """Return a set that the user built with islpy, as a union of basic sets."""
+    return given.to_set() if isinstance(given, isl.BasicSet) else given
+
+
+def malformed(what: str, text: str, remedy: str | None = None) -> MalformedDomain:
+    """Return an error that shows the text of a domain."""
+    return MalformedDomain(what, where=caller_location(), excerpt=text.strip(), remedy=remedy)

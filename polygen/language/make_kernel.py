@@ -1,0 +1,110 @@
+"""`make_kernel`: from loop domains and instructions to a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polygen import errors
+from polygen.errors import InvalidArgument, did_you_mean
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.names import check_name
+from polygen.ir.options import Options
+from polygen.ir.verify import verify
+from polygen.language.arguments import find_uses, make_variables, read_kernel_data
+from polygen.language.assumptions import parse_assumptions
+from polygen.language.domains import parse_domains
+from polygen.language.instructions import make_drafts, make_instructions
+from polygen.language.shapes import with_shapes
+from polygen.source import caller_location
+
+
+def make_kernel(
+    domains: object,
+    instructions: str | Iterable[str | Assignment],
+    kernel_data: Iterable[object] | None = None,
+    *,
+    name: str = "polygen_kernel",
+    assumptions: object = "",
+    target: str | None = None,
+    silenced_warnings: str | Iterable[str] = (),
+) -> Kernel:
+    """Return a kernel: instructions, each executed once for each point of its loop domain.
+
+    Parameters:
+        domains: the values of the inames, in isl's notation, as in
+            ``"{ [i, j]: 0 <= i < n and 0 <= j < m }"``; a list of texts (or isl sets) for domains
+            of their own.  Parameters such as ``n`` need no declaration; a domain may also mention
+            inames of other domains, and temporaries.
+        instructions: one a line, as in ``"out[i] = 2*a[i]  {id=double}"``, or a list of such
+            texts.  An element may also be an `Assignment`, which is taken as it is.
+        kernel_data: arguments and temporaries: `GlobalArg`, `ValueArg`, `TemporaryVariable`, or
+            names.  None, or ``"..."`` in the list, has what is missing guessed: the types from
+            the call, the shapes from the subscripts.
+        name: of the generated function.
+        assumptions: what is known of the parameters, as in ``"n >= 1 and n mod 4 = 0"``.
+        target: ``"opencl"`` or ``"c"``.
+        silenced_warnings: names of warning classes that are not issued for this kernel.
+
+    Raises:
+        MalformedDomain, MalformedInstruction, ...: one class for each thing that can be wrong;
+            all are a `UserError`.
+    """
+    location = caller_location()
+    check_name(name)
+    options = Options(silenced_warnings=warning_names(silenced_warnings))
+    loops = parse_domains(domains)
+    known = parse_assumptions(assumptions)
+    drafts = make_drafts(instructions, [i for d in loops for i in d.inames])
+    declared = read_kernel_data(kernel_data)
+    uses = find_uses([d.statement for d in drafts], (*loops, known), declared)
+    arguments, temporaries = make_variables(uses, declared)
+    kernel = Kernel(
+        name=name,
+        domains=loops,
+        instructions=make_instructions(drafts, loops, [t.name for t in temporaries]),
+        arguments=arguments,
+        temporaries=temporaries,
+        assumptions=known,
+        target=_checked_target(target),
+        options=options,
+        location=location,
+    )
+    kernel = with_shapes(kernel, declared)
+    verify(kernel)
+    return kernel
+
+
+def _checked_target(target: object) -> str | None:
+    if target is None or isinstance(target, str):
+        return target
+    raise InvalidArgument(
+        f"target={target!r} is no target",
+        where=caller_location(),
+        remedy="pass the name of one, such as 'opencl' or 'c'",
+    )
+
+
+def warning_names(names: object) -> tuple[str, ...]:
+    """Return the names of classes of warnings as a tuple.
+
+    Raises:
+        InvalidArgument: if one is no class of warnings of polygen's.
+    """
+    given = (names,) if isinstance(names, str) else names
+    found = tuple(given) if isinstance(given, Iterable) else (given,)
+    for name in found:
+        if name not in _WARNINGS:
+            raise InvalidArgument(
+                f"there is no class of warnings {name!r}",
+                where=caller_location(),
+                remedy=did_you_mean(str(name), _WARNINGS),
+            )
+    return found
+
+
+_WARNINGS = frozenset(
+    name
+    for name, value in vars(errors).items()
+    if isinstance(value, type) and issubclass(value, errors.PolygenWarning)
+)

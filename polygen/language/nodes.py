@@ -1,0 +1,277 @@
+"""What each rule of the grammar stands for.
+
+The parser calls the method named like the rule as soon as it has read one, so no tree is built
+in between.  Nodes are constructed directly: pymbolic's operators would flatten and fold, and
+floating-point arithmetic has to happen in the order that was written.
+"""
+
+# ruff: noqa: D102  (each method is named like the rule of grammar.lark that it is for)
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias, cast
+
+from polygen.errors import InvalidArgument, did_you_mean
+from polygen.ir import expression as ex
+from polygen.ir.dtype import DType, to_dtype
+from polygen.ir.expression import Expression
+from polygen.language.statement import Statement
+
+# A token is a string with a position; lark is imported only where the parser is built.
+_Token: TypeAlias = Any
+_Children: TypeAlias = list[Any]
+
+REDUCTIONS = ("sum", "product", "min", "max")
+_SELECTIONS: dict[str, Callable[[tuple[Expression, ...]], Expression]] = {
+    "min": ex.Min,
+    "max": ex.Max,
+}
+_QUOTIENTS: dict[str, Callable[[Expression, Expression], Expression]] = {
+    "/": ex.Quotient,
+    "//": ex.FloorDiv,
+    "%": ex.Remainder,
+}
+_NOTHING = Statement(ex.Variable("_"), 0)
+
+
+class Refused(Exception):
+    """What was read follows the grammar, but means nothing.
+
+    Parameters:
+        what: why.
+        position: where in the text.
+        remedy: what would work.
+    """
+
+    def __init__(self, what: str, position: int, remedy: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.position = position
+        self.remedy = remedy
+
+
+class _Several(tuple[str, ...]):
+    """``(i, j)`` as the first argument of a reduction."""
+
+
+def is_number(node: object) -> bool:
+    """Tell whether `node` is an integer or floating-point number (booleans are not)."""
+    return isinstance(node, int | float) and not isinstance(node, bool)
+
+
+def negated(node: Expression) -> Expression:
+    """Return ``-node`` in the form that polygen uses."""
+    return -cast("Any", node) if is_number(node) else ex.Product((-1, node))
+
+
+def _joined(kind: Callable[[tuple[Expression, ...]], Expression]) -> Any:
+    return lambda _self, children: kind(tuple(children))
+
+
+class Nodes:
+    """Builds expressions and statements: one method for each rule of the grammar."""
+
+    # --- leaves
+
+    def integer(self, children: _Children) -> Expression:
+        return int(children[0], 0 if children[0][:2] in ("0x", "0X") else 10)
+
+    def real(self, children: _Children) -> Expression:
+        value = float(children[0])
+        if math.isinf(value):
+            raise Refused(
+                f"{children[0]} is larger than any floating-point number",
+                children[0].start_pos,
+                "the largest is about 1.8e308",
+            )
+        return value
+
+    def true(self, _children: _Children) -> Expression:
+        return True
+
+    def false(self, _children: _Children) -> Expression:
+        return False
+
+    def name(self, children: _Children) -> Expression:
+        return ex.Variable(children[0].value)
+
+    def subscript(self, children: _Children) -> Expression:
+        index: Any = children[1] if len(children) == 2 else tuple(children[1:])
+        return ex.Subscript(ex.Variable(children[0].value), index)
+
+    # --- operators
+
+    disjunction = _joined(ex.LogicalOr)
+    conjunction = _joined(ex.LogicalAnd)
+    bit_or = _joined(ex.BitwiseOr)
+    bit_xor = _joined(ex.BitwiseXor)
+    bit_and = _joined(ex.BitwiseAnd)
+
+    def logical_not(self, children: _Children) -> Expression:
+        return ex.LogicalNot(children[0])
+
+    def bit_not(self, children: _Children) -> Expression:
+        return ex.BitwiseNot(children[0])
+
+    def comparison(self, children: _Children) -> Expression:
+        if len(children) > 3:
+            raise Refused(
+                "comparisons cannot be chained",
+                children[3].start_pos,
+                "write 'a < b and b < c' for 'a < b < c'",
+            )
+        left, operator, right = children
+        return ex.Comparison(left, operator.value, right)
+
+    def shift(self, children: _Children) -> Expression:
+        result = children[0]
+        for operator, by in zip(children[1::2], children[2::2], strict=True):
+            result = (ex.LeftShift if operator == "<<" else ex.RightShift)(result, by)
+        return result
+
+    def sum(self, children: _Children) -> Expression:
+        terms = [children[0]]
+        for operator, term in zip(children[1::2], children[2::2], strict=True):
+            terms.append(term if operator == "+" else negated(term))
+        return ex.Sum(tuple(terms))
+
+    def product(self, children: _Children) -> Expression:
+        factors = [children[0]]
+        for operator, factor in zip(children[1::2], children[2::2], strict=True):
+            if operator == "*":
+                factors.append(factor)
+            else:
+                so_far = factors[0] if len(factors) == 1 else ex.Product(tuple(factors))
+                factors = [_QUOTIENTS[operator](so_far, factor)]
+        return factors[0] if len(factors) == 1 else ex.Product(tuple(factors))
+
+    def minus(self, children: _Children) -> Expression:
+        return negated(children[0])
+
+    def plus(self, children: _Children) -> Expression:
+        return children[0]
+
+    def to_the_power(self, children: _Children) -> Expression:
+        return ex.Power(children[0], children[1])
+
+    # --- choices, calls, reductions
+
+    def conditional(self, children: _Children) -> Expression:
+        then, condition, else_ = children
+        return ex.If(condition, then, else_)
+
+    def choice(self, children: _Children) -> Expression:
+        return ex.If(*children)
+
+    def several(self, children: _Children) -> _Several:
+        return _Several(token.value for token in children)
+
+    def call(self, children: _Children) -> Expression:
+        name, *args = children
+        tuples = [a for a in args if isinstance(a, _Several)]
+        if name in ("sum", "product") or (name in _SELECTIONS and tuples):
+            return _reduction(name, args)
+        if tuples:
+            raise Refused(
+                f"{name}() takes no tuple",
+                name.start_pos,
+                "only reductions do: sum((i, j), ...); operands of other calls need no parentheses",
+            )
+        if name in _SELECTIONS:
+            if len(args) < 2:
+                raise Refused(
+                    f"{name}() takes two or more operands",
+                    name.start_pos,
+                    f"write {name}(a, b), or {name}(k, a[k]) to reduce over the iname k",
+                )
+            return _SELECTIONS[name](tuple(args))
+        return ex.Call(ex.Variable(name.value), tuple(args))
+
+    # --- statements
+
+    def expressions(self, children: _Children) -> tuple[Expression, ...]:
+        return tuple(children)
+
+    def prefix(self, children: _Children) -> dict[str, Any]:
+        return {"inames": frozenset(t.value for t in children)}
+
+    def declaration(self, children: _Children) -> dict[str, Any]:
+        return {"declares": True, "dtype": _dtype(children[0]) if children else None}
+
+    def option_id(self, children: _Children) -> tuple[str, Any]:
+        return ("id", children[0].value)
+
+    def option_dep(self, children: _Children) -> tuple[str, Any]:
+        return ("dep", children[0].value if children else "")
+
+    def option_inames(self, children: _Children) -> tuple[str, Any]:
+        return ("inames", frozenset(t.value for t in children))
+
+    def option_if(self, children: _Children) -> tuple[str, Any]:
+        return ("if", children[0])
+
+    def options(self, children: _Children) -> dict[str, Any]:
+        said: dict[str, Any] = {}
+        for name, value in children:
+            if name == "if":
+                said["predicates"] = (*said.get("predicates", ()), value)
+            elif name == "dep":
+                said["exhaustive"] = value.startswith("*")
+                said["dependencies"] = tuple(p for p in value.lstrip("*").split(":") if p)
+            else:
+                said[name] = value
+        return said
+
+    def instruction(self, children: _Children) -> Statement:
+        said: dict[str, Any] = {}
+        nodes: list[Any] = []
+        for child in children:
+            if isinstance(child, dict):
+                said.update(cast("dict[str, Any]", child))
+            else:
+                nodes.append(child)
+        assignee, operator, expression = nodes
+        if operator != "=":
+            expression = _combined(assignee, operator[0], expression)
+        return replace(_NOTHING, assignee=assignee, expression=expression, **said)
+
+
+def _combined(left: Expression, operator: str, right: Expression) -> Expression:
+    """Return the value of ``left += right`` and its like."""
+    if operator == "*":
+        return ex.Product((left, right))
+    if operator == "/":
+        return ex.Quotient(left, right)
+    return ex.Sum((left, right if operator == "+" else negated(right)))
+
+
+def _reduction(name: _Token, args: list[Any]) -> Expression:
+    remedy = f"write {name}(k, a[k]) with an iname k, or {name}((i, j), a[i, j])"
+    if len(args) != 2:
+        raise Refused(
+            f"{name}() takes an iname and an operand, not {len(args)} arguments",
+            name.start_pos,
+            remedy,
+        )
+    over, operand = args
+    if isinstance(operand, _Several) or not isinstance(over, _Several | ex.Variable):
+        raise Refused(f"{name}() takes an iname first, then an operand", name.start_pos, remedy)
+    inames = tuple(over) if isinstance(over, _Several) else (over.name,)
+    if len(set(inames)) < len(inames):
+        raise Refused(f"{name}() is given an iname twice", name.start_pos, "leave one out")
+    return ex.Reduction(name.value, inames, operand)
+
+
+def _dtype(token: _Token) -> DType:
+    try:
+        return to_dtype(token.value)
+    except InvalidArgument:
+        near = did_you_mean(
+            token.value, ("int8", "int16", "int32", "int64", "float32", "float64", "bool")
+        )
+        raise Refused(
+            f"'{token}' is no element type", token.start_pos, f"{near}, or leave it out: <>"
+        ) from None

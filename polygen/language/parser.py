@@ -1,0 +1,126 @@
+"""Text to expressions and statements."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from importlib import resources
+from typing import Any
+
+import lark
+
+from polygen.errors import MalformedExpression, MalformedInstruction, UserError, caret
+from polygen.ir.expression import Expression
+from polygen.language.explain import expectation, found_at, hint, line_at
+from polygen.language.nodes import Nodes, Refused
+from polygen.language.statement import Statement
+from polygen.source import caller_location
+
+
+def load_grammar(name: str, start: list[str], callbacks: object) -> lark.Lark:
+    """Return a parser for a grammar of this folder that calls `callbacks` for each rule."""
+    grammar = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    builder: Any = callbacks
+    return lark.Lark(
+        grammar,
+        parser="lalr",
+        start=start,
+        transformer=builder,
+        maybe_placeholders=False,
+    )
+
+
+@functools.cache
+def _parser() -> lark.Lark:
+    return load_grammar("grammar.lark", ["instruction", "test", "expressions"], Nodes())
+
+
+def parse_statement(text: str) -> Statement:
+    """Return what one line of the language says.
+
+    Raises:
+        MalformedInstruction: if it is not in the language.
+    """
+    statement: Statement = _parse(text, "instruction", MalformedInstruction)
+    return replace(statement, text=text.strip())
+
+
+def parse_expression(text: str) -> Expression:
+    """Return the expression that `text` stands for.
+
+    An iname as the first operand of ``min`` or ``max`` is not recognised as one: this is left
+    to `polygen.language.reductions`.
+
+    Raises:
+        MalformedExpression: if it is no expression.
+
+    >>> parse_expression("a[i] - 2*b")
+    Sum((Subscript(Variable('a'), Variable('i')), Product((-1, Product((2, Variable('b')))))))
+    """
+    result: Expression = _parse(text, "test", MalformedExpression)
+    return result
+
+
+def parse_expressions(text: str) -> tuple[Expression, ...]:
+    """Return the expressions that `text` lists, separated by commas.
+
+    Raises:
+        MalformedExpression: if one is no expression.
+    """
+    result: tuple[Expression, ...] = _parse(text, "expressions", MalformedExpression)
+    return result
+
+
+def _parse(text: str, start: str, kind: type[UserError]) -> Any:
+    try:
+        return _parser().parse(text, start=start)
+    except Refused as error:
+        raise located(kind, error.what, text, error.position, error.remedy) from None
+    except lark.UnexpectedInput as error:
+        raise explained(kind, error, text) from None
+
+
+def explained(kind: type[UserError], error: lark.UnexpectedInput, text: str) -> UserError:
+    """Return the error of class `kind` for a text that a grammar does not allow."""
+    if isinstance(error, lark.UnexpectedToken):
+        at_end = error.token.type == "$END"
+        allowed = error.accepts or error.expected
+    else:
+        at_end = False
+        allowed = getattr(error, "allowed", None) or set[str]()
+    position = len(text.rstrip()) if at_end else (error.pos_in_stream or 0)
+    found = "the end" if at_end else found_at(text, position)
+    what = f"found {found} where {expectation(allowed)} was expected"
+    return located(kind, what, text, position, hint(text, position))
+
+
+def located(
+    kind: type[UserError], what: str, text: str, position: int, remedy: str | None
+) -> UserError:
+    """Return an error that shows the line of `text` with a caret at `position`."""
+    line, column = line_at(text, position)
+    stripped = line.lstrip()
+    column -= len(line) - len(stripped)
+    return kind(
+        what,
+        where=caller_location(),
+        excerpt=caret(stripped.rstrip(), max(0, column)),
+        remedy=remedy,
+    )
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the instructions in `text`: one a line, unless a bracket is open at its end."""
+    found: list[str] = []
+    pending: list[str] = []
+    depth = 0
+    for line in text.splitlines():
+        code = line.partition("#")[0]
+        if not pending and not code.strip():
+            continue
+        pending.append(line)
+        depth += sum(code.count(c) for c in "([{") - sum(code.count(c) for c in ")]}")
+        if depth <= 0:
+            found.append("\n".join(pending))
+            pending, depth = [], 0
+    return [*found, "\n".join(pending)] if pending else found

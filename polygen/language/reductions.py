@@ -1,0 +1,97 @@
+"""Which calls of ``min`` and ``max`` are reductions.
+
+``min(a, b)`` is the smaller of two values, ``min(k, a[k])`` the smallest of many.  The second is
+meant if the first operand is an iname that the instruction neither lists in ``inames=`` nor
+mentions outside of calls that would reduce over it: an instruction that is executed for each ``k``
+cannot reduce over ``k`` as well.  ``sum`` and ``product`` are always reductions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+from polygen.errors import MalformedInstruction, UnknownIname, did_you_mean
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
+from polygen.language.nodes import REDUCTIONS
+from polygen.language.parser import located
+from polygen.language.statement import Statement
+
+_OPERATIONS: dict[type, str] = {ex.Min: "min", ex.Max: "max"}
+_WORDS = re.compile(rf"\b({'|'.join(REDUCTIONS)})\s*\(")
+
+
+def resolve_reductions(statement: Statement, inames: Collection[str]) -> Statement:
+    """Return `statement` with those calls of ``min`` and ``max`` that are reductions as such.
+
+    Parameters:
+        statement: an instruction as the parser returns it.
+        inames: those of the kernel.
+
+    Raises:
+        UnknownIname: if a reduction runs over something else.
+        MalformedInstruction: if a reduction over an iname is inside of another one over it.
+    """
+    if not _WORDS.search(statement.text):
+        return statement
+    candidates = frozenset(inames) - (statement.inames or frozenset())
+    reduced = _with_reductions(statement, candidates)
+    if outside := candidates & _free(reduced):
+        reduced = _with_reductions(statement, candidates - outside)
+    _check(reduced, inames)
+    return reduced
+
+
+def _expressions(statement: Statement) -> tuple[Expression, ...]:
+    return (statement.assignee, statement.expression, *statement.predicates)
+
+
+def _free(statement: Statement) -> frozenset[str]:
+    return frozenset().union(*(walk.free_variables(e) for e in _expressions(statement)))
+
+
+def _with_reductions(statement: Statement, inames: Collection[str]) -> Statement:
+    def rule(node: Expression) -> Expression:
+        operation = _OPERATIONS.get(type(node))
+        if operation is None or not isinstance(node, ex.Min | ex.Max) or len(node.children) != 2:
+            return node
+        over, operand = node.children
+        if not isinstance(over, ex.Variable) or over.name not in inames:
+            return node
+        return ex.Reduction(operation, (over.name,), operand)
+
+    return replace(
+        statement,
+        expression=walk.rewrite(statement.expression, rule),
+        predicates=tuple(walk.rewrite(p, rule) for p in statement.predicates),
+    )
+
+
+def _check(statement: Statement, inames: Collection[str]) -> None:
+    for expression in _expressions(statement):
+        for reduction in walk.reductions(expression):
+            for name in reduction.inames:
+                if name not in inames:
+                    raise located(
+                        UnknownIname,
+                        f"{reduction.operation}() runs over '{name}', which no domain has",
+                        statement.text,
+                        _place(statement.text, name),
+                        did_you_mean(name, inames),
+                    )
+            if both := sorted(walk.reduction_inames(reduction.operand) & {*reduction.inames}):
+                raise located(
+                    MalformedInstruction,
+                    f"a reduction over '{both[0]}' is inside of another one over it",
+                    statement.text,
+                    _place(statement.text, both[0]),
+                    "use another iname in one of them",
+                )
+
+
+def _place(text: str, name: str) -> int:
+    match = re.search(rf"\b({'|'.join(REDUCTIONS)})\s*\([^,]*?\b({re.escape(name)})\b", text)
+    return match.start(2) if match else 0

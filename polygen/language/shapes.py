@@ -1,0 +1,74 @@
+"""The shapes of arrays that were declared without one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polygen.analysis.footprint import guess_shape
+from polygen.errors import ShapeNotFound
+from polygen.ir import expression as ex
+from polygen.ir.array import Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.show_expression import show_expression
+from polygen.language.arguments import Declared, in_order
+
+
+def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
+    """Return `kernel` with the shapes that are missing, guessed from the subscripts.
+
+    An extent that only the array itself can tell becomes a new scalar argument.
+
+    Raises:
+        ShapeNotFound: if the subscripts of an array do not determine its shape.
+    """
+    guesses = {
+        variable.name: guess_shape(kernel, variable.name)
+        for variable in (*kernel.arguments, *kernel.temporaries)
+        if _lacks_shape(kernel, variable)
+    }
+    if not guesses:
+        return kernel
+    new = [ValueArg(name) for guess in guesses.values() for name in guess.new_parameters]
+    arguments = tuple(
+        [
+            replace(a, shape=guesses[a.name].shape)
+            if isinstance(a, GlobalArg) and a.name in guesses
+            else a
+            for a in kernel.arguments
+        ]
+    )
+    temporaries = tuple(
+        [
+            replace(t, shape=_constant(kernel, t.name, guesses[t.name].shape))
+            if t.name in guesses
+            else t
+            for t in kernel.temporaries
+        ]
+    )
+    return kernel.copy(arguments=in_order((*arguments, *new), declared), temporaries=temporaries)
+
+
+def _lacks_shape(kernel: Kernel, variable: Argument | TemporaryVariable) -> bool:
+    if isinstance(variable, GlobalArg):
+        return variable.shape is None
+    return (
+        isinstance(variable, TemporaryVariable)
+        and not variable.shape
+        and any(
+            isinstance(insn.assignee, ex.Subscript)
+            for insn in kernel.writers.get(variable.name, ())
+        )
+    )
+
+
+def _constant(kernel: Kernel, name: str, shape: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    if all(isinstance(extent, int) for extent in shape):
+        return shape
+    extents = ", ".join(show_expression(extent) for extent in shape)
+    raise ShapeNotFound(
+        f"the temporary '{name}' would have the shape ({extents}), which is not constant",
+        where=kernel.location,
+        remedy=f"declare it with a constant shape: TemporaryVariable('{name}', shape=...), or "
+        "make it an argument",
+    )
