@@ -44,7 +44,7 @@ C_OPENMP = Target(
     },
     math_lines=("#include <math.h>",),
     math_suffixes={"float32": "f"},
-    missing_functions=frozenset(),
+    missing_functions=frozenset({"rsqrt"}),
     helper_prefix="static inline",
     function_head=lambda _: "void",
     qualifiers=dict.fromkeys(AddressSpace, ""),

@@ -48,8 +48,7 @@ OPENCL = Target(
         "float16": "#pragma OPENCL EXTENSION cl_khr_fp16 : enable",
         "float64": "#pragma OPENCL EXTENSION cl_khr_fp64 : enable",
     },
-    integer_minimum="min",
-    integer_maximum="max",
+    integer_extremes={"min": "min", "max": "max"},
     helper_prefix="static inline",
     function_head=_head,
     qualifiers={

@@ -34,8 +34,7 @@ class Target:
         math_suffixes: what follows the name of a mathematical function for a type.
         math_names: functions that it has under another name than the usual one.
         missing_functions: functions that it has not; they are spelled out.
-        integer_minimum: its ``min`` for integers of 32 and 64 bits, or None.
-        integer_maximum: its ``max`` for them, or None.
+        integer_extremes: its ``min`` and ``max`` for integers of 32 and 64 bits, if it has them.
         helper_prefix: what a function begins with that other functions of the source call.
         function_head: what a function for the host begins with, given its work-group size.
         qualifiers: what the declaration of a variable in an address space begins with.
@@ -55,8 +54,7 @@ class Target:
     math_suffixes: Mapping[str, str] = field(default_factory=dict)
     math_names: Mapping[str, str] = field(default_factory=dict)
     missing_functions: frozenset[str] = frozenset()
-    integer_minimum: str | None = None
-    integer_maximum: str | None = None
+    integer_extremes: Mapping[str, str] = field(default_factory=dict)
     helper_prefix: str
     function_head: Callable[[tuple[int, ...]], str]
     qualifiers: Mapping[AddressSpace, str]

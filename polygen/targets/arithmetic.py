@@ -1,0 +1,204 @@
+"""How arithmetic is printed: sums, products, quotients, remainders, powers, minima."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+
+from polygen.analysis.types import Kind
+from polygen.ir import expression as ex
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.targets.core import Printer, is_cheap, is_minus_one, joined, negated
+from polygen.targets.target import BOOL, UINT32
+from polygen.targets.term import PRODUCT, SUM, UNARY, Term, integer_limits, promoted
+
+_POWERS = {2: "square", 3: "cube", 4: "fourth_power"}
+
+
+def _steps(p: Printer, nodes: Sequence[Expression], at: DType) -> tuple[list[Kind], DType]:
+    """Return the types in which the operands of ``a + b + c`` meet, from left to right.
+
+    Also the type at which those are used that have none of their own: that of the first
+    operand that has one.
+    """
+    kinds = joined([p.kind(n) for n in nodes])
+    return kinds, next((k for k in kinds if not isinstance(k, type)), at)
+
+
+def _first(p: Printer, nodes: Sequence[Expression], kinds: Sequence[Kind], at: DType) -> Term:
+    return p.term(nodes[0], p.dtype(kinds[min(1, len(kinds) - 1)], at))
+
+
+# --- sums
+
+
+def print_sum(p: Printer, node: ex.Sum, at: DType) -> Term:
+    """Print a sum, with differences instead of negative terms."""
+    kinds, at = _steps(p, node.children, at)
+    total = _first(p, node.children, kinds, at)
+    for child, kind in zip(node.children[1:], kinds[1:], strict=True):
+        operator, right = _summand(p, child, p.dtype(kind, at))
+        dtype = p.meet(kind, at, total, right)
+        if dtype == BOOL:
+            total = p.logical("||", (total, right))
+        else:
+            total = p.binary(operator, total, right, dtype, SUM, modular=True)
+    return total
+
+
+def _summand(p: Printer, node: Expression, dtype: DType) -> tuple[str, Term]:
+    """Return ``-`` and a term without its sign, or ``+`` and the term as it is."""
+    value = p.constant(node)
+    if value is not None:
+        if value < 0 and not (dtype.kind in "iu" and -value > integer_limits(dtype)[1]):
+            return "-", p.number(-value, dtype)
+        return "+", p.term(node, dtype)
+    if isinstance(node, ex.Product) and len(node.children) > 1 and is_minus_one(node.children[0]):
+        return "-", _product(p, node.children[1:], dtype)
+    return "+", p.term(node, dtype)
+
+
+# --- products
+
+
+def print_product(p: Printer, node: ex.Product, at: DType) -> Term:
+    """Print a product; one with -1 in front is the negative of the others."""
+    first, *others = node.children
+    if not others or not is_minus_one(first) or p.kind(others[0]) == BOOL:
+        return _product(p, node.children, at)
+    kinds, at = _steps(p, others, at)
+    return _times(p, _negative(_first(p, others, kinds, at)), others, kinds, at)
+
+
+def _negative(operand: Term) -> Term:
+    dtype, c_type = operand.dtype, promoted(operand.c_type)
+    return Term(negated(operand), UNARY, dtype, c_type, exact=operand.exact and c_type == dtype)
+
+
+def _product(p: Printer, nodes: Sequence[Expression], at: DType) -> Term:
+    kinds, at = _steps(p, nodes, at)
+    return _times(p, _first(p, nodes, kinds, at), nodes, kinds, at)
+
+
+def _times(
+    p: Printer, total: Term, nodes: Sequence[Expression], kinds: Sequence[Kind], at: DType
+) -> Term:
+    """Multiply `total`, which stands for the first node, by the others."""
+    for node, kind in zip(nodes[1:], kinds[1:], strict=True):
+        right = p.term(node, p.dtype(kind, at))
+        total = _multiply(p, total, right, p.meet(kind, at, total, right))
+    return total
+
+
+def _multiply(p: Printer, left: Term, right: Term, dtype: DType) -> Term:
+    if dtype == BOOL:
+        return p.logical("&&", (left, right))
+    if dtype.kind in "iu" and dtype.itemsize < 4:
+        # C's int holds the product of two shorts, not that of three, nor of unsigned ones.
+        left, right = p.exact(left), p.exact(right)
+        if dtype.kind == "u" and dtype.itemsize == 2:
+            left = replace(p.cast(left, UINT32), dtype=dtype)
+    return p.binary("*", left, right, dtype, PRODUCT, modular=True)
+
+
+# --- quotients
+
+
+def print_quotient(p: Printer, node: ex.Quotient, at: DType) -> Term:
+    """Print true division: of integers, it is division of doubles."""
+    dtype = p.dtype(p.kind(node), at)
+    left, right = p.term(node.numerator, dtype), p.term(node.denominator, dtype)
+    return p.binary("/", left, right, dtype, PRODUCT, modular=False)
+
+
+def print_floor_div(p: Printer, node: ex.FloorDiv, at: DType) -> Term:
+    """Print division that rounds down, as C's own where both operands are not negative."""
+    return _floor(p, node, at, "/", "floor_div")
+
+
+def print_remainder(p: Printer, node: ex.Remainder, at: DType) -> Term:
+    """Print the remainder that has the divisor's sign."""
+    return _floor(p, node, at, "%", "mod")
+
+
+def _floor(
+    p: Printer, node: ex.FloorDiv | ex.Remainder, at: DType, operator: str, helper: str
+) -> Term:
+    dtype = p.dtype(p.kind(node), at)
+    left, right = p.term(node.numerator, dtype), p.term(node.denominator, dtype)
+    dtype = p.meet(p.kind(node), at, left, right)
+    if dtype.kind == "f":
+        return p.helper(helper, dtype, (p.exact(left), p.exact(right)))
+    if _never_zero(p, node.denominator) and is_nonnegative(p, node.numerator):
+        return p.binary(operator, left, right, dtype, PRODUCT, modular=False)
+    return p.narrow(p.helper(helper, promoted(dtype), (p.exact(left), p.exact(right))), dtype)
+
+
+def _never_zero(p: Printer, node: Expression) -> bool:
+    """Tell whether a divisor is positive.
+
+    A divisor that is built from names which are never negative is: nothing is executed in a
+    domain that divides by a parameter which is zero.  An element of an array may be zero, though,
+    and then C's own division would end the process.
+    """
+    value = p.constant(node)
+    if value is not None:
+        return bool(value > 0)
+    return is_nonnegative(p, node) and not isinstance(node, ex.Subscript)
+
+
+def is_nonnegative(p: Printer, node: Expression) -> bool:
+    """Tell whether an annotated node is certainly never negative."""
+    value = p.constant(node)
+    if value is not None:
+        return bool(value >= 0)
+    if isinstance(node, ex.Variable) and node.name in p.names.nonnegative:
+        return True
+    kind = p.kind(node)
+    if not isinstance(kind, type) and kind.kind in "ub":
+        return True
+    match node:
+        case ex.Sum(children) | ex.Product(children) | ex.Min(children):
+            return all(is_nonnegative(p, c) for c in children)
+        case ex.Max(children):
+            return any(is_nonnegative(p, c) for c in children)
+        case ex.FloorDiv(a, b):
+            return is_nonnegative(p, a) and is_nonnegative(p, b)
+        case ex.Remainder(_, b):
+            return is_nonnegative(p, b)
+        case ex.If(_, a, b):
+            return is_nonnegative(p, a) and is_nonnegative(p, b)
+        case _:
+            return False
+
+
+# --- powers
+
+
+def print_power(p: Printer, node: ex.Power, at: DType) -> Term:
+    """Print a power: a product if the exponent is a small literal."""
+    dtype = p.dtype(p.kind(node), at)
+    base, exponent = p.term(node.base, dtype), p.constant(node.exponent)
+    if exponent == 0:
+        return p.number(1, dtype)
+    if exponent in (1, 2, 3, 4):
+        return _small_power(p, node.base, base, int(exponent), dtype)
+    if dtype.kind != "f":
+        right = p.exact(p.term(node.exponent, dtype))
+        return p.narrow(p.helper("power", promoted(dtype), (p.exact(base), right)), dtype)
+    if exponent == 0.5:
+        return p.math_call("sqrt", dtype, (base,))
+    if exponent in (-1, -2, -3, -4):
+        power = _small_power(p, node.base, base, -int(exponent), dtype)
+        return p.binary("/", p.number(1, dtype), power, dtype, PRODUCT, modular=False)
+    return p.math_call("pow", dtype, (base, p.term(node.exponent, dtype)))
+
+
+def _small_power(p: Printer, node: Expression, base: Term, exponent: int, dtype: DType) -> Term:
+    if exponent == 1:
+        return p.convert(base, dtype)
+    if is_cheap(node) and base.dtype == dtype:
+        return reduce(lambda total, factor: _multiply(p, total, factor, dtype), [base] * exponent)
+    return p.narrow(p.helper(_POWERS[exponent], promoted(dtype), (p.exact(base),)), dtype)

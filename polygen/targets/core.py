@@ -1,0 +1,334 @@
+"""What all rules for printing expressions share: types, literals, casts, operators of C.
+
+An expression is printed in two passes.  The first finds the type of each subexpression, from its
+leaves upward.  The second prints, from the root downward: only there is it known at which type
+those parts are used that have no type of their own, literals above all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polygen.analysis.types import Kind, join, node_type
+from polygen.errors import InternalError, LiteralOutOfRange
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.targets.constant import fold_constant
+from polygen.targets.target import BOOL, FLOAT64, INT32, SHORT_NAMES, Target
+from polygen.targets.term import (
+    AND,
+    ATOM,
+    BIT_OR,
+    EQUALITY,
+    OR,
+    PRODUCT,
+    UNARY,
+    Term,
+    float_text,
+    integer_limits,
+    integer_text,
+    integer_type,
+    promoted,
+    usual,
+)
+
+Rule: TypeAlias = Callable[["Printer", Any, DType], Term]
+
+
+@dataclass(slots=True)
+class Uses:
+    """What the printed text needs at the beginning of the source.
+
+    Attributes:
+        types: the names of the types that it mentions.
+        math: whether it uses mathematical functions or constants.
+        helpers: the helper functions that it calls, with the types they are called for.
+    """
+
+    types: set[str] = field(default_factory=set)
+    math: bool = False
+    helpers: set[tuple[str, str]] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What is known of the names that expressions mention.
+
+    Attributes:
+        kinds: the type that each has for NumPy: that of its elements, or ``int`` for loop
+            counters and sizes, which adapt to what they are combined with.
+        dtypes: the type with which each is declared; loop counters may be left out.
+        index_dtype: the type of loop counters and subscripts.
+        nonnegative: those that are never negative.
+    """
+
+    kinds: Mapping[str, Kind]
+    dtypes: Mapping[str, DType]
+    index_dtype: DType
+    nonnegative: frozenset[str] = frozenset()
+
+
+class Printer:
+    """Prints expressions for one target.
+
+    Parameters:
+        target: whose C it is.
+        rules: how to print each class of node, given the type at which it is used if it has
+            no type of its own.
+        names: what is known of the names that expressions mention.
+    """
+
+    def __init__(self, target: Target, rules: Mapping[type, Rule], names: Names) -> None:
+        self.target = target
+        self.rules = rules
+        self.names = names
+        self.index_dtype = names.index_dtype
+        self.uses = Uses()
+        self.indexing = False
+        self._kinds: dict[int, Kind] = {}
+        self._constants: dict[int, Any] = {}
+
+    # --- the first pass
+
+    def annotate(self, node: Expression) -> Kind:
+        """Find the type of `node` and of all its parts; needed before any of them is printed."""
+        kinds = [self.annotate(part) for part in walk.parts(node)]
+        kind = node_type(node, kinds, self.names.kinds)
+        self._kinds[id(node)] = kind
+        constant = fold_constant(node, self._constants)
+        if constant is not None:
+            self._constants[id(node)] = constant
+        return kind
+
+    def forget(self) -> None:
+        """Forget the types of nodes, which are known by their identity, once all is printed."""
+        self._kinds.clear()
+        self._constants.clear()
+
+    def kind(self, node: Expression) -> Kind:
+        """Return the type of an annotated node: a dtype, or a Python type if it has none."""
+        return self._kinds[id(node)]
+
+    def constant(self, node: Expression) -> Any:
+        """Return the value of an annotated node that consists of literals only, else None."""
+        return self._constants.get(id(node))
+
+    def dtype(self, kind: Kind, at: DType) -> DType:
+        """Return the type in which a node of some kind is computed where it is used at `at`."""
+        dtype = kind if isinstance(kind, np.dtype) else self._adopt(kind, at)
+        if self.indexing and dtype.kind in "bi" and dtype.itemsize < self.index_dtype.itemsize:
+            return self.index_dtype  # subscripts do not wrap around
+        return dtype
+
+    def _adopt(self, kind: object, at: DType) -> DType:
+        if kind is complex:
+            self.target.type_name(np.dtype(np.complex128))
+        if kind is float:
+            return at if at.kind == "f" else FLOAT64
+        wider = at.kind in "iu" and at.itemsize > self.index_dtype.itemsize
+        return at if wider else self.index_dtype
+
+    def meet(self, kind: Kind, at: DType, *terms: Term) -> DType:
+        """Return `dtype`, wide enough for operands if those are loop counters and sizes."""
+        dtype = self.dtype(kind, at)
+        if kind is int:
+            for term in terms:
+                if term.dtype.kind == "i" and term.dtype.itemsize > dtype.itemsize:
+                    dtype = term.dtype
+        return dtype
+
+    # --- the second pass
+
+    def term(self, node: Expression, at: DType) -> Term:
+        """Print an annotated node.
+
+        Parameters:
+            node: what is printed.
+            at: the type at which it is used, if it has none of its own.
+        """
+        constant = self._constants.get(id(node))
+        if constant is not None:
+            return self.number(constant, at)
+        if isinstance(node, np.generic):
+            return self.number(node.item(), node.dtype)
+        rule = self.rules.get(type(node))
+        if rule is None:
+            raise InternalError(f"no text for a node of class {type(node).__name__}")
+        return rule(self, node, at)
+
+    def type_name(self, dtype: DType) -> str:
+        """Return what the target calls a type, and note that the text mentions it."""
+        name = self.target.type_name(dtype)
+        self.uses.types.add(dtype.name)
+        return name
+
+    def number(self, value: Any, at: DType) -> Term:
+        """Return a literal of Python's as it is spelled where it is used at a type."""
+        if at.kind == "f" or isinstance(value, float):
+            return self._float(float(value), at if at.kind == "f" else FLOAT64)
+        if isinstance(value, complex):
+            self.target.type_name(np.dtype(np.complex128))
+        if isinstance(value, bool) and at == BOOL:
+            self.type_name(BOOL)
+            return Term("true" if value else "false", ATOM, BOOL, INT32)
+        return self._integer(int(value), INT32 if at == BOOL else at)
+
+    def _float(self, value: float, dtype: DType) -> Term:
+        self.type_name(dtype)
+        suffix = self.target.literal_suffixes.get(dtype.name, "")
+        text, level, c_type = float_text(value, dtype, suffix)
+        if c_type != dtype or not np.isfinite(value):
+            self.uses.math = True
+        return Term(text, level, dtype, c_type)
+
+    def _integer(self, value: int, dtype: DType) -> Term:
+        low, high = integer_limits(dtype)
+        if not low <= value <= high:
+            raise LiteralOutOfRange(
+                f"{value} is used at type '{dtype.name}', which cannot hold it",
+                remedy="write it as a number of another type, or change the types around it",
+            )
+        if integer_type(value) == INT32:
+            text, level = integer_text(value, "")
+            return Term(text, level, dtype, INT32, integer=value)
+        return self._spelled(value, dtype)
+
+    def _spelled(self, value: int, dtype: DType) -> Term:
+        text, level = integer_text(value, self.target.literal_suffixes.get(dtype.name, ""))
+        return Term(text, level, dtype, dtype, integer=value)
+
+    # --- types
+
+    def cast(self, term: Term, dtype: DType) -> Term:
+        """Return a term that has a type in C, too."""
+        if dtype == BOOL:
+            return self.truth(term)
+        if term.integer is not None and dtype.kind in "iu" and dtype.itemsize >= 4:
+            return self._spelled(term.integer, dtype)
+        return Term(f"({self.type_name(dtype)}) {term.within(UNARY)}", UNARY, dtype, dtype)
+
+    def exact(self, term: Term) -> Term:
+        """Return a term whose value in C is the one it has in the kernel."""
+        return term if term.exact else self.cast(term, term.dtype)
+
+    def convert(self, term: Term, dtype: DType) -> Term:
+        """Return a term of a type, in the kernel and in C: for overloaded functions."""
+        term = self.exact(term)
+        if term.dtype == dtype and term.c_type == dtype:
+            return term
+        return self.cast(term, dtype)
+
+    def truth(self, term: Term) -> Term:
+        """Return a term that is 0 or 1: whether the given one is not zero."""
+        term = self.exact(term)
+        if term.dtype == BOOL:
+            return term
+        zero = self.number(0, term.dtype)
+        return Term(f"{term.within(EQUALITY + 1)} != {zero.text}", EQUALITY, BOOL, INT32)
+
+    # --- operators
+
+    def binary(
+        self, operator: str, left: Term, right: Term, dtype: DType, level: int, modular: bool
+    ) -> Term:
+        """Return ``left operator right``, computed in a type.
+
+        Parameters:
+            operator: as C spells it.
+            left: its left operand.
+            right: its right operand.
+            dtype: the type in which NumPy computes it.
+            level: how strongly the operator binds.
+            modular: whether the lower bits of its result depend on the lower bits of its
+                operands only: then what C computes in a larger type need not be cast at once.
+        """
+        left, right, c_type = self.common(left, right, dtype, modular)
+        text = f"{left.within(level)} {operator} {_tight(right, level + 1)}"
+        return Term(text, level, dtype, c_type, exact=c_type == dtype or not modular)
+
+    def common(
+        self, left: Term, right: Term, dtype: DType, modular: bool
+    ) -> tuple[Term, Term, DType]:
+        """Cast operands as far as C would not compute in `dtype` by itself."""
+        if not modular or left.dtype != dtype:
+            left = self.exact(left)
+        if not modular or right.dtype != dtype:
+            right = self.exact(right)
+        wanted = promoted(dtype)
+        found = usual(left.c_type, right.c_type)
+        if found == wanted or (modular and _holds(found, wanted)):
+            return left, right, found
+        if left.integer is None and right.integer is not None:
+            right = self.cast(right, wanted)
+        else:
+            left = self.cast(left, wanted)
+        found = usual(left.c_type, right.c_type)
+        if found != wanted:
+            left, right = self.cast(left, wanted), self.cast(right, wanted)
+        return left, right, wanted
+
+    def logical(self, operator: str, terms: Iterable[Term]) -> Term:
+        """Return terms joined by ``&&`` or ``||``."""
+        level = AND if operator == "&&" else OR
+        # Compilers warn of && within || unless it is in parentheses.
+        parts = [
+            t.text if t.level == level else t.within(BIT_OR) for t in map(self.truth, terms)
+        ]
+        return Term(f" {operator} ".join(parts), level, BOOL, INT32)
+
+    def narrow(self, term: Term, dtype: DType) -> Term:
+        """Return a term that C computed in a larger type than the kernel has."""
+        return Term(term.text, term.level, dtype, term.c_type, exact=term.c_type == dtype)
+
+    def helper(self, name: str, dtype: DType, terms: Iterable[Term]) -> Term:
+        """Return a call of a helper function of the target's preamble for a type."""
+        self.type_name(dtype)
+        self.uses.helpers.add((name, dtype.name))
+        text = f"pg_{name}_{SHORT_NAMES[dtype.name]}({', '.join(t.text for t in terms)})"
+        return Term(text, ATOM, dtype, dtype)
+
+    def math_call(self, function: str, dtype: DType, terms: Iterable[Term]) -> Term:
+        """Return a call of a mathematical function of the target for operands of a type."""
+        self.uses.math = True
+        arguments = ", ".join(self.convert(t, dtype).text for t in terms)
+        return Term(f"{self.target.math_name(function, dtype)}({arguments})", ATOM, dtype, dtype)
+
+
+def negated(term: Term) -> str:
+    """Return the text of the negative of a term."""
+    text = term.within(UNARY)
+    return f"-({text})" if text.startswith("-") else f"-{text}"
+
+
+def joined(kinds: Iterable[Kind]) -> list[Kind]:
+    """Return the type of the first of some operands, the first two, and so on."""
+    found: list[Kind] = []
+    for kind in kinds:
+        found.append(join(found[-1], kind) if found else kind)
+    return found
+
+
+def _holds(larger: DType, dtype: DType) -> bool:
+    return larger.kind in "iu" and dtype.kind in "iu" and larger.itemsize >= dtype.itemsize
+
+
+def _tight(term: Term, level: int) -> str:
+    """Return a right operand: one that begins with a sign is set apart."""
+    text = term.within(level)
+    return f"({text})" if level >= PRODUCT and text.startswith("-") else text
+
+
+def is_minus_one(node: Expression) -> bool:
+    """Tell whether a factor is the -1 that stands for a negation."""
+    return type(node) is int and node == -1
+
+
+def is_cheap(node: Expression) -> bool:
+    """Tell whether a node may be written several times."""
+    return isinstance(node, ex.Variable | ex.Subscript) or not isinstance(node, ex.ExpressionNode)

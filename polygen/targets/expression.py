@@ -1,0 +1,106 @@
+"""Typed expressions as C: the table of rules, and what is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from polygen.ir import expression as ex
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.targets import arithmetic, logic
+from polygen.targets.calls import print_call
+from polygen.targets.core import Names, Printer, Rule, Uses
+from polygen.targets.target import BOOL, FLOAT64, Target
+from polygen.targets.term import Term
+
+RULES: Mapping[type, Rule] = {
+    ex.Variable: logic.print_variable,
+    ex.Subscript: logic.print_subscript,
+    ex.Call: print_call,
+    ex.Sum: arithmetic.print_sum,
+    ex.Product: arithmetic.print_product,
+    ex.Quotient: arithmetic.print_quotient,
+    ex.FloorDiv: arithmetic.print_floor_div,
+    ex.Remainder: arithmetic.print_remainder,
+    ex.Power: arithmetic.print_power,
+    ex.Min: logic.print_min,
+    ex.Max: logic.print_max,
+    ex.Comparison: logic.print_comparison,
+    ex.LogicalAnd: logic.print_and,
+    ex.LogicalOr: logic.print_or,
+    ex.LogicalNot: logic.print_not,
+    ex.If: logic.print_if,
+    ex.BitwiseAnd: logic.print_bits,
+    ex.BitwiseOr: logic.print_bits,
+    ex.BitwiseXor: logic.print_bits,
+    ex.BitwiseNot: logic.print_bitwise_not,
+    ex.LeftShift: logic.print_left_shift,
+    ex.RightShift: logic.print_right_shift,
+}
+
+
+class ExpressionPrinter:
+    """Prints the expressions of one source, and notes what they use.
+
+    Parameters:
+        target: whose C it is.
+        names: what is known of the names that expressions mention.
+    """
+
+    def __init__(self, target: Target, names: Names) -> None:
+        self._printer = Printer(target, RULES, names)
+
+    @property
+    def uses(self) -> Uses:
+        """What the printed text needs at the beginning of the source."""
+        return self._printer.uses
+
+    def type_name(self, dtype: DType) -> str:
+        """Return what the target calls a type, and note that the text mentions it.
+
+        Raises:
+            TypeNotSupported: if it has no such type.
+        """
+        return self._printer.type_name(dtype)
+
+    def value(self, node: Expression, dtype: DType) -> str:
+        """Return an expression that C converts to `dtype`, when assigned, as NumPy would.
+
+        Raises:
+            TypeNotSupported: if the target lacks a type that is needed.
+            LiteralOutOfRange: if an integer is used at a type that cannot hold it.
+            TypeMismatch: if an operation does not exist for its operands.
+            UnknownFunction: if the target has no such function.
+        """
+        self._printer.annotate(node)
+        text = self._converted(self._printer.term(node, dtype), dtype).text
+        self._printer.forget()
+        return text
+
+    def target(self, node: ex.Variable | ex.Subscript) -> str:
+        """Return what is assigned to."""
+        self._printer.annotate(node)
+        text = self._printer.term(node, FLOAT64).text
+        self._printer.forget()
+        return text
+
+    def index(self, node: Expression) -> str:
+        """Return an expression of loop counters and sizes, such as a bound."""
+        p = self._printer
+        p.annotate(node)
+        p.indexing = True
+        text = p.exact(p.term(node, p.index_dtype)).text
+        p.indexing = False
+        p.forget()
+        return text
+
+    def condition(self, node: Expression) -> str:
+        """Return an expression that is true or false."""
+        return self.value(node, BOOL)
+
+    def _converted(self, term: Term, dtype: DType) -> Term:
+        p = self._printer
+        if dtype == BOOL:
+            return p.truth(term)
+        narrower = dtype.kind in "iu" and dtype.itemsize <= term.dtype.itemsize
+        return term if narrower else p.exact(term)

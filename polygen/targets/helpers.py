@@ -1,0 +1,251 @@
+"""Functions that the generated source defines for itself: those, and only those, that it calls.
+
+Each is a template: ``$T`` is the type it is for, ``$U`` its unsigned counterpart, ``$S`` its
+signed one, ``$name`` the function's own name, and ``$fmod`` and the like what the target calls
+those functions.  The integer ones are total, as NumPy's are: dividing by zero gives zero, and the
+one quotient that does not fit wraps around.  In C, both would end the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from string import Template
+
+import numpy as np
+
+from polygen.ir.dtype import DType
+from polygen.targets.target import SHORT_NAMES, Target
+
+_MATH = ("copysign", "floor", "fmod", "sqrt")
+
+_SIGNED = {
+    "floor_div": """
+$T $name($T a, $T b)
+{
+    if (b == 0)
+        return 0;
+    if (b == -1)
+        return ($T) (0 - ($U) a);
+    $T const quotient = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+""",
+    "mod": """
+$T $name($T a, $T b)
+{
+    if (b == 0 || b == -1)
+        return 0;
+    $T const remainder = a % b;
+    return remainder != 0 && (a < 0) != (b < 0) ? remainder + b : remainder;
+}
+""",
+    "abs": """
+$T $name($T a)
+{
+    return a < 0 ? ($T) (0 - ($U) a) : a;
+}
+""",
+    "shift_right": """
+$T $name($T a, $T count)
+{
+    return ($U) count < $bits ? a >> count : a < 0 ? -1 : 0;
+}
+""",
+}
+
+_UNSIGNED = {
+    "floor_div": """
+$T $name($T a, $T b)
+{
+    return b == 0 ? 0 : a / b;
+}
+""",
+    "mod": """
+$T $name($T a, $T b)
+{
+    return b == 0 ? 0 : a % b;
+}
+""",
+    "compare": """
+int $name($S a, $T b)
+{
+    if (a < 0 || ($T) a < b)
+        return -1;
+    return ($T) a > b;
+}
+""",
+    "shift_right": """
+$T $name($T a, $T count)
+{
+    return count < $bits ? a >> count : 0;
+}
+""",
+}
+
+_INTEGER = {
+    "power": """
+$T $name($T base, $T exponent)
+{
+    $U result = 1;
+    for ($U factor = ($U) base; exponent > 0; exponent /= 2, factor *= factor) {
+        if (exponent % 2 != 0)
+            result *= factor;
+    }
+    return ($T) result;
+}
+""",
+    "square": """
+$T $name($T a)
+{
+    return ($T) (($U) a * ($U) a);
+}
+""",
+    "cube": """
+$T $name($T a)
+{
+    return ($T) (($U) a * ($U) a * ($U) a);
+}
+""",
+    "fourth_power": """
+$T $name($T a)
+{
+    $U const square = ($U) a * ($U) a;
+    return ($T) (square * square);
+}
+""",
+    "min": """
+$T $name($T a, $T b)
+{
+    return a < b ? a : b;
+}
+""",
+    "max": """
+$T $name($T a, $T b)
+{
+    return a > b ? a : b;
+}
+""",
+    "shift_left": """
+$T $name($T a, $T count)
+{
+    return ($U) count < $bits ? ($T) (($U) a << count) : 0;
+}
+""",
+}
+
+_FLOATING = {
+    "floor_div": """
+$T $name($T a, $T b)
+{
+    if (b == 0)
+        return a / b;
+    $T remainder = $fmod(a, b);
+    $T quotient = (a - remainder) / b;
+    if (remainder != 0 && (remainder < 0) != (b < 0))
+        quotient -= 1;
+    if (quotient == 0)
+        return $copysign(0, a / b);
+    $T const whole = $floor(quotient);
+    return quotient - whole > ($T) 0.5 ? whole + 1 : whole;
+}
+""",
+    "mod": """
+$T $name($T a, $T b)
+{
+    $T const remainder = $fmod(a, b);
+    if (remainder == 0)
+        return $copysign(0, b);
+    return (remainder < 0) != (b < 0) ? remainder + b : remainder;
+}
+""",
+    "min": """
+$T $name($T a, $T b)
+{
+    return a <= b || a != a ? a : b;
+}
+""",
+    "max": """
+$T $name($T a, $T b)
+{
+    return a >= b || a != a ? a : b;
+}
+""",
+    "square": """
+$T $name($T a)
+{
+    return a * a;
+}
+""",
+    "cube": """
+$T $name($T a)
+{
+    return a * a * a;
+}
+""",
+    "fourth_power": """
+$T $name($T a)
+{
+    return a * a * (a * a);
+}
+""",
+    "rsqrt": """
+$T $name($T a)
+{
+    return 1 / $sqrt(a);
+}
+""",
+}
+
+_TEMPLATES: Mapping[str, Mapping[str, str]] = {
+    "i": _INTEGER | _SIGNED,
+    "u": _INTEGER | _UNSIGNED,
+    "f": _FLOATING,
+}
+
+
+def types_of_helpers(helpers: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Return the names of the types that the text of helper functions mentions."""
+    found: set[str] = set()
+    for name, type_name in helpers:
+        dtype = np.dtype(type_name)
+        template = _TEMPLATES[dtype.kind][name]
+        found.add(dtype.name)
+        if "$U" in template:
+            found.add(_unsigned(dtype).name)
+        if "$S" in template:
+            found.add(_signed(dtype).name)
+    return frozenset(found)
+
+
+def helper_functions(target: Target, helpers: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the definitions of helper functions.
+
+    Parameters:
+        target: in whose language.
+        helpers: pairs of a helper's name and the name of the type it is for.
+    """
+    return [_define(target, name, np.dtype(dtype)) for name, dtype in sorted(helpers)]
+
+
+def _define(target: Target, name: str, dtype: DType) -> str:
+    values = {function: target.math_name(function, dtype) for function in _MATH}
+    values |= {
+        "T": target.type_name(dtype),
+        "name": f"pg_{name}_{SHORT_NAMES[dtype.name]}",
+        "bits": str(8 * dtype.itemsize),
+    }
+    if dtype.kind in "iu":
+        values |= {
+            "U": target.type_name(_unsigned(dtype)),
+            "S": target.type_name(_signed(dtype)),
+        }
+    template = _TEMPLATES[dtype.kind][name].strip()
+    return f"{target.helper_prefix} {Template(template).substitute(values)}"
+
+
+def _unsigned(dtype: DType) -> DType:
+    return np.dtype(f"u{dtype.itemsize}")
+
+
+def _signed(dtype: DType) -> DType:
+    return np.dtype(f"i{dtype.itemsize}")

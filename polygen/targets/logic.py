@@ -1,0 +1,260 @@
+"""How names, comparisons, conditions, minima and operations on bits are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import TypeAlias
+
+from polygen.analysis.types import Kind
+from polygen.errors import InternalError
+from polygen.ir import expression as ex
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.targets.arithmetic import is_nonnegative
+from polygen.targets.core import Printer, joined
+from polygen.targets.target import BOOL, FLOAT64, INT32, INT64, UINT64
+from polygen.targets.term import (
+    ATOM,
+    BIT_AND,
+    BIT_OR,
+    BIT_XOR,
+    CHOICE,
+    EQUALITY,
+    OR,
+    ORDER,
+    SHIFT,
+    SUM,
+    UNARY,
+    Term,
+    integer_limits,
+    promoted,
+    usual,
+)
+
+_Bits: TypeAlias = ex.BitwiseAnd | ex.BitwiseOr | ex.BitwiseXor
+
+# --- names
+
+
+def print_variable(p: Printer, node: ex.Variable, at: DType) -> Term:
+    """Print a scalar or a loop counter."""
+    kind = p.kind(node)
+    dtype = p.names.dtypes.get(node.name, p.index_dtype) if isinstance(kind, type) else kind
+    return Term(node.name, ATOM, dtype, dtype)
+
+
+def print_subscript(p: Printer, node: ex.Subscript, at: DType) -> Term:
+    """Print an element of an array; its subscript is linear."""
+    (index,) = ex.index_tuple(node)
+    outer, p.indexing = p.indexing, True
+    text = p.exact(p.term(index, p.index_dtype)).text
+    p.indexing = outer
+    dtype = p.kind(node)
+    if isinstance(dtype, type):
+        raise InternalError(f"array '{ex.name_of(node)}' has no type")
+    return Term(f"{ex.name_of(node)}[{text}]", ATOM, dtype, dtype)
+
+
+# --- comparisons
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+def print_comparison(p: Printer, node: ex.Comparison, at: DType) -> Term:
+    """Print a comparison; integers of all types are compared exactly, as in NumPy."""
+    operator, level = node.operator, EQUALITY if node.operator in ("==", "!=") else ORDER
+    decided = _decided(p, node.left, operator, node.right)
+    if decided is None:
+        decided = _decided(p, node.right, _MIRRORED[operator], node.left)
+    if decided is not None:
+        return p.number(decided, BOOL)
+    dtype = p.dtype(joined([p.kind(node.left), p.kind(node.right)])[-1], FLOAT64)
+    left, right = p.exact(p.term(node.left, dtype)), p.exact(p.term(node.right, dtype))
+    if left.dtype.kind == "f" or right.dtype.kind == "f":
+        left, right, _ = p.common(left, right, dtype, modular=False)
+    elif _signs_differ(left, right):
+        if promoted(left.dtype).kind == "u":
+            return _compare_signs(p, right, _MIRRORED[operator], left, node.right)
+        return _compare_signs(p, left, operator, right, node.left)
+    return Term(f"{left.within(SUM)} {operator} {right.within(SUM)}", level, BOOL, INT32)
+
+
+def _signs_differ(left: Term, right: Term) -> bool:
+    """Tell whether C would turn a negative operand into a large one, or warn that it might."""
+    if left.integer is not None or right.integer is not None:
+        return False  # a literal that is out of the other's range was decided on before
+    c_type = usual(left.c_type, right.c_type)
+    return c_type.kind == "u" and "i" in (promoted(left.c_type).kind, promoted(right.c_type).kind)
+
+
+def _compare_signs(
+    p: Printer, signed: Term, operator: str, unsigned: Term, signed_node: Expression
+) -> Term:
+    level = EQUALITY if operator in ("==", "!=") else ORDER
+    if is_nonnegative(p, signed_node):
+        signed = p.cast(signed, promoted(unsigned.c_type))
+    elif unsigned.c_type.itemsize < 8:
+        signed = p.cast(signed, INT64)
+    else:
+        sign = p.helper("compare", UINT64, (signed, unsigned))
+        return Term(f"{sign.text} {operator} 0", level, BOOL, INT32)
+    return Term(f"{signed.within(SUM)} {operator} {unsigned.within(SUM)}", level, BOOL, INT32)
+
+
+def _decided(p: Printer, node: Expression, operator: str, other: Expression) -> bool | None:
+    """Return what a comparison with a literal at or past the limits of a type comes to."""
+    value, kind = p.constant(other), p.kind(node)
+    if kind is int:
+        kind = p.index_dtype
+    if not isinstance(value, int) or isinstance(kind, type) or kind.kind not in "biu":
+        return None
+    low, high = integer_limits(kind)
+    always = {
+        "<": value > high,
+        "<=": value >= high,
+        ">": value < low,
+        ">=": value <= low,
+        "==": False,
+        "!=": not low <= value <= high,
+    }
+    never = {
+        "<": value <= low,
+        "<=": value < low,
+        ">": value >= high,
+        ">=": value > high,
+        "==": not low <= value <= high,
+        "!=": False,
+    }
+    return True if always[operator] else False if never[operator] else None
+
+
+# --- conditions
+
+
+def print_and(p: Printer, node: ex.LogicalAnd, at: DType) -> Term:
+    """Print ``and``."""
+    return p.logical("&&", [p.term(c, BOOL) for c in node.children])
+
+
+def print_or(p: Printer, node: ex.LogicalOr, at: DType) -> Term:
+    """Print ``or``."""
+    return p.logical("||", [p.term(c, BOOL) for c in node.children])
+
+
+def print_not(p: Printer, node: ex.LogicalNot, at: DType) -> Term:
+    """Print ``not``."""
+    return Term(f"!{p.truth(p.term(node.child, BOOL)).within(UNARY)}", UNARY, BOOL, INT32)
+
+
+def print_if(p: Printer, node: ex.If, at: DType) -> Term:
+    """Print a choice between two values."""
+    condition = p.truth(p.term(node.condition, BOOL))
+    dtype = p.dtype(p.kind(node), at)
+    then, other = p.term(node.then, dtype), p.term(node.else_, dtype)
+    if dtype == BOOL:
+        then, other, c_type = p.truth(then), p.truth(other), INT32
+    else:
+        then, other, c_type = p.common(
+            _of_sign(p, then, dtype), _of_sign(p, other, dtype), dtype, modular=True
+        )
+    text = f"{condition.within(OR)} ? {then.within(OR)} : {other.within(CHOICE)}"
+    return Term(text, CHOICE, dtype, c_type, exact=then.exact and other.exact)
+
+
+def _of_sign(p: Printer, term: Term, dtype: DType) -> Term:
+    # Compilers warn where a choice between a signed and an unsigned value becomes unsigned.
+    differs = dtype.kind == "u" and dtype.itemsize >= 4 and promoted(term.c_type).kind == "i"
+    return p.cast(term, dtype) if differs and term.integer is None else term
+
+
+# --- minima
+
+
+def print_min(p: Printer, node: ex.Min, at: DType) -> Term:
+    """Print a minimum: not a number if an operand is none, as NumPy's."""
+    return print_extreme(p, "min", node.children, p.kind(node), at)
+
+
+def print_max(p: Printer, node: ex.Max, at: DType) -> Term:
+    """Print a maximum: not a number if an operand is none, as NumPy's."""
+    return print_extreme(p, "max", node.children, p.kind(node), at)
+
+
+def print_extreme(
+    p: Printer, helper: str, nodes: Sequence[Expression], kind: Kind, at: DType
+) -> Term:
+    """Print the smallest or the largest of some values."""
+    terms = [p.exact(p.term(n, p.dtype(kind, at))) for n in nodes]
+    dtype = p.meet(kind, at, *terms)
+    builtin = p.target.integer_extremes.get(helper)
+    if dtype == BOOL:
+        return p.logical("&&" if helper == "min" else "||", terms)
+    if builtin is not None and dtype.kind in "iu" and dtype.itemsize >= 4:
+        terms = [p.convert(t, dtype) for t in terms]
+        return reduce(lambda a, b: Term(f"{builtin}({a.text}, {b.text})", ATOM, dtype, dtype), terms)
+    wide = promoted(dtype)
+    text = reduce(lambda a, b: p.helper(helper, wide, (a, b)), terms).text
+    return Term(text, ATOM, dtype, wide)
+
+
+# --- bits
+
+_BITS: Mapping[type, tuple[str, int]] = {
+    ex.BitwiseAnd: ("&", BIT_AND),
+    ex.BitwiseXor: ("^", BIT_XOR),
+    ex.BitwiseOr: ("|", BIT_OR),
+}
+
+
+def print_bits(p: Printer, node: _Bits, at: DType) -> Term:
+    """Print an operation bit by bit; on booleans, it is a logical one."""
+    operator, level = _BITS[type(node)]
+    dtype = p.dtype(p.kind(node), at)
+    total = p.term(node.children[0], dtype)
+    for child in node.children[1:]:
+        left, right = total, p.term(child, dtype)
+        c_type = INT32
+        if dtype != BOOL:
+            left, right, c_type = p.common(left, right, dtype, modular=True)
+        # Compilers warn of most other operators inside without parentheses.
+        first = left.text if left.level == level else left.within(UNARY)
+        text = f"{first} {operator} {right.within(UNARY)}"
+        total = Term(text, level, dtype, c_type, exact=left.exact and right.exact)
+    return total
+
+
+def print_bitwise_not(p: Printer, node: ex.BitwiseNot, at: DType) -> Term:
+    """Print the complement."""
+    dtype = p.dtype(p.kind(node), at)
+    term = p.term(node.child, dtype)
+    c_type = promoted(term.c_type)
+    exact = term.exact and (dtype.kind == "i" or c_type == dtype)
+    return Term(f"~{term.within(UNARY)}", UNARY, dtype, c_type, exact)
+
+
+def print_left_shift(p: Printer, node: ex.LeftShift, at: DType) -> Term:
+    """Print a shift to the left; by as many bits as there are, or more, it gives 0."""
+    return _shift(p, node, at, "<<", "shift_left")
+
+
+def print_right_shift(p: Printer, node: ex.RightShift, at: DType) -> Term:
+    """Print a shift to the right, which keeps the sign."""
+    return _shift(p, node, at, ">>", "shift_right")
+
+
+def _shift(
+    p: Printer, node: ex.LeftShift | ex.RightShift, at: DType, operator: str, helper: str
+) -> Term:
+    dtype = p.dtype(p.kind(node), at)
+    wide = promoted(dtype)
+    left, right = p.term(node.shiftee, dtype), p.exact(p.term(node.shift, dtype))
+    if operator == ">>" or left.dtype != dtype:
+        left = p.exact(left)
+    count = p.constant(node.shift)
+    if isinstance(count, int) and 0 <= count < 8 * dtype.itemsize:
+        if promoted(left.c_type) != wide:
+            left = p.cast(left, wide)
+        text = f"{left.within(UNARY)} {operator} {right.within(UNARY)}"
+        return Term(text, SHIFT, dtype, wide, exact=operator == ">>" or wide == dtype)
+    return p.narrow(p.helper(helper, wide, (left, right)), dtype)
