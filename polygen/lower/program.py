@@ -6,16 +6,18 @@ are declared, and nothing in it depends on a target's syntax.
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from polygen.analysis.types import Kind
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, TemporaryVariable
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.options import Options
+from polygen.ir.show import RULE, show_argument, show_temporary
+from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import HardwareTag
 
 
@@ -152,7 +154,8 @@ class LoopProgram:
         index_dtype: the type of loop counters and subscripts.
         nonnegative: names that are never negative where they are mentioned; division of what
             is built from them needs no correction.
-        dtypes: the type of every name that an expression may mention.
+        dtypes: the kind of every name that an expression may mention: inames and sizes are
+            Python's ``int``, which takes on the type of what it is combined with.
         options: the kernel's.
     """
 
@@ -162,5 +165,91 @@ class LoopProgram:
     host: tuple[HostNode, ...]
     index_dtype: DType
     nonnegative: frozenset[str]
-    dtypes: Mapping[str, DType]
+    dtypes: Mapping[str, Kind]
     options: Options = field(default_factory=Options)
+
+    def __str__(self) -> str:
+        sections = [
+            ("ARGUMENTS", [show_argument(a) for a in self.arguments]),
+            ("GLOBAL TEMPORARIES", [show_temporary(t) for t in self.global_temporaries]),
+            ("LAUNCHES", _table([row for node in self.host for row in _host_rows(node, 0)])),
+        ]
+        lines = [RULE, f"LOOP PROGRAM: {self.name}", f"INDEX TYPE: {self.index_dtype.name}"]
+        for title, body in sections:
+            if body:
+                lines += [RULE, f"{title}:", *body]
+        return "\n".join([*lines, RULE])
+
+
+# {{{ as text: rows of what is executed, and a note beside it
+
+_Row: TypeAlias = tuple[str, str]
+_INDENT = "  "
+
+
+def _table(rows: Sequence[_Row]) -> list[str]:
+    width = min(60, max((len(text) for text, note in rows if note), default=0))
+    return [f"{text:{width}}  # {note}" if note else text for text, note in rows]
+
+
+def _range(loop: Loop | HostLoop) -> str:
+    lower, upper = show_expression(loop.lower), show_expression(loop.upper)
+    step = "" if loop.step == 1 else f", step {loop.step}"
+    return f"{loop.iname} in [{lower}, {upper}){step}:"
+
+
+def _host_rows(node: HostNode, depth: int) -> Iterator[_Row]:
+    indent = _INDENT * depth
+    if isinstance(node, HostLoop):
+        yield f"{indent}for {_range(node)}", "on the host"
+        for child in node.body:
+            yield from _host_rows(child, depth + 1)
+        return
+    names = ", ".join(a.name for a in node.arguments)
+    yield f"{indent}launch {node.name}({names}):", ""
+    for axis in node.axes:
+        inames = (
+            f"{iname} = {axis.tag}" + ("" if first == 0 else f" + {show_expression(first)}")
+            for iname, first in axis.inames
+        )
+        yield (
+            f"{indent}{_INDENT}{axis.tag} in [0, {show_expression(axis.size)}):",
+            ", ".join(inames),
+        )
+    yield from _rows(node.body, depth + 1)
+
+
+def _rows(block: Block, depth: int) -> Iterator[_Row]:
+    indent = _INDENT * depth
+    for node in block:
+        if isinstance(node, Declare):
+            yield indent + _declaration(node), ""
+        elif isinstance(node, Assign):
+            target, value = show_expression(node.target), show_expression(node.value)
+            yield f"{indent}{target} = {value}", node.insn_id
+        elif isinstance(node, Barrier):
+            spaces = ", ".join(sorted(space.value for space in node.address_spaces))
+            yield f"{indent}barrier ({spaces})", ""
+        elif isinstance(node, If):
+            yield f"{indent}if {show_expression(node.condition)}:", ""
+            yield from _rows(node.body, depth + 1)
+        else:
+            yield f"{indent}for {_range(node)}", _threads(node)
+            yield from _rows(node.body, depth + 1)
+
+
+def _declaration(node: Declare) -> str:
+    space = "" if node.address_space is AddressSpace.PRIVATE else f"{node.address_space.value} "
+    text = f"{space}{'const ' if node.constant else ''}{node.dtype.name} {node.name}"
+    if node.extent is not None:
+        text += f"[{node.extent}]"
+    return text if node.initial is None else f"{text} = {show_expression(node.initial)}"
+
+
+def _threads(loop: Loop) -> str:
+    if loop.parallel < 2:
+        return "parallel" if loop.parallel else ""
+    return f"parallel, with the {loop.parallel - 1} inside"
+
+
+# }}}

@@ -1,0 +1,151 @@
+"""`polygen.get_dot_dependency_graph` and `polygen.show_dependency_graph`."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+
+from polygen.errors import InvalidArgument
+from polygen.inspection.graphviz import draw
+from polygen.inspection.nesting import Box, Item, Nesting, nesting
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.show_expression import show_expression
+from polygen.ir.tags import is_parallel
+from polygen.source import caller_location
+
+FORMATS = ("dot", "svg", "png")
+_WIDTH = 72
+_HEAD = """\
+  fontname="Helvetica";
+  fontsize=11;
+  labeljust=l;
+  node [shape=box, style="rounded,filled", fillcolor=white, fontname="Courier", fontsize=11];
+  edge [arrowsize=0.7];"""
+_LOOP = 'style="rounded,filled"; fillcolor="#0000000c"; color="#808080";'
+_PARALLEL = 'style="rounded,filled"; fillcolor="#1f6fb414"; color="#1f6fb4";'
+
+
+def get_dot_dependency_graph(kernel: Kernel) -> str:
+    r"""Return the dependencies of a kernel's instructions, in Graphviz's language.
+
+    Instructions are nodes; an edge leads from an instruction to one that has to come after it.
+    The loops around the instructions are nested boxes, as they are in the generated code, and
+    parallel inames are boxes too.  Types need not be known.  Instructions for which there is no
+    loop nest stand outside of the boxes, with their inames beside them, and the graph's label
+    says what is wrong.
+
+    >>> import polygen as pg
+    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i] {id=double}")
+    >>> [line for line in pg.get_dot_dependency_graph(knl).splitlines() if "double" in line]
+    ['    "double" [label="double\\lout[i] = 2*a[i]\\l"];']
+    """
+    nest = nesting(kernel)
+    lines = [f"digraph {_quoted(kernel.name)} {{", _HEAD]
+    if nest.problem is not None:
+        lines.append(f"  label={_label(_folded(nest.problem))};")
+    lines += _Clusters(kernel, nest).lines(nest.items, "  ")
+    for insn in kernel.instructions:
+        lines += [f"  {_quoted(d)} -> {_quoted(insn.id)};" for d in sorted(insn.depends_on)]
+    return "\n".join([*lines, "}", ""])
+
+
+def show_dependency_graph(
+    kernel: Kernel,
+    path: str | PathLike[str] | None = None,
+    *,
+    format: str | None = None,  # noqa: A002
+) -> Path | None:
+    """Show the dependencies of a kernel's instructions, and the loops around them.
+
+    Parameters:
+        kernel: its types need not be known.
+        path: the file to write; its suffix tells the format.  If not given, the text is
+            printed, and a picture goes to a file in the current folder, named as the kernel.
+        format: ``"dot"`` (text), ``"svg"`` or ``"png"`` (pictures, drawn by Graphviz).
+
+    Returns:
+        The file that was written, or None if the text was printed.
+
+    Raises:
+        InvalidArgument: if there is no such format.
+        NoGraphviz: if a picture is asked for, and the program ``dot`` is not found.
+        DrawingFailed: if Graphviz does not draw the graph.
+    """
+    wanted = _format(path, format)
+    text = get_dot_dependency_graph(kernel)
+    if path is None and wanted == "dot":
+        sys.stdout.write(text)
+        return None
+    file = Path(f"{kernel.name}.{wanted}" if path is None else path)
+    file.write_bytes(text.encode() if wanted == "dot" else draw(text, wanted))
+    return file
+
+
+def _format(path: str | PathLike[str] | None, wanted: str | None) -> str:
+    if wanted is None:
+        wanted = "dot" if path is None else Path(path).suffix.removeprefix(".").lower()
+        asked = "the dependency graph as text" if path is None else f"a file named '{path}'"
+    else:
+        asked = f"the format {wanted!r}"
+    if wanted not in FORMATS:
+        raise InvalidArgument(
+            f"asked for was {asked}, which says none of the formats of a graph",
+            where=caller_location(),
+            remedy=f"the formats are: {', '.join(FORMATS)}; a path ends in one of them, "
+            "or format= names it",
+        )
+    return wanted
+
+
+class _Clusters:
+    """Writes boxes as Graphviz's clusters, and counts them."""
+
+    def __init__(self, kernel: Kernel, nest: Nesting) -> None:
+        self._kernel = kernel
+        self._loose = nest.loose
+        self._count = 0
+
+    def lines(self, items: Sequence[Item], indent: str) -> Iterator[str]:
+        for item in items:
+            if isinstance(item, Box):
+                yield from self._cluster(item, indent)
+            else:
+                yield f"{indent}{_quoted(item.id)} [label={_label(self._node(item))}];"
+
+    def _cluster(self, box: Box, indent: str) -> Iterator[str]:
+        tag = self._kernel.tags.get(box.iname)
+        yield f"{indent}subgraph cluster_{self._count} {{"
+        self._count += 1
+        yield f"{indent}  label={_label([box.iname if tag is None else f'{box.iname}: {tag}'])};"
+        yield f"{indent}  {_PARALLEL if is_parallel(tag) else _LOOP}"
+        yield from self.lines(box.children, indent + "  ")
+        yield f"{indent}}}"
+
+    def _node(self, insn: Assignment) -> list[str]:
+        """Return the lines of text of an instruction: its id, what it does, its conditions."""
+        inames = [i for i in self._kernel.inames if i in insn.within_inames]
+        loose = f"[{', '.join(inames)}] " if insn.id in self._loose else ""
+        what = f"{show_expression(insn.assignee)} = {show_expression(insn.expression)}"
+        conditions = [f"if {show_expression(p)}" for p in insn.predicates]
+        return [loose + insn.id, *_folded(what), *(t for c in conditions for t in _folded(c))]
+
+
+def _folded(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _quoted(name: str) -> str:
+    """Return a name as Graphviz reads it."""
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _label(lines: Sequence[str]) -> str:
+    """Return lines of text as a label: what Graphviz would expand in one is escaped."""
+    # Entities such as "&lt;" are expanded in labels, although these are not HTML.
+    return '"' + "".join(_quoted(line.replace("&", "&amp;"))[1:-1] + "\\l" for line in lines) + '"'

@@ -1,0 +1,127 @@
+"""The loops around the instructions of a kernel as nested boxes, for pictures.
+
+The boxes of loops are those of the loop nest that code is generated from.  What is drawn and not
+generated are the boxes of parallel inames, which are no loops: each is drawn as far outside as
+all that is in it allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from polygen.errors import (
+    AmbiguousNesting,
+    DependencyCycle,
+    DomainCycle,
+    NoLoopNest,
+    PriorityIgnored,
+)
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import is_parallel
+from polygen.lower.nest import LoopNode, TreeNode, loop_tree, statements
+
+_NO_NEST = (NoLoopNest, DependencyCycle, DomainCycle)
+_SILENCED = (AmbiguousNesting.__name__, PriorityIgnored.__name__)
+
+
+@dataclass(frozen=True)
+class Box:
+    """What is inside an iname's loop, or shares a parallel iname."""
+
+    iname: str
+    children: tuple[Item, ...]
+
+
+Item: TypeAlias = Box | Assignment
+
+
+@dataclass(frozen=True)
+class Nesting:
+    """The boxes of a kernel.
+
+    Attributes:
+        items: outermost boxes, and instructions that are in none.
+        loose: the ids of the instructions for which there is no nest: they are drawn in none.
+        problem: why the kernel has no nest, or None if it has one.
+    """
+
+    items: tuple[Item, ...]
+    loose: frozenset[str] = frozenset()
+    problem: str | None = None
+
+
+def nesting(kernel: Kernel) -> Nesting:
+    """Return the boxes around the instructions of a kernel.
+
+    Where no nest has one loop an iname, those instructions that share no loop with the culprits
+    are nested all the same.
+    """
+    options = replace(kernel.options, silenced_warnings=_SILENCED)
+    quiet = kernel.copy(options=options)
+    try:
+        return Nesting(_boxes(quiet, loop_tree(quiet)))
+    except _NO_NEST as error:
+        problem = error.what
+    items: list[Item] = []
+    loose: set[str] = set()
+    for part in _parts(kernel):
+        try:
+            items += _boxes(quiet, loop_tree(quiet.copy(instructions=part)))
+        except _NO_NEST:
+            items += part
+            loose.update(insn.id for insn in part)
+    return Nesting(tuple(items), frozenset(loose), problem)
+
+
+def _loops(kernel: Kernel, insn: Assignment) -> frozenset[str]:
+    return frozenset(i for i in insn.within_inames if not is_parallel(kernel.tags.get(i)))
+
+
+def _parts(kernel: Kernel) -> list[tuple[Assignment, ...]]:
+    """Partition the instructions into those that share loops, directly or through others."""
+    parts: list[tuple[set[str], list[Assignment]]] = []
+    for insn in kernel.instructions:
+        inames = set(_loops(kernel, insn))
+        members = [insn]
+        for part in [p for p in parts if p[0] & inames]:
+            parts.remove(part)
+            inames |= part[0]
+            members = part[1] + members
+        parts.append((inames, members))
+    return [tuple(members) for _, members in parts]
+
+
+def _boxes(kernel: Kernel, nodes: Sequence[TreeNode]) -> tuple[Item, ...]:
+    return _wrapped(kernel, nodes, frozenset())
+
+
+def _wrapped(kernel: Kernel, nodes: Sequence[TreeNode], drawn: frozenset[str]) -> tuple[Item, ...]:
+    """Return siblings as boxes; `drawn` are the parallel inames that have a box around them."""
+    items: list[Item] = []
+    rest = [(node, _common(kernel, node) - drawn) for node in nodes]
+    while rest:
+        _, open_inames = rest[0]
+        if not open_inames:
+            items += _item(kernel, rest.pop(0)[0], drawn)
+            continue
+        shared = {i: sum(i in inames for _, inames in rest) for i in open_inames}
+        widest = min(open_inames, key=lambda i: (-shared[i], str(kernel.tags[i]), i))
+        inside = [node for node, inames in rest if widest in inames]
+        rest = [(node, inames) for node, inames in rest if widest not in inames]
+        items.append(Box(widest, _wrapped(kernel, inside, drawn | {widest})))
+    return tuple(items)
+
+
+def _item(kernel: Kernel, node: TreeNode, drawn: frozenset[str]) -> list[Item]:
+    if isinstance(node, LoopNode):
+        return [Box(node.iname, _wrapped(kernel, node.children, drawn))]
+    return [node] if isinstance(node, Assignment) else []
+
+
+def _common(kernel: Kernel, node: TreeNode) -> frozenset[str]:
+    """Return the parallel inames that all instructions below `node` are in."""
+    inames = [insn.within_inames - _loops(kernel, insn) for insn in statements((node,))]
+    return frozenset.intersection(*inames) if inames else frozenset()
