@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
-from polygen.lower.lower import INT32, lower
+from polygen.lower.lower import INT32, Model, lower
 from polygen.lower.program import LoopProgram
 from polygen.targets.program import Program
 from polygen.targets.printer import print_program
 from polygen.targets.registry import get_target
+from polygen.targets.target import Target
 
 DEFAULT_TARGET = "opencl"
 
@@ -22,7 +23,7 @@ def build_program(kernel: Kernel, target: str, index_dtype: DType = INT32) -> Pr
         index_dtype: the type of loop counters and subscripts.
     """
     description = get_target(target)
-    program = lower(kernel, description.model, index_dtype)
+    program = lower(kernel, _model(description), index_dtype)
     return print_program(program, description)
 
 
@@ -51,4 +52,8 @@ def lower_kernel(kernel: Kernel, target: str | None = None) -> LoopProgram:
 
     Parameters and errors are those of `generate_code`.
     """
-    return lower(kernel, get_target(target or kernel.target or DEFAULT_TARGET).model)
+    return lower(kernel, _model(get_target(target or kernel.target or DEFAULT_TARGET)))
+
+
+def _model(target: Target) -> Model:
+    return Model.GRID if target.hardware_indices else Model.LOOPS

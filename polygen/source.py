@@ -29,7 +29,7 @@ class SourceLocation:
 
 def caller_location() -> SourceLocation | None:
     """Return the innermost line of the call stack that is not polygen's, or None."""
-    frame = sys._getframe(1)  # noqa: SLF001  (inspect.stack() reads source files: far too slow)
+    frame = sys._getframe(1)  # inspect.stack() reads source files: far too slow
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith(_OWN) and not file.startswith("<"):

@@ -11,7 +11,16 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Concatenate, ParamSpec, TypeAlias, get_args, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Concatenate,
+    ParamSpec,
+    TypeAlias,
+    cast,
+    get_args,
+    get_type_hints,
+)
 
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
 from polygen.ir.kernel import Kernel, Step
@@ -101,7 +110,7 @@ def transformation(
         taken = Step(interface.name, tuple(arguments.items()), step)
         return _with_history(result, kernel, taken)
 
-    return step
+    return cast("Callable[Concatenate[Kernel, _P], Kernel]", step)
 
 
 def _with_history(result: Kernel, before: Kernel, step: Step) -> Kernel:
@@ -146,9 +155,7 @@ class _Interface:
         hints = get_type_hints(self._function, include_extras=True)
         return {name: _kind(hints[name]) for name in hints if name != "return"}
 
-    def bind(
-        self, kernel: object, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> dict[str, Any]:
+    def bind(self, kernel: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(kernel, Kernel):
             raise self._error(f"was called on {kernel!r}, which is no kernel")
         given = self._by_name(args, kwargs)
@@ -168,9 +175,7 @@ class _Interface:
             raise self._error(f"was given {name}={value!r}: {error.what}", error) from None
 
     def _by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        positional = [
-            name for name, p in self._parameters.items() if p.kind is not p.KEYWORD_ONLY
-        ]
+        positional = [name for name, p in self._parameters.items() if p.kind is not p.KEYWORD_ONLY]
         if len(args) > len(positional):
             raise self._error(f"takes {len(positional)} positional arguments, not {len(args)}")
         given = dict(zip(positional, args, strict=False))

@@ -27,7 +27,7 @@ IntValue = Annotated[
 
 
 @transformation
-def fix_parameters(kernel: Kernel, **values: IntValue) -> Kernel:
+def fix_parameters(kernel: Kernel, /, **values: IntValue) -> Kernel:
     """Replace scalar arguments by constants.
 
     Kind: change of interface: the arguments are gone afterwards.

@@ -16,7 +16,7 @@ _NAMES = {f.name: f.default for f in fields(Options)}
 
 
 @transformation
-def set_options(kernel: Kernel, **options: object) -> Kernel:
+def set_options(kernel: Kernel, /, **options: object) -> Kernel:
     """Change how the kernel is compiled and called.
 
     Kind: change of interface.

@@ -75,7 +75,7 @@ def split_iname(
     outer = outer_iname or kernel.new_name(f"{split_iname}_outer")
     inner = inner_iname or kernel.new_name(f"{split_iname}_inner")
     home = kernel.home_domains[split_iname]
-    old_value = ex.Sum((ex.Product((inner_length, ex.Variable(outer))), ex.Variable(inner)))
+    old_value = ex.sum_of(ex.product_of(inner_length, ex.Variable(outer)), ex.Variable(inner))
     parts = {split_iname: (outer, inner)}
 
     def rewrite(node: Expression) -> Expression:
@@ -91,9 +91,7 @@ def split_iname(
             for d in kernel.domains
         ),
         instructions=tuple(
-            insn.map_expressions(rewrite).copy(
-                within_inames=_renamed(insn.within_inames, parts)
-            )
+            insn.map_expressions(rewrite).copy(within_inames=_renamed(insn.within_inames, parts))
             for insn in kernel.instructions
         ),
         tags=tags,

@@ -8,7 +8,7 @@ import numpy as np
 
 from polygen.errors import InvalidArgument
 
-DType: TypeAlias = "np.dtype[Any]"
+DType: TypeAlias = np.dtype[Any]
 
 _KINDS = "biufc"
 _WIDEST = 16  # bytes: complex128; NumPy's long double is no portable type
@@ -35,7 +35,8 @@ def to_dtype(spec: object) -> DType:
             f"{spec!r} is no element type",
             remedy="use a NumPy type such as np.float32, or its name",
         )
-    return dtype.newbyteorder("=")
+    native: DType = dtype.newbyteorder("=")
+    return native
 
 
 def is_integer(dtype: DType) -> bool:

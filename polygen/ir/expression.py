@@ -64,6 +64,9 @@ __all__ = [
     "Variable",
     "index_tuple",
     "name_of",
+    "negated",
+    "product_of",
+    "sum_of",
 ]
 
 
@@ -80,6 +83,21 @@ class Reduction(ExpressionNode):
     operation: str
     inames: tuple[str, ...]
     operand: Expression
+
+
+def sum_of(*terms: Expression) -> Sum:
+    """Return the sum as it is written: pymbolic's ``+`` would flatten and fold it."""
+    return Sum(terms)  # type: ignore[arg-type]
+
+
+def product_of(*factors: Expression) -> Product:
+    """Return the product as it is written."""
+    return Product(factors)  # type: ignore[arg-type]
+
+
+def negated(node: Expression) -> Product:
+    """Return ``-node``."""
+    return product_of(-1, node)
 
 
 def index_tuple(subscript: Subscript) -> tuple[Expression, ...]:

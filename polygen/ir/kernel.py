@@ -97,7 +97,7 @@ class Kernel:
         return hash((self.name, self.domains, self.instructions, self.arguments, self.priorities))
 
     def __str__(self) -> str:
-        return _slot("show")(self)
+        return str(_slot("show")(self))
 
     def __call__(self, queue: Any = None, **arguments: Any) -> Any:
         """Run the kernel; see `polygen.runtime` for what may be passed and what comes back.
@@ -230,7 +230,6 @@ class Kernel:
         if not isinstance(variable, GlobalArg | TemporaryVariable):
             raise InternalError(f"'{name}' is no array")
         return variable
-
 
 
 def _same(a: object, b: object) -> bool:

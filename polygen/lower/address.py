@@ -19,7 +19,7 @@ def linearize(node: Expression, arrays: Mapping[str, Array]) -> Expression:
     if isinstance(node, ex.Subscript):
         name = ex.name_of(node)
         index = tuple(simplify(linearize(e, arrays)) for e in ex.index_tuple(node))
-        return ex.Subscript(node.aggregate, offset(index, arrays[name]))  # type: ignore[arg-type]
+        return ex.Subscript(node.aggregate, offset(index, arrays[name]))
     if isinstance(node, ex.Variable):
         array = arrays.get(node.name)
         if isinstance(array, GlobalArg) and array.shape == ():
@@ -44,9 +44,7 @@ def offset(index: tuple[Expression, ...], array: Array) -> Expression:
     """
     strides = array.strides if isinstance(array, GlobalArg) else None
     if strides is not None:
-        return simplify(
-            _sum(tuple(_times(i, s) for i, s in zip(index, strides, strict=True)))
-        )
+        return simplify(_sum(tuple(_times(i, s) for i, s in zip(index, strides, strict=True))))
     result: Expression = index[0]
     for extent, position in zip((array.shape or ())[1:], index[1:], strict=True):
         result = _sum((_times(result, extent), position))
@@ -76,11 +74,11 @@ def _times(a: Expression, b: Expression) -> Expression:
         return 0
     if b == 1:
         return a
-    return b if a == 1 else ex.Product((a, b))
+    return b if a == 1 else ex.product_of(a, b)
 
 
 def _sum(terms: tuple[Expression, ...]) -> Expression:
     kept = tuple(t for t in terms if t != 0)
     if not kept:
         return 0
-    return kept[0] if len(kept) == 1 else ex.Sum(kept)
+    return kept[0] if len(kept) == 1 else ex.sum_of(*kept)

@@ -48,9 +48,7 @@ class _Placer:
             {t for t in kernel.tags.values() if isinstance(t, GroupTag | LocalTag)}, key=str
         )
 
-    def block(
-        self, nodes: Sequence[TreeNode], loops: tuple[str, ...]
-    ) -> tuple[TreeNode, ...]:
+    def block(self, nodes: Sequence[TreeNode], loops: tuple[str, ...]) -> tuple[TreeNode, ...]:
         """Return siblings, which stand in `loops`, with barriers before those that need one."""
         placed: list[TreeNode] = []
         since: dict[_Scope, list[Assignment]] = {_Scope.GROUP: [], _Scope.EVERYONE: []}
@@ -64,8 +62,8 @@ class _Placer:
                     if kind <= scope:
                         since[kind] = []
             placed.append(inside)
-            for pending in since.values():
-                pending += new
+            for kind in since:
+                since[kind] += new
         return tuple(placed)
 
     def _inside(self, node: TreeNode, loops: tuple[str, ...]) -> TreeNode:
@@ -91,9 +89,7 @@ class _Placer:
                         found = max(found, scope)
         return found
 
-    def _carried(
-        self, children: Sequence[TreeNode], loops: tuple[str, ...], iname: str
-    ) -> _Scope:
+    def _carried(self, children: Sequence[TreeNode], loops: tuple[str, ...], iname: str) -> _Scope:
         """Return who has to wait between one iteration of the loop and the next."""
         placed = [(at, s) for at, child in enumerate(children) for s in statements((child,))]
         found = _Scope.NOBODY
@@ -173,9 +169,7 @@ class _Placer:
         first, second = inames
         if first is None or first != second or first in loops:
             return None  # an instance may be executed by any item, or the indices are shifted
-        return _known_set(
-            ex.Comparison(ex.Variable(first), "!=", ex.Variable(first + _OTHER))
-        )
+        return _known_set(ex.Comparison(ex.Variable(first), "!=", ex.Variable(first + _OTHER)))
 
 
 def _known_set(condition: ex.Comparison) -> isl.Set:

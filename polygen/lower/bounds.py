@@ -41,7 +41,7 @@ class Bounds:
             return self.upper
         if isinstance(self.lower, int) and isinstance(self.upper, int):
             return self.upper - self.lower
-        return ex.Sum((self.upper, ex.Product((-1, self.lower))))
+        return ex.sum_of(self.upper, ex.negated(self.lower))
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,7 @@ def _add_limit(
         uppers.append(_Limit((rest + (-factor)) // -factor, form))
 
 
-def _constants(
-    lowers: list[_Limit], uppers: list[_Limit]
-) -> tuple[list[_Limit], list[_Limit]]:
+def _constants(lowers: list[_Limit], uppers: list[_Limit]) -> tuple[list[_Limit], list[_Limit]]:
     """Return the limits to be used: the constant ones if they bound the loop on both sides."""
     low = [limit for limit in lowers if limit.bound.is_constant]
     high = [limit for limit in uppers if limit.bound.is_constant]
@@ -160,22 +158,22 @@ def _without_rounding(bound: LinearForm, known: isl.Set) -> LinearForm:
 def _join(
     kind: type[ex.Min] | type[ex.Max], bounds: Sequence[LinearForm | Expression]
 ) -> Expression:
-    nodes = tuple(
-        dict.fromkeys(b.expression() if isinstance(b, LinearForm) else b for b in bounds)
-    )
+    nodes = tuple(dict.fromkeys(b.expression() if isinstance(b, LinearForm) else b for b in bounds))
     return nodes[0] if len(nodes) == 1 else kind(nodes)
 
 
 def _held(lowers: Sequence[_Limit], uppers: Sequence[_Limit]) -> isl.Set:
-    sets = [to_aff(limit.form).nonneg_basic_set().to_set() for limit in (*lowers, *uppers)]
+    sets = [to_aff(-limit.form - 1).neg_basic_set().to_set() for limit in (*lowers, *uppers)]
     return reduce(isl.Set.intersect, sets)
 
 
 def _stride(
     values: isl.Set, pieces: Sequence[isl.BasicSet], iname: str
 ) -> tuple[int, LinearForm, isl.Set] | None:
-    """Return the step of the loop, an expression that its values are congruent to, and the
-    flat set that says so; None for a step of 1."""
+    """Return the step of the loop, what its values are congruent to, and a set that says so.
+
+    None if the step is 1.
+    """
     if all(piece.dim(isl.dim_type.div) == 0 for piece in pieces):
         return None
     info = unflatten(values, [iname]).get_stride_info(0)
@@ -195,5 +193,5 @@ def _first(lower: Expression, offset: LinearForm, step: int) -> Expression:
     """Return the first value from `lower` on that is congruent to `offset`."""
     if isinstance(lower, int) and offset.is_constant:
         return lower + (offset.constant - lower) % step
-    shift = ex.Remainder(ex.Sum((offset.expression(), ex.Product((-1, lower)))), step)
-    return ex.Sum((lower, shift))
+    shift = ex.Remainder(ex.sum_of(offset.expression(), ex.negated(lower)), step)
+    return ex.sum_of(lower, shift)

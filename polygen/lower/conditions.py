@@ -62,7 +62,9 @@ def comparison(form: LinearForm, operator: str) -> Expression:
     negative = LinearForm(0, {t: -c for t, c in form.terms.items() if c < 0})
     constant = form.constant
     if operator == "==":
-        sides = (positive, negative - constant) if positive.terms else (negative, positive + constant)
+        sides = (
+            (positive, negative - constant) if positive.terms else (negative, positive + constant)
+        )
         return ex.Comparison(sides[0].expression(), "==", sides[1].expression())
     if not negative.terms:
         return ex.Comparison(positive.expression(), ">=", -constant)

@@ -157,9 +157,7 @@ class Emitter:
         """Yield what makes one work item write shared memory where all would write the same."""
         written = self._kernel.variables[insn.written]
         space = (
-            written.address_space
-            if isinstance(written, TemporaryVariable)
-            else AddressSpace.GLOBAL
+            written.address_space if isinstance(written, TemporaryVariable) else AddressSpace.GLOBAL
         )
         own = {self._kernel.tags.get(i) for i in insn.within_inames}
         for tag, (iname, first) in self._owners.items():
@@ -203,9 +201,11 @@ class Emitter:
     def _bounds(self, node: LoopNode, place: _Place) -> Bounds:
         inside = {insn.within_inames for insn in statements(node.children)}
         shared = frozenset.intersection(*inside)
-        kept = place.loops | {node.iname} | {
-            i for i in shared if is_parallel(self._kernel.tags.get(i))
-        }
+        kept = (
+            place.loops
+            | {node.iname}
+            | {i for i in shared if is_parallel(self._kernel.tags.get(i))}
+        )
         if _has_barrier(node):
             kept -= self._local_inames  # all items of a group make the same iterations
         values = [self._projected(inames, kept) for inames in sorted(inside, key=sorted)]
@@ -265,9 +265,7 @@ class Emitter:
         while at < len(items):
             run = self._run(items, at)
             at += len(run)
-            shared = tuple(
-                c for c in run[0].conditions if all(c in i.conditions for i in run[1:])
-            )
+            shared = tuple(c for c in run[0].conditions if all(c in i.conditions for i in run[1:]))
             if shared:
                 body = self._wrap([_without(item, shared) for item in run])
                 if body and not any(c.expression is False for c in shared):
@@ -283,9 +281,7 @@ class Emitter:
         stop = start + 1
         while stop < len(items) and common:
             common = {
-                c
-                for c in common
-                if c in items[stop].conditions and written.isdisjoint(c.names)
+                c for c in common if c in items[stop].conditions and written.isdisjoint(c.names)
             }
             if not common:
                 break
@@ -344,5 +340,3 @@ _COMPARE = {
     "==": int.__eq__,
     ">=": int.__ge__,
 }
-
-

@@ -9,7 +9,7 @@ import islpy as isl
 import numpy as np
 
 from polygen.analysis.domains import domain_of
-from polygen.analysis.types import infer_types
+from polygen.analysis.inference import infer_types, kinds
 from polygen.errors import InternalError, PrivateAcrossLaunches
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import project_out
@@ -91,17 +91,12 @@ class _Host:
             host=host,
             index_dtype=self._index_dtype,
             nonnegative=frozenset(self._nonnegative),
-            dtypes=self._dtypes(),
+            dtypes=kinds(self._kernel),
             options=self._kernel.options,
         )
 
     def _temporaries(self, *spaces: AddressSpace) -> list[TemporaryVariable]:
         return [t for t in self._kernel.temporaries if t.address_space in spaces]
-
-    def _dtypes(self) -> Mapping[str, DType]:
-        kernel = self._kernel
-        known = {v.name: v.dtype for v in kernel.variables.values() if v.dtype is not None}
-        return {**known, **dict.fromkeys(kernel.inames, self._index_dtype)}
 
     def _nodes(
         self, nodes: Sequence[TreeNode], outer: tuple[str, ...], known: isl.Set
@@ -150,9 +145,7 @@ class _Host:
                 if isinstance(first, int) and first >= 0:
                     emitter.nonnegative.add(iname)
 
-    def _finish(
-        self, body: Block, axes: Sequence[Axis]
-    ) -> tuple[Block, tuple[HardwareAxis, ...]]:
+    def _finish(self, body: Block, axes: Sequence[Axis]) -> tuple[Block, tuple[HardwareAxis, ...]]:
         """Declare the temporaries; turn the grid into loops if the target has none."""
         wanted = {
             t.name: self._declaration(t)
@@ -206,9 +199,7 @@ class _Host:
 
 def mentioned_in_axis(axis: HardwareAxis) -> frozenset[str]:
     """Return the names that the first values of an axis' inames mention."""
-    return mentioned(
-        Declare(iname, INT32, initial=first) for iname, first in axis.inames
-    )
+    return mentioned(Declare(iname, INT32, initial=first) for iname, first in axis.inames)
 
 
 def _keep(flat: isl.Set, inames: frozenset[str], kept: Sequence[str]) -> isl.Set:

@@ -74,9 +74,7 @@ class _Nest:
         self._warn(tree)
         return tree
 
-    def _build(
-        self, insns: Sequence[Assignment], outer: frozenset[str]
-    ) -> tuple[TreeNode, ...]:
+    def _build(self, insns: Sequence[Assignment], outer: frozenset[str]) -> tuple[TreeNode, ...]:
         groups = self._groups(insns, outer)
         nodes: list[TreeNode] = []
         for group in self._ordered(groups, outer):
@@ -87,9 +85,7 @@ class _Nest:
             nodes.append(LoopNode(iname, self._build(group, outer | {iname})))
         return tuple(nodes)
 
-    def _groups(
-        self, insns: Sequence[Assignment], outer: frozenset[str]
-    ) -> list[list[Assignment]]:
+    def _groups(self, insns: Sequence[Assignment], outer: frozenset[str]) -> list[list[Assignment]]:
         """Partition instructions into those that share a loop, directly or through others."""
         group_of_iname: dict[str, list[Assignment]] = {}
         groups: dict[int, list[Assignment]] = {}

@@ -1,8 +1,8 @@
 """Realise reductions: each becomes an accumulator, its initialisation and its update.
 
-    out[i] = 2*sum(k, a[i, k])        ->    acc_k = 0
-                                            acc_k = acc_k + a[i, k]      (within k, too)
-                                            out[i] = 2*acc_k
+out[i] = 2*sum(k, a[i, k])        ->    acc_k = 0
+                                        acc_k = acc_k + a[i, k]      (within k, too)
+                                        out[i] = 2*acc_k
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from polygen.analysis.inference import kinds
 from polygen.analysis.types import reduction_type
 from polygen.errors import InternalError, ReductionNotSequential
 from polygen.ir import expression as ex
@@ -46,8 +47,8 @@ _Combine = Callable[[Expression, Expression], Expression]
 
 # For each operation: its identity for a type, and how a contribution is combined.
 _OPERATIONS: dict[str, tuple[Callable[[DType], Any], _Combine]] = {
-    "sum": (lambda _: 0, lambda acc, x: ex.Sum((acc, x))),
-    "product": (lambda _: 1, lambda acc, x: ex.Product((acc, x))),
+    "sum": (lambda _: 0, lambda acc, x: ex.sum_of(acc, x)),
+    "product": (lambda _: 1, lambda acc, x: ex.product_of(acc, x)),
     "min": (_largest, lambda acc, x: ex.Min((acc, x))),
     "max": (_smallest, lambda acc, x: ex.Max((acc, x))),
 }
@@ -74,7 +75,7 @@ class _Realizer:
         self._names = set(kernel.names)
         self._done: list[Assignment] = []
         self._temporaries = list(kernel.temporaries)
-        self._dtypes = {v.name: v.dtype for v in kernel.variables.values() if v.dtype is not None}
+        self._kinds = dict(kinds(kernel))
 
     def run(self) -> Kernel:
         pending = list(reversed(self._kernel.instructions))
@@ -117,10 +118,10 @@ class _Realizer:
         return start, update, use.copy(depends_on=insn.depends_on | {update.id})
 
     def _accumulator(self, reduction: ex.Reduction) -> tuple[ex.Variable, DType]:
-        dtype = reduction_type(reduction, self._dtypes)
+        dtype = reduction_type(reduction, self._kinds)
         name = self._new_name("acc_" + "_".join(reduction.inames))
         self._temporaries.append(TemporaryVariable(name, dtype))
-        self._dtypes[name] = dtype
+        self._kinds[name] = dtype
         return ex.Variable(name), dtype
 
     def _new_name(self, like: str) -> str:

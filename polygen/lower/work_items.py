@@ -61,7 +61,7 @@ def _axis_loop(axis: Axis, body: Block, index_dtype: DType, parallel: int = 0) -
 
 
 def _shifted(value: Expression, old: Expression, new: Expression) -> Expression:
-    return ex.Sum((value, ex.Product((-1, old)), new))
+    return ex.sum_of(value, ex.negated(old), new)
 
 
 class _WorkItems:
@@ -79,14 +79,10 @@ class _WorkItems:
         for number, region in enumerate(self._regions):
             for name in mentioned(region):
                 homes.setdefault(name, set()).add(number)
-        private = {
-            n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.PRIVATE
-        }
+        private = {n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.PRIVATE}
         kept = {n: d for n, d in private.items() if len(homes.get(n, ())) > 1 and self._axes}
         own = {n: d for n, d in private.items() if n not in kept}
-        shared = {
-            n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.LOCAL
-        }
+        shared = {n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.LOCAL}
         expanded = {n: replace(d, extent=(d.extent or 1) * self._items()) for n, d in kept.items()}
         result = self._split(body, own, kept)
         return place_declarations(result, {**shared, **expanded})
@@ -111,9 +107,7 @@ class _WorkItems:
             if isinstance(node, Loop | If):
                 self._collect(node.body)
 
-    def _split(
-        self, body: Block, own: Mapping[str, Declare], kept: Mapping[str, Declare]
-    ) -> Block:
+    def _split(self, body: Block, own: Mapping[str, Declare], kept: Mapping[str, Declare]) -> Block:
         """Return `body` with loops over the work items around each region."""
         result: list[Node] = []
         region: list[Node] = []
@@ -145,7 +139,7 @@ class _WorkItems:
         for axis in reversed(self._axes):
             name, first = axis.inames[0]
             index = _shifted(ex.Variable(name), first, 0)
-            number = ex.Sum((ex.Product((number, axis.size)), index))  # type: ignore[arg-type]
+            number = ex.sum_of(ex.product_of(number, axis.size), index)
         return simplify(number)
 
 
@@ -162,10 +156,10 @@ def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression) -> Node
         # Outermost first: the array of a subscript is a variable too.
         if isinstance(e, ex.Subscript) and ex.name_of(e) in kept:
             extent = kept[ex.name_of(e)].extent or 1
-            index = ex.Sum((ex.Product((extent, item)), rule(ex.index_tuple(e)[0])))
-            return ex.Subscript(e.aggregate, simplify(index))  # type: ignore[arg-type]
+            index = ex.sum_of(ex.product_of(extent, item), rule(ex.index_tuple(e)[0]))
+            return ex.Subscript(e.aggregate, simplify(index))
         if isinstance(e, ex.Variable) and e.name in kept:
-            return ex.Subscript(e, item)  # type: ignore[arg-type]
+            return ex.Subscript(e, item)
         return walk.rebuild(e, tuple([rule(p) for p in walk.parts(e)]))
 
     if isinstance(node, Assign):
