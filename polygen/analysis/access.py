@@ -21,7 +21,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel, per_kernel
 
-# {{{ references
+# --- references
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,7 @@ def references_by_name(kernel: Kernel) -> Mapping[str, tuple[Reference, ...]]:
     return {name: tuple(refs) for name, refs in found.items()}
 
 
-# }}}
-# {{{ accesses
+# --- accesses
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,5 +215,3 @@ def index_set(kernel: Kernel, reference: Reference) -> tuple[isl.Set, bool]:
 
 
 _ANY_INTEGER = isl.Set("{ [x] }")
-
-# }}}

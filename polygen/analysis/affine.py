@@ -129,7 +129,7 @@ def combine(parts: Iterable[tuple[LinearForm, int]]) -> LinearForm:
     return LinearForm(constant, {t: c for t, c in terms.items() if c})
 
 
-# {{{ division
+# --- division
 
 
 def _floor_divide(form: LinearForm, divisor: int) -> LinearForm:
@@ -168,8 +168,7 @@ def _merge_floors(numerator: LinearForm, divisor: int) -> LinearForm:
     return LinearForm(0, {FloorTerm(numerator, divisor): 1})
 
 
-# }}}
-# {{{ from expressions
+# --- from expressions
 
 _Convert: TypeAlias = Callable[[Expression], LinearForm | None]
 
@@ -274,8 +273,7 @@ _RULES: dict[type, Callable[[Any, _Convert], LinearForm | None]] = {
     ex.Power: _power,
 }
 
-# }}}
-# {{{ to expressions
+# --- to expressions
 
 
 def _expression(form: LinearForm) -> Expression:
@@ -290,7 +288,7 @@ def _expression(form: LinearForm) -> Expression:
     # Sorted, lest the order depend on how the form came about.
     pairs.sort(key=lambda pair: (-abs(pair[2]), pair[0]))
     added_terms: list[Expression] = [_scaled(n, c) for _, n, c in pairs if c > 0]
-    taken_away = [ex.Product((-1, _scaled(n, -c))) for _, n, c in pairs if c < 0]
+    taken_away: list[Expression] = [ex.negated(_scaled(n, -c)) for _, n, c in pairs if c < 0]
     # The constant stands before what is subtracted, unless it would come first and negative.
     if constant and (added_terms or constant > 0 or not taken_away):
         children = [*added_terms, constant, *taken_away]
@@ -298,7 +296,7 @@ def _expression(form: LinearForm) -> Expression:
         children = [*added_terms, *taken_away, *([constant] if constant else [])]
     if not children:
         return 0
-    return children[0] if len(children) == 1 else ex.Sum(tuple(children))
+    return children[0] if len(children) == 1 else ex.sum_of(*children)
 
 
 def _sort_key(term: Term) -> str:
@@ -308,9 +306,7 @@ def _sort_key(term: Term) -> str:
     return f"~{term.divisor} {sorted(map(_sort_key, term.numerator.terms))}"
 
 
-def _as_remainder(
-    term: FloorTerm, terms: dict[Term, int]
-) -> tuple[Expression, int, int] | None:
+def _as_remainder(term: FloorTerm, terms: dict[Term, int]) -> tuple[Expression, int, int] | None:
     """Recognise ``f*x - f*d*floor(x/d)`` as ``f*(x % d)``, and take it out of `terms`.
 
     Returns the remainder, its factor, and what is left to add.
@@ -324,17 +320,16 @@ def _as_remainder(
         return None
     for name in (term, *inner.terms):
         del terms[name]
-    return ex.Remainder(_expression(inner), term.divisor), factor, -factor * inner.constant
+    dividend: Any = _expression(inner)
+    return ex.Remainder(dividend, term.divisor), factor, -factor * inner.constant
 
 
 def _term_expression(term: Term) -> Expression:
     if isinstance(term, str):
         return ex.Variable(term)
-    return ex.FloorDiv(_expression(term.numerator), term.divisor)
+    dividend: Any = _expression(term.numerator)
+    return ex.FloorDiv(dividend, term.divisor)
 
 
 def _scaled(node: Expression, factor: int) -> Expression:
-    return node if factor == 1 else ex.Product((factor, node))
-
-
-# }}}
+    return node if factor == 1 else ex.product_of(factor, node)

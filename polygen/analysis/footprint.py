@@ -28,7 +28,7 @@ from polygen.ir.verify import excerpt
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
 
-# {{{ guessing shapes
+# --- guessing shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,7 @@ def _not_found(kernel: Kernel, reference: Reference, why: str) -> ShapeNotFound:
     )
 
 
-def _guess_extent(
-    kernel: Kernel, found: Sequence[Reference], axis: int
-) -> Expression | None:
+def _guess_extent(kernel: Kernel, found: Sequence[Reference], axis: int) -> Expression | None:
     """Return the extent of an axis, or None if only the array that is passed can tell."""
     # Of largest subscripts that differ in their constants only, one counts.
     forms: dict[frozenset[object], LinearForm] = {}
@@ -148,13 +146,10 @@ def _join_extents(
     return pw_aff_expression(largest.add(one), kernel.assumptions.flat)
 
 
-# }}}
-# {{{ the largest value of a subscript
+# --- the largest value of a subscript
 
 
-def _largest(
-    kernel: Kernel, reference: Reference, axis: int
-) -> LinearForm | isl.PwAff | None:
+def _largest(kernel: Kernel, reference: Reference, axis: int) -> LinearForm | isl.PwAff | None:
     """Return the largest value of a subscript in terms of parameters; None if it is data."""
     names = known_names(kernel, reference)
     form = linear_form(reference.index[axis], names)
@@ -172,9 +167,7 @@ def _largest(
     return _largest_value(project_out(values, reference.inames))
 
 
-def _largest_simple(
-    kernel: Kernel, reference: Reference, form: LinearForm
-) -> LinearForm | None:
+def _largest_simple(kernel: Kernel, reference: Reference, form: LinearForm) -> LinearForm | None:
     """Return the largest value where that takes next to no isl: ``i + 2``, ``n``; else None."""
     inames = form.names() & reference.inames
     if not inames:
@@ -199,7 +192,9 @@ def _last_iteration(kernel: Kernel, inames: frozenset[str], iname: str) -> Linea
         return None
     values = isl.Set.from_params(domain).move_dims(_SET, 0, _PARAM, position, 1)
     largest = _largest_value(values)
-    found = {form_of_aff(aff) for _, aff in pieces(largest)} if largest is not None else set()
+    if largest is None:
+        return None
+    found = {form_of_aff(aff) for _, aff in pieces(largest)}
     return found.pop() if len(found) == 1 else None
 
 
@@ -210,8 +205,7 @@ def _largest_value(values: isl.Set) -> isl.PwAff | None:
     return values.dim_max(0)
 
 
-# }}}
-# {{{ coverage
+# --- coverage
 
 
 @per_kernel
@@ -253,6 +247,3 @@ def _all_elements(kernel: Kernel, shape: tuple[Expression, ...]) -> isl.Set | No
         inside = isl.Map.lex_lt(subscript).intersect_range(isl.Set.from_pw_aff(function)).domain()
         axes.append(inside.lower_bound_val(_SET, 0, isl.Val(0)))
     return reduce(isl.Set.flat_product, axes)
-
-
-# }}}

@@ -22,7 +22,7 @@ _PARAM = isl.dim_type.param
 _DIV = isl.dim_type.div
 _IN = isl.dim_type.in_
 
-# {{{ expressions to isl
+# --- expressions to isl
 
 
 @lru_cache(maxsize=1024)
@@ -167,8 +167,7 @@ def condition_set(expr: Expression, names: Container[str] | None = None) -> isl.
     return None
 
 
-# }}}
-# {{{ isl to expressions
+# --- isl to expressions
 
 
 def form_of_aff(aff: isl.Aff) -> LinearForm:
@@ -184,7 +183,7 @@ def form_of_aff(aff: isl.Aff) -> LinearForm:
     for kind in (_PARAM, _IN):
         for position in range(aff.dim(kind)):
             if coefficient := _coefficient(aff, kind, position):
-                terms[aff.get_dim_name(kind, position)] = coefficient
+                terms[aff.get_dim_name(kind, position) or ""] = coefficient
     parts = [(LinearForm(aff.get_constant_val().to_python(), terms), 1)]
     for position in range(aff.dim(_DIV)):
         if coefficient := _coefficient(aff, _DIV, position):
@@ -306,6 +305,3 @@ def form_condition(form: LinearForm, equality: bool = False) -> Expression:
 def _mostly_negative(form: LinearForm) -> bool:
     of_names = [c for term, c in form.terms.items() if isinstance(term, str)]
     return max(of_names or form.terms.values(), key=abs) < 0
-
-
-# }}}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
@@ -18,8 +20,33 @@ class AddressSpace(enum.Enum):
     GLOBAL = "global"
 
 
-@dataclass(frozen=True, slots=True)
-class GlobalArg:
+class _ByValue:
+    """Equality and hash of variables.
+
+    Those of dataclasses will not do: NumPy says that float64 equals None, so a variable of that
+    type would equal one without a type.
+    """
+
+    __slots__ = ()
+
+    def _value(self) -> tuple[Any, ...]:
+        names: tuple[str, ...] = type(self).__slots__
+        values = [getattr(self, name) for name in names]
+        return tuple([v.str if isinstance(v, np.dtype) else v for v in values])
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, _ByValue) or type(self) is not type(other):
+            return NotImplemented
+        return self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash(self._value())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GlobalArg(_ByValue):
     """An array that the caller passes, in the device's memory.
 
     Attributes:
@@ -40,8 +67,8 @@ class GlobalArg:
     may_alias: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ValueArg:
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueArg(_ByValue):
     """A scalar that the caller passes, or that is found from the shapes of the arrays.
 
     Attributes:
@@ -53,8 +80,8 @@ class ValueArg:
     dtype: DType | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TemporaryVariable:
+@dataclass(frozen=True, slots=True, eq=False)
+class TemporaryVariable(_ByValue):
     """A variable that lives while the kernel runs.
 
     Attributes:

@@ -1,0 +1,125 @@
+"""The mathematical functions that kernels may call: how many arguments, and which type results.
+
+They have the names of OpenCL's and C's.  What a target calls them is the target's business.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from polygen.errors import UnknownFunction, WrongArity, did_you_mean
+from polygen.ir import expression as ex
+from polygen.ir.dtype import DType
+from polygen.ir.show_expression import show_expression
+
+
+class ResultType(enum.Enum):
+    """Which type a function returns, given what its arguments have in common."""
+
+    FLOATING = "their type; double precision for integers"
+    KEPT = "their type"
+    MAGNITUDE = "their type; of complex numbers that of a part"
+    TRUTH = "a truth value"
+    CONVERTED = "the type that the function is named after"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that kernels may call.
+
+    Attributes:
+        name: its name.
+        least: how many arguments it takes at least.
+        most: how many it takes at most; None for any number.
+        result: the rule for the type that it returns.
+        takes_complex: whether its arguments may be complex.
+        dtype: what a conversion converts to, else None.
+    """
+
+    name: str
+    least: int
+    most: int | None
+    result: ResultType
+    takes_complex: bool = False
+    dtype: DType | None = None
+
+
+def _functions() -> Iterable[Function]:
+    floating = {
+        1: """acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs
+              floor lgamma log log10 log1p log2 round rsqrt sin sinh sqrt tan tanh tgamma
+              trunc""",
+        2: "atan2 copysign fmax fmin fmod hypot pow",
+        3: "fma",
+    }
+    for count, names in floating.items():
+        for name in names.split():
+            yield Function(name, count, count, ResultType.FLOATING)
+    for name in ("isfinite", "isinf", "isnan"):
+        yield Function(name, 1, 1, ResultType.TRUTH)
+    for name in ("max", "min"):
+        yield Function(name, 2, None, ResultType.KEPT)
+    for name in ("abs", "imag", "real"):
+        yield Function(name, 1, 1, ResultType.MAGNITUDE, takes_complex=True)
+    yield Function("conj", 1, 1, ResultType.KEPT, takes_complex=True)
+    for kind in ("int", "uint"):
+        for bits in (8, 16, 32, 64):
+            yield _conversion(f"{kind}{bits}")
+    for name in ("float32", "float64"):
+        yield _conversion(name)
+    for name in ("complex64", "complex128"):
+        yield _conversion(name, takes_complex=True)
+
+
+def _conversion(name: str, *, takes_complex: bool = False) -> Function:
+    return Function(name, 1, 1, ResultType.CONVERTED, takes_complex, np.dtype(name))
+
+
+FUNCTIONS = {function.name: function for function in _functions()}
+
+
+def lookup(name: str) -> Function:
+    """Return the function of this name.
+
+    Raises:
+        UnknownFunction: if there is none.
+
+    >>> lookup("atan2").least
+    2
+    """
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise UnknownFunction(
+            f"there is no function '{name}'",
+            remedy=did_you_mean(name, FUNCTIONS),
+        )
+    return function
+
+
+def check_call(call: ex.Call) -> Function:
+    """Return the function that is called.
+
+    Raises:
+        UnknownFunction: if there is none of this name.
+        WrongArity: if it takes another number of arguments.
+    """
+    function = lookup(ex.name_of(call.function))
+    given = len(call.parameters)
+    if given < function.least or (function.most is not None and given > function.most):
+        count = f"{function.least}" + ("" if function.most is not None else " or more")
+        plural = "" if count == "1" else "s"
+        raise WrongArity(
+            f"'{show_expression(call)}' gives {given} argument{'' if given == 1 else 's'} to "
+            f"'{function.name}', which takes {count} argument{plural}",
+        )
+    return function
+
+
+def conversion_type(name: str) -> DType | None:
+    """Return the type that the function of this name converts to, or None if it is another."""
+    function = FUNCTIONS.get(name)
+    return None if function is None else function.dtype

@@ -1,0 +1,313 @@
+"""Finding the types that nobody declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from polygen.analysis.access import references_by_name
+from polygen.analysis.types import (
+    Kind,
+    default_dtype,
+    join,
+    kind_name,
+    letter,
+    node_type,
+    same_kind,
+    type_of,
+)
+from polygen.errors import TypeMismatch, TypeNotFound, UserError
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.dtype import DType, is_integer
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.show_expression import show_expression
+from polygen.ir.verify import excerpt
+
+_Variable = TypeVar("_Variable", bound=GlobalArg | ValueArg | TemporaryVariable)
+
+# --- what is known from the start
+
+
+@per_kernel
+def sizes(kernel: Kernel) -> frozenset[str]:
+    """Return the scalar arguments that bound loops, are extents or strides, or are in subscripts.
+
+    They count things, so they are integers, and like inames they adapt to what they are combined
+    with.
+    """
+    scalars = {a.name: a.dtype for a in kernel.arguments if isinstance(a, ValueArg)}
+    pending = {name for name, dtype in scalars.items() if dtype is None or is_integer(dtype)}
+    found: set[str] = set()
+    for domain in (*kernel.domains, kernel.assumptions):
+        found.update(domain.parameters)
+    pending -= found
+    for expr in _extents(kernel):
+        if not pending:
+            break
+        names = walk.free_variables(expr)
+        found |= names
+        pending -= names
+    return frozenset(n for n in found if n in scalars and n not in _not_integers(scalars))
+
+
+def _not_integers(scalars: Mapping[str, DType | None]) -> frozenset[str]:
+    return frozenset(n for n, t in scalars.items() if t is not None and not is_integer(t))
+
+
+def _extents(kernel: Kernel) -> Iterable[Expression]:
+    for arg in kernel.arguments:
+        if isinstance(arg, GlobalArg):
+            yield from arg.shape or ()
+            yield from arg.strides or ()
+    for found in references_by_name(kernel).values():
+        for reference in found:
+            yield from reference.index
+
+
+@per_kernel
+def kinds(kernel: Kernel) -> Mapping[str, Kind]:
+    """Return the kind of each name whose type is known: what `type_of` is told.
+
+    Inames and sizes have the kind ``int``, declared or not, so that the type of an expression is
+    the same before and after types are inferred.
+    """
+    known: dict[str, Kind] = {
+        v.name: v.dtype for v in kernel.variables.values() if v.dtype is not None
+    }
+    known.update(dict.fromkeys(sizes(kernel), int))
+    known.update(dict.fromkeys(kernel.inames, int))
+    return known
+
+
+def infer_types(kernel: Kernel, index_dtype: Any = np.int32) -> Kernel:
+    """Return the kernel with the type of every argument and temporary.
+
+    A variable has the type of what is written to it, of several values the type that NumPy
+    computes with them in.  Where that has no type of its own, as in ``out[i] = 0``, an array gets
+    NumPy's default, a temporary that is an integer the type of indices.  Sizes get the type of
+    indices.
+
+    Parameters:
+        kernel: the kernel; the same object comes back if all types are declared.
+        index_dtype: the type of inames and subscripts.
+
+    Raises:
+        TypeNotFound: if nothing tells the type of a variable.
+        TypeMismatch: if an operation does not exist for its operands, or if a value is of another
+            kind of number than the variable it is written to can hold.
+        UnknownFunction: if a function is called that does not exist.
+        WrongArity: if a function is called with the wrong number of arguments.
+    """
+    index = np.dtype(index_dtype)
+    known = _Inference(kernel, index).run()
+    check_types(kernel, known)
+    found = {n: default_dtype(k) for n, k in known.items()}
+    found.update(dict.fromkeys(sizes(kernel), index))
+    return kernel.copy(
+        arguments=tuple([_filled(a, found) for a in kernel.arguments]),
+        temporaries=tuple([_filled(t, found) for t in kernel.temporaries]),
+    )
+
+
+def _filled(variable: _Variable, found: Mapping[str, DType]) -> _Variable:
+    if variable.dtype is not None:
+        return variable
+    filled: _Variable = replace(variable, dtype=found[variable.name])
+    return filled
+
+
+class _Inference:
+    """Finds the kinds of variables, those first that others need."""
+
+    def __init__(self, kernel: Kernel, index_dtype: DType) -> None:
+        self._kernel = kernel
+        self._index_dtype = index_dtype
+        self._known = dict(kinds(kernel))
+        # Those whose kind is sought, with what is found so far: None at first.
+        self._found: dict[str, Kind | None] = {}
+
+    def run(self) -> dict[str, Kind]:
+        """Return the kind of every name."""
+        unknown = [n for n in self._kernel.variables if n not in self._known]
+        needs = {name: self._needs(name) & set(unknown) for name in unknown}
+        users: dict[str, list[str]] = {name: [] for name in unknown}
+        for name, needed in needs.items():
+            for other in needed:
+                users[other].append(name)
+        count = {name: len(needed - {name}) for name, needed in needs.items()}
+        ready = [name for name in unknown if not count[name]]
+        for name in ready:
+            self._settle([name], users)
+            for user in users[name]:
+                count[user] -= user != name
+                if user != name and not count[user]:
+                    ready.append(user)
+        # What is left needs itself through others, or something that does.
+        self._settle([name for name in unknown if count[name]], users)
+        return self._known
+
+    def _needs(self, name: str) -> frozenset[str]:
+        """Return the names that the kind of `name` may depend on."""
+        writers = self._kernel.writers.get(name, ())
+        if not writers:
+            raise self._not_found(name)
+        names: frozenset[str] = frozenset()
+        return names.union(*[walk.free_variables(w.expression) for w in writers])
+
+    def _settle(self, group: list[str], users: Mapping[str, list[str]]) -> None:
+        """Find the kinds of variables that need only each other and what is known."""
+        self._found = dict.fromkeys(group)
+        pending = list(group)
+        while pending:
+            name = pending.pop()
+            old = self._found[name]
+            new = old
+            for writer in self._kernel.writers[name]:
+                with _Located(self._kernel, writer):
+                    kind = self._partial_kind(writer.expression)
+                    if kind is not None:
+                        new = kind if new is None else join(new, kind)
+            if not same_kind(new, old):
+                self._found[name] = new
+                pending += [user for user in users[name] if user in self._found]
+        for name, kind in self._found.items():
+            if kind is None:
+                raise self._not_found(name)
+            self._known[name] = self._final(name, kind)
+        self._found = {}
+
+    def _final(self, name: str, kind: Kind) -> DType:
+        if kind is int and isinstance(self._kernel.variables[name], TemporaryVariable):
+            return self._index_dtype
+        return default_dtype(kind)
+
+    def _partial_kind(self, node: Expression) -> Kind | None:
+        """Return the kind of an expression as far as that of its variables is found."""
+        if isinstance(node, ex.Variable) and node.name in self._found:
+            return self._found[node.name]
+        parts = [self._partial_kind(part) for part in walk.parts(node)]
+        present = [part for part in parts if part is not None]
+        if len(present) == len(parts):
+            return node_type(node, present, self._known)
+        # ``acc + a[i]`` is at least of the type of ``a``, whatever acc will be.
+        if isinstance(node, ex.Sum | ex.Product | ex.Min | ex.Max) and present:
+            return node_type(node, present, self._known)
+        if isinstance(node, ex.If):
+            return next((part for part in parts[1:] if part is not None), None)
+        return None
+
+    def _not_found(self, name: str) -> TypeNotFound:
+        reader = next(iter(references_by_name(self._kernel).get(name, ())), None)
+        variable = self._kernel.variables[name]
+        what = "scalar argument" if isinstance(variable, ValueArg) else "variable"
+        if reader is None:
+            why = "no instruction uses it"
+        elif any(r.is_write for r in references_by_name(self._kernel)[name]):
+            why = "what is written to it has no type that does not depend on it"
+        else:
+            why = f"instruction '{reader.insn.id}' reads it, and none writes it"
+        return TypeNotFound(
+            f"the type of the {what} '{name}' is not known: {why}",
+            where=self._kernel.location if reader is None else reader.insn.location,
+            excerpt=None if reader is None else excerpt(self._kernel, reader.insn.id),
+            remedy=f"declare it, call add_dtypes(kernel, {{'{name}': ...}}), or pass it: the type "
+            "of an argument is found at the call",
+        )
+
+
+# --- checks
+
+
+def check_types(kernel: Kernel, known: Mapping[str, Kind]) -> None:
+    """Check that every operation and every assignment exists for its operands' types.
+
+    Parameters:
+        kernel: the kernel.
+        known: the kind of every name.
+
+    Raises:
+        TypeMismatch: if one does not.
+        UnknownFunction: if a function is called that does not exist.
+        WrongArity: if a function is called with the wrong number of arguments.
+    """
+    for domain in kernel.domains:
+        for name in domain.parameters:
+            kind = known.get(name, int)
+            if letter(kind) not in "iu":
+                raise TypeMismatch(
+                    f"the domain {domain} mentions '{name}', which is of type '{kind_name(kind)}'",
+                    where=kernel.location,
+                    remedy="bounds of loops are integers",
+                )
+    for insn in kernel.instructions:
+        with _Located(kernel, insn):
+            _check_instruction(insn, known)
+
+
+def _check_instruction(insn: Assignment, known: Mapping[str, Kind]) -> None:
+    for predicate in insn.predicates:
+        type_of(predicate, known)
+    for node in (insn.assignee, *insn.reads):
+        for found in walk.subexpressions(node):
+            if isinstance(found, ex.Subscript):
+                _check_subscripts(found, known)
+    value, target = type_of(insn.expression, known), known[insn.written]
+    if not can_assign(value, default_dtype(target)):
+        raise TypeMismatch(
+            f"instruction '{insn.id}' writes a value of type '{kind_name(value)}' to "
+            f"'{insn.written}', whose type is '{kind_name(target)}'",
+            remedy=f"convert it on purpose: {kind_name(target)}(...)"
+            if letter(target) != "b"
+            else "write a comparison, such as x != 0",
+        )
+
+
+def _check_subscripts(node: ex.Subscript, known: Mapping[str, Kind]) -> None:
+    for index in ex.index_tuple(node):
+        if isinstance(index, ex.Variable) and known.get(index.name) is int:
+            continue
+        kind = type_of(index, known)
+        if letter(kind) not in "iu":
+            raise TypeMismatch(
+                f"'{show_expression(node)}' has a subscript of type '{kind_name(kind)}'",
+                remedy="subscripts are integers: use // to divide, or convert: int64(...)",
+            )
+
+
+def can_assign(value: Kind, target: DType) -> bool:
+    """Tell whether a value may be written to a variable: NumPy's rule ``same_kind``.
+
+    Integers may be written to floating-point variables, and to smaller ones; floating-point
+    numbers not to integers, nor numbers to truth values.
+    """
+    if isinstance(value, np.dtype):
+        return bool(np.can_cast(value, target, "same_kind"))
+    allowed = {int: "iufc", float: "fc", complex: "c"}
+    return target.kind in allowed[value]
+
+
+class _Located:
+    """Adds the instruction to errors that are raised within."""
+
+    def __init__(self, kernel: Kernel, insn: Assignment) -> None:
+        self._kernel = kernel
+        self._insn = insn
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, UserError) and error.where is None and error.excerpt is None:
+            raise type(error)(
+                error.what,
+                where=self._insn.location,
+                excerpt=excerpt(self._kernel, self._insn.id),
+                remedy=error.remedy,
+            ) from None

@@ -1,0 +1,285 @@
+"""The type of an expression, by NumPy's rules.
+
+A *kind* is a dtype, or one of Python's ``int``, ``float`` and ``complex`` for what has no type of
+its own: Python's numbers, inames and sizes.  These adapt to what they are combined with:
+``2*a[i]`` has the type of ``a``.
+
+Beware when comparing kinds: NumPy's dtypes say that they equal Python's types, and even that
+float64 equals None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polygen.analysis.functions import ResultType, check_call
+from polygen.errors import InternalError, TypeMismatch, TypeNotFound
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.ir.show_expression import show_expression
+
+Kind: TypeAlias = DType | type[int] | type[float] | type[complex]
+
+BOOL: DType = np.dtype(np.bool_)
+INT64: DType = np.dtype(np.int64)
+UINT64: DType = np.dtype(np.uint64)
+FLOAT64: DType = np.dtype(np.float64)
+
+_SAMPLES: dict[object, Any] = {int: 0, float: 0.0, complex: 0j}
+_DEFAULTS: dict[object, DType] = {
+    int: INT64,
+    float: FLOAT64,
+    complex: np.dtype(np.complex128),
+}
+_WEAK_ORDER = (int, float, complex)
+
+
+def type_of(expr: Expression, kinds: Mapping[str, Kind]) -> Kind:
+    """Return the type of an expression, or a Python type if it has none of its own.
+
+    Parameters:
+        expr: the expression.
+        kinds: the type of each variable and element; of inames and sizes, ``int``.
+
+    Raises:
+        TypeNotFound: if it mentions a name that `kinds` does not have.
+        TypeMismatch: if it has an operation for operands that it does not exist for.
+        UnknownFunction: if it calls a function that does not exist.
+        WrongArity: if it gives a function the wrong number of arguments.
+
+    >>> from polygen.ir.expression import Variable
+    >>> type_of(2 * Variable("a"), {"a": np.dtype("float32")})
+    dtype('float32')
+    """
+    return node_type(expr, [type_of(part, kinds) for part in walk.parts(expr)], kinds)
+
+
+def node_type(node: Expression, parts: Sequence[Kind], kinds: Mapping[str, Kind]) -> Kind:
+    """Return the type of a node, given those of its parts (`walk.parts`); see `type_of`.
+
+    Parameters:
+        node: the node.
+        parts: the type of each part.
+        kinds: the type of each variable and element.
+    """
+    if isinstance(node, ex.Variable):
+        kind = kinds.get(node.name)
+        if kind is None:
+            raise TypeNotFound(f"the type of '{node.name}' is not known")
+        return kind
+    if not isinstance(node, ex.ExpressionNode):
+        return literal_kind(node)
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise InternalError(f"no type for a node of class {type(node).__name__}")
+    return rule(node, parts)
+
+
+def literal_kind(value: object) -> Kind:
+    """Return the type of a number: NumPy's numbers have one, Python's do not."""
+    if isinstance(value, np.generic):
+        return np.result_type(value)
+    if isinstance(value, bool):
+        return BOOL
+    for kind in _WEAK_ORDER:
+        if isinstance(value, kind):
+            return kind
+    raise InternalError(f"{value!r} is no number")
+
+
+def join(first: Kind, second: Kind) -> Kind:
+    """Return the type that operands of two types are computed in, as NumPy does.
+
+    >>> join(np.dtype("int32"), np.dtype("float32"))
+    dtype('float64')
+    >>> join(np.dtype("float32"), float)
+    dtype('float32')
+    """
+    return _join(first, second)  # type: ignore[arg-type, no-any-return]
+
+
+@lru_cache(maxsize=1024)
+def _join(first: Any, second: Any) -> Any:
+    if isinstance(first, type) and isinstance(second, type):
+        return max(first, second, key=_WEAK_ORDER.index)
+    return np.result_type(_SAMPLES.get(first, first), _SAMPLES.get(second, second))
+
+
+def join_all(kinds: Iterable[Kind]) -> Kind:
+    """Return the type that some operands, at least one, are computed in."""
+    return reduce(join, kinds)
+
+
+def same_kind(first: Kind | None, second: Kind | None) -> bool:
+    """Tell whether two kinds are the same, where ``==`` would take None for float64."""
+    return type(first) is type(second) and first == second
+
+
+def default_dtype(kind: Kind) -> DType:
+    """Return the dtype itself, or the one that NumPy gives to Python's numbers."""
+    return kind if isinstance(kind, np.dtype) else _DEFAULTS[kind]
+
+
+def letter(kind: Kind) -> str:
+    """Return NumPy's letter for a kind: b, i, u, f or c; Python's ``int`` counts as i."""
+    return default_dtype(kind).kind
+
+
+# --- the rules
+
+_Rule: TypeAlias = Callable[[Any, Sequence[Kind]], Kind]
+
+
+def _require(node: Expression, parts: Iterable[Kind], letters: str, what: str) -> None:
+    for kind in parts:
+        if letter(kind) not in letters:
+            raise TypeMismatch(
+                f"'{show_expression(node)}' has an operand of type '{kind_name(kind)}'; "
+                f"it is only there for {what}"
+            )
+
+
+def kind_name(kind: Kind) -> str:
+    """Return the name of a type for people."""
+    return kind.name if isinstance(kind, np.dtype) else kind.__name__
+
+
+_REAL, _WHOLE = "real numbers", "integers"
+
+
+def _joined(_node: Expression, parts: Sequence[Kind]) -> Kind:
+    return join_all(parts)
+
+
+def _real(node: Expression, parts: Sequence[Kind]) -> Kind:
+    _require(node, parts, "biuf", _REAL)
+    return join_all(parts)
+
+
+def _whole(node: Expression, parts: Sequence[Kind]) -> Kind:
+    _require(node, parts, "biu", _WHOLE)
+    return join_all(parts)
+
+
+def _number(kind: Kind) -> Kind:
+    # Truth values are numbers here, as small as they come.
+    return np.dtype(np.int8) if kind == BOOL else kind
+
+
+def _whole_number(node: Expression, parts: Sequence[Kind]) -> Kind:
+    return _number(_whole(node, parts))
+
+
+def _floor_quotient(node: Expression, parts: Sequence[Kind]) -> Kind:
+    return _number(_real(node, parts))
+
+
+def _quotient(_node: Expression, parts: Sequence[Kind]) -> Kind:
+    return _floating(join_all(parts))
+
+
+def _floating(kind: Kind) -> Kind:
+    if kind is int:
+        return float
+    return FLOAT64 if letter(kind) in "biu" else kind
+
+
+def _complement(node: Expression, parts: Sequence[Kind]) -> Kind:
+    # Of a truth value, NumPy returns the other one, Python and C an integer that is true.
+    _require(node, parts, "iu", _WHOLE)
+    return parts[0]
+
+
+def _power(node: Any, parts: Sequence[Kind]) -> Kind:
+    base, exponent = parts
+    negative = isinstance(node.exponent, int) and node.exponent < 0
+    if negative and letter(base) in "biu":
+        if base is int:
+            return float
+        raise TypeMismatch(
+            f"'{show_expression(node)}' raises integers to a negative power",
+            remedy="raise a floating-point number: write 1.0*x or float64(x)",
+        )
+    return _number(join(base, exponent))
+
+
+def _comparison(node: Any, parts: Sequence[Kind]) -> Kind:
+    if node.operator not in ("==", "!="):
+        _require(node, parts, "biuf", _REAL)
+    return BOOL
+
+
+def _choice(_node: Expression, parts: Sequence[Kind]) -> Kind:
+    return join_all(parts[1:])
+
+
+def _call(node: Any, parts: Sequence[Kind]) -> Kind:
+    function = check_call(node)
+    if not function.takes_complex:
+        _require(node, parts, "biuf", _REAL)
+    kind = join_all(parts)
+    if function.result is ResultType.FLOATING:
+        return _floating(kind)
+    if function.result is ResultType.MAGNITUDE:
+        return _part(kind)
+    if function.result is ResultType.TRUTH:
+        return BOOL
+    if function.dtype is not None:
+        return function.dtype
+    return kind
+
+
+def _part(kind: Kind) -> Kind:
+    if kind is complex:
+        return float
+    return _PARTS.get(kind, kind)
+
+
+def _reduction(node: Any, parts: Sequence[Kind]) -> Kind:
+    (kind,) = parts
+    if node.operation in ("min", "max"):
+        return _real(node, parts)
+    return _WIDENED.get(letter(kind), kind) if isinstance(kind, np.dtype) else kind
+
+
+# The type of the real part of complex numbers.
+_PARTS: dict[Kind, DType] = {
+    np.dtype(np.complex64): np.dtype(np.float32),
+    np.dtype(np.complex128): FLOAT64,
+}
+
+# NumPy's sums and products of small integers are as wide as its default integers.
+_WIDENED: dict[str, DType] = {"b": INT64, "i": INT64, "u": UINT64}
+
+_RULES: dict[type, _Rule] = {
+    ex.Subscript: lambda node, parts: parts[0],
+    ex.Call: _call,
+    ex.Comparison: _comparison,
+    ex.If: _choice,
+    ex.Power: _power,
+    ex.Quotient: _quotient,
+    ex.FloorDiv: _floor_quotient,
+    ex.Remainder: _floor_quotient,
+    ex.LeftShift: _whole_number,
+    ex.RightShift: _whole_number,
+    ex.BitwiseNot: _complement,
+    ex.Reduction: _reduction,
+    **dict.fromkeys((ex.Sum, ex.Product), _joined),
+    **dict.fromkeys((ex.Min, ex.Max), _real),
+    **dict.fromkeys((ex.BitwiseAnd, ex.BitwiseOr, ex.BitwiseXor), _whole),
+    **dict.fromkeys((ex.LogicalAnd, ex.LogicalOr, ex.LogicalNot), lambda node, parts: BOOL),
+}
+
+
+def reduction_type(reduction: ex.Reduction, kinds: Mapping[str, Kind]) -> DType:
+    """Return the type in which a reduction is computed; see `type_of`.
+
+    Where that has none of its own, as in ``sum(j, 1)``, it is NumPy's default.
+    """
+    return default_dtype(type_of(reduction, kinds))
