@@ -181,7 +181,7 @@ class LoopProgram:
         return "\n".join([*lines, RULE])
 
 
-# {{{ as text: rows of what is executed, and a note beside it
+# --- as text: rows of what is executed, and a note beside it
 
 _Row: TypeAlias = tuple[str, str]
 _INDENT = "  "
@@ -250,6 +250,3 @@ def _threads(loop: Loop) -> str:
     if loop.parallel < 2:
         return "parallel" if loop.parallel else ""
     return f"parallel, with the {loop.parallel - 1} inside"
-
-
-# }}}
