@@ -175,7 +175,7 @@ def _product(like: isl.Set, parts: Iterable[isl.Set]) -> isl.Set:
     for part in parts:
         # Insert the other dimensions where `like` has them; they are not constrained.
         for position in range(like.dim(_SET)):
-            name = like.get_dim_name(_SET, position)
+            name = like.get_dim_name(_SET, position) or ""
             if part.find_dim_by_name(_SET, name) < 0:
                 part = part.insert_dims(_SET, position, 1)  # noqa: PLW2901
                 part = part.set_dim_name(_SET, position, name)  # noqa: PLW2901

@@ -47,7 +47,7 @@ _HINTS: tuple[tuple[str, str, str], ...] = (
 
 
 def hint(text: str, position: int) -> str | None:
-    """Return what may help with a syntax error at `position`, if it is a common one."""
+    """Return what may help where an instruction is wrong at `position`."""
     for before, here, remedy in _HINTS:
         if re.compile(here).match(text, position) and re.search(before + r"\Z", text[:position]):
             return remedy
@@ -62,6 +62,7 @@ def expectation(terminals: Collection[str]) -> str:
         found.append("a name or a number" if names & {"INT", "NUMBER"} else "a name")
     if names & {"PLUS", "STAR"} and "NAME" not in names:
         found.append("an operator")
+        names -= {"COMMA", "SEMICOLON", "RELATION", "AND", "EQUAL"}  # operators, too
     found += sorted(word for name, word in _SPELLINGS.items() if name in names)
     if len(found) < 2:
         return found[0] if found else "something else"

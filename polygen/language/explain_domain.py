@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any, TypeAlias
 
 import lark
@@ -55,9 +56,26 @@ class _Constants:
         return constant
 
 
+# What else stands at the place of an error, and what to do about it.
+_HINTS = (
+    (r"==", "isl writes an equality as '='"),
+    (r"[A-Za-z_]\w*\s*\[", "a loop domain has no name: leave it out"),
+    (r"->", "a loop domain is a set: { [i, j]: ... }"),
+    (r";", "for several domains, pass a list of texts"),
+    (r"\.", "a loop domain has integers only"),
+)
+
+
+def _hint(text: str, position: int) -> str | None:
+    for here, remedy in _HINTS:
+        if re.compile(r"\s*" + here).match(text, position):
+            return remedy
+    return None
+
+
 @functools.cache
 def _parser() -> lark.Lark:
-    return load_grammar("domain.lark", ["start"], _Constants())
+    return load_grammar(["domain.lark"], ["start"], _Constants())
 
 
 def explain_domain(text: str) -> UserError:
@@ -67,7 +85,7 @@ def explain_domain(text: str) -> UserError:
     except _NotAffine as error:
         return located(NonAffineDomain, error.what, text, error.position, error.remedy)
     except lark.UnexpectedInput as error:
-        return explained(MalformedDomain, error, text)
+        return explained(MalformedDomain, error, text, _hint)
     return located(
         MalformedDomain,
         "isl cannot read this domain",

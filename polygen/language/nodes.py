@@ -29,7 +29,7 @@ _SELECTIONS: dict[str, Callable[[tuple[Expression, ...]], Expression]] = {
     "min": ex.Min,
     "max": ex.Max,
 }
-_QUOTIENTS: dict[str, Callable[[Expression, Expression], Expression]] = {
+_QUOTIENTS: dict[str, Callable[[Any, Any], Expression]] = {
     "/": ex.Quotient,
     "//": ex.FloorDiv,
     "%": ex.Remainder,
@@ -64,7 +64,11 @@ def is_number(node: object) -> bool:
 
 def negated(node: Expression) -> Expression:
     """Return ``-node`` in the form that polygen uses."""
-    return -cast("Any", node) if is_number(node) else ex.Product((-1, node))
+    if is_number(node):
+        value: Any = node
+        opposite: Expression = -value
+        return opposite
+    return ex.negated(node)
 
 
 def _joined(kind: Callable[[tuple[Expression, ...]], Expression]) -> Any:
@@ -127,7 +131,7 @@ class Nodes:
         return ex.Comparison(left, operator.value, right)
 
     def shift(self, children: _Children) -> Expression:
-        result = children[0]
+        result: Expression = children[0]
         for operator, by in zip(children[1::2], children[2::2], strict=True):
             result = (ex.LeftShift if operator == "<<" else ex.RightShift)(result, by)
         return result
@@ -152,7 +156,8 @@ class Nodes:
         return negated(children[0])
 
     def plus(self, children: _Children) -> Expression:
-        return children[0]
+        operand: Expression = children[0]
+        return operand
 
     def to_the_power(self, children: _Children) -> Expression:
         return ex.Power(children[0], children[1])
@@ -199,7 +204,7 @@ class Nodes:
         return {"inames": frozenset(t.value for t in children)}
 
     def declaration(self, children: _Children) -> dict[str, Any]:
-        return {"declares": True, "dtype": _dtype(children[0]) if children else None}
+        return {"declares": True, "dtype": element_type(children[0]) if children else None}
 
     def option_id(self, children: _Children) -> tuple[str, Any]:
         return ("id", children[0].value)
@@ -239,13 +244,13 @@ class Nodes:
         return replace(_NOTHING, assignee=assignee, expression=expression, **said)
 
 
-def _combined(left: Expression, operator: str, right: Expression) -> Expression:
+def _combined(left: Any, operator: str, right: Any) -> Expression:
     """Return the value of ``left += right`` and its like."""
     if operator == "*":
-        return ex.Product((left, right))
+        return ex.product_of(left, right)
     if operator == "/":
         return ex.Quotient(left, right)
-    return ex.Sum((left, right if operator == "+" else negated(right)))
+    return ex.sum_of(left, right if operator == "+" else negated(right))
 
 
 def _reduction(name: _Token, args: list[Any]) -> Expression:
@@ -265,7 +270,8 @@ def _reduction(name: _Token, args: list[Any]) -> Expression:
     return ex.Reduction(name.value, inames, operand)
 
 
-def _dtype(token: _Token) -> DType:
+def element_type(token: _Token) -> DType:
+    """Return the type that a token names."""
     try:
         return to_dtype(token.value)
     except InvalidArgument:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib import resources
 from typing import Any
@@ -17,12 +18,18 @@ from polygen.language.statement import Statement
 from polygen.source import caller_location
 
 
-def load_grammar(name: str, start: list[str], callbacks: object) -> lark.Lark:
-    """Return a parser for a grammar of this folder that calls `callbacks` for each rule."""
-    grammar = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+def load_grammar(files: Iterable[str], start: list[str], callbacks: object) -> lark.Lark:
+    """Return a parser that calls the methods of `callbacks` instead of building trees.
+
+    Parameters:
+        files: of this folder, which make up the grammar together.
+        start: the rules that a text may be.
+        callbacks: has a method for each rule.
+    """
+    folder = resources.files(__package__)
     builder: Any = callbacks
     return lark.Lark(
-        grammar,
+        "\n".join(folder.joinpath(file).read_text(encoding="utf-8") for file in files),
         parser="lalr",
         start=start,
         transformer=builder,
@@ -32,7 +39,7 @@ def load_grammar(name: str, start: list[str], callbacks: object) -> lark.Lark:
 
 @functools.cache
 def _parser() -> lark.Lark:
-    return load_grammar("grammar.lark", ["instruction", "test", "expressions"], Nodes())
+    return load_grammar(["grammar.lark"], ["instruction", "test", "expressions"], Nodes())
 
 
 def parse_statement(text: str) -> Statement:
@@ -72,26 +79,39 @@ def parse_expressions(text: str) -> tuple[Expression, ...]:
 
 
 def _parse(text: str, start: str, kind: type[UserError]) -> Any:
+    return parse_with(_parser(), text, start, kind)
+
+
+def parse_with(parser: lark.Lark, text: str, start: str, kind: type[UserError]) -> Any:
+    """Return what `parser` makes of `text`, or raise an error of class `kind`."""
     try:
-        return _parser().parse(text, start=start)
+        return parser.parse(text, start=start)
     except Refused as error:
         raise located(kind, error.what, text, error.position, error.remedy) from None
     except lark.UnexpectedInput as error:
-        raise explained(kind, error, text) from None
+        raise explained(kind, error, text, hint) from None
 
 
-def explained(kind: type[UserError], error: lark.UnexpectedInput, text: str) -> UserError:
-    """Return the error of class `kind` for a text that a grammar does not allow."""
+def explained(
+    kind: type[UserError],
+    error: lark.UnexpectedInput,
+    text: str,
+    remedy: Callable[[str, int], str | None],
+) -> UserError:
+    """Return the error of class `kind` for a text that a grammar does not allow.
+
+    `remedy` takes the text and the position, and returns what may help.
+    """
     if isinstance(error, lark.UnexpectedToken):
         at_end = error.token.type == "$END"
         allowed = error.accepts or error.expected
     else:
         at_end = False
         allowed = getattr(error, "allowed", None) or set[str]()
-    position = len(text.rstrip()) if at_end else (error.pos_in_stream or 0)
+    position = len(text.rstrip()) if at_end else error.pos_in_stream
     found = "the end" if at_end else found_at(text, position)
     what = f"found {found} where {expectation(allowed)} was expected"
-    return located(kind, what, text, position, hint(text, position))
+    return located(kind, what, text, position, remedy(text, position))
 
 
 def located(

@@ -1,0 +1,161 @@
+"""The lines of a printed kernel: what each of them says."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from dataclasses import fields, replace
+from typing import Any, TypeAlias
+
+import lark
+
+from polygen.errors import MalformedText, did_you_mean
+from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.dtype import DType
+from polygen.ir.instruction import Assignment
+from polygen.ir.names import check_name
+from polygen.ir.options import Options
+from polygen.ir.tags import InameTag, parse_tag
+from polygen.language.nodes import Nodes, Refused, element_type
+from polygen.language.parser import load_grammar, located, parse_statement, parse_with
+from polygen.language.reductions import resolve_reductions
+from polygen.source import caller_location
+
+_Children: TypeAlias = list[Any]
+
+
+class _KernelNodes(Nodes):
+    """What the rules of kernel.lark stand for."""
+
+    def array_argument(self, children: _Children) -> Argument:
+        name, dtype, shape, strides, *aliasing = children
+        return GlobalArg(name.value, dtype, shape, strides, may_alias=bool(aliasing))
+
+    def scalar_argument(self, children: _Children) -> Argument:
+        return ValueArg(children[0].value, children[1])
+
+    def temporary(self, children: _Children) -> TemporaryVariable:
+        name, dtype, *rest = children
+        said = {"address_space" if isinstance(r, AddressSpace) else "shape": r for r in rest}
+        return TemporaryVariable(name.value, dtype, **said)
+
+    def address_space(self, children: _Children) -> AddressSpace:
+        names = {space.value: space for space in AddressSpace}
+        if children[0] not in names:
+            raise Refused(
+                f"'{children[0]}' is no address space",
+                children[0].start_pos,
+                did_you_mean(children[0], names),
+            )
+        return names[children[0]]
+
+    def type(self, children: _Children) -> DType | None:
+        return element_type(children[0]) if children else None
+
+    def unknown(self, _children: _Children) -> None:
+        return None
+
+    def aliasing(self, _children: _Children) -> bool:
+        return True
+
+    def tag(self, children: _Children) -> tuple[str, InameTag]:
+        return (children[0].value, parse_tag(children[1].value))
+
+    def priority(self, children: _Children) -> tuple[str, ...]:
+        return tuple(token.value for token in children)
+
+
+@functools.cache
+def _parser() -> lark.Lark:
+    starts = ["argument_line", "temporary", "tag", "priority"]
+    return load_grammar(["grammar.lark", "kernel.lark"], starts, _KernelNodes())
+
+
+def _parse(line: str, start: str) -> Any:
+    return parse_with(_parser(), line, start, MalformedText)
+
+
+def read_argument(line: str) -> Argument:
+    """Return the argument that a line such as ``n: ValueArg, type: int32`` describes."""
+    argument: Argument = _parse(line, "argument_line")
+    check_name(argument.name)
+    return argument
+
+
+def read_temporary(line: str) -> TemporaryVariable:
+    """Return the temporary that a line such as ``t: type: float32, shape: (16)`` describes."""
+    temporary: TemporaryVariable = _parse(line, "temporary")
+    check_name(temporary.name)
+    return temporary
+
+
+def read_tag(line: str) -> tuple[str, InameTag]:
+    """Return the iname and the tag of a line such as ``i: g.0``."""
+    found: tuple[str, InameTag] = _parse(line, "tag")
+    return found
+
+
+def read_priority(line: str) -> tuple[str, ...]:
+    """Return the inames of a line such as ``i, j``."""
+    found: tuple[str, ...] = _parse(line, "priority")
+    return found
+
+
+def read_instruction(line: str, inames: frozenset[str]) -> Assignment:
+    """Return the instruction of a line such as ``[i] a[i] = 0  {id=insn}``.
+
+    Parameters:
+        line: with all inames that the instruction is within, and all its dependencies.
+        inames: those of the kernel.
+    """
+    statement = resolve_reductions(parse_statement(line), inames)
+    if statement.id is None or statement.inames is None or statement.declares:
+        lacks = "id" if statement.id is None else "list of inames"
+        raise located(
+            MalformedText,
+            "a temporary is declared among the instructions"
+            if statement.declares
+            else f"this instruction has no {lacks}",
+            line,
+            0,
+            "the instruction of a printed kernel looks like [i] a[i] = 0  {id=insn, dep=other}; "
+            "make_kernel reads what people write",
+        )
+    return Assignment(
+        id=statement.id,
+        assignee=statement.assignee,
+        expression=statement.expression,
+        within_inames=statement.inames,
+        depends_on=frozenset(statement.dependencies),
+        predicates=statement.predicates,
+        location=caller_location(),
+    )
+
+
+def read_option(line: str, options: Options) -> Options:
+    """Return `options` with what a line such as ``return_dict: True`` says.
+
+    Raises:
+        MalformedText: if there is no such option, or if it has values of another type.
+    """
+    name, _, text = line.partition(":")
+    known = {f.name: getattr(options, f.name) for f in fields(Options)}
+    if name not in known:
+        raise located(
+            MalformedText, f"there is no option '{name}'", line, 0, did_you_mean(name, known)
+        )
+    try:
+        value: Any = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError):
+        value = None
+    expected = type(known[name])
+    strings = value if isinstance(value, tuple) else ()
+    if type(value) is not expected or not all(isinstance(s, str) for s in strings):
+        raise located(
+            MalformedText,
+            f"the option '{name}' does not have this value",
+            line,
+            len(line) - len(text.lstrip()),
+            "write True or False" if expected is bool else "write a tuple of strings",
+        )
+    return replace(options, **{name: value})

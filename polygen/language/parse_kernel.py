@@ -1,0 +1,158 @@
+"""`parse_kernel`: the inverse of printing a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from polygen.errors import InvalidArgument, MalformedText, UserError, did_you_mean
+from polygen.ir.array import Argument, TemporaryVariable
+from polygen.ir.domain import Domain, universe
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.names import check_name
+from polygen.ir.options import Options
+from polygen.ir.tags import InameTag
+from polygen.ir.verify import verify
+from polygen.language.isl_text import read_set
+from polygen.language.kernel_lines import (
+    read_argument,
+    read_instruction,
+    read_option,
+    read_priority,
+    read_tag,
+    read_temporary,
+)
+from polygen.source import caller_location
+
+
+def parse_kernel(text: str) -> Kernel:
+    """Return the kernel whose text is `text`: ``parse_kernel(str(knl)) == knl``.
+
+    Nothing is filled in: the text of a kernel says everything.
+
+    Raises:
+        MalformedText: if a line is not one that a kernel is printed as.
+        UserError: another class of it, if the parts of the kernel are wrong.
+    """
+    if not isinstance(text, str):
+        raise InvalidArgument(
+            f"parse_kernel was given {text!r}, which is no text",
+            where=caller_location(),
+            remedy="pass what print(kernel) shows",
+        )
+    parts = _Parts()
+    section = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        code = line.strip()
+        if not code or not code.strip("-"):
+            continue
+        try:
+            section = _read_line(parts, section, code)
+        except UserError as error:
+            error.what = f"line {number}: {error.what}"
+            raise
+    return parts.kernel()
+
+
+@dataclass
+class _Parts:
+    """What has been read so far."""
+
+    name: str = ""
+    target: str | None = None
+    arguments: list[Argument] = field(default_factory=list[Argument])
+    temporaries: list[TemporaryVariable] = field(default_factory=list[TemporaryVariable])
+    domains: list[Domain] = field(default_factory=list[Domain])
+    assumptions: Domain = field(default_factory=lambda: Domain(universe()))
+    tags: dict[str, InameTag] = field(default_factory=dict[str, "InameTag"])
+    priorities: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    instructions: list[Assignment] = field(default_factory=list[Assignment])
+    options: Options = field(default_factory=Options)
+
+    def kernel(self) -> Kernel:
+        if not self.name:
+            raise MalformedText(
+                "this text has no line with the name of a kernel",
+                where=caller_location(),
+                remedy="it begins with a line such as 'KERNEL: polygen_kernel'",
+            )
+        kernel = Kernel(
+            name=self.name,
+            domains=tuple(self.domains),
+            instructions=tuple(self.instructions),
+            arguments=tuple(self.arguments),
+            temporaries=tuple(self.temporaries),
+            priorities=tuple(self.priorities),
+            assumptions=self.assumptions,
+            target=self.target,
+            options=self.options,
+            location=caller_location(),
+        ).copy(tags=self.tags)
+        verify(kernel)
+        for iname in (*self.tags, *(i for p in self.priorities for i in p)):
+            kernel.check_iname(iname)
+        return kernel
+
+    # --- one method for each section
+
+    def add_argument(self, line: str) -> None:
+        self.arguments.append(read_argument(line))
+
+    def add_temporary(self, line: str) -> None:
+        self.temporaries.append(read_temporary(line))
+
+    def add_domain(self, line: str) -> None:
+        self.domains.append(Domain(read_set(line)))
+
+    def add_assumption(self, line: str) -> None:
+        self.assumptions = Domain(read_set(line))
+
+    def add_tag(self, line: str) -> None:
+        iname, tag = read_tag(line)
+        self.tags[iname] = tag
+
+    def add_priority(self, line: str) -> None:
+        self.priorities.append(read_priority(line))
+
+    def add_instruction(self, line: str) -> None:
+        inames = frozenset(iname for domain in self.domains for iname in domain.inames)
+        self.instructions.append(read_instruction(line, inames))
+
+    def add_option(self, line: str) -> None:
+        self.options = read_option(line, self.options)
+
+
+_SECTIONS: Mapping[str, Callable[[_Parts, str], None]] = {
+    "ARGUMENTS": _Parts.add_argument,
+    "TEMPORARIES": _Parts.add_temporary,
+    "DOMAINS": _Parts.add_domain,
+    "ASSUMPTIONS": _Parts.add_assumption,
+    "INAME TAGS": _Parts.add_tag,
+    "PRIORITIES": _Parts.add_priority,
+    "INSTRUCTIONS": _Parts.add_instruction,
+    "OPTIONS": _Parts.add_option,
+}
+
+
+def _read_line(parts: _Parts, section: str, line: str) -> str:
+    """Read a line of `section`, and return the section that the next one is in."""
+    title, colon, rest = line.partition(":")
+    if colon and not rest and title in _SECTIONS:
+        return title
+    if not section and title in ("KERNEL", "TARGET") and rest.strip():
+        check_name(rest.strip())
+        if title == "KERNEL":
+            parts.name = rest.strip()
+        else:
+            parts.target = rest.strip()
+    elif section:
+        _SECTIONS[section](parts, line)
+    else:
+        raise MalformedText(
+            "this is no line of a kernel's text",
+            where=caller_location(),
+            excerpt=line,
+            remedy=did_you_mean(title, (*_SECTIONS, "KERNEL", "TARGET")),
+        )
+    return section
