@@ -99,7 +99,7 @@ def to_extents(given: Any, name: str) -> tuple[Expression, ...]:
         text = given.strip()
         enclosed = text.startswith("(") and text.endswith(")") and text.count("(") == 1
         return parse_expressions(text[1:-1] if enclosed else text)
-    parts = list(given) if isinstance(given, tuple | list) else [given]
+    parts: list[Any] = [*given] if isinstance(given, tuple | list) else [given]
     found: list[Expression] = []
     for part in parts:
         if isinstance(part, str):

@@ -46,7 +46,7 @@ class Draft:
         """The names in the subscripts of what it writes."""
         assignee = self.statement.assignee
         index = ex.index_tuple(assignee) if isinstance(assignee, ex.Subscript) else ()
-        return frozenset().union(*(walk.free_variables(e) for e in index))
+        return frozenset[str]().union(*(walk.free_variables(e) for e in index))
 
     @cached_property
     def reads(self) -> frozenset[str]:
@@ -60,7 +60,7 @@ class Draft:
         if "(" not in self.statement.text:
             return frozenset()
         parts = (self.statement.assignee, self.statement.expression, *self.statement.predicates)
-        return frozenset().union(*(walk.reduction_inames(e) for e in parts))
+        return frozenset[str]().union(*(walk.reduction_inames(e) for e in parts))
 
 
 class Defaults:
@@ -130,7 +130,7 @@ class Defaults:
         for draft in self._drafts.values():
             for name in draft.reads:
                 found.setdefault(name, []).append(draft.id)
-        for name in frozenset().union(*self._needed_temporaries.values()):
+        for name in frozenset[str]().union(*self._needed_temporaries.values()):
             found[name] = list(self._drafts)
         return found
 

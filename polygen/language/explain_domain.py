@@ -42,12 +42,13 @@ class _Constants:
 
     def term(self, children: _Children) -> bool:
         constant = bool(children[0])
+        operator: Any
         for operator, factor in zip(children[1::2], children[2::2], strict=True):
-            if not factor and (operator != "*" or not constant):
+            times = bool(operator == "*")
+            if not factor and not (times and constant):
                 raise _NotAffine(
-                    f"'{operator}' with a variable on "
-                    + ("both sides" if operator == "*" else "its right")
-                    + " is not affine",
+                    f"'{operator}' with a variable on {'both sides' if times else 'its right'} "
+                    "is not affine",
                     operator.start_pos,
                     "one factor, and every divisor, has to be a number; compute other bounds "
                     "into temporaries and use those",
@@ -81,7 +82,8 @@ def _parser() -> lark.Lark:
 def explain_domain(text: str) -> UserError:
     """Return the error for a text that isl cannot read as a loop domain."""
     try:
-        _parser().parse(text, start="start")
+        parser: Any = _parser()
+        parser.parse(text, start="start")
     except _NotAffine as error:
         return located(NonAffineDomain, error.what, text, error.position, error.remedy)
     except lark.UnexpectedInput as error:

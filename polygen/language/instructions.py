@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
 
 from polygen.errors import InvalidArgument, MalformedInstruction, NameTaken
 from polygen.ir import expression as ex
@@ -85,11 +86,13 @@ def make_instructions(
 
 
 def _statements(instructions: object, inames: Sequence[str]) -> Iterable[Statement]:
-    given = [instructions] if isinstance(instructions, str | Assignment) else instructions
+    given: Any = instructions
+    if isinstance(given, str | Assignment):
+        given = [given]
     if not isinstance(given, Iterable):
         raise _no_instruction(instructions)
     known = frozenset(inames)
-    for part in given:
+    for part in cast("Iterable[object]", given):
         if isinstance(part, Assignment):
             yield _as_statement(part)
         elif isinstance(part, str):

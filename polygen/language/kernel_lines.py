@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from dataclasses import fields, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import lark
 
@@ -36,7 +36,9 @@ class _KernelNodes(Nodes):
 
     def temporary(self, children: _Children) -> TemporaryVariable:
         name, dtype, *rest = children
-        said = {"address_space" if isinstance(r, AddressSpace) else "shape": r for r in rest}
+        said: dict[str, Any] = {
+            "address_space" if isinstance(r, AddressSpace) else "shape": r for r in rest
+        }
         return TemporaryVariable(name.value, dtype, **said)
 
     def address_space(self, children: _Children) -> AddressSpace:
@@ -148,14 +150,19 @@ def read_option(line: str, options: Options) -> Options:
         value: Any = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError):
         value = None
-    expected = type(known[name])
-    strings = value if isinstance(value, tuple) else ()
-    if type(value) is not expected or not all(isinstance(s, str) for s in strings):
+    is_flag = isinstance(known[name], bool)
+    if not (isinstance(value, bool) if is_flag else _are_strings(value)):
         raise located(
             MalformedText,
             f"the option '{name}' does not have this value",
             line,
             len(line) - len(text.lstrip()),
-            "write True or False" if expected is bool else "write a tuple of strings",
+            "write True or False" if is_flag else "write a tuple of strings",
         )
     return replace(options, **{name: value})
+
+
+def _are_strings(value: object) -> bool:
+    return isinstance(value, tuple) and all(
+        isinstance(item, str) for item in cast("tuple[object, ...]", value)
+    )

@@ -85,14 +85,13 @@ def _checked_target(target: object) -> str | None:
     )
 
 
-def warning_names(names: object) -> tuple[str, ...]:
+def warning_names(names: str | Iterable[str]) -> tuple[str, ...]:
     """Return the names of classes of warnings as a tuple.
 
     Raises:
         InvalidArgument: if one is no class of warnings of polygen's.
     """
-    given = (names,) if isinstance(names, str) else names
-    found = tuple(given) if isinstance(given, Iterable) else (given,)
+    found = (names,) if isinstance(names, str) else tuple(names)
     for name in found:
         if name not in _WARNINGS:
             raise InvalidArgument(

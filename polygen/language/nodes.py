@@ -71,8 +71,13 @@ def negated(node: Expression) -> Expression:
     return ex.negated(node)
 
 
-def _joined(kind: Callable[[tuple[Expression, ...]], Expression]) -> Any:
-    return lambda _self, children: kind(tuple(children))
+def _joined(
+    kind: Callable[[tuple[Expression, ...]], Expression],
+) -> Callable[[object, _Children], Expression]:
+    def build(_nodes: object, children: _Children) -> Expression:
+        return kind(tuple(children))
+
+    return build
 
 
 class Nodes:
@@ -137,20 +142,19 @@ class Nodes:
         return result
 
     def sum(self, children: _Children) -> Expression:
-        terms = [children[0]]
+        terms: list[Expression] = [children[0]]
         for operator, term in zip(children[1::2], children[2::2], strict=True):
             terms.append(term if operator == "+" else negated(term))
-        return ex.Sum(tuple(terms))
+        return ex.sum_of(*terms)
 
     def product(self, children: _Children) -> Expression:
-        factors = [children[0]]
+        factors: list[Expression] = [children[0]]
         for operator, factor in zip(children[1::2], children[2::2], strict=True):
             if operator == "*":
                 factors.append(factor)
             else:
-                so_far = factors[0] if len(factors) == 1 else ex.Product(tuple(factors))
-                factors = [_QUOTIENTS[operator](so_far, factor)]
-        return factors[0] if len(factors) == 1 else ex.Product(tuple(factors))
+                factors = [_QUOTIENTS[operator](_product(factors), factor)]
+        return _product(factors)
 
     def minus(self, children: _Children) -> Expression:
         return negated(children[0])
@@ -242,6 +246,10 @@ class Nodes:
         if operator != "=":
             expression = _combined(assignee, operator[0], expression)
         return replace(_NOTHING, assignee=assignee, expression=expression, **said)
+
+
+def _product(factors: list[Expression]) -> Expression:
+    return factors[0] if len(factors) == 1 else ex.product_of(*factors)
 
 
 def _combined(left: Any, operator: str, right: Any) -> Expression:

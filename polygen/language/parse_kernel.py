@@ -26,7 +26,7 @@ from polygen.language.kernel_lines import (
 from polygen.source import caller_location
 
 
-def parse_kernel(text: str) -> Kernel:
+def parse_kernel(text: object) -> Kernel:
     """Return the kernel whose text is `text`: ``parse_kernel(str(knl)) == knl``.
 
     Nothing is filled in: the text of a kernel says everything.

@@ -26,7 +26,7 @@ def load_grammar(files: Iterable[str], start: list[str], callbacks: object) -> l
         start: the rules that a text may be.
         callbacks: has a method for each rule.
     """
-    folder = resources.files(__package__)
+    folder = resources.files("polygen.language")
     builder: Any = callbacks
     return lark.Lark(
         "\n".join(folder.joinpath(file).read_text(encoding="utf-8") for file in files),
@@ -82,7 +82,7 @@ def _parse(text: str, start: str, kind: type[UserError]) -> Any:
     return parse_with(_parser(), text, start, kind)
 
 
-def parse_with(parser: lark.Lark, text: str, start: str, kind: type[UserError]) -> Any:
+def parse_with(parser: Any, text: str, start: str, kind: type[UserError]) -> Any:
     """Return what `parser` makes of `text`, or raise an error of class `kind`."""
     try:
         return parser.parse(text, start=start)
@@ -94,22 +94,27 @@ def parse_with(parser: lark.Lark, text: str, start: str, kind: type[UserError]) 
 
 def explained(
     kind: type[UserError],
-    error: lark.UnexpectedInput,
+    error: Any,
     text: str,
     remedy: Callable[[str, int], str | None],
 ) -> UserError:
     """Return the error of class `kind` for a text that a grammar does not allow.
 
-    `remedy` takes the text and the position, and returns what may help.
+    Parameters:
+        kind: the class.
+        error: lark's exception.
+        text: what was read.
+        remedy: takes the text and the position, and returns what may help.
     """
     if isinstance(error, lark.UnexpectedToken):
-        at_end = error.token.type == "$END"
-        allowed = error.accepts or error.expected
+        allowed: set[str] = error.accepts or error.expected
     else:
-        at_end = False
-        allowed = getattr(error, "allowed", None) or set[str]()
-    position = len(text.rstrip()) if at_end else error.pos_in_stream
-    found = "the end" if at_end else found_at(text, position)
+        allowed = getattr(error, "allowed", None) or set()
+    end = len(text.rstrip())
+    position = min(end, end if error.pos_in_stream is None else error.pos_in_stream)
+    if getattr(getattr(error, "token", None), "type", None) == "$END":
+        position = end
+    found = found_at(text, position)
     what = f"found {found} where {expectation(allowed)} was expected"
     return located(kind, what, text, position, remedy(text, position))
 

@@ -50,7 +50,7 @@ def _expressions(statement: Statement) -> tuple[Expression, ...]:
 
 
 def _free(statement: Statement) -> frozenset[str]:
-    return frozenset().union(*(walk.free_variables(e) for e in _expressions(statement)))
+    return frozenset[str]().union(*(walk.free_variables(e) for e in _expressions(statement)))
 
 
 def _with_reductions(statement: Statement, inames: Collection[str]) -> Statement:
