@@ -1,0 +1,1 @@
+"""From text to something that can be called: devices, compilers, caches, arguments."""

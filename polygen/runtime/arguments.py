@@ -1,0 +1,248 @@
+"""What is passed to a call: checked, and completed with what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import islpy as isl
+import numpy as np
+
+from polygen.errors import (
+    AssumptionViolated,
+    MissingArgument,
+    NegativeSize,
+    UnknownArgument,
+    WrongArgumentType,
+    did_you_mean,
+)
+from polygen.ir.array import GlobalArg, ValueArg
+from polygen.ir.dtype import DType
+from polygen.ir.kernel import Kernel
+from polygen.ir.show import show_tuple
+from polygen.runtime.arrays import ArrayInfo, describe
+from polygen.runtime.evaluate import value_of
+from polygen.runtime.layouts import PLAIN, Layout, layout_of
+from polygen.runtime.outputs import must_be_passed
+from polygen.runtime.scalars import check_range, scalar_dtype
+from polygen.runtime.sizes import find_sizes, size_names
+from polygen.source import caller_location
+
+INT32: DType = np.dtype(np.int32)
+INT64: DType = np.dtype(np.int64)
+# Below this, a 32-bit counter can go a little past the end: a loop by blocks does.
+_MOST_FOR_INT32 = 2**31 - 2**20
+
+
+# --- forms
+
+
+@dataclass(frozen=True)
+class Form:
+    """Which arguments a call passes, and of which classes: what its wrapper is made for.
+
+    Attributes:
+        kernel: what is called.
+        target: where it runs.
+        passed: the names of the arguments in the order in which they are passed.
+        arrays: the arrays that are passed, in the order of the kernel's arguments.
+        allocated: the arrays that are not passed, and returned.
+        sizes: the scalars that are passed and that loops or shapes depend on.
+        scalars: the type of each other scalar.
+        numpy_scalars: those of them that are passed as NumPy's scalars.
+    """
+
+    kernel: Kernel
+    target: str
+    passed: tuple[str, ...]
+    arrays: tuple[GlobalArg, ...]
+    allocated: tuple[GlobalArg, ...]
+    sizes: tuple[ValueArg, ...]
+    scalars: Mapping[str, DType]
+    numpy_scalars: frozenset[str]
+
+
+def form_of(kernel: Kernel, target: str, classes: Mapping[str, type]) -> Form:
+    """Return the form of a call that passes values of these classes.
+
+    Raises:
+        UnknownArgument: if the kernel has no such argument.
+        MissingArgument: if one that nothing else tells is not passed.
+        WrongArgumentType: if a scalar is passed a value that it cannot have.
+    """
+    args = {arg.name: arg for arg in kernel.arguments}
+    for name in classes:
+        if name not in args:
+            raise UnknownArgument(
+                f"kernel '{kernel.name}' has no argument '{name}'",
+                where=caller_location(),
+                remedy=did_you_mean(name, args),
+            )
+    # None is what callers pass for what they do not have.
+    given = {name: kind for name, kind in classes.items() if kind is not type(None)}
+    values = [arg for arg in kernel.arguments if isinstance(arg, ValueArg)]
+    arrays = [arg for arg in kernel.arguments if isinstance(arg, GlobalArg)]
+    sizes = size_names(kernel)
+    scalars: dict[str, DType] = {}
+    for arg in values:
+        if arg.name in given:
+            dtype = scalar_dtype(arg, given[arg.name], arg.name in sizes)
+            if dtype is not None and arg.name not in sizes:
+                scalars[arg.name] = dtype
+        elif arg.name not in sizes:
+            raise _missing(kernel, arg.name, "a scalar that its instructions read")
+    for arg in arrays:
+        if arg.name not in given and must_be_passed(kernel, arg.name):
+            raise _missing(kernel, arg.name, "an array that it reads")
+    return Form(
+        kernel,
+        target,
+        tuple(classes),
+        tuple(arg for arg in arrays if arg.name in given),
+        tuple(arg for arg in arrays if arg.name not in given),
+        tuple(arg for arg in values if arg.name in given and arg.name in sizes),
+        scalars,
+        frozenset(name for name in scalars if issubclass(given[name], np.generic)),
+    )
+
+
+def _missing(kernel: Kernel, name: str, what: str) -> MissingArgument:
+    return MissingArgument(
+        f"kernel '{kernel.name}' was called without '{name}', {what}",
+        where=caller_location(),
+        remedy=f"pass {name}=...",
+    )
+
+
+# --- calls
+
+
+@dataclass(frozen=True)
+class VariantKey:
+    """What code is generated for, beside the kernel: a variant of it.
+
+    Attributes:
+        target: the language.
+        dtypes: the types of the arguments that are passed.
+        layouts: where elements lie, for arrays that are not simply row-major.
+        index_dtype: the type of loop counters and subscripts.
+    """
+
+    target: str
+    dtypes: tuple[tuple[str, DType], ...]
+    layouts: tuple[tuple[str, Layout], ...]
+    index_dtype: DType
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call with these arguments, scalars that are no sizes left open.
+
+    Attributes:
+        arrays: the arrays that are passed.
+        sizes: the value of every size.
+        shapes: the shapes of the arrays that are not passed.
+        variant: the code that it needs.
+    """
+
+    arrays: Mapping[str, ArrayInfo]
+    sizes: Mapping[str, int]
+    shapes: Mapping[str, tuple[int, ...]]
+    variant: VariantKey
+
+
+def examine(form: Form, values: Mapping[str, Any]) -> Call:
+    """Check the arguments of a call, and find what follows from them.
+
+    Raises:
+        UserError: the subclass that says what is wrong with an argument.
+    """
+    kernel = form.kernel
+    check = not kernel.options.skip_arg_checks
+    arrays = {arg.name: describe(arg, values[arg.name]) for arg in form.arrays}
+    if check:
+        for arg in form.arrays:
+            _check_dtype(kernel, arg, arrays[arg.name])
+    given = {arg.name: int(values[arg.name]) for arg in form.sizes}
+    sizes = find_sizes(kernel, arrays, given, check)
+    for arg in kernel.arguments:
+        if arg.name in sizes:
+            check_range(arg.name, sizes[arg.name], arg.dtype or INT64)
+    if check:
+        _check_assumptions(kernel, sizes)
+    shapes = {arg.name: _shape(kernel, arg, sizes) for arg in form.allocated}
+    key = _variant_key(form, arrays, sizes, shapes)
+    return Call(arrays, sizes, shapes, key)
+
+
+def _check_dtype(kernel: Kernel, arg: GlobalArg, array: ArrayInfo) -> None:
+    if arg.dtype is not None and array.dtype != arg.dtype:
+        raise WrongArgumentType(
+            f"argument '{arg.name}' is an array of {array.dtype}; kernel '{kernel.name}' "
+            f"has it as {arg.dtype}",
+            where=caller_location(),
+            remedy=f"pass {arg.name}.astype(np.{arg.dtype.name}), or leave the type open when "
+            "making the kernel",
+        )
+
+
+def _check_assumptions(kernel: Kernel, sizes: Mapping[str, int]) -> None:
+    allowed = kernel.assumptions.flat
+    if allowed.plain_is_universe():
+        return
+    names = kernel.assumptions.parameters
+    for name in names:
+        position = allowed.find_dim_by_name(isl.dim_type.param, name)
+        if position >= 0:
+            value = isl.Val(sizes[name])
+            allowed = allowed.fix_val(isl.dim_type.param, position, value)
+    if allowed.is_empty():
+        found = ", ".join(f"{name} = {sizes[name]}" for name in names)
+        raise AssumptionViolated(
+            f"kernel '{kernel.name}' was made on assumptions that do not hold for {found}",
+            where=caller_location(),
+            excerpt=kernel.assumptions.text,
+            remedy="pass arrays of other sizes, or make the kernel without the assumption",
+        )
+
+
+def _shape(kernel: Kernel, arg: GlobalArg, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    declared = arg.shape or ()
+    shape = tuple(value_of(extent, sizes) for extent in declared)
+    if any(extent < 0 for extent in shape):
+        raise NegativeSize(
+            f"array '{arg.name}' of kernel '{kernel.name}' would get the shape "
+            f"{shape} = {show_tuple(declared)}",
+            where=caller_location(),
+            remedy="pass sizes that are not negative",
+        )
+    return shape
+
+
+def _variant_key(
+    form: Form,
+    arrays: Mapping[str, ArrayInfo],
+    sizes: Mapping[str, int],
+    shapes: Mapping[str, Sequence[int]],
+) -> VariantKey:
+    dtypes = [(name, array.dtype) for name, array in arrays.items()]
+    found = {arg.name: layout_of(arg, arrays[arg.name]) for arg in form.arrays}
+    layouts = [(name, layout) for name, layout in found.items() if layout != PLAIN]
+    largest = max(
+        (
+            *(abs(size) for size in sizes.values()),
+            *(_extent(array) for array in arrays.values()),
+            *(prod(shape) for shape in shapes.values()),
+            0,
+        )
+    )
+    index_dtype = INT64 if largest >= _MOST_FOR_INT32 else INT32
+    return VariantKey(form.target, (*dtypes, *form.scalars.items()), tuple(layouts), index_dtype)
+
+
+def _extent(array: ArrayInfo) -> int:
+    """Return the largest number that occurs in computing the place of an element."""
+    low, high = array.reach
+    return max(abs(array.offset), abs(array.offset + high), abs(low), array.size)

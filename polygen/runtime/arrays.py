@@ -1,0 +1,137 @@
+"""What the runtime needs to know of an array, whichever library made it."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from polygen.errors import (
+    MisalignedArray,
+    WrongArgumentType,
+    WrongByteOrder,
+    WrongStrides,
+)
+from polygen.ir.array import GlobalArg
+from polygen.ir.dtype import DType
+from polygen.runtime.opencl import is_opencl_array
+from polygen.source import caller_location
+
+_KINDS = "biufc"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayInfo:
+    """An array that was passed.
+
+    Attributes:
+        name: the argument.
+        dtype: the type of its elements.
+        shape: its extents.
+        strides: the distance of neighbours along each axis, in elements.
+        offset: the place of its first element in its memory object, in elements.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int = 0
+
+    @property
+    def size(self) -> int:
+        """The number of its elements."""
+        return prod(self.shape)
+
+    @property
+    def is_row_major(self) -> bool:
+        """Whether its elements lie one after the other, the last subscript running fastest."""
+        if self.size == 0:
+            return True
+        step = 1
+        for extent, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if extent > 1 and stride != step:
+                return False
+            step *= extent
+        return True
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The lowest and the highest place of an element, counted from the first, in elements."""
+        if self.size == 0:
+            return (0, -1)
+        spans = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        return (sum(s for s in spans if s < 0), sum(s for s in spans if s > 0))
+
+
+def is_array(value: object) -> bool:
+    """Tell whether a value is an array that can be passed."""
+    return isinstance(value, np.ndarray) or is_opencl_array(value)
+
+
+def describe(arg: GlobalArg, value: Any) -> ArrayInfo:
+    """Return what there is to know of an array that was passed.
+
+    Raises:
+        WrongArgumentType: if it is no array, or its elements are no numbers.
+        WrongByteOrder: if they are in another byte order than the machine's.
+        WrongStrides: if they do not lie at multiples of their size from each other.
+        MisalignedArray: if the first does not lie at a multiple of their size in its buffer.
+    """
+    if not is_array(value) or isinstance(value, np.ma.MaskedArray):
+        raise _not_an_array(arg, value)
+    dtype: DType = value.dtype
+    if dtype.kind not in _KINDS or dtype.itemsize > 16:
+        raise WrongArgumentType(
+            f"argument '{arg.name}' is an array of {dtype}, which is no type of numbers that "
+            "polygen has",
+            where=caller_location(),
+            remedy="convert it: array.astype(np.float64), say",
+        )
+    if not dtype.isnative:
+        raise WrongByteOrder(
+            f"argument '{arg.name}' is of type {dtype.str}: not in this machine's byte order",
+            where=caller_location(),
+            remedy="convert it: array.astype(array.dtype.newbyteorder('='))",
+        )
+    return ArrayInfo(arg.name, dtype, tuple(value.shape), *_places(arg, value, dtype.itemsize))
+
+
+def _places(arg: GlobalArg, value: Any, size: int) -> tuple[tuple[int, ...], int]:
+    strides: tuple[int, ...] = tuple(value.strides)
+    # Along an axis with one subscript, the stride is of no consequence.
+    if any(s % size for s, extent in zip(strides, value.shape, strict=True) if extent > 1):
+        raise WrongStrides(
+            f"argument '{arg.name}' has strides of {strides} bytes, which are not all "
+            f"multiples of its elements' size, {size}",
+            where=caller_location(),
+            remedy="pass a copy: array.copy()",
+        )
+    offset = value.offset if is_opencl_array(value) else 0
+    if offset % size:
+        raise MisalignedArray(
+            f"argument '{arg.name}' begins {offset} bytes into its buffer, which is no multiple "
+            f"of its elements' size, {size}",
+            where=caller_location(),
+            remedy="pass a copy: array.copy()",
+        )
+    return tuple(stride // size for stride in strides), offset // size
+
+
+def _not_an_array(arg: GlobalArg, value: Any) -> WrongArgumentType:
+    if isinstance(value, list | tuple):
+        what, remedy = f"a {type(value).__name__}", f"pass np.array({arg.name}, dtype=...)"
+    elif isinstance(value, numbers.Number | np.generic):
+        what, remedy = f"the number {value}", "pass an array: np.array([...])"
+    elif isinstance(value, np.ma.MaskedArray):
+        what, remedy = "a masked array", "pass its data and its mask as two arrays"
+    else:
+        what, remedy = f"of type {type(value).__name__}", "pass a NumPy or pyopencl array"
+    return WrongArgumentType(
+        f"argument '{arg.name}' has to be an array; it is {what}",
+        where=caller_location(),
+        remedy=remedy,
+    )

@@ -1,0 +1,225 @@
+"""C source to a function that Python can call: the machine's compiler, started without a shell.
+
+The flags ask for all speed that leaves values as C defines them: nothing is reassociated, NaN and
+infinity mean what they mean.  What they give up is `errno` and floating-point traps, which no
+generated code looks at.  A product may be fused with the sum it goes into, rounding once instead
+of twice, as OpenCL's and CUDA's compilers do by default (``-ffp-contract=off`` as a build option
+of the kernel stops that).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from polygen.errors import CompilationFailed, NoCompiler
+from polygen.runtime import cache as disk
+from polygen.source import caller_location
+
+FLAGS = (
+    "-std=c11",
+    "-O3",
+    "-march=native",
+    "-fopenmp",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fPIC",
+    "-shared",
+)
+_KNOWN = ("gcc", "clang", "cc")
+_REMEDY = (
+    "install one (Debian, Ubuntu: sudo apt install gcc), or name it in the environment "
+    "variable CC; or run on OpenCL: pip install 'polygen[pocl]'"
+)
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler of this machine.
+
+    Attributes:
+        command: its path, and what has to be passed first.
+        identity: what distinguishes its code from that of other compilers and versions.
+    """
+
+    command: tuple[str, ...]
+    identity: str
+
+
+def compiler_command() -> tuple[str, ...] | None:
+    """Return the compiler to start, or None if there is none.
+
+    The environment variable CC decides, if it is set; else gcc is preferred to clang.
+    """
+    wanted = shlex.split(os.environ.get("CC", ""))
+    if wanted:
+        path = shutil.which(wanted[0])
+        return None if path is None else (path, *wanted[1:])
+    for name in _KNOWN:
+        path = shutil.which(name)
+        if path is not None:
+            return (path,)
+    return None
+
+
+def find_compiler() -> Compiler:
+    """Return the C compiler.
+
+    Raises:
+        NoCompiler: if there is none, or none where CC says.
+    """
+    command = compiler_command()
+    if command is None:
+        wanted = os.environ.get("CC", "")
+        tried = f"the environment variable CC says '{wanted}'" if wanted else "no gcc, clang or cc"
+        raise NoCompiler(
+            f"there is no C compiler on the path: {tried}",
+            where=caller_location(),
+            remedy=_REMEDY,
+        )
+    return Compiler(command, _identity(command))
+
+
+@cache
+def _identity(command: tuple[str, ...]) -> str:
+    version = _run((*command, "--version")).stdout
+    return "\n".join((*command, version, _processor()))
+
+
+@cache
+def _processor() -> str:
+    """Return what -march=native depends on: users share caches between machines."""
+    described = [platform.machine()]
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return described[0]
+    for field in ("model name", "flags", "Features", "CPU part"):
+        described += [line for line in lines if line.startswith(field)][:1]
+    return "\n".join(described)
+
+
+def _run(command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError as error:
+        raise NoCompiler(
+            f"the C compiler '{command[0]}' cannot be started: {error.strerror}",
+            where=caller_location(),
+            remedy=_REMEDY,
+        ) from None
+
+
+# --- compiling
+
+_LOADED: dict[str, ctypes.CDLL] = {}
+
+
+def load_library(source: str, options: tuple[str, ...] = ()) -> ctypes.CDLL:
+    """Return a loaded library with the functions of a C source.
+
+    Parameters:
+        source: the text.
+        options: passed to the compiler after polygen's own.
+
+    Raises:
+        NoCompiler: if there is no compiler.
+        CompilationFailed: if it does not accept the source or the options.
+    """
+    compiler = find_compiler()
+    key = disk.key_of("c", source, compiler.identity, *FLAGS, "--", *options)
+    if disk.caching() and key in _LOADED:
+        return _LOADED[key]
+    binary = disk.load(f"{key}.so")
+    if binary is None:
+        binary = _compile(compiler, source, options)
+        disk.store(f"{key}.c", source.encode())
+        disk.store(f"{key}.so", binary)
+    library = _load_binary(key, binary)
+    if disk.caching():
+        _LOADED[key] = library
+    return library
+
+
+def _compile(compiler: Compiler, source: str, options: tuple[str, ...]) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="polygen-") as folder:
+        text, result = Path(folder, "kernel.c"), Path(folder, "kernel.so")
+        text.write_text(source, encoding="utf-8")
+        command = (*compiler.command, *FLAGS, *options, "-o", str(result), str(text), "-lm")
+        finished = _run(command)
+        if finished.returncode == 0:
+            return result.read_bytes()
+        message = finished.stderr.replace(f"{folder}/", "")
+    raise _failure(source, options, command, message)
+
+
+def _failure(
+    source: str, options: tuple[str, ...], command: tuple[str, ...], message: str
+) -> CompilationFailed:
+    remedy = "the generated code should compile: please report this, with the kernel"
+    if "omp" in message:
+        remedy = "the compiler lacks OpenMP (clang on Debian, Ubuntu: sudo apt install libomp-dev)"
+    elif options:
+        remedy = f"check the kernel's build options, {' '.join(options)}"
+    shown = "\n".join(message.strip().splitlines()[:20])
+    return CompilationFailed(
+        f"the C compiler '{command[0]}' failed:\n{shown}",
+        where=caller_location(),
+        excerpt=_excerpt(source, message),
+        remedy=remedy,
+    )
+
+
+def _excerpt(source: str, message: str) -> str | None:
+    """Return the lines around the first error, that one marked."""
+    found = re.search(r"kernel\.c:(\d+):.*error", message)
+    if found is None:
+        return None
+    at = int(found[1]) - 1
+    lines = source.splitlines()
+    return "\n".join(
+        f"{'->' if number == at else '  '} {number + 1:4} {lines[number]}"
+        for number in range(max(0, at - 2), min(len(lines), at + 3))
+    )
+
+
+def _load_binary(key: str, binary: bytes) -> ctypes.CDLL:
+    """Load a shared object from a file of this process's own.
+
+    Nobody can exchange or truncate it between the check and the use of its content.
+    """
+    _calm_openmp()
+    path = disk.private_folder(os.getpid()) / f"{key}.so"
+    path.write_bytes(binary)
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise CompilationFailed(
+            f"the compiled code cannot be loaded: {error}",
+            where=caller_location(),
+            remedy="does the compiler generate code for this machine?",
+        ) from None
+    finally:
+        path.unlink()
+
+
+def _calm_openmp() -> None:
+    """Keep OpenMP's threads from spinning between calls, unless the user has decided.
+
+    On a busy machine, that costs milliseconds a call.  The libraries read this when loaded.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "0")
+        os.environ.setdefault("KMP_BLOCKTIME", "0")

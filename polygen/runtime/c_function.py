@@ -1,0 +1,60 @@
+"""Calling a compiled C function: which ctypes stand for which types."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, TypeAlias
+
+from polygen.errors import WrongArgumentType
+from polygen.ir.array import Argument, GlobalArg
+from polygen.ir.dtype import DType
+from polygen.runtime.c_compiler import load_library
+from polygen.targets.program import Program
+
+CFunction: TypeAlias = Any  # ctypes creates the class of a library's functions at run time
+
+_SCALARS: dict[str, Any] = {
+    "bool": ctypes.c_bool,
+    "int8": ctypes.c_int8,
+    "int16": ctypes.c_int16,
+    "int32": ctypes.c_int32,
+    "int64": ctypes.c_int64,
+    "uint8": ctypes.c_uint8,
+    "uint16": ctypes.c_uint16,
+    "uint32": ctypes.c_uint32,
+    "uint64": ctypes.c_uint64,
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
+}
+
+
+def load_function(program: Program) -> CFunction:
+    """Compile a C program and return its function, which takes addresses and numbers.
+
+    Raises:
+        NoCompiler: if there is no compiler.
+        CompilationFailed: if it does not accept the source, or the kernel's build options.
+        WrongArgumentType: if a scalar argument is of a type that Python cannot pass.
+    """
+    library = load_library(program.source, program.loop_program.options.build_options)
+    # Subscribing (and not an attribute) makes a function object of our own.
+    function: CFunction = library[program.loop_program.name]
+    function.argtypes = [_ctype(argument) for argument in program.arguments]
+    function.restype = None
+    return function
+
+
+def _ctype(argument: Argument) -> Any:
+    if isinstance(argument, GlobalArg):
+        return ctypes.c_void_p
+    return _scalar_type(argument.name, argument.dtype)
+
+
+def _scalar_type(name: str, dtype: DType | None) -> Any:
+    found = None if dtype is None else _SCALARS.get(dtype.name)
+    if found is None:
+        raise WrongArgumentType(
+            f"the scalar argument '{name}' is of type {dtype}, which cannot be passed to C",
+            remedy="pass it as an array of one element, or as a number of another type",
+        )
+    return found

@@ -1,0 +1,239 @@
+"""Calling kernels.
+
+`kernel(queue, a=..., n=...)` and `kernel.executor(device)(...)` come here.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from polygen.errors import InvalidArgument, WrongArgumentType, WrongDevice
+from polygen.ir.kernel import Kernel, fill_slot
+from polygen.runtime import cache as disk
+from polygen.runtime.arguments import Form, VariantKey, examine, form_of
+from polygen.runtime.devices import default_target, place_of
+from polygen.runtime.opencl import Queue, is_opencl_array, is_queue
+from polygen.runtime.outputs import written_arrays
+from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
+from polygen.runtime.plans import Plan, plan_for_c, plan_for_opencl
+from polygen.runtime.scalars import check_range
+from polygen.runtime.staging import stage_all
+from polygen.runtime.variant import Variant, make_variant
+from polygen.runtime.wrapper import make_wrapper
+from polygen.source import caller_location
+
+# isl and the caches are not made for two threads at once.
+_PREPARING = threading.RLock()
+_MOST_PLANS = 256  # per form; past it, older ones are forgotten
+
+
+class Finished:
+    """The event of a call that was over when it returned."""
+
+    def wait(self) -> None:
+        """Return at once."""
+
+
+_FINISHED = Finished()
+
+
+class Executor:
+    """A kernel on a device.
+
+    Call it as the kernel itself, with a queue (or None) and arguments by name.
+    """
+
+    def __init__(self, kernel: Kernel, device: Any = None) -> None:
+        """Find where to run; nothing is compiled yet."""
+        self.kernel = kernel
+        self._place = place_of(kernel, device)
+        self._calls: dict[Any, Callable[..., Any]] = {}
+        self._variants: dict[VariantKey, Variant] = {}
+        for name in ("self", "queue", "wait_for"):
+            if name in kernel.variables:
+                raise InvalidArgument(
+                    f"kernel '{kernel.name}' has an argument '{name}', a name that calls use for "
+                    "something else",
+                    where=kernel.location,
+                    remedy=f"call it '{name}_'",
+                )
+
+    @property
+    def target(self) -> str:
+        """Where a call with NumPy arrays and no queue runs: ``"c"`` or ``"opencl"``."""
+        return self._place.target or default_target()
+
+    def __call__(self, queue: Queue | None = None, *, wait_for: Any = None, **args: Any) -> Any:
+        """Run the kernel.
+
+        Parameters:
+            queue: a pyopencl command queue, or None.
+            wait_for: events that have to be over before.
+            args: arrays and scalars by name.
+
+        Returns:
+            An event, and the arrays that were written.
+
+        Raises:
+            UserError: the subclass that says what is wrong with the arguments, the compiler or
+                the device.
+        """
+        form = (queue is None, *args, *map(type, args.values()))
+        call = self._calls.get(form)
+        if call is None:
+            with _PREPARING:
+                call = self._new_call(queue, args)
+            if disk.caching():
+                self._calls[form] = call
+        return call(queue, wait_for, *args.values())
+
+    # --- choosing what to do for a form of call
+
+    def _new_call(self, queue: Queue | None, args: Mapping[str, Any]) -> Callable[..., Any]:
+        target = self._target_of(queue, args)
+        classes = {name: type(value) for name, value in args.items()}
+        form = form_of(self.kernel, target, classes)
+        if target == "opencl" and self._needs_copies(queue, form, args):
+            return partial(self._call_with_copies, form)
+        return self._generate(form)
+
+    def _target_of(self, queue: Queue | None, args: Mapping[str, Any]) -> str:
+        if queue is not None and not is_queue(queue):
+            raise WrongArgumentType(
+                f"kernel '{self.kernel.name}' was called with {queue!r} for a queue",
+                where=caller_location(),
+                remedy="pass a pyopencl.CommandQueue, or nothing; arguments are passed by name",
+            )
+        on_device = [name for name, value in args.items() if is_opencl_array(value)]
+        if queue is None and not on_device:
+            return self.target
+        if (self._place.target or "opencl") != "opencl":
+            what = f"the array '{on_device[0]}'" if on_device else "a queue"
+            raise WrongDevice(
+                f"kernel '{self.kernel.name}' runs in C here, and was passed {what} of pyopencl's",
+                where=caller_location(),
+                remedy="pass NumPy arrays, or use kernel.executor('opencl')",
+            )
+        return "opencl"
+
+    def _needs_copies(self, queue: Queue | None, form: Form, args: Mapping[str, Any]) -> bool:
+        """Tell whether arrays have to be copied to the device, or from it."""
+        if any(isinstance(args[arg.name], np.ndarray) for arg in form.arrays):
+            return True
+        return queue is None and self._place.queue is None and not form.arrays
+
+    # --- calls with arrays that are where the kernel runs
+
+    def _generate(self, form: Form) -> Callable[..., Any]:
+        """Return the wrapper for calls of a form, as a function."""
+        wrapper = make_wrapper(form)
+        if self.kernel.options.write_wrapper:
+            sys.stdout.write(wrapper.source)
+        plans: dict[Any, Plan] = {}
+        namespace: dict[str, Any] = {
+            "pg_plans": plans,
+            "pg_prepare": partial(self._prepare, form, wrapper.plan, plans),
+            "pg_check_apart": check_apart,
+            "pg_check_range": check_range,
+            "pg_find_queue": self._find_queue,
+            "pg_finished": _FINISHED,
+            "pg_memory_of": memory_of,
+            "pg_raise_misaligned": raise_misaligned,
+            "pg_raise_read_only": raise_read_only,
+            **{f"pg_type_{name}": dtype.type for name, dtype in form.scalars.items()},
+        }
+        code = compile(wrapper.source, f"<polygen: call of {self.kernel.name}>", "exec")
+        exec(code, namespace)  # noqa: S102  (all names in it are identifiers)
+        call: Callable[..., Any] = namespace["call"]
+        return call
+
+    def _prepare(
+        self,
+        form: Form,
+        wanted: tuple[str, ...],
+        plans: dict[Any, Plan],
+        key: Any,
+        queue: Queue | None,
+        *values: Any,
+    ) -> Plan:
+        """Check a call, compile what it needs, and return what its wrapper wants to know."""
+        args = dict(zip(form.passed, values, strict=True))
+        with _PREPARING:
+            call = examine(form, args)
+            variant = self._variant(call.variant)
+            if form.target == "c":
+                known = plan_for_c(form, call, variant)
+            else:
+                self._check_contexts(queue, form, args)
+                known = plan_for_opencl(form, call, variant, queue, args)
+            plan = tuple([known[name] for name in wanted])
+            if disk.caching():
+                if len(plans) >= _MOST_PLANS:
+                    plans.clear()
+                plans[key] = plan
+        return plan
+
+    def _variant(self, key: VariantKey) -> Variant:
+        variant = self._variants.get(key)
+        if variant is None:
+            variant = make_variant(self.kernel, key)
+            if disk.caching():
+                self._variants[key] = variant
+        return variant
+
+    def _find_queue(self, arrays: tuple[Any, ...]) -> Queue:
+        """Return the queue for a call without one."""
+        if self._place.queue is not None:
+            return self._place.queue
+        queues = [array.queue for array in arrays if array.queue is not None]
+        return queues[0] if queues else self._place.default_queue()
+
+    def _check_contexts(self, queue: Any, form: Form, args: Mapping[str, Any]) -> None:
+        self._place.check_context(self.kernel, queue.context)
+        for arg in form.arrays:
+            if args[arg.name].context != queue.context:
+                raise WrongDevice(
+                    f"argument '{arg.name}' of kernel '{self.kernel.name}' is an array of another "
+                    "context than the queue's",
+                    where=caller_location(),
+                    remedy="pass the queue that the arrays were made with",
+                )
+
+    # --- calls with arrays that have to be copied to the device
+
+    def _call_with_copies(
+        self, form: Form, queue: Queue | None, wait_for: Any, *values: Any
+    ) -> tuple[Any, Any]:
+        """Run on a device that has memory of its own, with arrays of NumPy's among others."""
+        args = dict(zip(form.passed, values, strict=True))
+        passed = [args[arg.name] for arg in form.arrays]
+        on_device = [value for value in passed if is_opencl_array(value)]
+        if queue is None:
+            queue = self._find_queue(tuple(on_device))
+        staged = stage_all(queue, form, args)
+        copies = {name: copy.array for name, copy in staged.items()}
+        event, outputs = self(queue, wait_for=wait_for, **{**args, **copies})
+        names = written_arrays(self.kernel)
+        found = (
+            dict(outputs) if isinstance(outputs, dict) else dict(zip(names, outputs, strict=True))
+        )
+        for name in names:
+            if name in staged:
+                staged[name].copy_back()
+                found[name] = args[name]
+            elif not on_device and name not in args:
+                found[name] = found[name].get()
+        return event, found if by_name else tuple(found.values())
+
+
+def _executor(kernel: Kernel, device: Any) -> Executor:
+    return Executor(kernel, device)
+
+
+fill_slot("executor", _executor)

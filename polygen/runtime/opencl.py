@@ -1,0 +1,147 @@
+"""OpenCL through pyopencl, which is imported when it is first needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import warnings
+from functools import cache
+from typing import Any, TypeAlias
+
+from polygen.errors import CompilationFailed, NoDevice
+from polygen.runtime import cache as disk
+from polygen.source import caller_location
+
+# pyopencl's classes cannot be named here: it is not to be loaded with polygen.
+Context: TypeAlias = Any
+Queue: TypeAlias = Any
+OpenCLArray: TypeAlias = Any
+_REMEDY = "install an OpenCL driver; for this machine's processor: pip install 'polygen[pocl]'"
+
+
+@cache
+def pyopencl() -> Any:
+    """Return the module pyopencl, with `pyopencl.array` loaded.
+
+    Raises:
+        NoDevice: if it is not installed.
+    """
+    # A truncated entry in PoCL's own cache ends the process: it gets a folder that nobody else
+    # writes to.  PoCL reads this when it is first asked for a device.
+    folder = disk.folder() if disk.caching() else disk.private_folder(os.getpid())
+    os.environ.setdefault("POCL_CACHE_DIR", str(folder / "pocl"))
+    try:
+        import pyopencl.array  # pyright: ignore[reportMissingTypeStubs]
+    except ImportError as error:
+        raise NoDevice(
+            f"pyopencl cannot be imported: {error}",
+            where=caller_location(),
+            remedy="pip install 'polygen[pocl]' installs it, with a driver for the processor",
+        ) from None
+    return pyopencl
+
+
+def is_opencl_array(value: object) -> bool:
+    """Tell whether a value is an array of pyopencl's, without loading pyopencl."""
+    module = sys.modules.get("pyopencl.array")
+    return module is not None and isinstance(value, module.Array)
+
+
+def is_context(value: object) -> bool:
+    """Tell whether a value is a context of pyopencl's, without loading pyopencl."""
+    return _is("Context", value)
+
+
+def is_device(value: object) -> bool:
+    """Tell whether a value is a device of pyopencl's, without loading pyopencl."""
+    return _is("Device", value)
+
+
+def is_queue(value: object) -> bool:
+    """Tell whether a value is a command queue of pyopencl's, without loading pyopencl."""
+    return _is("CommandQueue", value)
+
+
+def _is(name: str, value: object) -> bool:
+    module = sys.modules.get("pyopencl")
+    return module is not None and isinstance(value, getattr(module, name))
+
+
+@cache
+def default_context() -> Context:
+    """Return the context that is used where none is given.
+
+    It is pyopencl's choice, which the environment variable PYOPENCL_CTX directs.
+
+    Raises:
+        NoDevice: if there is no device.
+    """
+    cl = pyopencl()
+    try:
+        return cl.create_some_context(interactive=False)
+    except (cl.Error, RuntimeError) as error:
+        raise NoDevice(
+            f"there is no OpenCL device: {error}", where=caller_location(), remedy=_REMEDY
+        ) from None
+
+
+def has_device() -> bool:
+    """Tell whether there is an OpenCL device to fall back on."""
+    try:
+        default_context()
+    except NoDevice:
+        return False
+    return True
+
+
+_QUEUES = threading.local()
+
+
+def queue_of(context: Context) -> Queue:
+    """Return a queue of this thread's for a context."""
+    queues: dict[Context, Queue] = _QUEUES.__dict__.setdefault("queues", {})
+    if context not in queues:
+        queues[context] = pyopencl().CommandQueue(context)
+    return queues[context]
+
+
+# --- compiling
+
+_BUILT: dict[tuple[Context, str, tuple[str, ...]], Any] = {}
+
+
+def build(context: Context, source: str, options: tuple[str, ...] = ()) -> Any:
+    """Return a pyopencl program, built for a context.
+
+    Raises:
+        CompilationFailed: if the driver does not accept the source or the options.
+    """
+    key = (context, source, options)
+    if disk.caching() and key in _BUILT:
+        return _BUILT[key]
+    cl = pyopencl()
+    try:
+        with warnings.catch_warnings():
+            # Drivers that have nothing to complain of say so.
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            # Drivers have caches of their own; pyopencl's, which unpickles, is left out.
+            program = cl.Program(context, source).build(list(options), cache_dir=False)
+    except cl.Error as error:
+        raise _failure(source, options, str(error)) from None
+    if disk.caching():
+        _BUILT[key] = program
+    return program
+
+
+def _failure(source: str, options: tuple[str, ...], log: str) -> CompilationFailed:
+    remedy = "the generated code should compile: please report this, with the kernel"
+    if options:
+        remedy = f"check the kernel's build options, {' '.join(options)}"
+    shown = "\n".join(log.strip().splitlines()[:30])
+    return CompilationFailed(
+        f"the OpenCL compiler failed:\n{shown}",
+        where=caller_location(),
+        excerpt=source,
+        remedy=remedy,
+    )

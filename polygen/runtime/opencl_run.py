@@ -1,0 +1,221 @@
+"""Running an OpenCL program: launches, and the loops around them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from polygen.errors import InternalError, LaunchFailed
+from polygen.ir.array import TemporaryVariable, ValueArg
+from polygen.ir.tags import GroupTag
+from polygen.lower.program import HostLoop, HostNode, Launch, LoopProgram
+from polygen.runtime.evaluate import value_of
+from polygen.runtime.opencl import Queue, pyopencl
+from polygen.source import caller_location
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How many work items a launch has.
+
+    Attributes:
+        size: along each axis.
+        group: how many of them form a group.
+    """
+
+    size: tuple[int, ...]
+    group: tuple[int, ...]
+
+
+def grid_of(launch: Launch, values: Mapping[str, int]) -> Grid:
+    """Return the grid of a launch, once sizes are known."""
+    groups, group = [1, 1, 1], [1, 1, 1]
+    dimensions = 1
+    for axis in launch.axes:
+        target = groups if isinstance(axis.tag, GroupTag) else group
+        target[axis.tag.axis] = max(0, value_of(axis.size, values))
+        dimensions = max(dimensions, axis.tag.axis + 1)
+    size = tuple(n * m for n, m in zip(groups, group, strict=True))
+    return Grid(size[:dimensions], tuple(group[:dimensions]))
+
+
+class Run:
+    """An OpenCL program with all sizes and a queue: call it with what changes from call to call.
+
+    Kernels of OpenCL hold their arguments, so one thread at a time may set them and enqueue: this
+    object has kernels, and a lock, of its own.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        program: Any,
+        lowered: LoopProgram,
+        fixed: Mapping[str, int],
+        names: Sequence[str],
+    ) -> None:
+        """Prepare all launches.
+
+        Parameters:
+            queue: where to run.
+            program: the built program.
+            lowered: what it was printed from.
+            fixed: the sizes, and the values of hidden arguments.
+            names: the arguments that a call passes, in order.
+        """
+        cl = pyopencl()
+        self._enqueue = cl.enqueue_nd_range_kernel
+        self._enqueue_marker = cl.enqueue_marker
+        self._error = cl.Error
+        self._queue = queue
+        self._lock = threading.Lock()
+        self._fixed = fixed
+        self._host = lowered.host
+        # Launches that may run out of order have to wait for each other.
+        self._chained = bool(
+            queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+        )
+        self._last: list[Any] = []
+        self._temporaries = {
+            temporary.name: _allocate(queue, temporary) for temporary in lowered.global_temporaries
+        }
+        self._launches = {
+            launch.name: self._prepare(program, launch, names) for launch in _launches(lowered.host)
+        }
+        (first, *others) = self._launches.values() or (None,)
+        self._only = None if others else first
+
+    def _prepare(self, program: Any, launch: Launch, names: Sequence[str]) -> _Prepared:
+        kernel = pyopencl().Kernel(program, launch.name)
+        passed: list[tuple[int, int]] = []
+        looped: list[tuple[int, str, Any]] = []
+        for index, arg in enumerate(launch.arguments):
+            if arg.name in names:
+                passed.append((index, names.index(arg.name)))
+            elif arg.name in self._temporaries:
+                kernel.set_arg(index, self._temporaries[arg.name])
+            elif not isinstance(arg, ValueArg) or arg.dtype is None:
+                raise InternalError(f"nothing is passed for '{arg.name}' of '{launch.name}'")
+            elif arg.name in self._fixed:
+                kernel.set_arg(index, arg.dtype.type(self._fixed[arg.name]))
+            else:
+                looped.append((index, arg.name, arg.dtype.type))
+        grid = None if looped else grid_of(launch, self._fixed)
+        if grid is not None:
+            _check_group(self._queue.device, launch, grid)
+        return _Prepared(launch, kernel, tuple(passed), tuple(looped), grid)
+
+    def __call__(self, wait: list[Any], *values: Any) -> Any:
+        """Enqueue everything, after some events, and return the event of the last launch.
+
+        Raises:
+            LaunchFailed: if the device refuses.
+        """
+        with self._lock:
+            launch = self._only
+            if launch is None or launch.grid is None or self._temporaries:
+                return self._run_all(wait, values)
+            return self._start(launch, launch.grid, wait, values)
+
+    def _start(self, launch: _Prepared, grid: Grid, wait: list[Any], values: Sequence[Any]) -> Any:
+        kernel = launch.kernel
+        try:
+            if 0 in grid.size:
+                return self._enqueue_marker(self._queue, wait_for=wait)
+            for index, position in launch.passed:
+                kernel.set_arg(index, values[position])
+            return self._enqueue(self._queue, kernel, grid.size, grid.group, None, wait)
+        except self._error as error:
+            raise _refused(launch.launch, grid, str(error)) from None
+
+    def _run_all(self, wait: list[Any], values: Sequence[Any]) -> Any:
+        if self._chained:
+            wait = wait + self._last
+        event = None
+        for launch, loops in _sequence(self._host, self._fixed):
+            prepared = self._launches[launch.name]
+            for index, name, to_type in prepared.looped:
+                prepared.kernel.set_arg(index, to_type(loops[name]))
+            grid = prepared.grid or grid_of(launch, loops)
+            if prepared.grid is None:
+                _check_group(self._queue.device, launch, grid)
+            event = self._start(prepared, grid, wait, values)
+            wait = [event] if self._chained else []
+        if event is None:
+            event = self._enqueue_marker(self._queue, wait_for=wait)
+        self._last = [event]
+        return event
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A launch whose arguments are set as far as they are known.
+
+    Attributes:
+        launch: the launch.
+        kernel: its kernel.
+        passed: the position in the kernel, and in the call, of what a call passes.
+        looped: position, name and type of the variables of loops on the host.
+        grid: its grid, or None if that depends on loops on the host.
+    """
+
+    launch: Launch
+    kernel: Any
+    passed: tuple[tuple[int, int], ...]
+    looped: tuple[tuple[int, str, Any], ...]
+    grid: Grid | None
+
+
+def _launches(host: Sequence[HostNode]) -> Iterator[Launch]:
+    for node in host:
+        if isinstance(node, HostLoop):
+            yield from _launches(node.body)
+        else:
+            yield node
+
+
+def _sequence(
+    host: Sequence[HostNode], values: Mapping[str, int]
+) -> Iterator[tuple[Launch, Mapping[str, int]]]:
+    """Yield every launch in order, with the values of the loops around it."""
+    for node in host:
+        if isinstance(node, Launch):
+            yield node, values
+            continue
+        lower, upper = value_of(node.lower, values), value_of(node.upper, values)
+        for index in range(lower, upper, node.step):
+            yield from _sequence(node.body, {**values, node.iname: index})
+
+
+def _allocate(queue: Queue, temporary: TemporaryVariable) -> Any:
+    cl = pyopencl()
+    if temporary.dtype is None:
+        raise InternalError(f"temporary '{temporary.name}' has no type")
+    count = prod(value_of(extent, {}) for extent in temporary.shape)
+    size = max(1, count) * temporary.dtype.itemsize
+    return cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size)
+
+
+def _check_group(device: Any, launch: Launch, grid: Grid) -> None:
+    most = device.max_work_item_sizes
+    too_long = any(n > m for n, m in zip(grid.group, most, strict=False))
+    if too_long or prod(grid.group) > device.max_work_group_size:
+        raise LaunchFailed(
+            f"launch '{launch.name}' has groups of {grid.group} work items; device '{device.name}' "
+            f"has at most {device.max_work_group_size} in a group, and {tuple(most)} along its "
+            "axes",
+            where=caller_location(),
+            remedy="split the inames tagged l.* by less",
+        )
+
+
+def _refused(launch: Launch, grid: Grid, message: str) -> LaunchFailed:
+    return LaunchFailed(
+        f"the device refused launch '{launch.name}' with {grid.size} work items in groups of "
+        f"{grid.group}: {message}",
+        where=caller_location(),
+        remedy="do all arrays belong to the queue's context, and is there memory for them?",
+    )

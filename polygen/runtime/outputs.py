@@ -1,0 +1,71 @@
+"""Which arrays a call returns, and which of them it may leave out."""
+
+from __future__ import annotations
+
+from polygen.analysis.footprint import fully_written
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import GlobalArg
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel, per_kernel
+
+
+@per_kernel
+def written_arrays(kernel: Kernel) -> tuple[str, ...]:
+    """Return the array arguments that are written, in the order of the arguments."""
+    return tuple(
+        arg.name
+        for arg in kernel.arguments
+        if isinstance(arg, GlobalArg) and arg.name in kernel.writers
+    )
+
+
+@per_kernel
+def must_be_passed(kernel: Kernel, name: str) -> bool:
+    """Tell whether an array argument may be read before the kernel has written it.
+
+    An array that is read must have been written before by the kernel itself, for certain; where
+    that does not follow from the dependencies, True is the answer.
+    """
+    if name not in kernel.writers:
+        return True
+    readers = [insn for insn in kernel.instructions if name in insn.read_names]
+    return not all(_is_written_before(kernel, reader, name) for reader in readers)
+
+
+def _is_written_before(kernel: Kernel, reader: Assignment, name: str) -> bool:
+    earlier = [
+        writer
+        for writer in kernel.writers[name]
+        if name not in writer.read_names and writer.id in _all_before(kernel, reader)
+    ]
+    if any(_writes_what_is_read(kernel, writer, reader) for writer in earlier):
+        return True
+    # If they share no loop, all of one comes before all of the other.
+    shared = reader.within_inames | reader.reduction_inames
+    separate = tuple(w for w in earlier if shared.isdisjoint(w.within_inames))
+    return bool(separate) and fully_written(kernel.copy(instructions=separate), name)
+
+
+def _all_before(kernel: Kernel, insn: Assignment) -> frozenset[str]:
+    """Return the ids of all instructions that must come before `insn`."""
+    found: set[str] = set()
+    pending = list(insn.depends_on)
+    while pending:
+        insn_id = pending.pop()
+        if insn_id not in found:
+            found.add(insn_id)
+            pending += kernel.instructions_by_id[insn_id].depends_on
+    return frozenset(found)
+
+
+def _writes_what_is_read(kernel: Kernel, writer: Assignment, reader: Assignment) -> bool:
+    """Tell whether the reader reads only what the writer wrote in the same iteration."""
+    name = writer.written
+    if writer.predicates or not writer.within_inames <= reader.within_inames:
+        return False
+    # A subscript that is data may have changed in between.
+    if not (walk.free_variables(writer.assignee) - {name}).isdisjoint(kernel.writers):
+        return False
+    read = (access for expression in reader.reads for access in walk.accesses(expression))
+    return all(access == writer.assignee for access in read if ex.name_of(access) == name)

@@ -1,0 +1,61 @@
+"""Plans: what is found out once about calls with the same types, shapes, strides and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polygen.analysis.footprint import fully_written
+from polygen.runtime.arguments import Call, Form
+from polygen.runtime.opencl import Queue, build, pyopencl
+from polygen.runtime.opencl_run import Run
+from polygen.runtime.variant import Variant
+
+# The values of what the wrapper asks for: see `polygen.runtime.wrapper.Wrapper.plan`.
+Plan: TypeAlias = tuple[Any, ...]
+
+
+def plan_for_c(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
+    """Return what a wrapper for C may ask for."""
+    plan: dict[str, Any] = {
+        "pg_run": variant.c_function,
+        "pg_hidden": tuple(hidden.value(call.arrays) for hidden in variant.hidden),
+    }
+    plan |= {f"pg_size_{name}": size for name, size in call.sizes.items()}
+    for name, array in call.arrays.items():
+        size, (low, high) = array.dtype.itemsize, array.reach
+        plan[f"pg_low_{name}"] = low * size
+        plan[f"pg_high_{name}"] = (high + 1) * size
+        # Where an empty array begins does not matter.
+        plan[f"pg_mask_{name}"] = array.dtype.alignment - 1 if array.size else 0
+    for arg in form.allocated:
+        make = np.empty if fully_written(form.kernel, arg.name) else np.zeros
+        plan[f"pg_new_{arg.name}"] = partial(make, call.shapes[arg.name], variant.dtypes[arg.name])
+    return plan
+
+
+def plan_for_opencl(
+    form: Form, call: Call, variant: Variant, queue: Queue, args: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what a wrapper for OpenCL may ask for."""
+    lowered = variant.program.loop_program
+    program = build(queue.context, variant.program.source, lowered.options.build_options)
+    fixed = {
+        **call.sizes,
+        **{hidden.name: hidden.value(call.arrays) for hidden in variant.hidden},
+    }
+    names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
+    plan: dict[str, Any] = {"pg_run": Run(queue, program, lowered, fixed, names)}
+    array = pyopencl().array
+    allocators = [
+        args[arg.name].allocator for arg in form.arrays if is_opencl_array(args[arg.name])
+    ]
+    allocator = allocators[0] if allocators else None
+    for arg in form.allocated:
+        make = array.empty if fully_written(form.kernel, arg.name) else array.zeros
+        shape, dtype = call.shapes[arg.name], variant.dtypes[arg.name]
+        plan[f"pg_new_{arg.name}"] = partial(make, queue, shape, dtype, allocator=allocator)
+    return plan

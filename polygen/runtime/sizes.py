@@ -1,0 +1,160 @@
+"""Sizes that a call does not pass are found from the shapes of the arrays that it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from polygen.analysis.affine import linear_form
+from polygen.errors import MissingArgument, SizeMismatch, WrongShape, WrongStrides
+from polygen.ir import walk
+from polygen.ir.array import GlobalArg, ValueArg
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.show import show_tuple
+from polygen.ir.show_expression import show_expression
+from polygen.runtime.arrays import ArrayInfo
+from polygen.runtime.evaluate import value_of
+from polygen.source import caller_location
+
+
+@per_kernel
+def size_names(kernel: Kernel) -> frozenset[str]:
+    """Return the scalar arguments that loops, shapes or strides depend on."""
+    found: set[str] = set(kernel.assumptions.parameters)
+    for domain in kernel.domains:
+        found.update(domain.parameters)
+    for arg in kernel.arguments:
+        if isinstance(arg, GlobalArg):
+            for expression in (*(arg.shape or ()), *(arg.strides or ())):
+                found |= walk.free_variables(expression)
+    return frozenset(a.name for a in kernel.arguments if isinstance(a, ValueArg)) & found
+
+
+@dataclass(frozen=True, slots=True)
+class _Equation:
+    """What an axis of an array that was passed says: the expression has the value.
+
+    Attributes:
+        binding: whether it has to hold.  A stride along an axis with a single subscript need not.
+    """
+
+    arg: GlobalArg
+    array: ArrayInfo
+    expression: Expression
+    value: int
+    is_stride: bool = False
+    binding: bool = True
+
+
+def find_sizes(
+    kernel: Kernel, arrays: Mapping[str, ArrayInfo], given: Mapping[str, int], check: bool = True
+) -> dict[str, int]:
+    """Return the value of each size of a kernel.
+
+    Parameters:
+        kernel: the kernel.
+        arrays: the arrays that were passed.
+        given: the sizes that were passed.
+        check: whether all shapes and strides have to be right.
+
+    Raises:
+        MissingArgument: if a size was not passed and does not follow from the arrays.
+        WrongShape: if an array does not have the shape that the kernel says.
+        WrongStrides: if an array does not have the strides that the kernel says.
+        SizeMismatch: if two arguments say different things of one size.
+    """
+    values = dict(given)
+    origins = {name: f"{name} = {value} was passed" for name, value in given.items()}
+    equations = list(_equations(kernel, arrays))
+    for equation in sorted(equations, key=lambda e: (not e.binding, e.is_stride)):
+        _solve(equation, values, origins)
+    # An equation of two unknowns may have only one left now.
+    for equation in equations:
+        _solve(equation, values, origins)
+    for name in sorted(size_names(kernel) - values.keys()):
+        raise MissingArgument(
+            f"kernel '{kernel.name}' needs a value of '{name}', which does not follow from the "
+            "shapes of the arrays that were passed",
+            where=caller_location(),
+            remedy=f"pass {name}=...",
+        )
+    if check:
+        for equation in equations:
+            if equation.binding and value_of(equation.expression, values) != equation.value:
+                raise _mismatch(equation, values, origins)
+    return values
+
+
+def _equations(kernel: Kernel, arrays: Mapping[str, ArrayInfo]) -> Iterator[_Equation]:
+    for arg in kernel.arguments:
+        if not isinstance(arg, GlobalArg) or arg.name not in arrays or arg.shape is None:
+            continue
+        array = arrays[arg.name]
+        if len(array.shape) != len(arg.shape):
+            raise WrongShape(
+                f"argument '{arg.name}' has shape {array.shape}: {len(array.shape)} axes, where "
+                f"kernel '{kernel.name}' has {len(arg.shape)}: {show_tuple(arg.shape)}",
+                where=caller_location(),
+                remedy="reshape it: array.reshape(...)",
+            )
+        for expression, extent in zip(arg.shape, array.shape, strict=True):
+            yield _Equation(arg, array, expression, extent)
+        empty = 0 in array.shape
+        for expression, stride, extent in zip(
+            arg.strides or (), array.strides, array.shape, strict=False
+        ):
+            binding = extent > 1 and not empty
+            yield _Equation(arg, array, expression, stride, is_stride=True, binding=binding)
+
+
+def _solve(equation: _Equation, values: dict[str, int], origins: dict[str, str]) -> None:
+    """Find the value of the only unknown of an equation, if there is only one."""
+    unknown = walk.free_variables(equation.expression) - values.keys()
+    if len(unknown) != 1:
+        return
+    (name,) = unknown
+    form = linear_form(walk.substitute(equation.expression, values))
+    if form is None or form.terms.keys() != unknown:
+        return
+    value, rest = divmod(equation.value - form.constant, form.terms[name])
+    if rest and equation.binding:
+        raise _no_solution(equation, name)
+    values[name] = value
+    origins[name] = f"{name} = {value} follows from {_says(equation)}"
+
+
+def _says(equation: _Equation) -> str:
+    arg, array = equation.arg, equation.array
+    if equation.is_stride:
+        return f"the strides of '{arg.name}', {show_tuple(arg.strides or ())} = {array.strides}"
+    return f"the shape of '{arg.name}', {show_tuple(arg.shape or ())} = {array.shape}"
+
+
+def _no_solution(equation: _Equation, name: str) -> WrongShape | WrongStrides:
+    kind = WrongStrides if equation.is_stride else WrongShape
+    return kind(
+        f"{_says(equation)}, cannot be: no integer '{name}' makes "
+        f"{show_expression(equation.expression)} equal to {equation.value}",
+        where=caller_location(),
+    )
+
+
+def _mismatch(
+    equation: _Equation, values: Mapping[str, int], origins: Mapping[str, str]
+) -> SizeMismatch | WrongShape | WrongStrides:
+    arg, array = equation.arg, equation.array
+    declared = (arg.strides if equation.is_stride else arg.shape) or ()
+    expected = tuple(value_of(e, values) for e in declared)
+    actual = array.strides if equation.is_stride else array.shape
+    what = "strides, in elements," if equation.is_stride else "shape"
+    names = sorted(walk.free_variables(equation.expression))
+    message = f"argument '{arg.name}' has the {what} {actual}; it has to be {expected}"
+    if names:
+        message += f" = {show_tuple(declared)}, as " + ", and ".join(origins[n] for n in names)
+    from_others = any(f"of '{arg.name}'" not in origins[n] for n in names)
+    if equation.is_stride:
+        kind: type[SizeMismatch | WrongShape | WrongStrides] = WrongStrides
+    else:
+        kind = SizeMismatch if from_others else WrongShape
+    return kind(message, where=caller_location(), remedy=None)

@@ -1,0 +1,58 @@
+"""A kernel's code for certain types, layouts and widths of counters."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from polygen.errors import InternalError
+from polygen.ir.dtype import DType
+from polygen.ir.kernel import Kernel
+from polygen.pipeline import build_program
+from polygen.runtime.arguments import VariantKey
+from polygen.runtime.c_function import CFunction, load_function
+from polygen.runtime.layouts import HiddenArgument, with_layouts
+from polygen.targets.program import Program
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Generated code, and what it wants to be passed.
+
+    Attributes:
+        program: the code.
+        hidden: scalar arguments after the kernel's own.
+    """
+
+    program: Program
+    hidden: tuple[HiddenArgument, ...]
+
+    @cached_property
+    def dtypes(self) -> Mapping[str, DType]:
+        """The type of each argument."""
+        return {a.name: a.dtype for a in self.program.arguments if a.dtype is not None}
+
+    @cached_property
+    def c_function(self) -> CFunction:
+        """The compiled function, if the target is C."""
+        return load_function(self.program)
+
+
+def make_variant(kernel: Kernel, key: VariantKey) -> Variant:
+    """Generate a kernel's code."""
+    dtypes = dict(key.dtypes)
+    arguments = tuple(
+        replace(arg, dtype=dtypes[arg.name]) if arg.name in dtypes else arg
+        for arg in kernel.arguments
+    )
+    typed = kernel.copy(arguments=arguments)
+    typed, hidden = with_layouts(typed, dict(key.layouts), key.index_dtype)
+    program = build_program(typed, key.target, key.index_dtype)
+    expected = [arg.name for arg in typed.arguments]
+    if [arg.name for arg in program.arguments] != expected:
+        raise InternalError(f"the arguments of the code of '{kernel.name}' are not {expected}")
+    if kernel.options.write_code:
+        sys.stdout.write(f"{program.source.rstrip()}\n")
+    return Variant(program, hidden)

@@ -1,0 +1,212 @@
+"""The Python function that a call goes through: generated for the arguments that are passed.
+
+What takes time (checks, code generation, compilation) is done once for each combination of types,
+shapes, strides and sizes, and its result, a *plan*, is kept.  The wrapper looks the plan up and
+does the rest: it finds addresses, compares them, allocates outputs, and starts the kernel.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from polygen.ir.array import GlobalArg, ValueArg
+from polygen.ir.dtype import is_integer
+from polygen.runtime.arguments import Form
+from polygen.runtime.outputs import written_arrays
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """The source of a wrapper.
+
+    Attributes:
+        source: a Python function `call(queue, wait_for, ...)`.
+        plan: the names of what it takes out of a plan, in order.  They begin with ``pg_run_``;
+            then come ``pg_new_x``, which allocates `x`, ``pg_size_n``, the value of a size,
+            ``pg_low_x`` and ``pg_high_x``, where the bytes of `x` begin and end, and
+            ``pg_mask_x``, the bits that are 0 in an address of `x`.
+    """
+
+    source: str
+    plan: tuple[str, ...]
+
+
+def local(name: str) -> str:
+    """Return what the wrapper calls an argument.  Other names in it begin with ``pg_``."""
+    taken = keyword.iskeyword(name) or name in ("queue", "wait_for")
+    return f"pg_arg_{name}" if taken else name
+
+
+def make_wrapper(form: Form) -> Wrapper:
+    """Return the wrapper for calls of a form."""
+    writer = _CWriter(form) if form.target == "c" else _OpenCLWriter(form)
+    plan = ("pg_run", *writer.plan())
+    parameters = ", ".join(["queue", "wait_for", *map(local, form.passed)])
+    lines = [
+        f"def call({parameters}):",
+        f'    """Run kernel {form.kernel.name} on target {form.target}."""',
+        *(f"    {line}" for line in _body(form, writer, plan)),
+    ]
+    return Wrapper("\n".join(lines) + "\n", plan)
+
+
+def _body(form: Form, writer: _Writer, plan: tuple[str, ...]) -> Iterator[str]:
+    yield from writer.find_queue()
+    yield f"pg_key = ({''.join(f'{part}, ' for part in writer.key())})"
+    yield "pg_plan = pg_plans.get(pg_key)"
+    yield "if pg_plan is None:"
+    yield f"    pg_plan = pg_prepare({', '.join(['pg_key', 'queue', *map(local, form.passed)])})"
+    yield f"{', '.join(plan)}, = pg_plan"
+    yield from _check_ranges(form)
+    for arg in form.allocated:
+        yield f"{local(arg.name)} = pg_new_{arg.name}()"
+    yield from writer.find_data()
+    yield from writer.run()
+    written = written_arrays(form.kernel)
+    if form.kernel.options.return_dict:
+        outputs = f"{{{', '.join(f'{name!r}: {local(name)}' for name in written)}}}"
+    else:
+        outputs = f"({''.join(f'{local(name)}, ' for name in written)})"
+    yield f"return pg_event, {outputs}"
+
+
+def _check_ranges(form: Form) -> Iterator[str]:
+    for name, dtype in form.scalars.items():
+        if is_integer(dtype):
+            limits = np.iinfo(dtype)
+            yield f"if not {limits.min} <= {local(name)} <= {limits.max}:"
+            yield f"    pg_check_range({name!r}, {local(name)}, pg_type_{name})"
+
+
+class _Writer:
+    """What differs from target to target."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.written = written_arrays(form.kernel)
+        self.sizes = [local(arg.name) for arg in form.sizes]
+
+    def plan(self) -> list[str]:
+        return [f"pg_new_{arg.name}" for arg in self.form.allocated]
+
+    def key(self) -> list[str]:
+        raise NotImplementedError
+
+    def find_queue(self) -> list[str]:
+        return []
+
+    def find_data(self) -> Iterator[str]:
+        raise NotImplementedError
+
+    def run(self) -> Iterator[str]:
+        raise NotImplementedError
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield pairs of passed arrays that must not overlap, the first of which is written."""
+        if self.form.kernel.options.skip_arg_checks:
+            return
+        apart = [arg.name for arg in self.form.arrays if not arg.may_alias]
+        for position, name in enumerate(apart):
+            for other in apart[position + 1 :]:
+                if name in self.written:
+                    yield name, other
+                elif other in self.written:
+                    yield other, name
+
+    def check_apart(self, condition: str, name: str, other: str) -> Iterator[str]:
+        yield f"if {condition}:"
+        yield f"    pg_check_apart({name!r}, {local(name)}, {other!r}, {local(other)})"
+
+    def compared(self) -> list[str]:
+        """Return the arrays in `pairs`, each once."""
+        return list(dict.fromkeys(name for pair in self.pairs() for name in pair))
+
+
+class _CWriter(_Writer):
+    """Runs a C function on NumPy arrays."""
+
+    def plan(self) -> list[str]:
+        names = super().plan()
+        names += [
+            f"pg_size_{arg.name}"
+            for arg in self.form.kernel.arguments
+            if isinstance(arg, ValueArg) and arg.name not in self.form.scalars
+        ]
+        names += [f"pg_{end}_{name}" for name in self.compared() for end in ("low", "high")]
+        return [*names, *(f"pg_mask_{arg.name}" for arg in self.form.arrays), "pg_hidden"]
+
+    def key(self) -> list[str]:
+        arrays = map(local, (arg.name for arg in self.form.arrays))
+        parts = [f"{name}.{what}" for name in arrays for what in ("dtype", "shape", "strides")]
+        return [*parts, *self.sizes]
+
+    def find_data(self) -> Iterator[str]:
+        for arg in (*self.form.arrays, *self.form.allocated):
+            name = local(arg.name)
+            interface = f'{name}.__array_interface__["data"]'
+            if arg in self.form.arrays and arg.name in self.written:
+                yield f"pg_at_{arg.name}, pg_read_only = {interface}"
+                yield "if pg_read_only:"
+                yield f"    pg_raise_read_only({arg.name!r})"
+            else:
+                yield f"pg_at_{arg.name} = {interface}[0]"
+        if self.form.arrays:
+            bits = (f"pg_at_{a.name} & pg_mask_{a.name}" for a in self.form.arrays)
+            yield f"if {' | '.join(bits)}:"
+            yield "    pg_raise_misaligned()"
+        for name, other in self.pairs():
+            before = "pg_at_{0} + pg_low_{0} < pg_at_{1} + pg_high_{1}"
+            both = f"{before.format(name, other)} and {before.format(other, name)}"
+            yield from self.check_apart(both, name, other)
+
+    def run(self) -> Iterator[str]:
+        yield "for pg_event in wait_for or ():"
+        yield "    pg_event.wait()"
+        values = [self._value(arg) for arg in self.form.kernel.arguments]
+        yield f"pg_run({', '.join([*values, '*pg_hidden'])})"
+        yield "pg_event = pg_finished"
+
+    def _value(self, arg: GlobalArg | ValueArg) -> str:
+        if isinstance(arg, GlobalArg):
+            return f"pg_at_{arg.name}"
+        if arg.name in self.form.numpy_scalars:
+            return f"{local(arg.name)}.item()"
+        if arg.name in self.form.scalars:
+            return local(arg.name)
+        return f"pg_size_{arg.name}"
+
+
+class _OpenCLWriter(_Writer):
+    """Enqueues kernels on arrays of pyopencl's."""
+
+    def key(self) -> list[str]:
+        what = ("dtype", "shape", "strides", "offset")
+        arrays = map(local, (arg.name for arg in self.form.arrays))
+        return ["queue", *(f"{name}.{part}" for name in arrays for part in what), *self.sizes]
+
+    def find_queue(self) -> list[str]:
+        arrays = "".join(f"{local(arg.name)}, " for arg in self.form.arrays)
+        return ["if queue is None:", f"    queue = pg_find_queue(({arrays}))"]
+
+    def find_data(self) -> Iterator[str]:
+        for arg in (*self.form.arrays, *self.form.allocated):
+            yield f"pg_data_{arg.name} = {local(arg.name)}.base_data"
+        for name in self.compared():
+            yield f"pg_memory_{name} = pg_memory_of(pg_data_{name})"
+        for name, other in self.pairs():
+            yield from self.check_apart(f"pg_memory_{name} == pg_memory_{other}", name, other)
+
+    def run(self) -> Iterator[str]:
+        arrays = (*self.form.arrays, *self.form.allocated)
+        events = [f"*{local(arg.name)}.events" for arg in arrays]
+        yield f"pg_wait = [{', '.join(['*(wait_for or ())', *events])}]"
+        values = [f"pg_data_{arg.name}" for arg in arrays]
+        values += [f"pg_type_{name}({local(name)})" for name in self.form.scalars]
+        yield f"pg_event = pg_run({', '.join(['pg_wait', *values])})"
+        for arg in arrays:
+            if arg.name in self.written:
+                yield f"{local(arg.name)}.events[:] = (pg_event,)"
