@@ -8,6 +8,7 @@ from polygen.errors import (
     PriorityIgnored,
     UserError,
 )
+from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel, Step
@@ -44,6 +45,7 @@ __all__ = [
     "assume",
     "fix_parameters",
     "generate_code",
+    "get_dot_dependency_graph",
     "lower_kernel",
     "make_kernel",
     "parse_kernel",
@@ -51,6 +53,7 @@ __all__ = [
     "rename_iname",
     "replay",
     "set_options",
+    "show_dependency_graph",
     "split_iname",
     "tag_inames",
     "transformation",

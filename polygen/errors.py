@@ -68,7 +68,8 @@ class InternalError(PolygenError):
 
     def __str__(self) -> str:
         return (
-            super().__str__() + "\n  This is a defect of polygen. Please report it, with the kernel "
+            super().__str__()
+            + "\n  This is a defect of polygen. Please report it, with the kernel "
             "(print(kernel) shows all of it) and the steps that led here."
         )
 
@@ -77,7 +78,7 @@ class PolygenWarning(UserWarning):
     """What all warnings of polygen share."""
 
 
-# --- names
+# {{{ names
 
 
 class UnknownName(UserError):
@@ -104,6 +105,10 @@ class UnknownTarget(UnknownName):
     """A target that polygen does not generate code for."""
 
 
+class WrongArity(UserError):
+    """A function with more or fewer arguments than it takes."""
+
+
 class NameTaken(UserError):
     """A new name that the kernel already uses for something else."""
 
@@ -112,7 +117,7 @@ class ReservedName(UserError):
     """A name that is a keyword of a target language, or not an identifier at all."""
 
 
-# --- writing a kernel
+# {{{ writing a kernel
 
 
 class MalformedDomain(UserError):
@@ -171,7 +176,7 @@ class TypeMismatch(UserError):
     """An operation on types that it does not exist for."""
 
 
-# --- transforming a kernel
+# {{{ transforming a kernel
 
 
 class InvalidArgument(UserError):
@@ -182,7 +187,7 @@ class TagConflict(UserError):
     """Two inames of one instruction on one hardware axis, or an iname that is tagged already."""
 
 
-# --- generating code
+# {{{ generating code
 
 
 class NoLoopNest(UserError):
@@ -195,6 +200,10 @@ class NotUnrollable(UserError):
 
 class LocalSizeNotConstant(UserError):
     """A work-group size that is not a constant."""
+
+
+class GridSizeNotKnown(UserError):
+    """A grid whose size depends on what the kernel computes."""
 
 
 class ReductionNotSequential(UserError):
@@ -294,6 +303,18 @@ class LaunchFailed(UserError):
 
 
 # }}}
+# {{{ pictures
+
+
+class NoGraphviz(UserError):
+    """A picture of a graph is asked for, and Graphviz's program ``dot`` is not there."""
+
+
+class DrawingFailed(UserError):
+    """Graphviz did not draw a graph."""
+
+
+# }}}
 # {{{ warnings
 
 
@@ -303,8 +324,6 @@ class AmbiguousNesting(PolygenWarning):
 
 class PriorityIgnored(PolygenWarning):
     """A loop priority that contradicts what the kernel's structure requires."""
-
-
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -188,7 +188,7 @@ _INDENT = "  "
 
 
 def _table(rows: Sequence[_Row]) -> list[str]:
-    width = min(60, max((len(text) for text, note in rows if note), default=0))
+    width = max((len(text) for text, note in rows if note and len(text) <= 60), default=0)
     return [f"{text:{width}}  # {note}" if note else text for text, note in rows]
 
 
