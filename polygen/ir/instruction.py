@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from polygen.ir import expression as ex
@@ -39,7 +40,7 @@ class Assignment:
             return self
         return replace(self, **changes)
 
-    @property
+    @cached_property
     def written(self) -> str:
         """The name of the variable that is written."""
         return ex.name_of(self.assignee)
@@ -47,17 +48,15 @@ class Assignment:
     @property
     def reads(self) -> tuple[Expression, ...]:
         """The expressions that it evaluates, subscripts of what it writes included."""
-        index = (
-            ex.index_tuple(self.assignee) if isinstance(self.assignee, ex.Subscript) else ()
-        )
+        index = ex.index_tuple(self.assignee) if isinstance(self.assignee, ex.Subscript) else ()
         return (self.expression, *index, *self.predicates)
 
-    @property
+    @cached_property
     def reduction_inames(self) -> frozenset[str]:
         """The inames that its reductions run over."""
         return frozenset().union(*(walk.reduction_inames(e) for e in self.reads))
 
-    @property
+    @cached_property
     def read_names(self) -> frozenset[str]:
         """Every name that it evaluates, inames included, those of its reductions excluded."""
         return frozenset().union(*(walk.free_variables(e) for e in self.reads))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -23,6 +24,7 @@ from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.lower.nest import BarrierNode, LoopNode, TreeNode, statements
 
 _PARAM = isl.dim_type.param
+_ByVariable: TypeAlias = dict[str, list[Assignment]]
 _OTHER = "_other"  # appended to the inames of the second of two instances
 
 
@@ -47,11 +49,16 @@ class _Placer:
         self._axes = sorted(
             {t for t in kernel.tags.values() if isinstance(t, GroupTag | LocalTag)}, key=str
         )
+        shared = {n for n in kernel.writers if self._space(n) is not AddressSpace.PRIVATE}
+        self._shared = {
+            insn.id: frozenset(shared & (insn.read_names | {insn.written}))
+            for insn in kernel.instructions
+        }
 
     def block(self, nodes: Sequence[TreeNode], loops: tuple[str, ...]) -> tuple[TreeNode, ...]:
         """Return siblings, which stand in `loops`, with barriers before those that need one."""
         placed: list[TreeNode] = []
-        since: dict[_Scope, list[Assignment]] = {_Scope.GROUP: [], _Scope.EVERYONE: []}
+        since: dict[_Scope, _ByVariable] = {_Scope.GROUP: {}, _Scope.EVERYONE: {}}
         for node in nodes:
             inside = self._inside(node, loops)
             new = list(statements((inside,)))
@@ -60,10 +67,12 @@ class _Placer:
                 placed.append(BarrierNode(everyone=scope is _Scope.EVERYONE))
                 for kind in _Scope.GROUP, _Scope.EVERYONE:
                     if kind <= scope:
-                        since[kind] = []
+                        since[kind] = {}
             placed.append(inside)
-            for kind in since:
-                since[kind] += new
+            for insn in new:
+                for name in self._shared[insn.id]:
+                    for pending in since.values():
+                        pending.setdefault(name, []).append(insn)
         return tuple(placed)
 
     def _inside(self, node: TreeNode, loops: tuple[str, ...]) -> TreeNode:
@@ -77,54 +86,64 @@ class _Placer:
 
     def _scope(
         self,
-        since: Mapping[_Scope, Sequence[Assignment]],
+        since: Mapping[_Scope, _ByVariable],
         new: Sequence[Assignment],
         loops: tuple[str, ...],
     ) -> _Scope:
         found = _Scope.NOBODY
         for scope, pending in since.items():
-            for first in pending:
-                for second in new:
-                    if self._conflict(first, second, loops, None) >= scope:
-                        found = max(found, scope)
+            for second in new:
+                for name in self._shared[second.id]:
+                    for first in pending.get(name, ()):
+                        if self._conflict(name, first, second, loops, None) >= scope:
+                            found = max(found, scope)
         return found
 
-    def _carried(self, children: Sequence[TreeNode], loops: tuple[str, ...], iname: str) -> _Scope:
+    def _carried(
+        self, children: Sequence[TreeNode], loops: tuple[str, ...], iname: str
+    ) -> _Scope:
         """Return who has to wait between one iteration of the loop and the next."""
-        placed = [(at, s) for at, child in enumerate(children) for s in statements((child,))]
+        users: dict[str, list[tuple[int, Assignment]]] = {}
+        for at, child in enumerate(children):
+            for insn in statements((child,)):
+                for name in self._shared[insn.id]:
+                    users.setdefault(name, []).append((at, insn))
+        waits = [(at, b.everyone) for at, b in enumerate(children) if isinstance(b, BarrierNode)]
         found = _Scope.NOBODY
-        for at, first in placed:
-            for until, second in placed:
-                between = [*children[at:], *children[: until + 1]]
-                waiting = max(
-                    (
-                        _Scope.EVERYONE if b.everyone else _Scope.GROUP
-                        for b in between
-                        if isinstance(b, BarrierNode)
-                    ),
-                    default=_Scope.NOBODY,
-                )
-                if waiting is not _Scope.EVERYONE:
-                    scope = self._conflict(first, second, loops, iname)
-                    found = max(found, scope if scope > waiting else _Scope.NOBODY)
+        for name, placed in users.items():
+            for at, first in placed:
+                for until, second in placed:
+                    between = [everyone for w, everyone in waits if w > at or w < until]
+                    waiting = max(
+                        (_Scope.EVERYONE if e else _Scope.GROUP for e in between),
+                        default=_Scope.NOBODY,
+                    )
+                    if waiting is not _Scope.EVERYONE:
+                        scope = self._conflict(name, first, second, loops, iname)
+                        found = max(found, scope if scope > waiting else _Scope.NOBODY)
         return found
 
     def _conflict(
-        self, first: Assignment, second: Assignment, loops: tuple[str, ...], carried: str | None
+        self,
+        name: str,
+        first: Assignment,
+        second: Assignment,
+        loops: tuple[str, ...],
+        carried: str | None,
     ) -> _Scope:
         """Return who has to wait between an instance of `first` and a later one of `second`.
 
         Both are in the same iteration of `loops`; `second` is in a later one of `carried`.
         """
         found = _Scope.NOBODY
-        for a in accesses(self._kernel, first.id):
-            for b in accesses(self._kernel, second.id):
-                if a.name != b.name or not (a.is_write or b.is_write):
-                    continue
-                if self._space(a.name) is AddressSpace.PRIVATE:
-                    continue
-                found = max(found, self._overlap((first, a), (second, b), loops, carried))
+        for a in self._accesses(first, name):
+            for b in self._accesses(second, name):
+                if a.is_write or b.is_write:
+                    found = max(found, self._overlap((first, a), (second, b), loops, carried))
         return found
+
+    def _accesses(self, insn: Assignment, name: str) -> list[Access]:
+        return [a for a in accesses(self._kernel, insn.id) if a.name == name]
 
     def _space(self, name: str) -> AddressSpace:
         variable = self._kernel.variables[name]

@@ -47,70 +47,85 @@ def place_declarations(block: Block, wanted: Mapping[str, Declare]) -> Block:
     """
     if not wanted:
         return block
-    counts: dict[str, int] = {}
-    _count_assignments(block, counts)
-    once = frozenset(name for name, count in counts.items() if count == 1)
-    return _place(block, wanted, once)
+    return _Placer(block, wanted).place(block, wanted)
 
 
-def _count_assignments(block: Block, counts: dict[str, int]) -> None:
-    for node in block:
-        if isinstance(node, Assign) and isinstance(node.target, ex.Variable):
-            counts[node.target.name] = counts.get(node.target.name, 0) + 1
-        elif isinstance(node, Loop | If):
-            _count_assignments(node.body, counts)
+class _Placer:
+    """Looks up once which nodes mention which variables: blocks may be long."""
+
+    def __init__(self, block: Block, wanted: Mapping[str, Declare]) -> None:
+        self._wanted = wanted
+        self._mentioned: dict[int, frozenset[str]] = {}
+        self._users: dict[int, dict[str, list[Node]]] = {}
+        self._assigned: dict[str, int] = {}
+        self._index(block)
+
+    def _index(self, block: Block) -> frozenset[str]:
+        """Note what each node of a block mentions, and return what all of them do."""
+        users: dict[str, list[Node]] = {}
+        for node in block:
+            names: set[str] = set()
+            for expression in expressions(node):
+                names |= walk.free_variables(expression)
+            if isinstance(node, Loop | If):
+                names |= self._index(node.body)
+            elif isinstance(node, Assign) and isinstance(node.target, ex.Variable):
+                name = node.target.name
+                self._assigned[name] = self._assigned.get(name, 0) + 1
+            for name in names & self._wanted.keys():
+                users.setdefault(name, []).append(node)
+        self._users[id(block)] = users
+        return frozenset(users)
+
+    def place(self, block: Block, wanted: Mapping[str, Declare]) -> Block:
+        """Return the block with those of the variables `wanted` declared that it mentions."""
+        before: dict[int, list[Declare]] = {}
+        merged: dict[int, Declare] = {}
+        inside: dict[int, dict[str, Declare]] = {}
+        for name, users in sorted(self._users[id(block)].items()):
+            declaration, first = wanted.get(name), users[0]
+            if declaration is None:
+                continue
+            if len(users) == 1 and self._moves_into(first, declaration):
+                inside.setdefault(id(first), {})[name] = declaration
+            elif _starts(first, declaration):
+                merged[id(first)] = declaration
+            else:
+                before.setdefault(id(first), []).append(declaration)
+        result: list[Node] = []
+        for node in block:
+            result += before.get(id(node), ())
+            if isinstance(node, Assign) and id(node) in merged:
+                result.append(self._start(node, merged[id(node)]))
+            elif isinstance(node, Loop | If) and id(node) in inside:
+                result.append(replace(node, body=self.place(node.body, inside[id(node)])))
+            else:
+                result.append(node)
+        return tuple(result)
+
+    def _start(self, node: Assign, declaration: Declare) -> Declare:
+        constant = self._assigned[declaration.name] == 1
+        return replace(declaration, initial=node.value, constant=constant)
+
+    def _moves_into(self, node: Node, declaration: Declare) -> bool:
+        """Tell whether the declaration can stand inside the loop or condition."""
+        name = declaration.name
+        if not isinstance(node, Loop | If) or any(
+            name in walk.free_variables(e) for e in expressions(node)
+        ):
+            return False
+        users = self._users[id(node.body)][name]
+        if _starts(users[0], declaration):
+            return True
+        return len(users) == 1 and self._moves_into(users[0], declaration)
 
 
-def _place(block: Block, wanted: Mapping[str, Declare], once: frozenset[str]) -> Block:
-    users: dict[str, list[int]] = {}
-    for position, node in enumerate(block):
-        for name in mentioned((node,)):
-            if name in wanted:
-                users.setdefault(name, []).append(position)
-    before: dict[int, list[Declare]] = {}
-    merged: dict[int, Declare] = {}
-    inside: dict[int, dict[str, Declare]] = {}
-    for name in sorted(users):
-        first, *others = users[name]
-        node, declaration = block[first], wanted[name]
-        if not others and isinstance(node, Loop | If) and _moves_into(node, name, declaration):
-            inside.setdefault(first, {})[name] = declaration
-        elif _starts(node, name):
-            merged[first] = declaration
-        else:
-            before.setdefault(first, []).append(declaration)
-    result: list[Node] = []
-    for position, node in enumerate(block):
-        result += before.get(position, ())
-        if position in merged and isinstance(node, Assign):
-            declaration = merged[position]
-            constant = declaration.name in once
-            result.append(replace(declaration, initial=node.value, constant=constant))
-        elif position in inside and isinstance(node, Loop | If):
-            result.append(replace(node, body=_place(node.body, inside[position], once)))
-        else:
-            result.append(node)
-    return tuple(result)
-
-
-def _moves_into(node: Loop | If, name: str, declaration: Declare) -> bool:
-    if declaration.extent is not None or any(
-        name in walk.free_variables(e) for e in expressions(node)
-    ):
-        return False
-    first = next(n for n in node.body if name in mentioned((n,)))
-    if isinstance(first, Loop | If):
-        # Used nowhere else in this body: then it can move on inwards.
-        users = [n for n in node.body if name in mentioned((n,))]
-        return len(users) == 1 and _moves_into(first, name, declaration)
-    return _starts(first, name)
-
-
-def _starts(node: Node, name: str) -> bool:
+def _starts(node: Node, declaration: Declare) -> bool:
     """Tell whether `node` gives the scalar a value that does not depend on its old one."""
     return (
-        isinstance(node, Assign)
+        declaration.extent is None
+        and isinstance(node, Assign)
         and isinstance(node.target, ex.Variable)
-        and node.target.name == name
-        and name not in walk.free_variables(node.value)
+        and node.target.name == declaration.name
+        and declaration.name not in walk.free_variables(node.value)
     )
