@@ -1,0 +1,129 @@
+"""CPU time of transforming and generating code, beside Loo.py on the same kernels.
+
+    .venv/bin/pip install -e '.[benchmarks]'
+    POLYGEN_NO_CACHE=1 .venv/bin/python benchmarks/code_generation.py
+
+Both systems take the same steps on the same kernels, in turn, in one process that has generated
+other kernels before; Loo.py's caches are off as well.  Making the kernel is measured on its own.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import loopy
+import numpy as np
+
+import polygen as pg
+
+REPEATS = 15
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel and what is done with it, in both systems."""
+
+    name: str
+    domain: str
+    instructions: str
+    transform: Callable[[Any, Any], Any]
+
+
+def _vector_add(system: Any, knl: Any) -> Any:
+    knl = system.split_iname(knl, "i", 128, outer_tag="g.0", inner_tag="l.0")
+    return system.add_dtypes(knl, {"a": np.float32, "b": np.float32})
+
+
+def _stencil(system: Any, knl: Any) -> Any:
+    knl = system.split_iname(knl, "i", 16, outer_tag="g.1", inner_tag="l.1")
+    knl = system.split_iname(knl, "j", 16, outer_tag="g.0", inner_tag="l.0")
+    return system.add_dtypes(knl, {"u": np.float32})
+
+
+def _unrolled_sum(system: Any, knl: Any) -> Any:
+    knl = system.split_iname(knl, "j", 32, inner_tag="unr")
+    knl = system.prioritize_loops(knl, "i,j_outer")
+    return system.add_dtypes(knl, {"a": np.float32})
+
+
+def _product(system: Any, knl: Any) -> Any:
+    knl = system.split_iname(knl, "i", 16, outer_tag="g.1", inner_tag="l.1")
+    knl = system.split_iname(knl, "j", 16, outer_tag="g.0", inner_tag="l.0")
+    knl = system.split_iname(knl, "k", 16)
+    knl = system.prioritize_loops(knl, "k_outer,k_inner")
+    return system.add_dtypes(knl, {"a": np.float32, "b": np.float32})
+
+
+CASES = (
+    Case("vector add", "{ [i]: 0<=i<n }", "out[i] = a[i] + b[i]", _vector_add),
+    Case(
+        "5-point stencil, tiled",
+        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "out[i+1,j+1] = u[i,j+1] + u[i+2,j+1] + u[i+1,j] + u[i+1,j+2] - 4*u[i+1,j+1]",
+        _stencil,
+    ),
+    Case(
+        "32-fold unrolled sum",
+        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "out[i] = sum(j, a[i,j])",
+        _unrolled_sum,
+    ),
+    Case(
+        "matrix product, tiled",
+        "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l }",
+        "c[i,j] = sum(k, a[i,k]*b[k,j])",
+        _product,
+    ),
+)
+
+
+def _timed(run: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.process_time()
+    result = run()
+    return time.process_time() - start, result
+
+
+def _polygen(case: Case) -> tuple[float, float]:
+    making, knl = _timed(lambda: pg.make_kernel(case.domain, case.instructions))
+    rest, _ = _timed(lambda: str(pg.generate_code(case.transform(pg, knl))))
+    return making, rest
+
+
+def _loopy(case: Case) -> tuple[float, float]:
+    making, knl = _timed(
+        lambda: loopy.make_kernel(case.domain, case.instructions, lang_version=(2018, 2))
+    )
+    rest, _ = _timed(
+        lambda: loopy.generate_code_v2(case.transform(loopy, knl)).device_code()
+    )
+    return making, rest
+
+
+def main() -> None:
+    if os.environ.get("POLYGEN_NO_CACHE") != "1":
+        raise SystemExit("set POLYGEN_NO_CACHE=1: caches would be measured otherwise")
+    warnings.simplefilter("ignore")
+    loopy.set_caching_enabled(False)
+    print(f"medians of {REPEATS}, milliseconds of CPU time")
+    print(f"{'':24}{'make_kernel':>22}{'transform, generate':>24}{'ratio':>8}")
+    for case in CASES:
+        runs = [(_polygen(case), _loopy(case)) for _ in range(REPEATS + 1)][1:]
+        ours, theirs = zip(*runs, strict=True)
+        made, generated = (1e3 * statistics.median(column) for column in zip(*ours, strict=True))
+        their_made, their_generated = (
+            1e3 * statistics.median(column) for column in zip(*theirs, strict=True)
+        )
+        print(
+            f"{case.name:24}{made:10.2f} / {their_made:8.2f}{generated:12.2f} / "
+            f"{their_generated:8.2f}{generated / their_generated:8.3f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
