@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from polygen.errors import WrongArgumentType
 from polygen.ir.array import Argument, GlobalArg
 from polygen.ir.dtype import DType
+from polygen.lower.address import element_count
 from polygen.runtime.c_compiler import load_library
+from polygen.runtime.evaluate import value_of
 from polygen.targets.program import Program
 
 CFunction: TypeAlias = Any  # ctypes creates the class of a library's functions at run time
@@ -41,7 +46,19 @@ def load_function(program: Program) -> CFunction:
     function: CFunction = library[program.loop_program.name]
     function.argtypes = [_ctype(argument) for argument in program.arguments]
     function.restype = None
-    return function
+    temporaries = [
+        (value_of(element_count(t.shape), {}), t.dtype)
+        for t in program.loop_program.global_temporaries
+    ]
+    return partial(_run_with_temporaries, function, temporaries) if temporaries else function
+
+
+def _run_with_temporaries(
+    function: CFunction, temporaries: list[tuple[int, DType | None]], *values: Any
+) -> None:
+    # New ones for each call: several threads may be in here.
+    arrays = [np.empty(count, dtype) for count, dtype in temporaries]
+    function(*values, *(array.ctypes.data for array in arrays))
 
 
 def _ctype(argument: Argument) -> Any:

@@ -220,9 +220,8 @@ class Executor:
         copies = {name: copy.array for name, copy in staged.items()}
         event, outputs = self(queue, wait_for=wait_for, **{**args, **copies})
         names = written_arrays(self.kernel)
-        found = (
-            dict(outputs) if isinstance(outputs, dict) else dict(zip(names, outputs, strict=True))
-        )
+        by_name = self.kernel.options.return_dict
+        found = dict(outputs if by_name else zip(names, outputs, strict=True))
         for name in names:
             if name in staged:
                 staged[name].copy_back()

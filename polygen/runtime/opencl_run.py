@@ -10,11 +10,11 @@ from typing import Any
 
 from polygen.errors import InternalError, LaunchFailed
 from polygen.ir.array import TemporaryVariable, ValueArg
-from polygen.ir.tags import GroupTag
-from polygen.lower.program import HostLoop, HostNode, Launch, LoopProgram
+from polygen.lower.program import HostNode, Launch
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.opencl import Queue, pyopencl
 from polygen.source import caller_location
+from polygen.targets.program import DeviceFunction, Program
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,11 @@ class Grid:
     group: tuple[int, ...]
 
 
-def grid_of(launch: Launch, values: Mapping[str, int]) -> Grid:
+def grid_of(function: DeviceFunction, values: Mapping[str, int]) -> Grid:
     """Return the grid of a launch, once sizes are known."""
-    groups, group = [1, 1, 1], [1, 1, 1]
-    dimensions = 1
-    for axis in launch.axes:
-        target = groups if isinstance(axis.tag, GroupTag) else group
-        target[axis.tag.axis] = max(0, value_of(axis.size, values))
-        dimensions = max(dimensions, axis.tag.axis + 1)
-    size = tuple(n * m for n, m in zip(groups, group, strict=True))
-    return Grid(size[:dimensions], tuple(group[:dimensions]))
+    group = function.local_size or (1,)
+    counts = [max(0, value_of(count, values)) for count in function.group_counts or (1,)]
+    return Grid(tuple(n * m for n, m in zip(counts, group, strict=True)), group)
 
 
 class Run:
@@ -52,8 +47,8 @@ class Run:
     def __init__(
         self,
         queue: Queue,
-        program: Any,
-        lowered: LoopProgram,
+        built: Any,
+        program: Program,
         fixed: Mapping[str, int],
         names: Sequence[str],
     ) -> None:
@@ -61,8 +56,8 @@ class Run:
 
         Parameters:
             queue: where to run.
-            program: the built program.
-            lowered: what it was printed from.
+            built: the program as pyopencl built it.
+            program: the program.
             fixed: the sizes, and the values of hidden arguments.
             names: the arguments that a call passes, in order.
         """
@@ -73,40 +68,41 @@ class Run:
         self._queue = queue
         self._lock = threading.Lock()
         self._fixed = fixed
-        self._host = lowered.host
+        self._host = program.loop_program.host
         # Launches that may run out of order have to wait for each other.
         self._chained = bool(
             queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
         )
         self._last: list[Any] = []
         self._temporaries = {
-            temporary.name: _allocate(queue, temporary) for temporary in lowered.global_temporaries
+            temporary.name: _allocate(queue, temporary)
+            for temporary in program.loop_program.global_temporaries
         }
         self._launches = {
-            launch.name: self._prepare(program, launch, names) for launch in _launches(lowered.host)
+            function.name: self._prepare(built, function, names) for function in program.launches
         }
         (first, *others) = self._launches.values() or (None,)
         self._only = None if others else first
 
-    def _prepare(self, program: Any, launch: Launch, names: Sequence[str]) -> _Prepared:
-        kernel = pyopencl().Kernel(program, launch.name)
+    def _prepare(self, built: Any, function: DeviceFunction, names: Sequence[str]) -> _Prepared:
+        kernel = pyopencl().Kernel(built, function.name)
         passed: list[tuple[int, int]] = []
         looped: list[tuple[int, str, Any]] = []
-        for index, arg in enumerate(launch.arguments):
+        for index, arg in enumerate(function.arguments):
             if arg.name in names:
                 passed.append((index, names.index(arg.name)))
             elif arg.name in self._temporaries:
                 kernel.set_arg(index, self._temporaries[arg.name])
             elif not isinstance(arg, ValueArg) or arg.dtype is None:
-                raise InternalError(f"nothing is passed for '{arg.name}' of '{launch.name}'")
+                raise InternalError(f"nothing is passed for '{arg.name}' of '{function.name}'")
             elif arg.name in self._fixed:
                 kernel.set_arg(index, arg.dtype.type(self._fixed[arg.name]))
             else:
                 looped.append((index, arg.name, arg.dtype.type))
-        grid = None if looped else grid_of(launch, self._fixed)
+        grid = None if looped else grid_of(function, self._fixed)
         if grid is not None:
-            _check_group(self._queue.device, launch, grid)
-        return _Prepared(launch, kernel, tuple(passed), tuple(looped), grid)
+            _check_group(self._queue.device, function, grid)
+        return _Prepared(function, kernel, tuple(passed), tuple(looped), grid)
 
     def __call__(self, wait: list[Any], *values: Any) -> Any:
         """Enqueue everything, after some events, and return the event of the last launch.
@@ -129,7 +125,7 @@ class Run:
                 kernel.set_arg(index, values[position])
             return self._enqueue(self._queue, kernel, grid.size, grid.group, None, wait)
         except self._error as error:
-            raise _refused(launch.launch, grid, str(error)) from None
+            raise _refused(launch.function, grid, str(error)) from None
 
     def _run_all(self, wait: list[Any], values: Sequence[Any]) -> Any:
         if self._chained:
@@ -139,9 +135,9 @@ class Run:
             prepared = self._launches[launch.name]
             for index, name, to_type in prepared.looped:
                 prepared.kernel.set_arg(index, to_type(loops[name]))
-            grid = prepared.grid or grid_of(launch, loops)
+            grid = prepared.grid or grid_of(prepared.function, loops)
             if prepared.grid is None:
-                _check_group(self._queue.device, launch, grid)
+                _check_group(self._queue.device, prepared.function, grid)
             event = self._start(prepared, grid, wait, values)
             wait = [event] if self._chained else []
         if event is None:
@@ -155,26 +151,18 @@ class _Prepared:
     """A launch whose arguments are set as far as they are known.
 
     Attributes:
-        launch: the launch.
+        function: the launch.
         kernel: its kernel.
         passed: the position in the kernel, and in the call, of what a call passes.
         looped: position, name and type of the variables of loops on the host.
         grid: its grid, or None if that depends on loops on the host.
     """
 
-    launch: Launch
+    function: DeviceFunction
     kernel: Any
     passed: tuple[tuple[int, int], ...]
     looped: tuple[tuple[int, str, Any], ...]
     grid: Grid | None
-
-
-def _launches(host: Sequence[HostNode]) -> Iterator[Launch]:
-    for node in host:
-        if isinstance(node, HostLoop):
-            yield from _launches(node.body)
-        else:
-            yield node
 
 
 def _sequence(
@@ -199,7 +187,7 @@ def _allocate(queue: Queue, temporary: TemporaryVariable) -> Any:
     return cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size)
 
 
-def _check_group(device: Any, launch: Launch, grid: Grid) -> None:
+def _check_group(device: Any, launch: DeviceFunction, grid: Grid) -> None:
     most = device.max_work_item_sizes
     too_long = any(n > m for n, m in zip(grid.group, most, strict=False))
     if too_long or prod(grid.group) > device.max_work_group_size:
@@ -212,7 +200,7 @@ def _check_group(device: Any, launch: Launch, grid: Grid) -> None:
         )
 
 
-def _refused(launch: Launch, grid: Grid, message: str) -> LaunchFailed:
+def _refused(launch: DeviceFunction, grid: Grid, message: str) -> LaunchFailed:
     return LaunchFailed(
         f"the device refused launch '{launch.name}' with {grid.size} work items in groups of "
         f"{grid.group}: {message}",

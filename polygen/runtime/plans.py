@@ -41,19 +41,18 @@ def plan_for_opencl(
     form: Form, call: Call, variant: Variant, queue: Queue, args: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what a wrapper for OpenCL may ask for."""
-    lowered = variant.program.loop_program
-    program = build(queue.context, variant.program.source, lowered.options.build_options)
+    program = variant.program
+    options = program.loop_program.options.build_options
+    built = build(queue.context, program.source, options)
     fixed = {
         **call.sizes,
         **{hidden.name: hidden.value(call.arrays) for hidden in variant.hidden},
     }
     names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
-    plan: dict[str, Any] = {"pg_run": Run(queue, program, lowered, fixed, names)}
+    plan: dict[str, Any] = {"pg_run": Run(queue, built, program, fixed, names)}
     array = pyopencl().array
-    allocators = [
-        args[arg.name].allocator for arg in form.arrays if is_opencl_array(args[arg.name])
-    ]
-    allocator = allocators[0] if allocators else None
+    passed = [args[arg.name] for arg in form.arrays]
+    allocator = passed[0].allocator if passed else None
     for arg in form.allocated:
         make = array.empty if fully_written(form.kernel, arg.name) else array.zeros
         shape, dtype = call.shapes[arg.name], variant.dtypes[arg.name]

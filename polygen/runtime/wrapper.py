@@ -8,7 +8,7 @@ does the rest: it finds addresses, compares them, allocates outputs, and starts 
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +41,10 @@ def local(name: str) -> str:
     return f"pg_arg_{name}" if taken else name
 
 
+def _tuple(parts: Sequence[str]) -> str:
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
 def make_wrapper(form: Form) -> Wrapper:
     """Return the wrapper for calls of a form."""
     writer = _CWriter(form) if form.target == "c" else _OpenCLWriter(form)
@@ -56,11 +60,11 @@ def make_wrapper(form: Form) -> Wrapper:
 
 def _body(form: Form, writer: _Writer, plan: tuple[str, ...]) -> Iterator[str]:
     yield from writer.find_queue()
-    yield f"pg_key = ({''.join(f'{part}, ' for part in writer.key())})"
+    yield f"pg_key = {_tuple(writer.key())}"
     yield "pg_plan = pg_plans.get(pg_key)"
     yield "if pg_plan is None:"
     yield f"    pg_plan = pg_prepare({', '.join(['pg_key', 'queue', *map(local, form.passed)])})"
-    yield f"{', '.join(plan)}, = pg_plan"
+    yield f"{_tuple(plan)} = pg_plan"
     yield from _check_ranges(form)
     for arg in form.allocated:
         yield f"{local(arg.name)} = pg_new_{arg.name}()"
@@ -70,7 +74,7 @@ def _body(form: Form, writer: _Writer, plan: tuple[str, ...]) -> Iterator[str]:
     if form.kernel.options.return_dict:
         outputs = f"{{{', '.join(f'{name!r}: {local(name)}' for name in written)}}}"
     else:
-        outputs = f"({''.join(f'{local(name)}, ' for name in written)})"
+        outputs = _tuple([local(name) for name in written])
     yield f"return pg_event, {outputs}"
 
 
@@ -189,8 +193,8 @@ class _OpenCLWriter(_Writer):
         return ["queue", *(f"{name}.{part}" for name in arrays for part in what), *self.sizes]
 
     def find_queue(self) -> list[str]:
-        arrays = "".join(f"{local(arg.name)}, " for arg in self.form.arrays)
-        return ["if queue is None:", f"    queue = pg_find_queue(({arrays}))"]
+        arrays = _tuple([local(arg.name) for arg in self.form.arrays])
+        return ["if queue is None:", f"    queue = pg_find_queue({arrays})"]
 
     def find_data(self) -> Iterator[str]:
         for arg in (*self.form.arrays, *self.form.allocated):
