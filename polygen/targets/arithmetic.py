@@ -8,6 +8,7 @@ from functools import reduce
 
 from polygen.analysis.types import Kind
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.targets.core import Printer, is_cheap, is_minus_one, joined, negated
@@ -159,19 +160,18 @@ def is_nonnegative(p: Printer, node: Expression) -> bool:
     kind = p.kind(node)
     if not isinstance(kind, type) and kind.kind in "ub":
         return True
-    match node:
-        case ex.Sum(children) | ex.Product(children) | ex.Min(children):
-            return all(is_nonnegative(p, c) for c in children)
-        case ex.Max(children):
-            return any(is_nonnegative(p, c) for c in children)
-        case ex.FloorDiv(a, b):
-            return is_nonnegative(p, a) and is_nonnegative(p, b)
-        case ex.Remainder(_, b):
-            return is_nonnegative(p, b)
-        case ex.If(_, a, b):
-            return is_nonnegative(p, a) and is_nonnegative(p, b)
-        case _:
-            return False
+    if isinstance(node, ex.Max):
+        return any(is_nonnegative(p, c) for c in node.children)
+    return type(node) in _KEEP_SIGN and all(is_nonnegative(p, c) for c in _valued_parts(node))
+
+
+# What they make of operands that are not negative is not negative either.
+_KEEP_SIGN = (ex.Sum, ex.Product, ex.Min, ex.FloorDiv, ex.Remainder, ex.If)
+
+
+def _valued_parts(node: Expression) -> tuple[Expression, ...]:
+    parts = walk.parts(node)
+    return parts[1:] if isinstance(node, ex.If | ex.Remainder) else parts
 
 
 # --- powers

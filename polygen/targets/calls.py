@@ -69,7 +69,7 @@ def _real(p: Printer, node: Expression, dtype: DType) -> Term:
     return p.term(node, dtype)
 
 
-def _imaginary(p: Printer, node: Expression, dtype: DType) -> Term:
+def _imaginary(p: Printer, _node: Expression, dtype: DType) -> Term:
     return p.number(dtype.type(0).item(), dtype)
 
 

@@ -250,7 +250,8 @@ class Printer:
         """
         left, right, c_type = self.common(left, right, dtype, modular)
         text = f"{left.within(level)} {operator} {_tight(right, level + 1)}"
-        return Term(text, level, dtype, c_type, exact=c_type == dtype or not modular)
+        exact = c_type == dtype or not modular
+        return Term(text, level, dtype, c_type, exact, split=(left.text, operator, right))
 
     def common(
         self, left: Term, right: Term, dtype: DType, modular: bool
@@ -277,9 +278,7 @@ class Printer:
         """Return terms joined by ``&&`` or ``||``."""
         level = AND if operator == "&&" else OR
         # Compilers warn of && within || unless it is in parentheses.
-        parts = [
-            t.text if t.level == level else t.within(BIT_OR) for t in map(self.truth, terms)
-        ]
+        parts = [t.text if t.level == level else t.within(BIT_OR) for t in map(self.truth, terms)]
         return Term(f" {operator} ".join(parts), level, BOOL, INT32)
 
     def narrow(self, term: Term, dtype: DType) -> Term:

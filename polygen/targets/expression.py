@@ -11,7 +11,7 @@ from polygen.targets import arithmetic, logic
 from polygen.targets.calls import print_call
 from polygen.targets.core import Names, Printer, Rule, Uses
 from polygen.targets.target import BOOL, FLOAT64, Target
-from polygen.targets.term import Term
+from polygen.targets.term import Term, promoted
 
 RULES: Mapping[type, Rule] = {
     ex.Variable: logic.print_variable,
@@ -55,6 +55,11 @@ class ExpressionPrinter:
         """What the printed text needs at the beginning of the source."""
         return self._printer.uses
 
+    @property
+    def counter_type(self) -> str:
+        """What the target calls the type of loop counters."""
+        return self.type_name(self._printer.index_dtype)
+
     def type_name(self, dtype: DType) -> str:
         """Return what the target calls a type, and note that the text mentions it.
 
@@ -77,22 +82,34 @@ class ExpressionPrinter:
         self._printer.forget()
         return text
 
-    def target(self, node: ex.Variable | ex.Subscript) -> str:
-        """Return what is assigned to."""
-        self._printer.annotate(node)
-        text = self._printer.term(node, FLOAT64).text
-        self._printer.forget()
-        return text
+    def assignment(self, target: ex.Variable | ex.Subscript, value: Expression) -> str:
+        """Return ``target = value``, or ``target += ...`` where the value is such a sum.
 
-    def index(self, node: Expression) -> str:
+        Raises:
+            TypeNotSupported, LiteralOutOfRange, TypeMismatch, UnknownFunction: see `value`.
+        """
+        p = self._printer
+        p.annotate(target)
+        left = p.term(target, FLOAT64)
+        p.annotate(value)
+        right = self._converted(p.term(value, left.dtype), left.dtype)
+        p.forget()
+        if right.split is not None and right.split[0] == left.text:
+            _, operator, operand = right.split
+            return f"{left.text} {operator}= {operand.text}"
+        return f"{left.text} = {right.text}"
+
+    def index(self, node: Expression) -> Term:
         """Return an expression of loop counters and sizes, such as a bound."""
         p = self._printer
         p.annotate(node)
         p.indexing = True
-        text = p.exact(p.term(node, p.index_dtype)).text
+        term = p.exact(p.term(node, p.index_dtype))
+        if promoted(term.c_type).kind == "u" and term.integer is None:
+            term = p.cast(term, p.index_dtype)  # counters are compared with it, and are signed
         p.indexing = False
         p.forget()
-        return text
+        return term
 
     def condition(self, node: Expression) -> str:
         """Return an expression that is true or false."""

@@ -217,6 +217,12 @@ def types_of_helpers(helpers: Iterable[tuple[str, str]]) -> frozenset[str]:
     return frozenset(found)
 
 
+def helpers_need_math(helpers: Iterable[tuple[str, str]]) -> bool:
+    """Tell whether helper functions call mathematical functions of the target."""
+    texts = [_TEMPLATES[np.dtype(type_name).kind][name] for name, type_name in helpers]
+    return any(f"${function}(" in text for text in texts for function in _MATH)
+
+
 def helper_functions(target: Target, helpers: Iterable[tuple[str, str]]) -> list[str]:
     """Return the definitions of helper functions.
 

@@ -37,14 +37,14 @@ _Bits: TypeAlias = ex.BitwiseAnd | ex.BitwiseOr | ex.BitwiseXor
 # --- names
 
 
-def print_variable(p: Printer, node: ex.Variable, at: DType) -> Term:
+def print_variable(p: Printer, node: ex.Variable, _at: DType) -> Term:
     """Print a scalar or a loop counter."""
     kind = p.kind(node)
     dtype = p.names.dtypes.get(node.name, p.index_dtype) if isinstance(kind, type) else kind
     return Term(node.name, ATOM, dtype, dtype)
 
 
-def print_subscript(p: Printer, node: ex.Subscript, at: DType) -> Term:
+def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:
     """Print an element of an array; its subscript is linear."""
     (index,) = ex.index_tuple(node)
     outer, p.indexing = p.indexing, True
@@ -61,7 +61,7 @@ def print_subscript(p: Printer, node: ex.Subscript, at: DType) -> Term:
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
-def print_comparison(p: Printer, node: ex.Comparison, at: DType) -> Term:
+def print_comparison(p: Printer, node: ex.Comparison, _at: DType) -> Term:
     """Print a comparison; integers of all types are compared exactly, as in NumPy."""
     operator, level = node.operator, EQUALITY if node.operator in ("==", "!=") else ORDER
     decided = _decided(p, node.left, operator, node.right)
@@ -132,17 +132,17 @@ def _decided(p: Printer, node: Expression, operator: str, other: Expression) -> 
 # --- conditions
 
 
-def print_and(p: Printer, node: ex.LogicalAnd, at: DType) -> Term:
+def print_and(p: Printer, node: ex.LogicalAnd, _at: DType) -> Term:
     """Print ``and``."""
     return p.logical("&&", [p.term(c, BOOL) for c in node.children])
 
 
-def print_or(p: Printer, node: ex.LogicalOr, at: DType) -> Term:
+def print_or(p: Printer, node: ex.LogicalOr, _at: DType) -> Term:
     """Print ``or``."""
     return p.logical("||", [p.term(c, BOOL) for c in node.children])
 
 
-def print_not(p: Printer, node: ex.LogicalNot, at: DType) -> Term:
+def print_not(p: Printer, node: ex.LogicalNot, _at: DType) -> Term:
     """Print ``not``."""
     return Term(f"!{p.truth(p.term(node.child, BOOL)).within(UNARY)}", UNARY, BOOL, INT32)
 
@@ -192,7 +192,9 @@ def print_extreme(
         return p.logical("&&" if helper == "min" else "||", terms)
     if builtin is not None and dtype.kind in "iu" and dtype.itemsize >= 4:
         terms = [p.convert(t, dtype) for t in terms]
-        return reduce(lambda a, b: Term(f"{builtin}({a.text}, {b.text})", ATOM, dtype, dtype), terms)
+        return reduce(
+            lambda a, b: Term(f"{builtin}({a.text}, {b.text})", ATOM, dtype, dtype), terms
+        )
     wide = promoted(dtype)
     text = reduce(lambda a, b: p.helper(helper, wide, (a, b)), terms).text
     return Term(text, ATOM, dtype, wide)

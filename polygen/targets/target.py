@@ -36,7 +36,8 @@ class Target:
         missing_functions: functions that it has not; they are spelled out.
         integer_extremes: its ``min`` and ``max`` for integers of 32 and 64 bits, if it has them.
         helper_prefix: what a function begins with that other functions of the source call.
-        function_head: what a function for the host begins with, given its work-group size.
+        function_head: what stands before the name of a function for the host, given the size of
+            its work groups.
         qualifiers: what the declaration of a variable in an address space begins with.
         hardware_indices: the index along an axis, by the tag's letter; empty if it has none.
         barrier: the statement that makes writes to some address spaces visible, or None.
@@ -63,6 +64,11 @@ class Target:
     restrict: str
     parallel_loop: Callable[[int], str] | None = None
     runs_host: bool = False
+
+    @property
+    def global_qualifier(self) -> str:
+        """What the declaration of a pointer to the device's memory begins with."""
+        return self.qualifiers[AddressSpace.GLOBAL]
 
     def type_name(self, dtype: DType) -> str:
         """Return what the target calls a type.

@@ -41,6 +41,7 @@ class Term:
             `dtype` makes it so: the two are equal modulo 2 to the number of bits of `dtype`.
         integer: its value if it is a literal of an integer type: it gets another type by
             being spelled differently.
+        split: its left operand, its operator and its right operand, if it has two.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Term:
     c_type: DType
     exact: bool = True
     integer: int | None = None
+    split: tuple[str, str, Term] | None = None
 
     def within(self, level: int) -> str:
         """Return the text for an operand that has to bind at least as strongly as `level`."""

@@ -1,0 +1,250 @@
+"""From a loop program to the text of a device program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from polygen.errors import InternalError
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import Argument, GlobalArg, ValueArg
+from polygen.ir.dtype import DType
+from polygen.ir.tags import GroupTag, LocalTag
+from polygen.lower.program import (
+    Assign,
+    Block,
+    Declare,
+    HardwareAxis,
+    HostLoop,
+    HostNode,
+    If,
+    Launch,
+    Loop,
+    LoopProgram,
+)
+from polygen.targets.core import Names
+from polygen.targets.expression import ExpressionPrinter
+from polygen.targets.helpers import helper_functions, helpers_need_math, types_of_helpers
+from polygen.targets.program import DeviceFunction, Program
+from polygen.targets.statement import StatementPrinter, all_nodes, hoist_local
+from polygen.targets.target import Target
+from polygen.targets.term import SUM
+
+_WIDTH = 100  # longer heads of functions are broken into lines
+
+
+def print_program(program: LoopProgram, target: Target) -> Program:
+    """Return the device program for a loop program.
+
+    Parameters:
+        program: what to print; lowered for a target of this kind: with a grid if it has one.
+        target: whose language it is.
+
+    Raises:
+        TypeNotSupported: if the target lacks a type that is needed.
+        LiteralOutOfRange: if an integer is used at a type that cannot hold it.
+        TypeMismatch: if an operation does not exist for its operands.
+    """
+    launches = tuple(_launches(program.host))
+    expressions = ExpressionPrinter(target, _names(program, launches))
+    printer = _FunctionPrinter(target, expressions)
+    arguments = (
+        *program.arguments,
+        *(GlobalArg(t.name, t.dtype, t.shape) for t in program.global_temporaries),
+    )
+    if target.runs_host:
+        functions: tuple[DeviceFunction, ...] = (DeviceFunction(program.name, arguments),)
+        printer.host_function(program, arguments)
+    else:
+        functions = tuple([_device_function(launch) for launch in launches])
+        for launch in launches:
+            printer.kernel(launch, _local_size(launch))
+    source = "\n\n".join([*_preamble(target, expressions), *printer.functions]) + "\n"
+    return Program(target, source, functions, arguments, program)
+
+
+# --- what a program consists of
+
+
+def _launches(nodes: Iterable[HostNode]) -> Iterator[Launch]:
+    for node in nodes:
+        if isinstance(node, Launch):
+            yield node
+        else:
+            yield from _launches(node.body)
+
+
+def _counters(nodes: Iterable[HostNode]) -> Iterator[str]:
+    """Yield the names of loop counters and of indices along the hardware's axes."""
+    for node in nodes:
+        if isinstance(node, HostLoop):
+            yield node.iname
+            yield from _counters(node.body)
+        else:
+            yield from (iname for axis in node.axes for iname, _ in axis.inames)
+            yield from (n.iname for n in all_nodes(node.body) if isinstance(n, Loop))
+
+
+def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
+    """Return what is known of all names in the program."""
+    dtypes: dict[str, DType] = {}
+    for variable in (*program.arguments, *program.global_temporaries):
+        if variable.dtype is None:
+            raise InternalError(f"'{variable.name}' has no type in a loop program")
+        dtypes[variable.name] = variable.dtype
+    for launch in launches:
+        for node in all_nodes(launch.body):
+            if isinstance(node, Declare):
+                dtypes[node.name] = node.dtype
+    kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **program.dtypes}
+    return Names(kinds, dtypes, program.index_dtype, program.nonnegative)
+
+
+def _sizes(launch: Launch, tag: type[GroupTag | LocalTag]) -> tuple[ex.Expression, ...]:
+    sizes = {axis.tag.axis: axis.size for axis in launch.axes if isinstance(axis.tag, tag)}
+    count = 1 + max((axis.tag.axis for axis in launch.axes), default=0)
+    return tuple([sizes.get(axis, 1) for axis in range(count)])
+
+
+def _local_size(launch: Launch) -> tuple[int, ...]:
+    sizes = _sizes(launch, LocalTag)
+    constants = tuple([size for size in sizes if isinstance(size, int)])
+    if len(constants) < len(sizes):
+        raise InternalError(f"the work-group size of '{launch.name}' is no constant")
+    return constants
+
+
+def _device_function(launch: Launch) -> DeviceFunction:
+    groups = _sizes(launch, GroupTag)
+    return DeviceFunction(launch.name, launch.arguments, groups, _local_size(launch))
+
+
+def _written(block: Block) -> frozenset[str]:
+    return frozenset(ex.name_of(n.target) for n in all_nodes(block) if isinstance(n, Assign))
+
+
+def _mentioned(block: Block) -> frozenset[str]:
+    found: set[str] = set()
+    for node in all_nodes(block):
+        if isinstance(node, Assign):
+            found |= walk.free_variables(node.target) | walk.free_variables(node.value)
+        elif isinstance(node, Loop):
+            found |= walk.free_variables(node.lower) | walk.free_variables(node.upper)
+        elif isinstance(node, If):
+            found |= walk.free_variables(node.condition)
+        elif isinstance(node, Declare) and node.initial is not None:
+            found |= walk.free_variables(node.initial)
+    return frozenset(found)
+
+
+# --- functions
+
+
+class _FunctionPrinter:
+    """Prints the functions that the host calls."""
+
+    def __init__(self, target: Target, expressions: ExpressionPrinter) -> None:
+        self._target = target
+        self._expressions = expressions
+        self.functions: list[str] = []
+
+    def kernel(self, launch: Launch, local_size: tuple[int, ...]) -> None:
+        """Print a launch as a function of its own."""
+        shared, body = hoist_local(launch.body)
+        mentioned = _mentioned(body)
+        statements = StatementPrinter(self._target, self._expressions)
+        for axis in launch.axes:
+            self._axis(statements, axis, mentioned)
+        for declaration in shared:
+            statements.line(1, statements.declaration(declaration, initialized=False))
+        if statements.lines:
+            statements.line(0, "")
+        statements.block(body, 1)
+        head = self._target.function_head(local_size)
+        parameters = self._parameters(launch.arguments, _written(body))
+        self.functions.append(_function(head + launch.name, parameters, statements.lines))
+
+    def _axis(
+        self, statements: StatementPrinter, axis: HardwareAxis, mentioned: frozenset[str]
+    ) -> None:
+        letter = "g" if isinstance(axis.tag, GroupTag) else "l"
+        index = f"{self._target.hardware_indices[letter]}({axis.tag.axis})"
+        for iname, first in axis.inames:
+            if iname not in mentioned:
+                continue
+            start = "" if first == 0 else f" + {self._expressions.index(first).within(SUM + 1)}"
+            statements.line(1, f"{self._expressions.counter_type} const {iname} = {index}{start};")
+
+    def host_function(self, program: LoopProgram, arguments: tuple[Argument, ...]) -> None:
+        """Print all launches, with the loops around them, as one function."""
+        launches = tuple(_launches(program.host))
+        used = frozenset().union(*(_mentioned(launch.body) for launch in launches))
+        used |= _mentioned_by_host(program.host)
+        written = frozenset().union(*(_written(launch.body) for launch in launches))
+        statements = StatementPrinter(self._target, self._expressions)
+        for argument in arguments:
+            if argument.name not in used:
+                statements.line(1, f"(void) {argument.name};")
+        self._host_nodes(statements, program.host, 1)
+        head = self._target.function_head(()) + program.name
+        parameters = self._parameters(arguments, written)
+        self.functions.append(_function(head, parameters, statements.lines))
+
+    def _host_nodes(
+        self, statements: StatementPrinter, nodes: tuple[HostNode, ...], depth: int
+    ) -> None:
+        for node in nodes:
+            if isinstance(node, HostLoop):
+                statements.line(depth, f"{statements.loop_head(node)} {{")
+                self._host_nodes(statements, node.body, depth + 1)
+                statements.line(depth, "}")
+                continue
+            if node.axes:
+                raise InternalError(f"a grid in a program for target '{self._target.name}'")
+            # Launches may declare the same names: each then has a block of its own.
+            braces = len(nodes) > 1 and any(isinstance(n, Declare) for n in node.body)
+            if braces:
+                statements.line(depth, "{")
+            statements.block(node.body, depth + braces)
+            if braces:
+                statements.line(depth, "}")
+
+    def _parameters(self, arguments: tuple[Argument, ...], written: frozenset[str]) -> list[str]:
+        return [self._parameter(a, constant=a.name not in written) for a in arguments]
+
+    def _parameter(self, argument: Argument, *, constant: bool) -> str:
+        if argument.dtype is None:
+            raise InternalError(f"argument '{argument.name}' has no type in a loop program")
+        type_name = self._expressions.type_name(argument.dtype)
+        if isinstance(argument, ValueArg):
+            return f"{type_name} const {argument.name}"
+        restrict = "" if argument.may_alias else f"{self._target.restrict} "
+        qualifier = self._target.global_qualifier
+        return f"{qualifier}{type_name} {'const ' if constant else ''}*{restrict}{argument.name}"
+
+
+def _mentioned_by_host(nodes: Iterable[HostNode]) -> frozenset[str]:
+    found: frozenset[str] = frozenset()
+    for node in nodes:
+        if isinstance(node, HostLoop):
+            found |= walk.free_variables(node.lower) | walk.free_variables(node.upper)
+            found |= _mentioned_by_host(node.body)
+    return found
+
+
+def _function(head: str, parameters: list[str], body: list[str]) -> str:
+    line = f"{head}({', '.join(parameters) or 'void'})"
+    if len(line) - line.rfind("\n") > _WIDTH:
+        line = f"{head}(\n    " + ",\n    ".join(parameters) + ")"
+    return "\n".join([line, "{", *body, "}"])
+
+
+def _preamble(target: Target, expressions: ExpressionPrinter) -> list[str]:
+    """Return what the source begins with: as much of it as the functions use."""
+    uses = expressions.uses
+    types = uses.types | types_of_helpers(uses.helpers)
+    lines = {line for name, line in target.type_lines.items() if name in types}
+    if uses.math or helpers_need_math(uses.helpers):
+        lines.update(target.math_lines)
+    helpers = helper_functions(target, uses.helpers)
+    return ["\n".join(sorted(lines))] * bool(lines) + helpers

@@ -1,0 +1,147 @@
+"""Statements as lines of C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from polygen.errors import InternalError
+from polygen.ir.array import AddressSpace
+from polygen.ir.expression import Variable
+from polygen.lower.program import (
+    Assign,
+    Barrier,
+    Block,
+    Declare,
+    HostLoop,
+    If,
+    Loop,
+    Node,
+)
+from polygen.targets.expression import ExpressionPrinter
+from polygen.targets.target import Target
+from polygen.targets.term import SUM
+
+INDENT = "    "
+
+_Write: TypeAlias = Callable[["StatementPrinter", Any, int], None]
+
+
+class StatementPrinter:
+    """Prints statements, one line after the other.
+
+    Parameters:
+        target: whose C it is.
+        expressions: prints the expressions in them.
+
+    Attributes:
+        lines: what was printed.
+    """
+
+    def __init__(self, target: Target, expressions: ExpressionPrinter) -> None:
+        self.target = target
+        self.expressions = expressions
+        self.lines: list[str] = []
+
+    def line(self, depth: int, text: str) -> None:
+        """Print a line."""
+        self.lines.append(INDENT * depth + text if text else "")
+
+    def block(self, nodes: Block, depth: int) -> None:
+        """Print statements."""
+        for node in nodes:
+            _RULES[type(node)](self, node, depth)
+
+    def body(self, head: str, nodes: Block, depth: int) -> None:
+        """Print a loop or a condition: with braces unless what it holds is one assignment."""
+        braces = len(nodes) != 1 or not isinstance(nodes[0], Assign)
+        self.line(depth, f"{head} {{" if braces else head)
+        self.block(nodes, depth + 1)
+        if braces:
+            self.line(depth, "}")
+
+    def loop_head(self, loop: Loop | HostLoop) -> str:
+        """Return how a loop begins."""
+        lower = self.expressions.index(loop.lower)
+        upper = self.expressions.index(loop.upper)
+        counter = self.expressions.counter_type
+        name = loop.iname
+        step = f"++{name}" if loop.step == 1 else f"{name} += {loop.step}"
+        return f"for ({counter} {name} = {lower.text}; {name} < {upper.within(SUM)}; {step})"
+
+    def declaration(self, node: Declare, *, initialized: bool) -> str:
+        """Return the declaration of a variable."""
+        qualifier = self.target.qualifiers[node.address_space]
+        text = qualifier + self.expressions.type_name(node.dtype)
+        if node.initial is not None and initialized:
+            constant = " const" if node.constant else ""
+            value = self.expressions.value(node.initial, node.dtype)
+            return f"{text}{constant} {node.name} = {value};"
+        return f"{text} {node.name}{'' if node.extent is None else f'[{node.extent}]'};"
+
+
+def _declare(p: StatementPrinter, node: Declare, depth: int) -> None:
+    p.line(depth, p.declaration(node, initialized=True))
+
+
+def _assign(p: StatementPrinter, node: Assign, depth: int) -> None:
+    p.line(depth, f"{p.expressions.assignment(node.target, node.value)};")
+
+
+def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:
+    if node.parallel and p.target.parallel_loop is not None:
+        p.line(depth, p.target.parallel_loop(node.parallel))
+    p.body(p.loop_head(node), node.body, depth)
+
+
+def _if(p: StatementPrinter, node: If, depth: int) -> None:
+    p.body(f"if ({p.expressions.condition(node.condition)})", node.body, depth)
+
+
+def _barrier(p: StatementPrinter, node: Barrier, depth: int) -> None:
+    if p.target.barrier is None:
+        raise InternalError(f"a barrier in a program for target '{p.target.name}'")
+    p.line(depth, p.target.barrier(node.address_spaces))
+
+
+_RULES: Mapping[type[Node], _Write] = {
+    Declare: _declare,
+    Assign: _assign,
+    Loop: _loop,
+    If: _if,
+    Barrier: _barrier,
+}
+
+
+# --- what is found out about statements
+
+
+def all_nodes(block: Block) -> Iterator[Node]:
+    """Yield all statements, those inside of others too."""
+    for node in block:
+        yield node
+        if isinstance(node, Loop | If):
+            yield from all_nodes(node.body)
+
+
+def hoist_local(block: Block) -> tuple[tuple[Declare, ...], Block]:
+    """Take the declarations of variables that a work group shares out of a block.
+
+    OpenCL and CUDA want them at the beginning of a function, and without an initial value: an
+    assignment takes the place of that.
+    """
+    found: list[Declare] = []
+    rest: list[Node] = []
+    for node in block:
+        if isinstance(node, Declare) and node.address_space is AddressSpace.LOCAL:
+            found.append(replace(node, initial=None, constant=False))
+            if node.initial is not None:
+                rest.append(Assign(Variable(node.name), node.initial, ""))
+        elif isinstance(node, Loop | If):
+            inner, body = hoist_local(node.body)
+            found += inner
+            rest.append(replace(node, body=body) if inner else node)
+        else:
+            rest.append(node)
+    return tuple(found), tuple(rest)
