@@ -78,7 +78,8 @@ def _times(a: Expression, b: Expression) -> Expression:
 
 
 def _sum(terms: tuple[Expression, ...]) -> Expression:
-    kept = tuple(t for t in terms if t != 0)
+    flat = (p for t in terms for p in (t.children if isinstance(t, ex.Sum) else (t,)))
+    kept = tuple(t for t in flat if t != 0)  # integers: the order of additions is free
     if not kept:
         return 0
     return kept[0] if len(kept) == 1 else ex.sum_of(*kept)
