@@ -22,19 +22,30 @@ def _joined(operator: str, level: int) -> _Row:
 
 
 def _quotient(operator: str) -> _Row:
-    return PRODUCT, lambda node, show: (
-        show(node.numerator, PRODUCT) + operator + show(node.denominator, PRODUCT + 1)
+    return (
+        PRODUCT,
+        lambda node, show: (
+            show(node.numerator, PRODUCT) + operator + show(node.denominator, PRODUCT + 1)
+        ),
     )
 
 
 def _shift(operator: str) -> _Row:
-    return SHIFT, lambda node, show: (
-        show(node.shiftee, SHIFT) + operator + show(node.shift, SHIFT + 1)
+    return (
+        SHIFT,
+        lambda node, show: show(node.shiftee, SHIFT) + operator + show(node.shift, SHIFT + 1),
     )
 
 
 def _is_negated(node: Expression) -> bool:
-    return isinstance(node, ex.Product) and len(node.children) == 2 and node.children[0] == -1
+    """Tell whether `node` is what ``-x`` stands for; the -1 of ``-1.0*x`` is another one."""
+    return (
+        isinstance(node, ex.Product)
+        and len(node.children) == 2
+        and type(node.children[0]) is int
+        and node.children[0] == -1
+        and isinstance(node.children[1], ex.ExpressionNode)
+    )
 
 
 def _sum(node: Any, show: _Show) -> str:
@@ -42,10 +53,11 @@ def _sum(node: Any, show: _Show) -> str:
     for term in node.children[1:]:
         if _is_negated(term):
             text += f" - {show(term.children[1], SUM + 1)}"
-        elif isinstance(term, int | float) and term < 0:
-            text += f" - {show(-term, SUM + 1)}"
-        else:
+        elif isinstance(term, ex.ExpressionNode):
             text += f" + {show(term, SUM + 1)}"
+        else:
+            number = show(term, OR)
+            text += f" - {number[1:]}" if number.startswith("-") else f" + {number}"
     return text
 
 
@@ -125,4 +137,4 @@ def show_expression(node: Expression, level: int = OR) -> str:
 
 def _number(value: Any, level: int) -> str:
     text = repr(value) if isinstance(value, bool | int | float) else str(value)
-    return f"({text})" if text.startswith("-") and level > SUM else text
+    return f"({text})" if text.startswith("-") and level > UNARY else text

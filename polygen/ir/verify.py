@@ -11,12 +11,14 @@ from polygen.errors import (
     TagConflict,
     UnknownInstruction,
     UnknownName,
+    UserError,
     did_you_mean,
     mark_lines,
 )
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.domain import Domain
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_instruction
@@ -41,6 +43,7 @@ def verify(kernel: Kernel) -> None:
         _check_subscripts(kernel, insn)
         _check_tags(kernel, insn)
     _check_domain_parameters(kernel)
+    _check_extents(kernel)
 
 
 def _check_unique(kernel: Kernel) -> None:
@@ -108,8 +111,7 @@ def _check_subscripts(kernel: Kernel, insn: Assignment) -> None:
             expected = 0
         if expected is not None and given != expected:
             raise MalformedKernel(
-                f"instruction '{insn.id}' uses '{name}' with {given} subscripts; "
-                f"it has {expected}",
+                f"instruction '{insn.id}' uses '{name}' with {given} subscripts; it has {expected}",
                 where=insn.location,
                 excerpt=excerpt(kernel, insn.id),
             )
@@ -140,12 +142,51 @@ def _check_tags(kernel: Kernel, insn: Assignment) -> None:
 
 
 def _check_domain_parameters(kernel: Kernel) -> None:
-    for domain in (*kernel.domains, kernel.assumptions):
+    for domain in kernel.domains:
         for name in domain.parameters:
-            if name in kernel.home_domains or name in kernel.variables:
-                continue
-            raise UnknownName(
-                f"the domain {domain} mentions '{name}', which is no argument, temporary or iname",
-                where=kernel.location,
-                remedy=did_you_mean(name, {*kernel.variables, *kernel.inames}),
-            )
+            variable = kernel.variables.get(name)
+            scalar = isinstance(variable, TemporaryVariable) and not variable.shape
+            if not (scalar or isinstance(variable, ValueArg) or name in kernel.home_domains):
+                raise _wrong_parameter(
+                    kernel, domain, name, "scalar argument, scalar temporary or iname"
+                )
+    for name in kernel.assumptions.parameters:
+        if not isinstance(kernel.variables.get(name), ValueArg):
+            raise _wrong_parameter(kernel, kernel.assumptions, name, "scalar argument")
+
+
+def _wrong_parameter(kernel: Kernel, domain: Domain, name: str, allowed: str) -> UserError:
+    known = {*kernel.variables, *kernel.inames}
+    kind, remedy = (
+        (MalformedKernel, "compute the value into a temporary, and use that")
+        if name in known
+        else (UnknownName, did_you_mean(name, known))
+    )
+    return kind(
+        f"{domain} mentions '{name}', which is no {allowed}",
+        where=kernel.location,
+        remedy=remedy,
+    )
+
+
+def _check_extents(kernel: Kernel) -> None:
+    for variable in (*kernel.arguments, *kernel.temporaries):
+        if isinstance(variable, ValueArg):
+            continue
+        strides = variable.strides if isinstance(variable, GlobalArg) else None
+        for extent in (*(variable.shape or ()), *(strides or ())):
+            names = walk.free_variables(extent)
+            for name in sorted(names):
+                if not isinstance(kernel.variables.get(name), ValueArg):
+                    raise MalformedKernel(
+                        f"the shape of '{variable.name}' mentions '{name}', which is no scalar "
+                        "argument",
+                        where=kernel.location,
+                        remedy=did_you_mean(name, kernel.parameters),
+                    )
+            if isinstance(variable, TemporaryVariable) and not isinstance(extent, int):
+                raise MalformedKernel(
+                    f"the shape of the temporary '{variable.name}' is not constant",
+                    where=kernel.location,
+                    remedy="write numbers, or make it an argument",
+                )

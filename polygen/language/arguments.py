@@ -73,6 +73,10 @@ def normalised(variable: _Variable) -> _Variable:
 
     A type may have been given as anything that NumPy takes for one, a shape as a text such as
     ``"n, 2*m"``, as a number, or as a tuple of numbers, texts and expressions.
+
+    Raises:
+        InvalidArgument: if NumPy has no such type, or if shape and strides are no extents.
+        MalformedExpression: if a text in them is no expression.
     """
     dtype = None if variable.dtype is None else to_dtype(variable.dtype)
     if isinstance(variable, ValueArg):
@@ -80,12 +84,15 @@ def normalised(variable: _Variable) -> _Variable:
     shape = variable.shape
     if isinstance(variable, TemporaryVariable):
         return replace(variable, dtype=dtype, shape=to_extents(shape, variable.name))
-    return replace(
-        variable,
-        dtype=dtype,
-        shape=None if shape is None else to_extents(shape, variable.name),
-        strides=None if variable.strides is None else to_extents(variable.strides, variable.name),
-    )
+    extents = None if shape is None else to_extents(shape, variable.name)
+    strides = None if variable.strides is None else to_extents(variable.strides, variable.name)
+    if extents is not None and strides is not None and len(extents) != len(strides):
+        raise InvalidArgument(
+            f"'{variable.name}' has {len(extents)} extents, but {len(strides)} strides",
+            where=caller_location(),
+            remedy="give one stride, in elements, for each axis",
+        )
+    return replace(variable, dtype=dtype, shape=extents, strides=strides)
 
 
 def to_extents(given: Any, name: str) -> tuple[Expression, ...]:

@@ -26,6 +26,8 @@ _SPELLINGS: Mapping[str, str] = {
     "$END": "the end",
 }
 
+CLOSING = frozenset(("RPAR", "RSQB", "RBRACE", "LSQB", "LBRACE", "ELSE", "$END"))
+
 # What else stands at the place of an error, or just before it, and what to do about it.
 _HINTS: tuple[tuple[str, str, str], ...] = (
     (r"", r"&&", "write 'and'"),

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
-from polygen.errors import InvalidArgument, MalformedInstruction, NameTaken
+from polygen.errors import (
+    InvalidArgument,
+    MalformedInstruction,
+    NameTaken,
+    UnknownIname,
+    did_you_mean,
+)
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import Domain
@@ -27,11 +33,14 @@ def make_drafts(instructions: object, inames: Sequence[str]) -> list[Draft]:
 
     Raises:
         MalformedInstruction: if a line is not in the language.
+        InvalidArgument: if something is no instruction.
+        UnknownIname: if ``inames=`` or a reduction names what no domain has.
         NameTaken: if two have the same id.
     """
     statements = list(_statements(instructions, inames))
     taken: set[str] = set()
     for statement in statements:
+        _check_inames(statement, inames)
         if statement.id is None:
             continue
         if statement.id in taken:
@@ -49,6 +58,18 @@ def make_drafts(instructions: object, inames: Sequence[str]) -> list[Draft]:
         insn_id = statement.id or next(c for c in candidates if c not in taken)
         drafts.append(Draft(insn_id, statement))
     return drafts
+
+
+def _check_inames(statement: Statement, inames: Sequence[str]) -> None:
+    for iname in sorted(statement.inames or ()):
+        if iname not in inames:
+            raise located(
+                UnknownIname,
+                f"no domain has an iname '{iname}'",
+                statement.text,
+                max(0, statement.text.rfind(iname)),
+                did_you_mean(iname, inames),
+            )
 
 
 def _new_ids() -> Iterator[str]:
@@ -112,6 +133,12 @@ def _no_instruction(given: object) -> InvalidArgument:
 
 def _as_statement(insn: Assignment) -> Statement:
     """Return the statement that says all of what `insn` is, so that no default applies."""
+    if not insn.id.isidentifier():
+        raise InvalidArgument(
+            f"'{insn.id}' cannot be the id of an instruction",
+            where=caller_location(),
+            remedy="use letters, digits and underscores",
+        )
     for expression in (insn.assignee, insn.expression, *insn.predicates):
         _check_nodes(insn, expression)
     return Statement(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polygen import errors
+from polygen.analysis.domains import surrounding_inames
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
@@ -70,6 +71,8 @@ def make_kernel(
         options=options,
         location=location,
     )
+    for iname in kernel.inames:
+        surrounding_inames(kernel, iname)
     kernel = with_shapes(kernel, declared)
     verify(kernel)
     return kernel

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir import expression as ex
@@ -51,6 +51,14 @@ class Refused(Exception):
         self.what = what
         self.position = position
         self.remedy = remedy
+
+
+class _Option(NamedTuple):
+    """``name=value``."""
+
+    name: str
+    value: Any
+    position: int = 0
 
 
 class _Several(tuple[str, ...]):
@@ -210,42 +218,63 @@ class Nodes:
     def declaration(self, children: _Children) -> dict[str, Any]:
         return {"declares": True, "dtype": element_type(children[0]) if children else None}
 
-    def option_id(self, children: _Children) -> tuple[str, Any]:
-        return ("id", children[0].value)
+    def option_id(self, children: _Children) -> _Option:
+        return _Option("id", children[0].value, children[0].start_pos)
 
-    def option_dep(self, children: _Children) -> tuple[str, Any]:
-        return ("dep", children[0].value if children else "")
+    def option_dep(self, children: _Children) -> _Option:
+        return _Option("dep", *(_text_of(children[0]) if children else ("", 0)))
 
-    def option_inames(self, children: _Children) -> tuple[str, Any]:
-        return ("inames", frozenset(t.value for t in children))
+    def option_inames(self, children: _Children) -> _Option:
+        names = frozenset(t.value for t in children)
+        return _Option("inames", names, children[0].start_pos if children else 0)
 
-    def option_if(self, children: _Children) -> tuple[str, Any]:
-        return ("if", children[0])
+    def option_if(self, children: _Children) -> _Option:
+        return _Option("if", children[0])
 
     def options(self, children: _Children) -> dict[str, Any]:
         said: dict[str, Any] = {}
-        for name, value in children:
-            if name == "if":
-                said["predicates"] = (*said.get("predicates", ()), value)
-            elif name == "dep":
-                said["exhaustive"] = value.startswith("*")
-                said["dependencies"] = tuple(p for p in value.lstrip("*").split(":") if p)
+        seen: set[str] = set()
+        for option in children:
+            if option.name in seen and option.name != "if":
+                raise Refused(
+                    f"there are two options {option.name}=", option.position, "leave one out"
+                )
+            seen.add(option.name)
+            if option.name == "if":
+                said["predicates"] = (*said.get("predicates", ()), option.value)
+            elif option.name == "dep":
+                said["exhaustive"] = option.value.startswith("*")
+                said["dependencies"] = tuple(
+                    [p for p in option.value.removeprefix("*").split(":") if p]
+                )
             else:
-                said[name] = value
+                said[option.name] = option.value
         return said
 
     def instruction(self, children: _Children) -> Statement:
         said: dict[str, Any] = {}
         nodes: list[Any] = []
         for child in children:
-            if isinstance(child, dict):
-                said.update(cast("dict[str, Any]", child))
-            else:
+            if not isinstance(child, dict):
                 nodes.append(child)
+            elif "inames" in child and "inames" in said:
+                raise Refused("the inames are given twice", 0, "leave out [...] or inames=")
+            else:
+                said.update(cast("dict[str, Any]", child))
         assignee, operator, expression = nodes
         if operator != "=":
+            if "declares" in said:
+                raise Refused(
+                    f"'{operator}' reads what is declared here, before it has a value",
+                    operator.start_pos,
+                    "write '=', or leave out <> where an earlier instruction declares it",
+                )
             expression = _combined(assignee, operator[0], expression)
         return replace(_NOTHING, assignee=assignee, expression=expression, **said)
+
+
+def _text_of(token: _Token) -> tuple[str, int]:
+    return token.value, token.start_pos
 
 
 def _product(factors: list[Expression]) -> Expression:

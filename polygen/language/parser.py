@@ -12,7 +12,7 @@ import lark
 
 from polygen.errors import MalformedExpression, MalformedInstruction, UserError, caret
 from polygen.ir.expression import Expression
-from polygen.language.explain import expectation, found_at, hint, line_at
+from polygen.language.explain import CLOSING, expectation, found_at, hint, line_at
 from polygen.language.nodes import Nodes, Refused
 from polygen.language.statement import Statement
 from polygen.source import caller_location
@@ -109,7 +109,8 @@ def explained(
     if isinstance(error, lark.UnexpectedToken):
         allowed: set[str] = error.accepts or error.expected
     else:
-        allowed = getattr(error, "allowed", None) or set()
+        # Not exact: what may follow in any context.  The closing brackets among it would mislead.
+        allowed = set(getattr(error, "allowed", None) or ()) - CLOSING
     end = len(text.rstrip())
     position = min(end, end if error.pos_in_stream is None else error.pos_in_stream)
     if getattr(getattr(error, "token", None), "type", None) == "$END":
