@@ -54,9 +54,12 @@ def add_dtypes(kernel: Kernel, dtype_dict: DTypes) -> Kernel:
         >>> import polygen as pg
         >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
         >>> knl = pg.add_dtypes(knl, {"a": "float64"})
-        >>> print(pg.generate_code(knl, target="c").body)
-        for (int i = 0; i < n; ++i)
-            out[i] = 2.0 * a[i];
+        >>> print(pg.generate_code(knl, "c"))
+        void polygen_kernel(double const *restrict a, int const n, double *restrict out)
+        {
+            for (int i = 0; i < n; ++i)
+                out[i] = 2.0 * a[i];
+        }
 
     Raises:
         UnknownArgument: if the kernel has no such argument or temporary.

@@ -31,12 +31,15 @@ def assume(kernel: Kernel, assumption: str) -> Kernel:
         >>> knl = pg.add_dtypes(knl, {"a": "float32"})
         >>> knl = pg.split_iname(knl, "i", 4, inner_tag="unr")
         >>> knl = pg.assume(knl, "n >= 0 and n mod 4 = 0")
-        >>> print(pg.generate_code(knl, target="c").body)
-        for (int i_outer = 0; i_outer < n / 4; ++i_outer) {
-            a[4 * i_outer] = 0.0f;
-            a[4 * i_outer + 1] = 0.0f;
-            a[4 * i_outer + 2] = 0.0f;
-            a[4 * i_outer + 3] = 0.0f;
+        >>> print(pg.generate_code(knl, "c"))
+        void polygen_kernel(float *restrict a, int const n)
+        {
+            for (int i_outer = 0; i_outer < n / 4; ++i_outer) {
+                a[4 * i_outer] = 0.0f;
+                a[4 * i_outer + 1] = 0.0f;
+                a[4 * i_outer + 2] = 0.0f;
+                a[4 * i_outer + 3] = 0.0f;
+            }
         }
 
     Raises:

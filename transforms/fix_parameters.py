@@ -44,9 +44,12 @@ def fix_parameters(kernel: Kernel, /, **values: IntValue) -> Kernel:
         >>> import polygen as pg
         >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = n*a[i]")
         >>> knl = pg.add_dtypes(knl, {"a": "float32"})
-        >>> print(pg.generate_code(pg.fix_parameters(knl, n=100), target="c").body)
-        for (int i = 0; i < 100; ++i)
-            out[i] = 100.0f * a[i];
+        >>> print(pg.generate_code(pg.fix_parameters(knl, n=100), "c"))
+        void polygen_kernel(float const *restrict a, float *restrict out)
+        {
+            for (int i = 0; i < 100; ++i)
+                out[i] = 100.0f * a[i];
+        }
 
     Raises:
         UnknownArgument: if 1 does not hold.

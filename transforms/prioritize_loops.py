@@ -49,10 +49,14 @@ def prioritize_loops(kernel: Kernel, loop_priority: Priority) -> Kernel:
         >>> import polygen as pg
         >>> knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = 2*a[i,j]")
         >>> knl = pg.add_dtypes(knl, {"a": "float32"})
-        >>> print(pg.generate_code(pg.prioritize_loops(knl, "j, i"), target="c").body)
-        for (int j = 0; j < m; ++j)
-            for (int i = 0; i < n; ++i)
-                out[i * m + j] = 2.0f * a[i * m + j];
+        >>> print(pg.generate_code(pg.prioritize_loops(knl, "j, i"), "c"))
+        void polygen_kernel(float const *restrict a, int const m, int const n, float *restrict out)
+        {
+            for (int j = 0; j < m; ++j) {
+                for (int i = 0; i < n; ++i)
+                    out[i * m + j] = 2.0f * a[i * m + j];
+            }
+        }
 
     Raises:
         UnknownIname: if the kernel has no such iname.

@@ -28,9 +28,12 @@ def rename_iname(kernel: Kernel, old_iname: Iname, new_iname: NewName) -> Kernel
         >>> import polygen as pg
         >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
         >>> knl = pg.add_dtypes(knl, {"a": "float32"})
-        >>> print(pg.generate_code(pg.rename_iname(knl, "i", "row"), target="c").body)
-        for (int row = 0; row < n; ++row)
-            out[row] = 2.0f * a[row];
+        >>> print(pg.generate_code(pg.rename_iname(knl, "i", "row"), "c"))
+        void polygen_kernel(float const *restrict a, int const n, float *restrict out)
+        {
+            for (int row = 0; row < n; ++row)
+                out[row] = 2.0f * a[row];
+        }
 
     Raises:
         UnknownIname: if the kernel has no such iname.

@@ -52,16 +52,24 @@ def split_iname(
         >>> import polygen as pg
         >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = 0", name="clear")
         >>> knl = pg.add_dtypes(knl, {"a": "float32"})
-        >>> print(pg.generate_code(knl, target="c").body)
-        for (int i = 0; i < n; ++i)
-            a[i] = 0.0f;
+        >>> print(pg.generate_code(knl, "c"))
+        void clear(float *restrict a, int const n)
+        {
+            for (int i = 0; i < n; ++i)
+                a[i] = 0.0f;
+        }
         >>> knl = pg.split_iname(knl, "i", 16)
         >>> knl = pg.prioritize_loops(knl, "i_outer, i_inner")
-        >>> print(pg.generate_code(knl, target="c").body)
-        for (int i_outer = 0; i_outer < (n + 15) / 16; ++i_outer)
-            for (int i_inner = 0; i_inner < 16; ++i_inner)
-                if (16 * i_outer + i_inner < n)
-                    a[16 * i_outer + i_inner] = 0.0f;
+        >>> print(pg.generate_code(knl, "c"))
+        void clear(float *restrict a, int const n)
+        {
+            for (int i_outer = 0; i_outer < (n + 15) / 16; ++i_outer) {
+                for (int i_inner = 0; i_inner < 16; ++i_inner) {
+                    if (16 * i_outer + i_inner < n)
+                        a[16 * i_outer + i_inner] = 0.0f;
+                }
+            }
+        }
 
     Raises:
         UnknownIname: if the kernel has no such iname.

@@ -49,11 +49,14 @@ def tag_inames(kernel: Kernel, iname_to_tag: Tags, *, force: bool = False) -> Ke
         >>> import polygen as pg
         >>> knl = pg.make_kernel("{ [i]: 0<=i<4 }", "out[i] = 2*a[i]")
         >>> knl = pg.add_dtypes(knl, {"a": "float32"})
-        >>> print(pg.generate_code(pg.tag_inames(knl, {"i": "unr"}), target="c").body)
-        out[0] = 2.0f * a[0];
-        out[1] = 2.0f * a[1];
-        out[2] = 2.0f * a[2];
-        out[3] = 2.0f * a[3];
+        >>> print(pg.generate_code(pg.tag_inames(knl, {"i": "unr"}), "c"))
+        void polygen_kernel(float const *restrict a, float *restrict out)
+        {
+            out[0] = 2.0f * a[0];
+            out[1] = 2.0f * a[1];
+            out[2] = 2.0f * a[2];
+            out[3] = 2.0f * a[3];
+        }
 
     Raises:
         UnknownIname: if the kernel has no such iname.
