@@ -15,6 +15,8 @@ from polygen.ir.kernel import Kernel, Step
 from polygen.language.make_kernel import make_kernel
 from polygen.language.parse_kernel import parse_kernel
 from polygen.pipeline import generate_code, lower_kernel
+from polygen.runtime.devices import default_target
+from polygen.runtime.executor import Executor
 from polygen.transformation import replay, transformation
 from polygen.transforms.add_dtypes import add_dtypes
 from polygen.transforms.assume import assume
@@ -31,6 +33,7 @@ __all__ = [
     "AddressSpace",
     "AmbiguousNesting",
     "Assignment",
+    "Executor",
     "GlobalArg",
     "InternalError",
     "Kernel",
@@ -43,6 +46,7 @@ __all__ = [
     "ValueArg",
     "add_dtypes",
     "assume",
+    "default_target",
     "fix_parameters",
     "generate_code",
     "get_dot_dependency_graph",
