@@ -93,9 +93,9 @@ def form_of(kernel: Kernel, target: str, classes: Mapping[str, type]) -> Form:
                 scalars[arg.name] = dtype
         elif arg.name not in sizes:
             raise _missing(kernel, arg.name, "a scalar that its instructions read")
-    for arg in arrays:
-        if arg.name not in given and must_be_passed(kernel, arg.name):
-            raise _missing(kernel, arg.name, "an array that it reads")
+    for array in arrays:
+        if array.name not in given and must_be_passed(kernel, array.name):
+            raise _missing(kernel, array.name, "an array that it reads")
     return Form(
         kernel,
         target,
@@ -167,9 +167,9 @@ def examine(form: Form, values: Mapping[str, Any]) -> Call:
             _check_dtype(kernel, arg, arrays[arg.name])
     given = {arg.name: int(values[arg.name]) for arg in form.sizes}
     sizes = find_sizes(kernel, arrays, given, check)
-    for arg in kernel.arguments:
-        if arg.name in sizes:
-            check_range(arg.name, sizes[arg.name], arg.dtype or INT64)
+    for size in kernel.arguments:
+        if size.name in sizes:
+            check_range(size.name, sizes[size.name], size.dtype or INT64)
     if check:
         _check_assumptions(kernel, sizes)
     shapes = {arg.name: _shape(kernel, arg, sizes) for arg in form.allocated}

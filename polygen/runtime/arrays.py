@@ -122,14 +122,15 @@ def _places(arg: GlobalArg, value: Any, size: int) -> tuple[tuple[int, ...], int
 
 
 def _not_an_array(arg: GlobalArg, value: Any) -> WrongArgumentType:
-    if isinstance(value, list | tuple):
-        what, remedy = f"a {type(value).__name__}", f"pass np.array({arg.name}, dtype=...)"
+    name = type(value).__name__
+    if name in ("list", "tuple"):
+        what, remedy = f"a {name}", f"pass np.array({arg.name}, dtype=...)"
     elif isinstance(value, numbers.Number | np.generic):
         what, remedy = f"the number {value}", "pass an array: np.array([...])"
     elif isinstance(value, np.ma.MaskedArray):
         what, remedy = "a masked array", "pass its data and its mask as two arrays"
     else:
-        what, remedy = f"of type {type(value).__name__}", "pass a NumPy or pyopencl array"
+        what, remedy = f"of type {name}", "pass a NumPy or pyopencl array"
     return WrongArgumentType(
         f"argument '{arg.name}' has to be an array; it is {what}",
         where=caller_location(),

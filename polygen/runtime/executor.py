@@ -97,7 +97,7 @@ class Executor:
 
     def _new_call(self, queue: Queue | None, args: Mapping[str, Any]) -> Callable[..., Any]:
         target = self._target_of(queue, args)
-        classes = {name: type(value) for name, value in args.items()}
+        classes: dict[str, type] = {name: type(value) for name, value in args.items()}
         form = form_of(self.kernel, target, classes)
         if target == "opencl" and self._needs_copies(queue, form, args):
             return partial(self._call_with_copies, form)

@@ -137,7 +137,7 @@ def _at_one(node: Expression, name: str) -> Expression:
         index = tuple(_at_one(e, name) for e in ex.index_tuple(node))
         if ex.name_of(node) == name:
             index = (1, *index)
-        return ex.Subscript(node.aggregate, index if len(index) > 1 else index[0])  # type: ignore[arg-type]
+        return walk.rebuild(node, (node.aggregate, *index))
     return walk.rebuild(node, tuple([_at_one(p, name) for p in walk.parts(node)]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
@@ -32,14 +33,15 @@ def pyopencl() -> Any:
     folder = disk.folder() if disk.caching() else disk.private_folder(os.getpid())
     os.environ.setdefault("POCL_CACHE_DIR", str(folder / "pocl"))
     try:
-        import pyopencl.array  # pyright: ignore[reportMissingTypeStubs]
+        cl = importlib.import_module("pyopencl")
+        importlib.import_module("pyopencl.array")
     except ImportError as error:
         raise NoDevice(
             f"pyopencl cannot be imported: {error}",
             where=caller_location(),
             remedy="pip install 'polygen[pocl]' installs it, with a driver for the processor",
         ) from None
-    return pyopencl
+    return cl
 
 
 def is_opencl_array(value: object) -> bool:

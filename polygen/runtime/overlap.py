@@ -11,9 +11,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from polygen.errors import MisalignedArray, OverlappingArguments, ReadOnlyOutput
-from polygen.runtime.opencl import is_opencl_array, pyopencl
+from polygen.runtime.opencl import is_opencl_array
 from polygen.source import caller_location
 
+# What OpenCL calls these.
+_ASSOCIATED_MEMOBJECT = 0x1107
+_OFFSET = 0x1108
 _MOST_WORK = 100_000  # for deciding whether two interleaved arrays share an element
 
 
@@ -24,8 +27,9 @@ def check_apart(written: str, output: Any, name: str, other: Any, remedy: str = 
     """Raise OverlappingArguments if two arrays share an element, or may do."""
     if output.size == 0 or other.size == 0:
         return
+    shares_memory: Any = np.shares_memory  # its annotation does not know of limits to the work
     try:
-        if not np.shares_memory(_in_memory(output), _in_memory(other), max_work=_MOST_WORK):
+        if not shares_memory(_in_memory(output), _in_memory(other), max_work=_MOST_WORK):
             return
     except np.exceptions.TooHardError:
         # Arrays that interleave in so complicated a way are treated as if they overlapped.
@@ -57,18 +61,16 @@ class _Place:
 
 def memory_of(data: Any) -> Any:
     """Return the memory object that a buffer is a part of, or the buffer itself."""
-    cl = pyopencl()
-    if not isinstance(data, cl.MemoryObjectHolder):
+    try:
+        return data.get_info(_ASSOCIATED_MEMOBJECT) or data
+    except AttributeError:
+        # Shared virtual memory, or none at all.
         return data
-    return data.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT) or data
 
 
 def offset_in_memory(data: Any) -> int:
     """Return where a buffer begins in the memory object that it is a part of."""
-    cl = pyopencl()
-    if not isinstance(data, cl.MemoryObjectHolder):
-        return 0
-    return int(data.get_info(cl.mem_info.OFFSET))
+    return int(data.get_info(_OFFSET)) if hasattr(data, "get_info") else 0
 
 
 def raise_read_only(name: str) -> NoReturn:

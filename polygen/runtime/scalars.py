@@ -11,13 +11,13 @@ from polygen.ir.array import ValueArg
 from polygen.ir.dtype import DType, is_integer
 from polygen.source import caller_location
 
-_PLAIN: dict[type, DType] = {
+_DTYPES: dict[type, DType] = {
+    **{np.dtype(code).type: np.dtype(code) for code in "?bBhHiIlLqQefdFD"},
     bool: np.dtype(np.bool_),
     int: np.dtype(np.int64),
     float: np.dtype(np.float64),
     complex: np.dtype(np.complex128),
 }
-_KINDS = "biufc"
 
 
 def scalar_dtype(arg: ValueArg, kind: type, is_size: bool) -> DType | None:
@@ -31,9 +31,7 @@ def scalar_dtype(arg: ValueArg, kind: type, is_size: bool) -> DType | None:
     Raises:
         WrongArgumentType: if such a value cannot be passed.
     """
-    passed = _PLAIN.get(kind)
-    if passed is None and issubclass(kind, np.generic) and np.dtype(kind).kind in _KINDS:
-        passed = np.dtype(kind)
+    passed = _DTYPES.get(kind)
     if passed is None:
         raise _wrong(arg, f"a number; it is of type {kind.__name__}", _remedy(kind))
     if is_size and passed.kind not in "iu":

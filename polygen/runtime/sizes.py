@@ -115,7 +115,7 @@ def _solve(equation: _Equation, values: dict[str, int], origins: dict[str, str])
         return
     (name,) = unknown
     form = linear_form(walk.substitute(equation.expression, values))
-    if form is None or form.terms.keys() != unknown:
+    if form is None or list(form.terms) != [name]:
         return
     value, rest = divmod(equation.value - form.constant, form.terms[name])
     if rest and equation.binding:
