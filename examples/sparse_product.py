@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from pymbolic import var
 
 import polygen as pg
 
@@ -22,9 +23,9 @@ def make_sparse_product() -> pg.Kernel:
         y[i] = sum(j, values[j] * x[columns[j]])
         """,
         [
-            pg.GlobalArg("values", shape=("nonzeros",)),
-            pg.GlobalArg("columns", shape=("nonzeros",)),
-            pg.GlobalArg("x", shape=("width",)),
+            pg.GlobalArg("values", shape=(var("nonzeros"),)),
+            pg.GlobalArg("columns", shape=(var("nonzeros"),)),
+            pg.GlobalArg("x", shape=(var("width"),)),
             "...",
         ],
         name="sparse_product",

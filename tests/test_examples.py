@@ -1,0 +1,49 @@
+"""Every example runs, and checks its own results; none warns."""
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "examples"
+EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py"))
+WRITES = {
+    "unsharp_mask": {"unsharp_mask.png"},
+    "demo": {"unsharp_mask.png", "transpose_then_double.dot"},
+}
+
+
+def test_the_examples_are_there() -> None:
+    assert {"unsharp_mask", "sparse_product", "transpose_then_double", "tiled_product"} < set(
+        EXAMPLES
+    )
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    main = runpy.run_path(str(FOLDER / f"{name}.py"))["main"]
+    if name in WRITES:
+        main(tmp_path)
+    else:
+        main()
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written >= WRITES.get(name, set())
+    assert capsys.readouterr().out
+
+
+def test_the_demo_does_without_graphviz(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_files = runpy.run_path(str(FOLDER / "demo.py"))["write_files"]
+    nothing = SimpleNamespace(which=lambda _name: None)
+    monkeypatch.setattr("polygen.inspection.graphviz.shutil", nothing)
+    write_files(tmp_path)
+    assert "apt install graphviz" in capsys.readouterr().out
+    assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".dot"}
