@@ -101,14 +101,19 @@ def _boxes(kernel: Kernel, nodes: Sequence[TreeNode]) -> tuple[Item, ...]:
 def _wrapped(kernel: Kernel, nodes: Sequence[TreeNode], drawn: frozenset[str]) -> tuple[Item, ...]:
     """Return siblings as boxes; `drawn` are the parallel inames that have a box around them."""
     items: list[Item] = []
-    rest = [(node, _common(kernel, node) - drawn) for node in nodes]
+    rest: list[tuple[TreeNode, frozenset[str]]] = [
+        (node, _common(kernel, node) - drawn) for node in nodes
+    ]
     while rest:
         _, open_inames = rest[0]
         if not open_inames:
             items += _item(kernel, rest.pop(0)[0], drawn)
             continue
-        shared = {i: sum(i in inames for _, inames in rest) for i in open_inames}
-        widest = min(open_inames, key=lambda i: (-shared[i], str(kernel.tags[i]), i))
+        # The iname that most siblings share; the grid's axes in order where several do.
+        ranked = [
+            (-sum(i in inames for _, inames in rest), str(kernel.tags[i]), i) for i in open_inames
+        ]
+        widest = min(ranked)[2]
         inside = [node for node, inames in rest if widest in inames]
         rest = [(node, inames) for node, inames in rest if widest not in inames]
         items.append(Box(widest, _wrapped(kernel, inside, drawn | {widest})))
@@ -124,4 +129,4 @@ def _item(kernel: Kernel, node: TreeNode, drawn: frozenset[str]) -> list[Item]:
 def _common(kernel: Kernel, node: TreeNode) -> frozenset[str]:
     """Return the parallel inames that all instructions below `node` are in."""
     inames = [insn.within_inames - _loops(kernel, insn) for insn in statements((node,))]
-    return frozenset.intersection(*inames) if inames else frozenset()
+    return inames[0].intersection(*inames[1:]) if inames else frozenset()
