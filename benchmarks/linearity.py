@@ -1,6 +1,6 @@
 """CPU time of making, transforming and generating n statements, loop nests, unrolled copies.
 
-    POLYGEN_NO_CACHE=1 .venv/bin/python benchmarks/linearity.py
+POLYGEN_NO_CACHE=1 .venv/bin/python benchmarks/linearity.py
 """
 
 from __future__ import annotations

@@ -59,29 +59,27 @@ _TABLE: dict[type, _Row] = {
 SUPPORTED_NODES = frozenset(_TABLE)
 
 
-def _row(node: Expression) -> _Row:
-    row = _TABLE.get(type(node))
-    if row is None:
-        raise InternalError(f"no rule for a node of class {type(node).__name__}")
-    return row
+_PARTS = {kind: row[0] for kind, row in _TABLE.items()}
 
 
 def parts(node: Expression) -> Parts:
     """Return the direct subexpressions of `node`; a number has none."""
-    if not isinstance(node, ex.ExpressionNode):
-        return ()
-    return _row(node)[0](node)
+    get = _PARTS.get(type(node))
+    if get is not None:
+        return get(node)
+    if isinstance(node, ex.ExpressionNode):
+        raise InternalError(f"no rule for a node of class {type(node).__name__}")
+    return ()
 
 
 def rebuild(node: Expression, new_parts: Parts) -> Expression:
     """Return `node` with other parts; the same object if they are the same objects."""
     if not isinstance(node, ex.ExpressionNode):
         return node
-    get, make = _row(node)
-    old = get(node)
-    if all(a is b for a, b in zip(old, new_parts, strict=True)):
-        return node
-    return make(node, new_parts)
+    for old, new in zip(parts(node), new_parts, strict=True):
+        if old is not new:
+            return _TABLE[type(node)][1](node, new_parts)
+    return node
 
 
 def rewrite(node: Expression, rule: Callable[[Expression], Expression]) -> Expression:
@@ -100,14 +98,19 @@ def subexpressions(node: Expression) -> Iterator[Expression]:
 
 def free_variables(node: Expression) -> frozenset[str]:
     """Return the names that `node` mentions: inames of its own reductions are not free."""
+    found: set[str] = set()
+    _collect_names(node, found)
+    return frozenset(found)
+
+
+def _collect_names(node: Expression, found: set[str]) -> None:
     if isinstance(node, ex.Variable):
-        return frozenset((node.name,))
-    names: frozenset[str] = frozenset()
-    for part in parts(node):
-        names |= free_variables(part)
-    if isinstance(node, ex.Reduction):
-        names -= frozenset(node.inames)
-    return names
+        found.add(node.name)
+    elif isinstance(node, ex.Reduction):
+        found |= free_variables(node.operand).difference(node.inames)
+    else:
+        for part in parts(node):
+            _collect_names(part, found)
 
 
 def substitute(node: Expression, values: Mapping[str, Expression]) -> Expression:
@@ -126,7 +129,16 @@ def substitute(node: Expression, values: Mapping[str, Expression]) -> Expression
 
 def reductions(node: Expression) -> list[ex.Reduction]:
     """Return the reductions in `node`, outermost first."""
-    return [e for e in subexpressions(node) if isinstance(e, ex.Reduction)]
+    found: list[ex.Reduction] = []
+    _collect_reductions(node, found)
+    return found
+
+
+def _collect_reductions(node: Expression, found: list[ex.Reduction]) -> None:
+    if isinstance(node, ex.Reduction):
+        found.append(node)
+    for part in parts(node):
+        _collect_reductions(part, found)
 
 
 def reduction_inames(node: Expression) -> frozenset[str]:

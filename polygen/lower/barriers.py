@@ -99,9 +99,7 @@ class _Placer:
                             found = max(found, scope)
         return found
 
-    def _carried(
-        self, children: Sequence[TreeNode], loops: tuple[str, ...], iname: str
-    ) -> _Scope:
+    def _carried(self, children: Sequence[TreeNode], loops: tuple[str, ...], iname: str) -> _Scope:
         """Return who has to wait between one iteration of the loop and the next."""
         users: dict[str, list[tuple[int, Assignment]]] = {}
         for at, child in enumerate(children):

@@ -14,7 +14,7 @@ from functools import reduce
 import islpy as isl
 
 from polygen.analysis.affine import FloorTerm, LinearForm
-from polygen.analysis.isl_affine import form_of_aff, to_aff, to_pw_aff
+from polygen.analysis.isl_affine import form_of_aff, form_of_constraint, to_pw_aff
 from polygen.errors import InternalError, UnboundedDomain
 from polygen.ir import expression as ex
 from polygen.ir.domain import unflatten, universe
@@ -46,10 +46,10 @@ class Bounds:
 
 @dataclass(frozen=True)
 class _Limit:
-    """One end of a loop: the bound, and the form that is not negative exactly up to it."""
+    """One end of a loop: the bound, and the constraint that it comes from."""
 
     bound: LinearForm
-    form: LinearForm
+    constraint: isl.Constraint
 
 
 def loop_bounds(iname: str, values: isl.Set, known: isl.Set) -> Bounds:
@@ -100,25 +100,25 @@ def _limits(piece: isl.BasicSet, iname: str) -> tuple[list[_Limit], list[_Limit]
     lowers: list[_Limit] = []
     uppers: list[_Limit] = []
     for constraint in piece.get_constraints():
-        form = form_of_aff(constraint.get_aff())
+        form = form_of_constraint(constraint)
         factor = form.terms.get(iname, 0)
         rest = LinearForm(form.constant, {t: c for t, c in form.terms.items() if t != iname})
         if not factor or iname in rest.names():
             continue
         signs = (1, -1) if constraint.is_equality() else (1,)
         for sign in signs:
-            _add_limit(lowers, uppers, rest * sign, factor * sign, form * sign)
+            bounds, bound = _limit(lowers, uppers, rest * sign, factor * sign)
+            bounds.append(_Limit(bound, constraint))
     return lowers, uppers
 
 
-def _add_limit(
-    lowers: list[_Limit], uppers: list[_Limit], rest: LinearForm, factor: int, form: LinearForm
-) -> None:
-    """Add what ``factor*iname + rest >= 0`` says."""
+def _limit(
+    lowers: list[_Limit], uppers: list[_Limit], rest: LinearForm, factor: int
+) -> tuple[list[_Limit], LinearForm]:
+    """Return the bound that ``factor*iname + rest >= 0`` means, and where it belongs."""
     if factor > 0:
-        lowers.append(_Limit((-rest + (factor - 1)) // factor, form))
-    else:
-        uppers.append(_Limit((rest + (-factor)) // -factor, form))
+        return lowers, (-rest + (factor - 1)) // factor
+    return uppers, (rest + (-factor)) // -factor
 
 
 def _constants(lowers: list[_Limit], uppers: list[_Limit]) -> tuple[list[_Limit], list[_Limit]]:
@@ -163,8 +163,12 @@ def _join(
 
 
 def _held(lowers: Sequence[_Limit], uppers: Sequence[_Limit]) -> isl.Set:
-    sets = [to_aff(-limit.form - 1).neg_basic_set().to_set() for limit in (*lowers, *uppers)]
-    return reduce(isl.Set.intersect, sets)
+    sets = [_set_of(limit.constraint) for limit in (*lowers, *uppers)]
+    return reduce(isl.BasicSet.intersect, sets).to_set()
+
+
+def _set_of(constraint: isl.Constraint) -> isl.BasicSet:
+    return isl.BasicSet.universe(constraint.get_space()).add_constraint(constraint)
 
 
 def _stride(

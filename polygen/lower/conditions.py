@@ -8,7 +8,7 @@ from functools import cached_property
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm
-from polygen.analysis.isl_affine import form_of_aff
+from polygen.analysis.isl_affine import form_of_constraint
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
@@ -50,7 +50,7 @@ def conjunction(conditions: list[Expression]) -> Expression:
 
 def _comparisons(piece: isl.BasicSet) -> list[Expression]:
     found = [
-        comparison(form_of_aff(c.get_aff()), "==" if c.is_equality() else ">=")
+        comparison(form_of_constraint(c), "==" if c.is_equality() else ">=")
         for c in piece.get_constraints()
     ]
     return found or [True]

@@ -70,13 +70,14 @@ def grid_of(
         if iname in within and isinstance(tag, GroupTag | LocalTag):
             tags.setdefault(tag, []).append(iname)
     axes: list[Axis] = []
+    held = known
     for tag in sorted(tags, key=str):
         bounds = {i: _bounds(kernel, i, outer, known) for i in tags[tag]}
         axis = _axis(kernel, tag, bounds, insns)
         axes.append(axis)
         for iname, found in bounds.items():
-            known = known.intersect(_held(iname, found, exact=found.count == axis.size))
-    return Grid(tuple(axes), known)
+            held = held.intersect(_held(iname, found, exact=found.count == axis.size))
+    return Grid(tuple(axes), held)
 
 
 def _bounds(kernel: Kernel, iname: str, outer: Sequence[str], known: isl.Set) -> Bounds:
