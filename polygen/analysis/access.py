@@ -15,7 +15,7 @@ from polygen.analysis.domains import domain_of, domain_temporaries
 from polygen.analysis.isl_affine import condition_set, to_pw_aff
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import TemporaryVariable
+from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
@@ -128,13 +128,17 @@ class Access:
 
 @per_kernel
 def accesses(kernel: Kernel, insn_id: str) -> tuple[Access, ...]:
-    """Return what an instruction reads and writes, its scalars and the bounds of its loops too."""
+    """Return what an instruction reads and writes, the bounds of its loops too.
+
+    Scalar arguments are left out: they never change.
+    """
     insn = kernel.instruction(insn_id)
-    found = [
-        access_of(kernel, reference)
-        for reference in references(insn)
-        if reference.name in kernel.variables
-    ]
+    mentioned = {
+        (r.name, r.index, r.is_write, r.inames, r.conditions): r
+        for r in references(insn)
+        if isinstance(kernel.variables.get(r.name), GlobalArg | TemporaryVariable)
+    }
+    found = [access_of(kernel, reference) for reference in mentioned.values()]
     for name in sorted(domain_temporaries(kernel, insn.within_inames | insn.reduction_inames)):
         domain, _ = loop_domain(kernel, insn.within_inames)
         relation = isl.Set.from_params(domain)

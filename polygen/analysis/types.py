@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -81,10 +81,10 @@ def node_type(node: Expression, parts: Sequence[Kind], kinds: Mapping[str, Kind]
     return rule(node, parts)
 
 
-def literal_kind(value: object) -> Kind:
+def literal_kind(value: Any) -> Kind:
     """Return the type of a number: NumPy's numbers have one, Python's do not."""
     if isinstance(value, np.generic):
-        return np.result_type(value)
+        return np.result_type(cast("Any", value))
     if isinstance(value, bool):
         return BOOL
     for kind in _WEAK_ORDER:
@@ -164,7 +164,15 @@ def _real(node: Expression, parts: Sequence[Kind]) -> Kind:
 
 def _whole(node: Expression, parts: Sequence[Kind]) -> Kind:
     _require(node, parts, "biu", _WHOLE)
-    return join_all(parts)
+    kind = join_all(parts)
+    if letter(kind) not in "biu":
+        names = " and ".join(f"'{kind_name(part)}'" for part in parts)
+        raise TypeMismatch(
+            f"'{show_expression(node)}' has operands of types {names}, which have no integer "
+            "type in common",
+            remedy="convert one of them, as in int64(x)",
+        )
+    return kind
 
 
 def _number(kind: Kind) -> Kind:
