@@ -67,7 +67,7 @@ def expectation(terminals: Collection[str]) -> str:
         names -= {"COMMA", "SEMICOLON", "RELATION", "AND", "EQUAL"}  # operators, too
     found += sorted(word for name, word in _SPELLINGS.items() if name in names)
     if len(found) < 2:
-        return found[0] if found else "something else"
+        return found[0] if found else "the end"
     return f"{', '.join(found[:-1])} or {found[-1]}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from importlib import resources
 from typing import Any
@@ -107,7 +107,7 @@ def explained(
         remedy: takes the text and the position, and returns what may help.
     """
     if isinstance(error, lark.UnexpectedToken):
-        allowed: set[str] = error.accepts or error.expected
+        allowed: Collection[str] = error.accepts or error.expected
     else:
         # Not exact: what may follow in any context.  The closing brackets among it would mislead.
         allowed = set(getattr(error, "allowed", None) or ()) - CLOSING

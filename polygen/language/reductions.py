@@ -2,8 +2,9 @@
 
 ``min(a, b)`` is the smaller of two values, ``min(k, a[k])`` the smallest of many.  The second is
 meant if the first operand is an iname that the instruction neither lists in ``inames=`` nor
-mentions outside of calls that would reduce over it: an instruction that is executed for each ``k``
-cannot reduce over ``k`` as well.  ``sum`` and ``product`` are always reductions.
+mentions outside of calls that would reduce over it: an instruction that is executed for each
+``k`` cannot reduce over ``k`` as well.  Inside of a reduction over ``k``, ``k`` is a value.
+``sum`` and ``product`` are always reductions.
 """
 
 from __future__ import annotations
@@ -53,21 +54,30 @@ def _free(statement: Statement) -> frozenset[str]:
     return frozenset[str]().union(*(walk.free_variables(e) for e in _expressions(statement)))
 
 
-def _with_reductions(statement: Statement, inames: Collection[str]) -> Statement:
-    def rule(node: Expression) -> Expression:
-        operation = _OPERATIONS.get(type(node))
-        if operation is None or not isinstance(node, ex.Min | ex.Max) or len(node.children) != 2:
-            return node
-        over, operand = node.children
-        if not isinstance(over, ex.Variable) or over.name not in inames:
-            return node
-        return ex.Reduction(operation, (over.name,), operand)
-
+def _with_reductions(statement: Statement, inames: frozenset[str]) -> Statement:
     return replace(
         statement,
-        expression=walk.rewrite(statement.expression, rule),
-        predicates=tuple(walk.rewrite(p, rule) for p in statement.predicates),
+        expression=_reducing(statement.expression, inames),
+        predicates=tuple([_reducing(p, inames) for p in statement.predicates]),
     )
+
+
+def _reducing(node: Expression, inames: frozenset[str]) -> Expression:
+    """Return `node` with the calls that begin with one of `inames` as reductions.
+
+    Inside of a reduction over an iname, that iname is a value.
+    """
+    if isinstance(node, ex.Reduction):
+        inames -= frozenset(node.inames)
+    elif isinstance(node, ex.Min | ex.Max) and len(node.children) == 2:
+        over, operand = node.children
+        if isinstance(over, ex.Variable) and over.name in inames:
+            return ex.Reduction(
+                _OPERATIONS[type(node)],
+                (over.name,),
+                _reducing(operand, inames - {over.name}),
+            )
+    return walk.rebuild(node, tuple([_reducing(p, inames) for p in walk.parts(node)]))
 
 
 def _check(statement: Statement, inames: Collection[str]) -> None:
