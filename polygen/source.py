@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,15 @@ class SourceLocation:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+
+def warn(warning: Warning) -> None:
+    """Issue a warning at the user's line: the innermost one that is not polygen's."""
+    depth = 2
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(warning, stacklevel=depth - 1)
 
 
 def caller_location() -> SourceLocation | None:

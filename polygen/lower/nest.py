@@ -8,7 +8,6 @@ where these leave it open, the order of the domains, with a warning.
 from __future__ import annotations
 
 import heapq
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -19,6 +18,7 @@ from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
+from polygen.source import warn
 
 
 @dataclass(frozen=True)
@@ -188,22 +188,20 @@ class _Nest:
         silenced = self._kernel.options.silenced_warnings
         if self._ambiguous and AmbiguousNesting.__name__ not in silenced:
             open_choices = "; ".join("{" + ", ".join(c) + "}" for c in self._ambiguous)
-            warnings.warn(
+            warn(
                 AmbiguousNesting(
                     f"kernel '{self._kernel.name}': nothing says which of these loops is "
                     f"outside: {open_choices}; the order of the domains was taken "
                     "(prioritize_loops decides it)"
-                ),
-                stacklevel=2,
+                )
             )
         if PriorityIgnored.__name__ not in silenced:
             for inner, outer in dict.fromkeys(self._ignored(tree, ())):
-                warnings.warn(
+                warn(
                     PriorityIgnored(
                         f"kernel '{self._kernel.name}': the priority of '{inner}' over '{outer}' "
                         f"is ignored: the kernel's structure puts '{outer}' outside"
-                    ),
-                    stacklevel=2,
+                    )
                 )
 
     def _ignored(

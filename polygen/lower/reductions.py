@@ -47,8 +47,8 @@ _Combine = Callable[[Expression, Expression], Expression]
 
 # For each operation: its identity for a type, and how a contribution is combined.
 _OPERATIONS: dict[str, tuple[Callable[[DType], Any], _Combine]] = {
-    "sum": (lambda _: 0, lambda acc, x: ex.sum_of(acc, x)),
-    "product": (lambda _: 1, lambda acc, x: ex.product_of(acc, x)),
+    "sum": (lambda _: 0, ex.sum_of),
+    "product": (lambda _: 1, ex.product_of),
     "min": (_largest, lambda acc, x: ex.Min((acc, x))),
     "max": (_smallest, lambda acc, x: ex.Max((acc, x))),
 }

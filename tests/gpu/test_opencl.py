@@ -1,0 +1,140 @@
+"""Generated OpenCL C on a GPU: against NumPy, on sizes that divide and sizes that do not."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cla
+import pytest
+
+import polygen as pg
+
+SIZES = (1, 31, 128, 1000)
+
+
+@pytest.fixture(scope="module")
+def queue() -> Any:
+    devices = [
+        device
+        for platform in cl.get_platforms()
+        for device in platform.get_devices()
+        if device.type & cl.device_type.GPU
+    ]
+    return cl.CommandQueue(cl.Context(devices[:1]))
+
+
+def _random(*shape: int) -> Any:
+    return np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("n", (0, *SIZES))
+def test_doubling(queue: Any, n: int) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+    knl = pg.split_iname(knl, "i", 128, outer_tag="g.0", inner_tag="l.0")
+    a = _random(n)
+    _, (out,) = knl(queue, a=a)
+    np.testing.assert_array_equal(out, 2 * a)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_product(queue: Any, n: int) -> None:
+    knl = pg.make_kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l }", "c[i,j] = sum(k, a[i,k]*b[k,j])"
+    )
+    knl = pg.split_iname(knl, "i", 16, outer_tag="g.1", inner_tag="l.1")
+    knl = pg.split_iname(knl, "j", 16, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.split_iname(knl, "k", 8, inner_tag="unr")
+    knl = pg.prioritize_loops(knl, "k_outer, k_inner")
+    a, b = _random(n, n + 3), _random(n + 3, n + 1)
+    _, (c,) = knl(queue, a=cla.to_device(queue, a), b=cla.to_device(queue, b))
+    reference = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(c.get(), reference, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_launch_boundary(queue: Any, n: int) -> None:
+    knl = pg.make_kernel(
+        "{ [i,j,ii,jj]: 0<=i,j,ii,jj<n }",
+        """
+        out[j,i] = a[i,j] {id=transpose}
+        out[ii,jj] = 2*out[ii,jj] {dep=transpose}
+        """,
+    )
+    for iname, axis in (("i", 1), ("j", 0), ("ii", 1), ("jj", 0)):
+        knl = pg.split_iname(knl, iname, 16, outer_tag=f"g.{axis}", inner_tag=f"l.{axis}")
+    a = _random(n, n)
+    typed = pg.add_dtypes(knl, {"a": np.float32})
+    assert len(pg.generate_code(typed).launches) == 2
+    _, (out,) = knl(queue, a=a)
+    np.testing.assert_array_equal(out, 2 * a.T)
+
+
+@pytest.mark.parametrize("steps", (0, 1, 5))
+def test_host_loop(queue: Any, steps: int) -> None:
+    knl = pg.make_kernel(
+        "{ [t,i,j]: 0<=t<steps and 1<=i<n-1 and 1<=j<n-1 }",
+        """
+        b[i] = a[i-1] + a[i] + a[i+1] {id=new, inames=t:i, dep=*}
+        a[j] = b[j]/3 {id=old, inames=t:j, dep=new}
+        """,
+        [pg.GlobalArg("a", shape="n"), pg.GlobalArg("b", shape="n"), "..."],
+    )
+    knl = pg.split_iname(knl, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.split_iname(knl, "j", 64, outer_tag="g.0", inner_tag="l.0")
+    expected, a = _random(1000), _random(1000)
+    for _ in range(steps):
+        expected[1:-1] = (expected[:-2] + expected[1:-1] + expected[2:]) / np.float32(3)
+    knl(queue, a=a, b=np.zeros_like(a), steps=steps)
+    np.testing.assert_allclose(a, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_local_memory(queue: Any) -> None:
+    knl = pg.make_kernel(
+        "{ [g,i,j]: 0<=g<n and 0<=i,j<64 }",
+        """
+        tile[i] = a[g,i] {id=load, inames=g:i}
+        out[g,j] = tile[63-j] {inames=g:j, dep=load}
+        """,
+        [
+            pg.TemporaryVariable("tile", shape=(64,), address_space=pg.AddressSpace.LOCAL),
+            "...",
+        ],
+    )
+    knl = pg.tag_inames(knl, {"g": "g.0", "i": "l.0", "j": "l.0"})
+    a = _random(100, 64)
+    _, (out,) = knl(queue, a=a)
+    np.testing.assert_array_equal(out, a[:, ::-1])
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_sparse_rows(queue: Any, n: int) -> None:
+    rng = np.random.default_rng(n)
+    lengths = rng.integers(0, 9, n)
+    lengths[0] = 5000
+    rowptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    col = rng.integers(0, n, rowptr[-1]).astype(np.int32)
+    val, x = _random(rowptr[-1]), _random(n)
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: first<=j<last }"],
+        """
+        <> first = rowptr[i]
+        <> last = rowptr[i+1]
+        y[i] = sum(j, val[j]*x[col[j]])
+        """,
+    )
+    knl = pg.split_iname(knl, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    _, (y,) = knl(queue, rowptr=rowptr, col=col, val=val, x=x)
+    terms = val.astype(np.float64) * x[col]
+    expected = [terms[s:e].sum() for s, e in zip(rowptr[:-1], rowptr[1:], strict=True)]
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-3)
+
+
+def test_same_source_twice() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = sin(a[i])**2 + a[i]//3")
+        knl = pg.add_dtypes(knl, {"a": np.float32})
+        assert str(pg.generate_code(knl)) == str(pg.generate_code(pg.parse_kernel(str(knl))))
