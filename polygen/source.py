@@ -34,7 +34,7 @@ def warn(warning: Warning) -> None:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
         frame, depth = frame.f_back, depth + 1
-    warnings.warn(warning, stacklevel=depth - 1)
+    warnings.warn(warning, stacklevel=depth)
 
 
 def caller_location() -> SourceLocation | None:
