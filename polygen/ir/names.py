@@ -9,7 +9,8 @@ from polygen.source import caller_location
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-# Keywords and type names of C, C++ (which CUDA C is), OpenCL C, and what isl's notation means.
+# Keywords and type names of C, C++ (which CUDA C is), OpenCL C and polygen's own language, and
+# what isl's notation means.
 RESERVED = frozenset(
     """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
@@ -27,6 +28,8 @@ RESERVED = frozenset(
 
     threadIdx blockIdx blockDim gridDim warpSize main printf
     NULL NAN INFINITY INT_MAX INT_MIN
+
+    True False
 
     exists mod floor ceil min max implies
     """.split()  # noqa: SIM905  (a list of two hundred quoted words would be harder to read)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 
 # What is written for a terminal of the grammars whose name says little.
 _SPELLINGS: Mapping[str, str] = {
+    "LPAR": "'('",
     "RPAR": "')'",
     "RSQB": "']'",
     "RBRACE": "'}'",
@@ -19,6 +20,7 @@ _SPELLINGS: Mapping[str, str] = {
     "ELSE": "'else'",
     "MORETHAN": "'>'",
     "SEMICOLON": "';'",
+    "ARROW": "'->'",
     "RELATION": "a comparison",
     "AND": "'and'",
     "ID": "an option (id=, dep=, inames=, if=)",
@@ -36,7 +38,7 @@ _HINTS: tuple[tuple[str, str, str], ...] = (
     (r"&", r"&", "write 'and'"),
     (r"", r"!(?!=)", "write 'not'"),
     (r"\]\s*", r"\[", "write a[i, j] for a[i][j]"),
-    (r"", r"<-|==", "an assignment is written with '='"),
+    (r"", r"<-|==|:=", "an assignment is written with '='"),
     (r"[^=]", r"=(?!=)", "a comparison is written '=='; there is one assignment a line"),
     (r":", r"=", "an assignment is written with '='"),
     (r"", r"\?", "write 'a if c else b' for 'c ? a : b'"),
@@ -61,10 +63,11 @@ def expectation(terminals: Collection[str]) -> str:
     names = set(terminals)
     found: list[str] = []
     if "NAME" in names:
+        names.discard("LPAR")
         found.append("a name or a number" if names & {"INT", "NUMBER"} else "a name")
     if names & {"PLUS", "STAR"} and "NAME" not in names:
         found.append("an operator")
-        names -= {"COMMA", "SEMICOLON", "RELATION", "AND", "EQUAL"}  # operators, too
+        names -= {"LPAR", "COMMA", "SEMICOLON", "RELATION", "AND", "EQUAL"}  # operators, too
     found += sorted(word for name, word in _SPELLINGS.items() if name in names)
     if len(found) < 2:
         return found[0] if found else "the end"
@@ -73,7 +76,7 @@ def expectation(terminals: Collection[str]) -> str:
 
 def found_at(text: str, position: int) -> str:
     """Return in words what stands at `position`."""
-    match = re.compile(r"\s*([A-Za-z0-9_]+|.)").match(text, position)
+    match = re.compile(r"\s*([A-Za-z0-9_]+|\S)").match(text, position)
     return "the end" if match is None else f"'{match[1]}'"
 
 

@@ -59,7 +59,7 @@ class _Constants:
 
 # What else stands at the place of an error, and what to do about it.
 _HINTS = (
-    (r"==", "isl writes an equality as '='"),
+    (r"=", "isl writes an equality as '='"),
     (r"[A-Za-z_]\w*\s*\[", "a loop domain has no name: leave it out"),
     (r"->", "a loop domain is a set: { [i, j]: ... }"),
     (r";", "for several domains, pass a list of texts"),

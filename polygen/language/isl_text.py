@@ -14,6 +14,7 @@ from polygen.errors import MalformedDomain
 from polygen.language.explain_domain import explain_domain
 from polygen.source import caller_location
 
+_BRACES = re.compile(r"\s*\{[^{}]*\}\s*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEAD = re.compile(r"\s*\[([^\]]*)\]\s*->")
 _TUPLE = re.compile(r"[{;]\s*\[([^\]]*)\]")
@@ -46,6 +47,8 @@ def read_set(text: str) -> isl.Set:
     for match in _BOUND.finditer(body):
         bound.update(_LEADING.findall(match[1]))
     free = sorted(set(_NAME.findall(body)) - bound - set(declared))
+    if not _BRACES.fullmatch(body):  # isl ignores what follows the first brace that closes
+        raise explain_domain(text)
     try:
         result = isl.Set(f"[{', '.join([*declared, *free])}] -> {body}")
     except isl.Error:

@@ -103,5 +103,5 @@ def _check(statement: Statement, inames: Collection[str]) -> None:
 
 
 def _place(text: str, name: str) -> int:
-    match = re.search(rf"\b({'|'.join(REDUCTIONS)})\s*\([^,]*?\b({re.escape(name)})\b", text)
+    match = re.search(rf"\b({'|'.join(REDUCTIONS)})\s*\([^)]*?\b({re.escape(name)})\b", text)
     return match.start(2) if match else 0
