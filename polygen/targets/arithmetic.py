@@ -140,14 +140,18 @@ def _floor(
 def _never_zero(p: Printer, node: Expression) -> bool:
     """Tell whether a divisor is positive.
 
-    A divisor that is built from names which are never negative is: nothing is executed in a
-    domain that divides by a parameter which is zero.  An element of an array may be zero, though,
-    and then C's own division would end the process.
+    One that is built from loop counters and sizes only, none of them negative, is taken to be:
+    where a size is zero, loops over it are empty.  What a kernel computes or reads may be zero,
+    though, and then C's own division would end the process.
     """
     value = p.constant(node)
     if value is not None:
         return bool(value > 0)
-    return is_nonnegative(p, node) and not isinstance(node, ex.Subscript)
+    return (
+        p.kind(node) is int
+        and walk.free_variables(node) <= p.names.nonnegative
+        and is_nonnegative(p, node)
+    )
 
 
 def is_nonnegative(p: Printer, node: Expression) -> bool:

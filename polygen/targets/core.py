@@ -170,14 +170,14 @@ class Printer:
 
     def number(self, value: Any, at: DType) -> Term:
         """Return a literal of Python's as it is spelled where it is used at a type."""
+        if at == BOOL:
+            self.type_name(BOOL)
+            return Term("true" if value else "false", ATOM, BOOL, INT32)
         if at.kind == "f" or isinstance(value, float):
             return self._float(float(value), at if at.kind == "f" else FLOAT64)
         if isinstance(value, complex):
             self.target.type_name(np.dtype(np.complex128))
-        if isinstance(value, bool) and at == BOOL:
-            self.type_name(BOOL)
-            return Term("true" if value else "false", ATOM, BOOL, INT32)
-        return self._integer(int(value), INT32 if at == BOOL else at)
+        return self._integer(int(value), at)
 
     def _float(self, value: float, dtype: DType) -> Term:
         self.type_name(dtype)

@@ -219,11 +219,15 @@ def print_bits(p: Printer, node: _Bits, at: DType) -> Term:
         c_type = INT32
         if dtype != BOOL:
             left, right, c_type = p.common(left, right, dtype, modular=True)
-        # Compilers warn of most other operators inside without parentheses.
-        first = left.text if left.level == level else left.within(UNARY)
-        text = f"{first} {operator} {right.within(UNARY)}"
+        first = left.text if left.level == level else _bit_operand(left)
+        text = f"{first} {operator} {_bit_operand(right)}"
         total = Term(text, level, dtype, c_type, exact=left.exact and right.exact)
     return total
+
+
+def _bit_operand(term: Term) -> str:
+    # Compilers warn of most other operators inside without parentheses.
+    return f"({term.text})" if term.text.startswith("!") else term.within(UNARY)
 
 
 def print_bitwise_not(p: Printer, node: ex.BitwiseNot, at: DType) -> Term:

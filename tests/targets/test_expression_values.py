@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from polygen.errors import TypeMismatch
@@ -269,7 +269,7 @@ def _odd(node: Expression) -> bool:
 _EXPRESSIONS = st.recursive(_LEAVES, _extended, max_leaves=6).filter(_computable)
 
 
-@settings(max_examples=4, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.lists(_EXPRESSIONS, min_size=60, max_size=60))
 def test_random_values_in_c(
     tmp_path_factory: pytest.TempPathFactory, cases: list[Expression]
@@ -277,7 +277,7 @@ def test_random_values_in_c(
     check(cases, run_c(cases, ARRAYS, tmp_path_factory.mktemp("random")))
 
 
-@settings(max_examples=2, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.lists(_EXPRESSIONS, min_size=30, max_size=30))
 def test_random_values_in_opencl(cases: list[Expression]) -> None:
     check(cases, run_opencl(cases, ARRAYS))
