@@ -26,7 +26,7 @@ def _needs(kernel: Kernel, domain: Domain) -> frozenset[str]:
         elif isinstance(kernel.variables.get(name), TemporaryVariable):
             for writer in kernel.writers.get(name, ()):
                 found |= writer.within_inames
-    return frozenset(found - set(domain.inames))
+    return frozenset(found)
 
 
 @per_kernel

@@ -157,10 +157,11 @@ def find_uses(
     """Return how the names of a kernel are used.
 
     Raises:
-        NameTaken: if two statements declare one name.
+        NameTaken: if two statements declare one name, or if it is a function's as well.
     """
     arrays: set[str] = set()
     scalars: set[str] = set()
+    functions: set[str] = set()
     written: dict[str, Statement] = {}
     declaring: dict[str, Statement] = {}
     for statement in statements:
@@ -180,7 +181,14 @@ def find_uses(
             for access in walk.accesses(expression):
                 kind = arrays if isinstance(access, ex.Subscript) else scalars
                 kind.add(ex.name_of(access))
+            functions |= _called(expression, statement.text)
     inames = frozenset(iname for domain in domains for iname in domain.inames)
+    if both := sorted(functions & (arrays | scalars | inames)):
+        raise NameTaken(
+            f"'{both[0]}' is a function in one place and a variable in another",
+            where=caller_location(),
+            remedy=f"give the variable another name, such as '{both[0]}_'",
+        )
     parameters = {name for domain in domains for name in domain.parameters}
     for variable in declared.variables.values():
         if isinstance(variable, GlobalArg | TemporaryVariable):
@@ -193,6 +201,13 @@ def find_uses(
         written,
         declaring,
     )
+
+
+def _called(expression: Expression, text: str) -> set[str]:
+    if "(" not in text:
+        return set()
+    nodes = walk.subexpressions(expression)
+    return {ex.name_of(node.function) for node in nodes if isinstance(node, ex.Call)}
 
 
 def make_variables(
