@@ -67,22 +67,22 @@ class ArrayInfo:
         return (sum(s for s in spans if s < 0), sum(s for s in spans if s > 0))
 
 
-def is_array(value: object) -> bool:
-    """Tell whether a value is an array that can be passed."""
-    return isinstance(value, np.ndarray) or is_opencl_array(value)
+def check_array(arg: GlobalArg, value: object) -> None:
+    """Raise WrongArgumentType if a value is no array that can be passed."""
+    is_array = isinstance(value, np.ndarray) or is_opencl_array(value)
+    if not is_array or isinstance(value, np.ma.MaskedArray):
+        raise _not_an_array(arg, value)
 
 
 def describe(arg: GlobalArg, value: Any) -> ArrayInfo:
     """Return what there is to know of an array that was passed.
 
     Raises:
-        WrongArgumentType: if it is no array, or its elements are no numbers.
+        WrongArgumentType: if its elements are no numbers.
         WrongByteOrder: if they are in another byte order than the machine's.
         WrongStrides: if they do not lie at multiples of their size from each other.
         MisalignedArray: if the first does not lie at a multiple of their size in its buffer.
     """
-    if not is_array(value) or isinstance(value, np.ma.MaskedArray):
-        raise _not_an_array(arg, value)
     dtype: DType = value.dtype
     if dtype.kind not in _KINDS or dtype.itemsize > 16:
         raise WrongArgumentType(

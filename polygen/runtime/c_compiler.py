@@ -112,7 +112,13 @@ def _processor() -> str:
 def _run(command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False
+            command,
+            capture_output=True,
+            check=False,
+            encoding="utf-8",
+            errors="replace",
+            # Messages in English, with plain quotes.
+            env={**os.environ, "LC_ALL": "C"},
         )
     except OSError as error:
         raise NoCompiler(

@@ -17,6 +17,7 @@ from polygen.errors import InvalidArgument, WrongArgumentType, WrongDevice
 from polygen.ir.kernel import Kernel, fill_slot
 from polygen.runtime import cache as disk
 from polygen.runtime.arguments import Form, VariantKey, examine, form_of
+from polygen.runtime.arrays import check_array
 from polygen.runtime.devices import default_target, place_of
 from polygen.runtime.opencl import Queue, is_opencl_array, is_queue
 from polygen.runtime.outputs import written_arrays
@@ -99,6 +100,8 @@ class Executor:
         target = self._target_of(queue, args)
         classes: dict[str, type] = {name: type(value) for name, value in args.items()}
         form = form_of(self.kernel, target, classes)
+        for arg in form.arrays:
+            check_array(arg, args[arg.name])
         if target == "opencl" and self._needs_copies(queue, form, args):
             return partial(self._call_with_copies, form)
         return self._generate(form)
@@ -147,6 +150,7 @@ class Executor:
             "pg_raise_misaligned": raise_misaligned,
             "pg_raise_read_only": raise_read_only,
             **{f"pg_type_{name}": dtype.type for name, dtype in form.scalars.items()},
+            **{f"pg_dtype_{name}": dtype for name, dtype in form.scalars.items()},
         }
         code = compile(wrapper.source, f"<polygen: call of {self.kernel.name}>", "exec")
         exec(code, namespace)  # noqa: S102  (all names in it are identifiers)

@@ -83,7 +83,7 @@ def _check_ranges(form: Form) -> Iterator[str]:
         if is_integer(dtype):
             limits = np.iinfo(dtype)
             yield f"if not {limits.min} <= {local(name)} <= {limits.max}:"
-            yield f"    pg_check_range({name!r}, {local(name)}, pg_type_{name})"
+            yield f"    pg_check_range({name!r}, {local(name)}, pg_dtype_{name})"
 
 
 class _Writer:

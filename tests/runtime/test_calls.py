@@ -1,0 +1,328 @@
+"""Calls that work: sizes, types and strides come from the arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.runtime.opencl import pyopencl
+
+
+def _kernel_2d(instructions: str, kernel_data: Any = None) -> pg.Kernel:
+    knl = pg.make_kernel("{ [i, j]: 0<=i<n and 0<=j<m }", instructions, kernel_data)
+    return pg.prioritize_loops(knl, "i,j")
+
+
+def test_sizes_types_and_outputs_are_found(double: pg.Kernel, target: str) -> None:
+    for dtype in (np.float32, np.float64, np.int32, np.int64, np.uint8):
+        a = np.arange(7, dtype=dtype)
+        _, (out,) = double.executor(target)(a=a)
+        assert out.dtype == dtype
+        np.testing.assert_array_equal(out, 2 * a)
+
+
+def test_output_given(double: pg.Kernel, target: str, numbers: Any) -> None:
+    out = np.full(10, -1, np.float32)
+    _, (same,) = double.executor(target)(a=numbers, out=out)
+    assert same is out
+    np.testing.assert_array_equal(out, 2 * numbers)
+
+
+def test_none_is_not_given(double: pg.Kernel, target: str, numbers: Any) -> None:
+    _, (out,) = double.executor(target)(a=numbers, out=None)
+    np.testing.assert_array_equal(out, 2 * numbers)
+
+
+def test_kernel_itself_is_called(double: pg.Kernel, numbers: Any) -> None:
+    event, (out,) = double(a=numbers)
+    event.wait()
+    np.testing.assert_array_equal(out, 2 * numbers)
+
+
+def test_device_arrays(double: pg.Kernel, queue: Any, numbers: Any) -> None:
+    array = pyopencl().array
+    a = array.to_device(queue, numbers)
+    for arguments in ({"a": a}, {"a": a, "out": array.zeros_like(a)}):
+        _, (out,) = double(queue, **arguments)
+        assert isinstance(out, array.Array)
+        np.testing.assert_array_equal(out.get(), 2 * numbers)
+        _, (out,) = double(**arguments)
+        np.testing.assert_array_equal(out.get(), 2 * numbers)
+
+
+def test_queue_with_numpy_arrays(double: pg.Kernel, queue: Any, numbers: Any) -> None:
+    _, (out,) = double(queue, a=numbers)
+    assert isinstance(out, np.ndarray)
+    np.testing.assert_array_equal(out, 2 * numbers)
+
+
+def test_mixed_arrays(double: pg.Kernel, queue: Any, numbers: Any) -> None:
+    out = pyopencl().array.zeros(queue, 10, np.float32)
+    double(queue, a=numbers, out=out)
+    np.testing.assert_array_equal(out.get(), 2 * numbers)
+    host = np.zeros(10, np.float32)
+    double(a=out, out=host)
+    np.testing.assert_array_equal(host, 4 * numbers)
+
+
+def test_each_kind_of_device(double: pg.Kernel, queue: Any, numbers: Any) -> None:
+    for device in (queue, queue.context, queue.device, "opencl", "c", None):
+        _, (out,) = double.executor(device)(a=numbers)
+        np.testing.assert_array_equal(out, 2 * numbers)
+    assert double.executor(queue).target == "opencl"
+    assert double.executor().target == "c"
+    on_opencl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", target="opencl")
+    assert on_opencl.executor().target == "opencl"
+    np.testing.assert_array_equal(on_opencl(a=numbers)[1][0], 2 * numbers)
+
+
+def test_without_arrays(queue: Any, target: str) -> None:
+    count = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = i")
+    _, (out,) = count.executor(target)(n=5)
+    assert isinstance(out, np.ndarray)
+    np.testing.assert_array_equal(out, np.arange(5))
+    _, (out,) = count(queue, n=np.int64(5))
+    np.testing.assert_array_equal(out.get(), np.arange(5))
+
+
+@pytest.mark.parametrize("value", [3, 3.0, np.float32(3), np.int16(3), True])
+def test_scalars(target: str, value: Any) -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }", "out[i] = alpha*a[i]", [pg.ValueArg("alpha", np.dtype("f4")), "..."]
+    )
+    a = np.arange(4, dtype=np.float32)
+    _, (out,) = knl.executor(target)(a=a, alpha=value)
+    np.testing.assert_array_equal(out, np.float32(value) * a)
+
+
+def test_scalars_change_without_a_new_plan(target: str) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = alpha*a[i]").executor(target)
+    a = np.arange(4, dtype=np.float64)
+    for alpha in (1.5, 2.5):
+        np.testing.assert_array_equal(knl(a=a, alpha=alpha)[1][0], alpha * a)
+
+
+@pytest.mark.parametrize("extent, length", [("n+2", 12), ("2*n", 20), ("3*n-1", 29)])
+def test_sizes_are_solved_for(target: str, extent: str, length: int) -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "out[i] = a[i]",
+        [pg.GlobalArg("a", shape=(extent,)), "..."],
+    )
+    _, (out,) = knl.executor(target)(a=np.arange(length, dtype=np.float32))
+    np.testing.assert_array_equal(out, np.arange(10))
+
+
+def test_two_sizes_in_one_extent(target: str) -> None:
+    knl = _kernel_2d("out[i, j] = a[i*m + j] + b[j]", [pg.GlobalArg("a", shape=("n*m",)), "..."])
+    a, b = np.arange(12.0), np.arange(4.0)
+    _, (out,) = knl.executor(target)(a=a, b=b)
+    np.testing.assert_array_equal(out, a.reshape(3, 4) + b)
+
+
+# --- empty arrays
+
+
+def test_empty_arrays(double: pg.Kernel, queue: Any, target: str) -> None:
+    a = np.empty(0, np.float32)
+    for kernel in (double, pg.split_iname(double, "i", 16, outer_tag="g.0", inner_tag="l.0")):
+        assert kernel.executor(target)(a=a)[1][0].shape == (0,)
+        assert kernel.executor(target)(a=a, out=np.empty(0, np.float32))[1][0].shape == (0,)
+        array = pyopencl().array
+        event, (out,) = kernel(queue, a=array.to_device(queue, a))
+        event.wait()
+        assert out.shape == (0,)
+
+
+def test_one_empty_array_among_others(target: str) -> None:
+    # A sparse matrix of zeros alone: rows, but no entries.
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: start<=j<end }"],
+        """
+        <> start = rows[i]
+        <> end = rows[i+1]
+        out[i] = sum(j, values[j])
+        """,
+    )
+    rows = np.zeros(5, np.int32)
+    _, (out,) = knl.executor(target)(rows=rows, values=np.empty(0))
+    np.testing.assert_array_equal(out, np.zeros(4))
+
+
+# --- strides
+
+
+def _matrices() -> list[Any]:
+    base = np.arange(400, dtype=np.float64).reshape(20, 20)
+    return [
+        base[:5, :7],
+        base[::2, ::3],
+        base[::-1, ::-2],
+        base.T,
+        np.asfortranarray(base),
+        base[3:4, 5:6],
+        base[3:4, ::2],
+        np.broadcast_to(np.arange(6.0), (4, 6)),
+        np.broadcast_to(np.float64(3), (4, 6)),
+    ]
+
+
+@pytest.mark.parametrize("number", range(9))
+def test_strides_of_inputs(target: str, number: int) -> None:
+    a = _matrices()[number]
+    knl = _kernel_2d("out[i, j] = a[i, j] + 1")
+    _, (out,) = knl.executor(target)(a=a)
+    np.testing.assert_array_equal(out, a + 1)
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_strides_of_outputs(target: str, number: int) -> None:
+    out = _matrices()[number]
+    a = np.random.default_rng(0).random(out.shape)
+    knl = _kernel_2d("out[i, j] = 2*a[i, j]")
+    base = out.base if out.base is not None else out
+    kept = base.sum() - out.sum()
+    knl.executor(target)(a=a, out=out)
+    np.testing.assert_array_equal(out, 2 * a)
+    # Nothing between the elements was touched.
+    np.testing.assert_allclose(base.sum() - out.sum(), kept)
+
+
+def test_strides_on_the_device(queue: Any) -> None:
+    array = pyopencl().array
+    host = np.arange(400, dtype=np.float64).reshape(20, 20)
+    base = array.to_device(queue, host)
+    knl = _kernel_2d("out[i, j] = a[i, j] + 1")
+    for index in (
+        (slice(1, 5), slice(3, 9)),
+        (slice(None, None, 2), slice(1, None, 3)),
+        (slice(None, None, -1), slice(None, None, -2)),
+        (slice(3, 4), slice(5, 6)),
+    ):
+        _, (out,) = knl(queue, a=base[index])
+        np.testing.assert_array_equal(out.get(), host[index] + 1)
+    # Where the whole array is written through a view with an offset.
+    target = array.zeros(queue, 50, np.float64)
+    pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = i")(queue, out=target[7:31:3])
+    expected = np.zeros(50)
+    expected[7:31:3] = np.arange(8)
+    np.testing.assert_array_equal(target.get(), expected)
+
+
+def test_declared_strides(target: str) -> None:
+    knl = _kernel_2d(
+        "out[i, j] = 2*a[i, j]",
+        [pg.GlobalArg("a", shape=("n", "m"), strides=("ld", 1)), pg.ValueArg("ld"), "..."],
+    )
+    base = np.arange(60.0).reshape(6, 10)
+    _, (out,) = knl.executor(target)(a=base[:, :7])
+    np.testing.assert_array_equal(out, 2 * base[:, :7])
+
+
+def test_zero_axes(target: str) -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "out[i] = a[i] + b[0]",
+        [pg.GlobalArg("b", shape=(1,)), "..."],
+    )
+    a = np.arange(4.0)
+    np.testing.assert_array_equal(knl.executor(target)(a=a, b=np.ones(1))[1][0], a + 1)
+
+
+# --- outputs
+
+
+def test_what_is_not_written_is_zero(target: str) -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }", "out[2*i] = a[i]", [pg.GlobalArg("out", shape=("2*n",)), "..."]
+    )
+    _, (out,) = knl.executor(target)(a=np.arange(1, 4, dtype=np.float32))
+    np.testing.assert_array_equal(out, [1, 0, 2, 0, 3, 0])
+
+
+def test_what_is_written_first_need_not_be_given(target: str) -> None:
+    transposed = pg.make_kernel(
+        "{ [i,j,ii,jj]: 0<=i,j,ii,jj<n }",
+        """
+        out[j,i] = a[i,j] {id=transpose}
+        out[ii,jj] = 2*out[ii,jj] {dep=transpose}
+        """,
+    )
+    transposed = pg.prioritize_loops(pg.prioritize_loops(transposed, "i,j"), "ii,jj")
+    a = np.arange(9.0).reshape(3, 3)
+    np.testing.assert_array_equal(transposed.executor(target)(a=a)[1][0], 2 * a.T)
+    same_loop = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i] {id=w}\nout[i] = 2*out[i] {dep=w}")
+    np.testing.assert_array_equal(same_loop.executor(target)(a=a[0].copy())[1][0], 2 * a[0])
+
+
+def test_update_in_place(target: str) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = a[i] + 1")
+    a = np.arange(4.0)
+    _, (same,) = knl.executor(target)(a=a)
+    assert same is a
+    np.testing.assert_array_equal(a, np.arange(4) + 1.0)
+
+
+def test_several_outputs_and_return_dict(target: str) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "x[i] = a[i] + 1\nb[i] = a[i] - 1")
+    a = np.arange(4.0)
+    b, x = knl.executor(target)(a=a)[1]
+    order = [arg.name for arg in knl.arguments if arg.name in "bx"]
+    found = dict(zip(order, (b, x), strict=True))
+    np.testing.assert_array_equal(found["x"], a + 1)
+    np.testing.assert_array_equal(found["b"], a - 1)
+    by_name = pg.set_options(knl, return_dict=True).executor(target)(a=a)[1]
+    assert list(by_name) == order
+    np.testing.assert_array_equal(by_name["x"], a + 1)
+
+
+def test_may_alias() -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "out[i] = 2*a[i]",
+        [pg.GlobalArg("a", shape=("n",), may_alias=True), pg.GlobalArg("out", shape=("n",)), "..."],
+    )
+    a = np.arange(6.0)
+    knl.executor("c")(a=a, out=a)
+    np.testing.assert_array_equal(a, 2 * np.arange(6))
+
+
+# --- options
+
+
+def test_write_code_and_wrapper(
+    double: pg.Kernel, numbers: Any, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    knl = pg.set_options(double, write_code=True, write_wrapper=True).executor(target)
+    knl(a=numbers)
+    shown = capsys.readouterr().out
+    assert "void" in shown and "out[i] = 2.0f * a[i]" in shown
+    assert "def call(queue, wait_for, a" in shown
+    knl(a=numbers)
+    assert capsys.readouterr().out == ""
+
+
+def test_skip_arg_checks(double: pg.Kernel, target: str) -> None:
+    knl = pg.set_options(double, skip_arg_checks=True).executor(target)
+    out = np.zeros(20, np.float32)
+    knl(a=np.ones(10, np.float32), out=out)
+    np.testing.assert_array_equal(out[:10], 2)
+
+
+def test_wait_for(double: pg.Kernel, queue: Any, numbers: Any) -> None:
+    cl = pyopencl()
+    a = cl.array.to_device(queue, numbers)
+    queue.finish()
+    gate = cl.UserEvent(queue.context)
+    event, (out,) = double(queue, a=a, wait_for=[gate])
+    running = cl.command_execution_status
+    assert event.command_execution_status != running.COMPLETE
+    gate.set_status(running.COMPLETE)
+    event.wait()
+    np.testing.assert_array_equal(out.get(), 2 * numbers)
+    done = double(queue, a=a)[0]
+    _, (out,) = double.executor("c")(a=numbers, wait_for=[done])
+    np.testing.assert_array_equal(out, 2 * numbers)

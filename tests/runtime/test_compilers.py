@@ -1,0 +1,181 @@
+"""Compilers and devices: found, missing, or refusing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen import errors
+from polygen.runtime.c_compiler import compiler_command, find_compiler, load_library
+from polygen.runtime.opencl import build
+
+_PREFIX = """
+import numpy as np, polygen as pg
+from polygen import errors
+knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+"""
+
+
+_OPENMP = ("GOMP_SPINCOUNT", "KMP_BLOCKTIME", "OMP_WAIT_POLICY")
+
+
+def _run(script: str, **more: str) -> str:
+    # What earlier calls in this process have set.
+    inherited = {name: value for name, value in os.environ.items() if name not in _OPENMP}
+    finished = subprocess.run(
+        [sys.executable, "-c", _PREFIX + script],
+        env={**inherited, **more},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+def test_no_compiler(
+    double: pg.Kernel, numbers: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(errors.NoCompiler) as error:
+        double.executor("c")(a=numbers)
+    assert "no gcc, clang or cc" in str(error.value)
+    assert "apt install gcc" in str(error.value)
+    # Without a compiler, OpenCL is the default.
+    assert pg.default_target() == "opencl"
+    assert double.executor().target == "opencl"
+    np.testing.assert_array_equal(double(a=numbers)[1][0], 2 * numbers)
+
+
+def test_compiler_of_the_environment(
+    double: pg.Kernel, numbers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler -m64")
+    with pytest.raises(errors.NoCompiler) as error:
+        double.executor("c")(a=numbers)
+    assert "CC says 'no-such-compiler -m64'" in str(error.value)
+    monkeypatch.setenv("CC", "gcc -m64")
+    assert (compiler_command() or ())[1:] == ("-m64",)
+    np.testing.assert_array_equal(double.executor("c")(a=numbers)[1][0], 2 * numbers)
+
+
+@pytest.mark.skipif(shutil.which("clang") is None, reason="there is no clang")
+def test_other_compilers_are_other_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "gcc")
+    first = find_compiler().identity
+    monkeypatch.setenv("CC", "clang")
+    assert find_compiler().identity != first
+
+
+def test_compiler_that_cannot_be_started(
+    double: pg.Kernel, numbers: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "cc"
+    broken.write_bytes(b"no program")
+    broken.chmod(0o755)
+    monkeypatch.setenv("CC", str(broken))
+    with pytest.raises(errors.NoCompiler) as error:
+        double.executor("c")(a=numbers)
+    assert "cannot be started" in str(error.value)
+
+
+def test_source_that_does_not_compile() -> None:
+    with pytest.raises(errors.CompilationFailed) as error:
+        load_library("void f(void)\n{\n    int x = 1;\n    y = x;\n}\n")
+    shown = str(error.value)
+    assert "'y' undeclared" in shown
+    assert "->    4     y = x;" in shown
+    assert "/tmp" not in shown  # noqa: S108
+    assert "report" in shown
+
+
+def test_opencl_source_that_does_not_compile(queue: Any) -> None:
+    with pytest.raises(errors.CompilationFailed) as error:
+        build(queue.context, "__kernel void f(__global int *x) { x[0] = y; }")
+    assert "undeclared identifier 'y'" in str(error.value)
+
+
+def test_build_options(double: pg.Kernel, numbers: Any, target: str) -> None:
+    good = pg.set_options(double, build_options=("-DX=1",)).executor(target)
+    np.testing.assert_array_equal(good(a=numbers)[1][0], 2 * numbers)
+    bad = pg.set_options(double, build_options=("--no-such-option",)).executor(target)
+    with pytest.raises(errors.CompilationFailed) as error:
+        bad(a=numbers)
+    assert "build options, --no-such-option" in str(error.value)
+
+
+def test_no_device_at_all() -> None:
+    _run(
+        """
+try:
+    knl.executor("opencl")(a=np.ones(3))
+except errors.NoDevice as error:
+    assert "pip install 'polygen[pocl]'" in str(error), error
+else:
+    raise AssertionError
+try:
+    knl(a=np.ones(3))
+except errors.NoDevice as error:
+    assert "neither a C compiler nor an OpenCL device" in str(error), error
+else:
+    raise AssertionError
+""",
+        OCL_ICD_VENDORS="/nonexistent",
+        PATH="/nonexistent",
+        CC="",
+    )
+
+
+def test_no_pyopencl() -> None:
+    _run(
+        """
+import sys
+sys.modules["pyopencl"] = None
+try:
+    knl.executor("opencl")(a=np.ones(3))
+except errors.NoDevice as error:
+    assert "pip install 'polygen[pocl]'" in str(error), error
+else:
+    raise AssertionError
+assert (knl(a=np.ones(3))[1][0] == 2).all()
+"""
+    )
+
+
+def test_nothing_is_loaded_before_it_is_needed() -> None:
+    shown = _run(
+        """
+import sys
+print([m for m in ("pyopencl", "cupy", "torch") if m in sys.modules])
+knl(a=np.ones(3))
+print("pyopencl" in sys.modules)
+"""
+    )
+    assert shown == "[]\nFalse\n"
+
+
+def test_private_folder_for_pocl(tmp_path: Path) -> None:
+    environment = dict(os.environ, POLYGEN_CACHE_DIR=str(tmp_path / "cache"))
+    del environment["POCL_CACHE_DIR"]
+    script = _PREFIX + 'knl.executor("opencl")(a=np.ones(3))'
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+    assert any((tmp_path / "cache" / "pocl").iterdir())
+
+
+def test_threads_of_openmp_do_not_spin() -> None:
+    for given in ({}, {"OMP_WAIT_POLICY": "active"}, {"GOMP_SPINCOUNT": "5"}):
+        shown = _run(
+            'knl.executor("c")(a=np.ones(3)); import os; print(os.environ.get("GOMP_SPINCOUNT"))',
+            **given,
+        )
+        expected = "None" if "OMP_WAIT_POLICY" in given else given.get("GOMP_SPINCOUNT", "0")
+        assert shown.strip() == expected
