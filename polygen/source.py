@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ _OWN = tuple(
     for path in (
         Path(__file__).parent,
         (Path(__file__).parent / "transforms").resolve(),
+        functools.__file__,  # cached properties of ours are called from there
     )
 )
 

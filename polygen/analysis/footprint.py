@@ -186,7 +186,13 @@ def _largest_simple(kernel: Kernel, reference: Reference, form: LinearForm) -> L
 def _last_iteration(kernel: Kernel, inames: frozenset[str], iname: str) -> LinearForm | None:
     """Return the largest value of `iname` in the loops over `inames`, if a single form is it."""
     domain, _ = loop_domain(kernel, inames)
-    domain = project_out(domain.intersect(kernel.assumptions.flat), inames - {iname})
+    domain = project_out(domain, inames - {iname})
+    # Assumptions only where they are needed: with ``n mod 4 = 0``, n reads 4*(n//4).
+    last = _largest_form(domain, iname)
+    return last or _largest_form(domain.intersect(kernel.assumptions.flat), iname)
+
+
+def _largest_form(domain: isl.Set, iname: str) -> LinearForm | None:
     position = domain.find_dim_by_name(_PARAM, iname)
     if position < 0:
         return None

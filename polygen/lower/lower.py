@@ -10,11 +10,12 @@ import numpy as np
 
 from polygen.analysis.domains import domain_of
 from polygen.analysis.inference import infer_types, kinds
+from polygen.analysis.isl_affine import condition_set
 from polygen.errors import InternalError, PrivateAcrossLaunches
+from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import project_out
 from polygen.ir.dtype import DType
-from polygen.ir.expression import Variable
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 from polygen.lower.address import element_count
@@ -76,13 +77,16 @@ class _Host:
             for arg in kernel.arguments
             if isinstance(arg, GlobalArg)
             for extent in arg.shape or ()
-            if isinstance(extent, Variable)
+            if isinstance(extent, ex.Variable)
         }
         self._launches: dict[str, frozenset[str]] = {}
 
     def program(self, tree: Sequence[TreeNode]) -> LoopProgram:
-        known = self._kernel.assumptions.set
-        host = self._nodes(tree, (), known if known.is_params() else known.params())
+        known = self._kernel.assumptions.flat
+        self._nonnegative |= {
+            name for name in self._kernel.assumptions.parameters if _is_nonnegative(name, known)
+        }
+        host = self._nodes(tree, (), known)
         self._check_lifetimes()
         return LoopProgram(
             name=self._kernel.name,
@@ -195,6 +199,11 @@ class _Host:
                     remedy="declare it a global temporary with an element for each work item, "
                     "or compute it again",
                 )
+
+
+def _is_nonnegative(name: str, known: isl.Set) -> bool:
+    negative = condition_set(ex.Comparison(ex.Variable(name), "<", 0))
+    return negative is not None and known.is_disjoint(negative)
 
 
 def mentioned_in_axis(axis: HardwareAxis) -> frozenset[str]:
