@@ -76,7 +76,8 @@ def domain_of(kernel: Kernel, inames: frozenset[str]) -> isl.Set:
         result = domain.flat if result is None else result.intersect(domain.flat)
     if result is None:
         return isl.Set("{ : }")
-    return project_out(result, others)
+    # A redundant bound, such as j < 16 beside j <= i <= 15, would count as one of the loop's.
+    return project_out(result, others).remove_redundancies()
 
 
 def domain_temporaries(kernel: Kernel, inames: Iterable[str]) -> frozenset[str]:
