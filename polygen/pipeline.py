@@ -6,8 +6,8 @@ from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.lower.lower import INT32, Model, lower
 from polygen.lower.program import LoopProgram
-from polygen.targets.program import Program
 from polygen.targets.printer import print_program
+from polygen.targets.program import Program
 from polygen.targets.registry import get_target
 from polygen.targets.target import Target
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from polygen.analysis.nest import LoopNode, TreeNode, loop_tree, statements
 from polygen.errors import (
     AmbiguousNesting,
     DependencyCycle,
@@ -21,7 +22,6 @@ from polygen.errors import (
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
-from polygen.lower.nest import LoopNode, TreeNode, loop_tree, statements
 
 _NO_NEST = (NoLoopNest, DependencyCycle, DomainCycle)
 _SILENCED = (AmbiguousNesting.__name__, PriorityIgnored.__name__)

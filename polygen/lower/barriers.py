@@ -16,12 +16,12 @@ import islpy as isl
 
 from polygen.analysis.access import Access, accesses
 from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, statements
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
-from polygen.lower.nest import BarrierNode, LoopNode, TreeNode, statements
 
 _PARAM = isl.dim_type.param
 _ByVariable: TypeAlias = dict[str, list[Assignment]]

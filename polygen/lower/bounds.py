@@ -19,6 +19,7 @@ from polygen.errors import InternalError, UnboundedDomain
 from polygen.ir import expression as ex
 from polygen.ir.domain import unflatten, universe
 from polygen.ir.expression import Expression
+from polygen.lower.address import simplify
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,18 @@ class Bounds:
     held: isl.Set
 
     @property
+    def constant(self) -> range | None:
+        """The values of the iname if they are numbers, else None."""
+        if isinstance(self.lower, int) and isinstance(self.upper, int):
+            return range(self.lower, self.upper, self.step)
+        return None
+
+    @property
     def count(self) -> Expression:
         """The number of iterations; meaningful for a step of 1, where it is not negative."""
         if self.lower == 0:
             return self.upper
-        if isinstance(self.lower, int) and isinstance(self.upper, int):
-            return self.upper - self.lower
-        return ex.sum_of(self.upper, ex.negated(self.lower))
+        return simplify(ex.sum_of(self.upper, ex.negated(self.lower)))
 
 
 @dataclass(frozen=True)
@@ -52,18 +58,24 @@ class _Limit:
     constraint: isl.Constraint
 
 
-def loop_bounds(iname: str, values: isl.Set, known: isl.Set) -> Bounds:
+def loop_bounds(iname: str, values: isl.Set, known: isl.Set, *, unrolled: bool = False) -> Bounds:
     """Return the bounds of a loop.
 
     Parameters:
         iname: the loop's variable.
         values: the values that it takes, in terms of parameters and outer inames; flat.
         known: what holds around the loop; flat.
+        unrolled: prefer a constant first value to leaving out values: these become guards.
 
     Raises:
         UnboundedDomain: if it is not bounded on both sides.
     """
+    constant = _constant_bounds(iname, values)
+    if constant is not None:
+        return constant
     simplified = values if known.plain_is_universe() else values.gist(known)
+    # A gist may have existential dimensions of which isl does not know what they are.
+    simplified = simplified.compute_divs()
     pieces = simplified.get_basic_sets()
     if len(pieces) != 1:
         hull = simplified.simple_hull()
@@ -79,10 +91,28 @@ def loop_bounds(iname: str, values: isl.Set, known: isl.Set) -> Bounds:
     upper = _join(ex.Max, [_join(ex.Min, _tight(uppers, known)) for _, uppers in chosen])
     held = universe() if len(chosen) > 1 else _held(*chosen[0])
     stride = _stride(simplified, pieces, iname)
-    if stride is None:
+    if stride is None or (unrolled and not stride[1].is_constant):
         return Bounds(lower, upper, 1, held)
     step, offset, congruent = stride
     return Bounds(_first(lower, offset, step), upper, step, held.intersect(congruent))
+
+
+def _constant_bounds(iname: str, values: isl.Set) -> Bounds | None:
+    """Return the bounds of a loop with a constant number of iterations, in steps of 1.
+
+    Before anything is simplified: an assumption such as ``n <= 64`` can make a constant bound
+    redundant, beside one that is not constant.
+    """
+    pieces = values.get_basic_sets()
+    if len(pieces) != 1 or pieces[0].dim(isl.dim_type.div):
+        return None
+    lowers, uppers = _constants(*_limits(pieces[0], iname))
+    if len(lowers) != 1 or len(uppers) != 1:
+        return None
+    lower, upper = lowers[0].bound, uppers[0].bound
+    if not (lower.is_constant and upper.is_constant):
+        return None
+    return Bounds(lower.constant, upper.constant, 1, _held(lowers, uppers))
 
 
 def _check(iname: str, values: isl.Set, lowers: list[_Limit], uppers: list[_Limit]) -> None:

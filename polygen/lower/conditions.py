@@ -34,7 +34,7 @@ def guards(needed: isl.Set, known: isl.Set) -> tuple[Condition, ...]:
     left = needed if known.plain_is_universe() else needed.gist(known)
     if left.plain_is_universe():
         return ()
-    pieces = left.get_basic_sets()
+    pieces = left.compute_divs().get_basic_sets()
     if not pieces:
         return (Condition(False),)
     if len(pieces) == 1:

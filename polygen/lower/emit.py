@@ -16,11 +16,12 @@ import islpy as isl
 from polygen.analysis.affine import linear_form
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, statements
 from polygen.errors import InternalError, NotUnrollable
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
-from polygen.ir.domain import project_out
+from polygen.ir.domain import project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
@@ -29,7 +30,6 @@ from polygen.ir.verify import excerpt
 from polygen.lower.address import linearize, simplify
 from polygen.lower.bounds import Bounds, loop_bounds
 from polygen.lower.conditions import Condition, conjunction, guards
-from polygen.lower.nest import BarrierNode, LoopNode, TreeNode, statements
 from polygen.lower.program import Assign, Barrier, Block, If, Loop, Node
 
 _BARRIER = Barrier(frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)))
@@ -133,11 +133,7 @@ class Emitter:
         if not found or not place.values:
             return found
         # In a copy of an unrolled loop's body fewer guards are needed, some of them constant.
-        equations = [
-            condition_set(ex.Comparison(ex.Variable(i), "==", value))
-            for i, value in place.values.items()
-        ]
-        fixed = reduce(isl.Set.intersect, (e for e in equations if e is not None), place.known)
+        fixed = place.known.intersect(_equations(place.values))
         return tuple(
             c
             for guard in guards(needed, fixed)
@@ -170,13 +166,16 @@ class Emitter:
     # --- loops
 
     def _loop(self, node: LoopNode, place: _Place) -> list[_Item]:
+        unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
         bounds = self._bounds(node, place)
+        if unrolled and place.values and bounds.constant is None:
+            bounds = self._bounds(node, place, fixed=True)
         inner = replace(
             place,
             loops=place.loops | {node.iname},
             known=place.known.intersect(bounds.held),
         )
-        if isinstance(self._kernel.tags.get(node.iname), UnrollTag):
+        if unrolled:
             return self._unrolled(node, bounds, inner)
         if (value := _only_value(bounds)) is not None:
             values = {**place.values, node.iname: value}
@@ -198,7 +197,8 @@ class Emitter:
             )
         ]
 
-    def _bounds(self, node: LoopNode, place: _Place) -> Bounds:
+    def _bounds(self, node: LoopNode, place: _Place, *, fixed: bool = False) -> Bounds:
+        """Return the bounds of a loop, if `fixed` for this copy of an unrolled loop's body."""
         inside = {insn.within_inames for insn in statements(node.children)}
         shared = frozenset.intersection(*inside)
         kept = (
@@ -212,13 +212,16 @@ class Emitter:
         first, *others = values
         if any(not first.is_equal(other) for other in others):
             first = reduce(isl.Set.union, others, first).coalesce()
-        return loop_bounds(node.iname, first, place.known)
+        if fixed:
+            first = project_out(first.intersect(_equations(place.values)), sorted(place.values))
+        unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
+        return loop_bounds(node.iname, first, place.known, unrolled=unrolled)
 
     def _projected(self, inames: frozenset[str], kept: Iterable[str]) -> isl.Set:
         return project_out(domain_of(self._kernel, inames), sorted(inames - frozenset(kept)))
 
     def _unrolled(self, node: LoopNode, bounds: Bounds, place: _Place) -> list[_Item]:
-        if not (isinstance(bounds.lower, int) and isinstance(bounds.upper, int)):
+        if bounds.constant is None:
             first = next(statements(node.children))
             raise NotUnrollable(
                 f"'{node.iname}' is tagged unr, but its number of iterations is not a constant",
@@ -227,7 +230,7 @@ class Emitter:
                 remedy="split it by a constant and unroll the inner loop, or fix the parameters",
             )
         items: list[_Item] = []
-        for value in range(bounds.lower, bounds.upper, bounds.step):
+        for value in bounds.constant:
             copy = replace(place, values={**place.values, node.iname: value})
             items += self._items(node.children, copy)
         return items
@@ -300,6 +303,14 @@ def _has_barrier(node: TreeNode) -> bool:
     if isinstance(node, LoopNode):
         return any(_has_barrier(child) for child in node.children)
     return isinstance(node, BarrierNode)
+
+
+def _equations(values: Mapping[str, Expression]) -> isl.Set:
+    """Return the flat set in which inames have these values."""
+    equations = (
+        condition_set(ex.Comparison(ex.Variable(i), "==", value)) for i, value in values.items()
+    )
+    return reduce(isl.Set.intersect, (e for e in equations if e is not None), universe())
 
 
 def _only_value(bounds: Bounds) -> Expression | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode
 from polygen.errors import GridSizeNotKnown, LocalSizeNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -20,7 +21,6 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.ir.verify import excerpt
 from polygen.lower.bounds import Bounds, loop_bounds
-from polygen.lower.nest import BarrierNode, LoopNode, TreeNode
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,8 @@ def grid_of(
     for tag in sorted(tags, key=str):
         bounds = {i: _bounds(kernel, i, outer, known) for i in tags[tag]}
         axis = _axis(kernel, tag, bounds, insns)
+        if not _covers(kernel, axis, insns, known):
+            axis = replace(axis, size=_join((1, axis.size)))
         axes.append(axis)
         for iname, found in bounds.items():
             held = held.intersect(_held(iname, found, exact=found.count == axis.size))
@@ -102,13 +104,24 @@ def _axis(
     kernel: Kernel, tag: HardwareTag, bounds: Mapping[str, Bounds], insns: Sequence[Assignment]
 ) -> Axis:
     counts = tuple(dict.fromkeys(found.count for found in bounds.values()))
-    constants = [count for count in counts if isinstance(count, int)]
-    if isinstance(tag, LocalTag) and len(constants) < len(counts):
+    if isinstance(tag, LocalTag) and not all(isinstance(count, int) for count in counts):
         _refuse_local_size(kernel, tag, bounds, insns)
-    size: Expression = max(constants) if len(constants) == len(counts) else ex.Max(counts)
-    if len(counts) == 1:
-        size = counts[0]
-    return Axis(tag, size, tuple((i, found.lower) for i, found in bounds.items()))
+    return Axis(tag, _join(counts), tuple((i, found.lower) for i, found in bounds.items()))
+
+
+def _join(counts: tuple[Expression, ...]) -> Expression:
+    constants = [count for count in counts if isinstance(count, int)]
+    if len(constants) == len(counts):
+        return max(constants)
+    return counts[0] if len(counts) == 1 else ex.Max(counts)
+
+
+def _covers(kernel: Kernel, axis: Axis, insns: Sequence[Assignment], known: isl.Set) -> bool:
+    """Tell whether every instruction has an index on the axis, those without an iname there too."""
+    if all(any(kernel.tags.get(i) == axis.tag for i in insn.within_inames) for insn in insns):
+        return True
+    some = condition_set(ex.Comparison(axis.size, ">=", 1))
+    return some is not None and known.is_subset(some)
 
 
 def _refuse_local_size(

@@ -11,6 +11,7 @@ import numpy as np
 from polygen.analysis.domains import domain_of
 from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.nest import LoopNode, TreeNode, loop_tree, statements
 from polygen.errors import InternalError, PrivateAcrossLaunches
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
@@ -24,7 +25,6 @@ from polygen.lower.bounds import loop_bounds
 from polygen.lower.declare import mentioned, place_declarations
 from polygen.lower.emit import Emitter
 from polygen.lower.launches import Axis, grid_of, host_parts
-from polygen.lower.nest import LoopNode, TreeNode, loop_tree, statements
 from polygen.lower.program import (
     Block,
     Declare,

@@ -91,38 +91,51 @@ class _Realizer:
         )
 
     def _realize(self, insn: Assignment) -> tuple[Assignment, ...] | None:
-        """Return what the first outermost reduction of `insn` becomes, or None without one."""
-        found = next((r for e in insn.reads for r in walk.reductions(e)), None)
-        if found is None:
+        """Return what the outermost reductions of `insn` become, or None if it has none."""
+        if not insn.reduction_inames:
             return None
-        self._check(insn, found)
-        accumulator, dtype = self._accumulator(found)
-        identity, combine = _OPERATIONS[found.operation]
-        plain = tuple(p for p in insn.predicates if not walk.reductions(p))
-        start = Assignment(
-            id=self._new_name(f"{insn.id}_init"),
-            assignee=accumulator,
-            expression=identity(dtype),
-            within_inames=insn.within_inames,
-            depends_on=insn.depends_on,
-            predicates=plain,
-            location=insn.location,
+        found = _Outermost(self._accumulator)
+        value = found.replace(insn.expression)
+        use = insn.copy(
+            assignee=found.replace(insn.assignee),
+            expression=value,
+            predicates=tuple(found.replace(p) for p in insn.predicates),
         )
-        update = start.copy(
-            id=self._new_name(f"{insn.id}_update"),
-            expression=combine(accumulator, found.operand),
-            within_inames=insn.within_inames | frozenset(found.inames),
-            depends_on=insn.depends_on | {start.id},
-        )
-        use = insn.map_expressions(lambda e: _replace(e, found, accumulator))
-        return start, update, use.copy(depends_on=insn.depends_on | {update.id})
+        always = tuple(p for p in insn.predicates if not walk.reductions(p))
+        starts: list[Assignment] = []
+        updates: list[Assignment] = []
+        # None of them waits for another, as several may share a loop.
+        for (reduction, conditions), accumulator in found.accumulators.items():
+            self._check(insn, reduction)
+            identity, combine = _OPERATIONS[reduction.operation]
+            dtype = self._kinds[accumulator.name]
+            start = Assignment(
+                id=self._new_name(f"{insn.id}_init"),
+                assignee=accumulator,
+                expression=identity(dtype),
+                within_inames=insn.within_inames,
+                depends_on=insn.depends_on,
+                predicates=(*always, *conditions),
+                location=insn.location,
+            )
+            starts.append(start)
+            updates.append(
+                start.copy(
+                    id=self._new_name(f"{insn.id}_update"),
+                    expression=combine(accumulator, reduction.operand),
+                    within_inames=insn.within_inames | frozenset(reduction.inames),
+                    depends_on=insn.depends_on | {start.id},
+                )
+            )
+        use = use.copy(depends_on=insn.depends_on.union(u.id for u in updates))
+        return *starts, *updates, use
 
-    def _accumulator(self, reduction: ex.Reduction) -> tuple[ex.Variable, DType]:
+    def _accumulator(self, reduction: ex.Reduction) -> ex.Variable:
         dtype = reduction_type(reduction, self._kinds)
         name = self._new_name("acc_" + "_".join(reduction.inames))
         self._temporaries.append(TemporaryVariable(name, dtype))
         self._kinds[name] = dtype
-        return ex.Variable(name), dtype
+        return ex.Variable(name)
 
     def _new_name(self, like: str) -> str:
         name, count = like, 0
@@ -143,5 +156,30 @@ class _Realizer:
                 )
 
 
-def _replace(node: Expression, old: Expression, new: Expression) -> Expression:
-    return walk.rewrite(node, lambda e: new if e == old else e)
+class _Outermost:
+    """Replaces the outermost reductions of expressions by accumulators.
+
+    A reduction is computed only under the conditions of each ``if(c, a, b)`` that it stands in:
+    otherwise its operand might touch what is not there.
+
+    Attributes:
+        accumulators: for each reduction, with these conditions, its accumulator.
+    """
+
+    def __init__(self, new_accumulator: Callable[[ex.Reduction], ex.Variable]) -> None:
+        self._new = new_accumulator
+        self.accumulators: dict[tuple[ex.Reduction, tuple[Expression, ...]], ex.Variable] = {}
+
+    def replace(self, node: Any, conditions: tuple[Expression, ...] = ()) -> Any:
+        if isinstance(node, ex.Reduction):
+            key = node, conditions
+            if key not in self.accumulators:
+                self.accumulators[key] = self._new(node)
+            return self.accumulators[key]
+        if isinstance(node, ex.If) and not walk.reductions(node.condition):
+            return ex.If(
+                node.condition,
+                self.replace(node.then, (*conditions, node.condition)),
+                self.replace(node.else_, (*conditions, ex.LogicalNot(node.condition))),
+            )
+        return walk.rebuild(node, tuple([self.replace(p, conditions) for p in walk.parts(node)]))

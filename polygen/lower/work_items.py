@@ -35,18 +35,20 @@ def as_loops(
     local = [axis for axis in axes if isinstance(axis.tag, LocalTag)]
     groups = [axis for axis in axes if isinstance(axis.tag, GroupTag)]
     result = _WorkItems(local, wanted, index_dtype).run(body)
+    # Inside all of the loops, which have to nest perfectly to run in parallel together.
+    result = (*(d for axis in groups for d in _aliases(axis, result, index_dtype)), *result)
     loops = len(groups)
     for depth, axis in enumerate(sorted(groups, key=lambda a: a.tag.axis)):
         outermost = depth == loops - 1
-        result = (_axis_loop(axis, result, index_dtype, parallel=loops if outermost else 0),)
+        result = (_axis_loop(axis, result, parallel=loops if outermost else 0),)
     return result
 
 
-def _axis_loop(axis: Axis, body: Block, index_dtype: DType, parallel: int = 0) -> Loop:
-    """Return the loop over an axis; inames that share it are computed from its variable."""
+def _aliases(axis: Axis, body: Block, index_dtype: DType) -> tuple[Declare, ...]:
+    """Return the inames that share an axis, computed from the one that stands for it."""
     (name, first), *others = axis.inames
     used = mentioned(body)
-    aliases = tuple(
+    return tuple(
         Declare(
             other,
             index_dtype,
@@ -56,12 +58,20 @@ def _axis_loop(axis: Axis, body: Block, index_dtype: DType, parallel: int = 0) -
         for other, start in others
         if other in used
     )
+
+
+def _axis_loop(axis: Axis, body: Block, parallel: int = 0) -> Loop:
+    """Return the loop over an axis."""
+    name, first = axis.inames[0]
     upper = simplify(_shifted(axis.size, 0, first))
-    return Loop(name, first, upper, (*aliases, *body), parallel=parallel)
+    return Loop(name, first, upper, body, parallel=parallel)
 
 
 def _shifted(value: Expression, old: Expression, new: Expression) -> Expression:
-    return ex.sum_of(value, ex.negated(old), new)
+    """Return ``value - old + new``."""
+    terms = (value, 0 if old == 0 else ex.negated(old), new)
+    kept = tuple(t for t in terms if t != 0)
+    return ex.sum_of(*kept) if len(kept) > 1 else (kept or (0,))[0]
 
 
 class _WorkItems:
@@ -130,7 +140,8 @@ class _WorkItems:
             region = tuple(_expanded(node, kept, self._item()) for node in region)
         region = place_declarations(region, {n: d for n, d in own.items() if n in names})
         for axis in self._axes:
-            region = (_axis_loop(axis, region, self._index_dtype),)
+            region = (*_aliases(axis, region, self._index_dtype), *region)
+            region = (_axis_loop(axis, region),)
         return region
 
     def _item(self) -> Expression:
