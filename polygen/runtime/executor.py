@@ -175,7 +175,7 @@ class Executor:
                 known = plan_for_c(form, call, variant)
             else:
                 self._check_contexts(queue, form, args)
-                known = plan_for_opencl(form, call, variant, queue, args)
+                known = plan_for_opencl(form, call, variant, queue)
             plan = tuple([known[name] for name in wanted])
             if disk.caching():
                 if len(plans) >= _MOST_PLANS:

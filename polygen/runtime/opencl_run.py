@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from polygen.errors import InternalError, LaunchFailed
+from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable, ValueArg
 from polygen.lower.program import HostNode, Launch
 from polygen.runtime.evaluate import value_of
@@ -81,8 +82,10 @@ class Run:
         self._launches = {
             function.name: self._prepare(built, function, names) for function in program.launches
         }
-        (first, *others) = self._launches.values() or (None,)
-        self._only = None if others else first
+        # The usual case, which needs no walk through loops and launches.
+        self._only = None
+        if len(self._host) == 1 and isinstance(self._host[0], Launch) and not self._temporaries:
+            self._only = self._launches[self._host[0].name]
 
     def _prepare(self, built: Any, function: DeviceFunction, names: Sequence[str]) -> _Prepared:
         kernel = pyopencl().Kernel(built, function.name)
@@ -99,8 +102,9 @@ class Run:
                 kernel.set_arg(index, arg.dtype.type(self._fixed[arg.name]))
             else:
                 looped.append((index, arg.name, arg.dtype.type))
-        grid = None if looped else grid_of(function, self._fixed)
-        if grid is not None:
+        grid = None
+        if all(walk.free_variables(n) <= self._fixed.keys() for n in function.group_counts):
+            grid = grid_of(function, self._fixed)
             _check_group(self._queue.device, function, grid)
         return _Prepared(function, kernel, tuple(passed), tuple(looped), grid)
 
@@ -112,7 +116,7 @@ class Run:
         """
         with self._lock:
             launch = self._only
-            if launch is None or launch.grid is None or self._temporaries:
+            if launch is None or launch.grid is None:
                 return self._run_all(wait, values)
             return self._start(launch, launch.grid, wait, values)
 

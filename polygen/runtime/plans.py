@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -37,9 +36,7 @@ def plan_for_c(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
     return plan
 
 
-def plan_for_opencl(
-    form: Form, call: Call, variant: Variant, queue: Queue, args: Mapping[str, Any]
-) -> dict[str, Any]:
+def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> dict[str, Any]:
     """Return what a wrapper for OpenCL may ask for."""
     program = variant.program
     options = program.loop_program.options.build_options
@@ -51,10 +48,8 @@ def plan_for_opencl(
     names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
     plan: dict[str, Any] = {"pg_run": Run(queue, built, program, fixed, names)}
     array = pyopencl().array
-    passed = [args[arg.name] for arg in form.arrays]
-    allocator = passed[0].allocator if passed else None
     for arg in form.allocated:
         make = array.empty if fully_written(form.kernel, arg.name) else array.zeros
         shape, dtype = call.shapes[arg.name], variant.dtypes[arg.name]
-        plan[f"pg_new_{arg.name}"] = partial(make, queue, shape, dtype, allocator=allocator)
+        plan[f"pg_new_{arg.name}"] = partial(make, queue, shape, dtype)
     return plan

@@ -67,7 +67,7 @@ def _body(form: Form, writer: _Writer, plan: tuple[str, ...]) -> Iterator[str]:
     yield f"{_tuple(plan)} = pg_plan"
     yield from _check_ranges(form)
     for arg in form.allocated:
-        yield f"{local(arg.name)} = pg_new_{arg.name}()"
+        yield f"{local(arg.name)} = pg_new_{arg.name}({writer.allocator()})"
     yield from writer.find_data()
     yield from writer.run()
     written = written_arrays(form.kernel)
@@ -102,6 +102,9 @@ class _Writer:
 
     def find_queue(self) -> list[str]:
         return []
+
+    def allocator(self) -> str:
+        return ""
 
     def find_data(self) -> Iterator[str]:
         raise NotImplementedError
@@ -195,6 +198,10 @@ class _OpenCLWriter(_Writer):
     def find_queue(self) -> list[str]:
         arrays = _tuple([local(arg.name) for arg in self.form.arrays])
         return ["if queue is None:", f"    queue = pg_find_queue({arrays})"]
+
+    def allocator(self) -> str:
+        passed = self.form.arrays
+        return f"allocator={local(passed[0].name)}.allocator" if passed else ""
 
     def find_data(self) -> Iterator[str]:
         for arg in (*self.form.arrays, *self.form.allocated):

@@ -16,6 +16,11 @@ from polygen.runtime.opencl import pyopencl
 _Call = Callable[..., Any]
 
 
+def array_arg(name: str, *shape: Any, **more: Any) -> pg.GlobalArg:
+    """Return an array argument of this shape."""
+    return pg.GlobalArg(name, shape=shape, **more)
+
+
 @pytest.fixture
 def axpy(target: str) -> _Call:
     """``out[i] = alpha*x[i] + y[i]``, with types left open, on each target."""
@@ -138,16 +143,14 @@ def test_number_of_axes(axpy: _Call) -> None:
 
 
 def test_constant_extent(target: str) -> None:
-    knl = pg.make_kernel("{ [i]: 0<=i<4 }", "out[i] = a[i]", [pg.GlobalArg("a", shape=(4,)), "..."])
+    knl = pg.make_kernel("{ [i]: 0<=i<4 }", "out[i] = a[i]", [array_arg("a", 4), "..."])
     with pytest.raises(errors.WrongShape) as error:
         knl.executor(target)(a=_ones(5))
     _says(error, r"the shape \(5,\); it has to be \(4,\)")
 
 
 def test_extent_without_a_solution(target: str) -> None:
-    knl = pg.make_kernel(
-        "{ [i]: 0<=i<n }", "out[i] = a[2*i]", [pg.GlobalArg("a", shape=("2*n",)), "..."]
-    )
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[2*i]", [array_arg("a", "2*n"), "..."])
     with pytest.raises(errors.WrongShape) as error:
         knl.executor(target)(a=_ones(5))
     _says(error, r"no integer 'n' makes 2\*n equal to 5")
@@ -274,7 +277,7 @@ def test_aliases_on_the_device() -> None:
     knl = pg.make_kernel(
         "{ [i]: 0<=i<n }",
         "out[i] = 2*a[i]",
-        [pg.GlobalArg("a", shape=("n",), may_alias=True), "..."],
+        [array_arg("a", "n", may_alias=True), "..."],
     )
     a = np.arange(6.0)
     with pytest.raises(errors.OverlappingArguments) as error:
@@ -301,7 +304,7 @@ def test_declared_strides(target: str) -> None:
     knl = pg.make_kernel(
         "{ [i]: 0<=i<n }",
         "out[i] = a[i]",
-        [pg.GlobalArg("a", shape=("n",), strides=(2,)), "..."],
+        [array_arg("a", "n", strides=(2,)), "..."],
     )
     np.testing.assert_array_equal(knl.executor(target)(a=np.arange(8.0)[::2])[1][0], [0, 2, 4, 6])
     with pytest.raises(errors.WrongStrides) as error:
@@ -365,7 +368,7 @@ def test_python_keywords_are_fine_names(target: str) -> None:
     knl = pg.make_kernel(
         "{ [i]: 0<=i<n }",
         "pass[i] = lambda[i] + None",
-        [pg.GlobalArg("lambda", shape=("n",)), pg.ValueArg("None"), "..."],
+        [array_arg("lambda", "n"), pg.ValueArg("None"), "..."],
     )
     _, (out,) = knl.executor(target)(**{"lambda": _ones(3), "None": 2.0})
     np.testing.assert_array_equal(out, 3)

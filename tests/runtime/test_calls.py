@@ -11,6 +11,11 @@ import polygen as pg
 from polygen.runtime.opencl import pyopencl
 
 
+def array_arg(name: str, *shape: Any, **more: Any) -> pg.GlobalArg:
+    """Return an array argument of this shape."""
+    return pg.GlobalArg(name, shape=shape, **more)
+
+
 def _kernel_2d(instructions: str, kernel_data: Any = None) -> pg.Kernel:
     knl = pg.make_kernel("{ [i, j]: 0<=i<n and 0<=j<m }", instructions, kernel_data)
     return pg.prioritize_loops(knl, "i,j")
@@ -110,14 +115,14 @@ def test_sizes_are_solved_for(target: str, extent: str, length: int) -> None:
     knl = pg.make_kernel(
         "{ [i]: 0<=i<n }",
         "out[i] = a[i]",
-        [pg.GlobalArg("a", shape=(extent,)), "..."],
+        [array_arg("a", extent), "..."],
     )
     _, (out,) = knl.executor(target)(a=np.arange(length, dtype=np.float32))
     np.testing.assert_array_equal(out, np.arange(10))
 
 
 def test_two_sizes_in_one_extent(target: str) -> None:
-    knl = _kernel_2d("out[i, j] = a[i*m + j] + b[j]", [pg.GlobalArg("a", shape=("n*m",)), "..."])
+    knl = _kernel_2d("out[i, j] = a[i*m + j] + b[j]", [array_arg("a", "n*m"), "..."])
     a, b = np.arange(12.0), np.arange(4.0)
     _, (out,) = knl.executor(target)(a=a, b=b)
     np.testing.assert_array_equal(out, a.reshape(3, 4) + b)
@@ -215,7 +220,7 @@ def test_strides_on_the_device(queue: Any) -> None:
 def test_declared_strides(target: str) -> None:
     knl = _kernel_2d(
         "out[i, j] = 2*a[i, j]",
-        [pg.GlobalArg("a", shape=("n", "m"), strides=("ld", 1)), pg.ValueArg("ld"), "..."],
+        [array_arg("a", "n", "m", strides=("ld", 1)), pg.ValueArg("ld"), "..."],
     )
     base = np.arange(60.0).reshape(6, 10)
     _, (out,) = knl.executor(target)(a=base[:, :7])
@@ -226,7 +231,7 @@ def test_zero_axes(target: str) -> None:
     knl = pg.make_kernel(
         "{ [i]: 0<=i<n }",
         "out[i] = a[i] + b[0]",
-        [pg.GlobalArg("b", shape=(1,)), "..."],
+        [array_arg("b", 1), "..."],
     )
     a = np.arange(4.0)
     np.testing.assert_array_equal(knl.executor(target)(a=a, b=np.ones(1))[1][0], a + 1)
@@ -236,9 +241,7 @@ def test_zero_axes(target: str) -> None:
 
 
 def test_what_is_not_written_is_zero(target: str) -> None:
-    knl = pg.make_kernel(
-        "{ [i]: 0<=i<n }", "out[2*i] = a[i]", [pg.GlobalArg("out", shape=("2*n",)), "..."]
-    )
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[2*i] = a[i]", [array_arg("out", "2*n"), "..."])
     _, (out,) = knl.executor(target)(a=np.arange(1, 4, dtype=np.float32))
     np.testing.assert_array_equal(out, [1, 0, 2, 0, 3, 0])
 
@@ -283,7 +286,7 @@ def test_may_alias() -> None:
     knl = pg.make_kernel(
         "{ [i]: 0<=i<n }",
         "out[i] = 2*a[i]",
-        [pg.GlobalArg("a", shape=("n",), may_alias=True), pg.GlobalArg("out", shape=("n",)), "..."],
+        [array_arg("a", "n", may_alias=True), array_arg("out", "n"), "..."],
     )
     a = np.arange(6.0)
     knl.executor("c")(a=a, out=a)
@@ -326,3 +329,25 @@ def test_wait_for(double: pg.Kernel, queue: Any, numbers: Any) -> None:
     done = double(queue, a=a)[0]
     _, (out,) = double.executor("c")(a=numbers, wait_for=[done])
     np.testing.assert_array_equal(out, 2 * numbers)
+
+
+# --- counters
+
+
+def test_counters_are_as_wide_as_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<4 }", "out[i] = a[i]", [array_arg("a", "n"), "..."])
+    knl = pg.set_options(knl, write_code=True).executor("c")
+    for length, counter in ((8, "int const n"), (2**31, "int64_t const n")):
+        # All elements of this array are one.
+        a = np.broadcast_to(np.float64(3), (length,))
+        np.testing.assert_array_equal(knl(a=a)[1][0], [3] * 4)
+        assert counter in capsys.readouterr().out
+
+
+def test_far_apart_elements(capsys: pytest.CaptureFixture[str]) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i]")
+    knl = pg.set_options(knl, write_code=True).executor("c")
+    memory = np.zeros(2**31 + 8, np.uint8)
+    memory[:: 2**30] = 5
+    np.testing.assert_array_equal(knl(a=memory[:: 2**30])[1][0], [5, 5, 5])
+    assert "int64_t const a_stride_0" in capsys.readouterr().out
