@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
+
+# What may be given for a shape, strides or a type where a variable is declared.  `make_kernel`
+# turns these into what the attributes below say, so that every kernel has only that.
+Extents: TypeAlias = str | int | Sequence[str | int | Expression]
 
 
 class AddressSpace(enum.Enum):
@@ -58,6 +63,10 @@ class GlobalArg(_ByValue):
             nothing was declared: generated source is row-major, and a call adapts to the
             strides of the array that it is given.
         may_alias: whether it may overlap other arguments.
+
+    Where one is declared for `polygen.make_kernel`, the type may be anything that NumPy takes for
+    one, and shape and strides a text such as ``"n, 2*m"``, a number, or a sequence of these:
+    ``GlobalArg("a", np.float32, "n, m", strides="1, n")`` is column-major.
     """
 
     name: str
@@ -65,6 +74,17 @@ class GlobalArg(_ByValue):
     shape: tuple[Expression, ...] | None = None
     strides: tuple[Expression, ...] | None = None
     may_alias: bool = False
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            name: str,
+            dtype: object = None,
+            shape: Extents | None = None,
+            strides: Extents | None = None,
+            may_alias: bool = False,
+        ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +98,10 @@ class ValueArg(_ByValue):
 
     name: str
     dtype: DType | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str, dtype: object = None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +119,16 @@ class TemporaryVariable(_ByValue):
     dtype: DType | None = None
     shape: tuple[Expression, ...] = ()
     address_space: AddressSpace = AddressSpace.PRIVATE
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            name: str,
+            dtype: object = None,
+            shape: Extents = (),
+            address_space: AddressSpace = AddressSpace.PRIVATE,
+        ) -> None: ...
 
 
 Argument: TypeAlias = GlobalArg | ValueArg

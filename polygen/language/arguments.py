@@ -152,55 +152,80 @@ class Uses:
 
 
 def find_uses(
-    statements: Sequence[Statement], domains: Iterable[Domain], declared: Declared
+    statements: Sequence[Statement], domains: Sequence[Domain], declared: Declared
 ) -> Uses:
     """Return how the names of a kernel are used.
 
     Raises:
-        NameTaken: if two statements declare one name, or if it is a function's as well.
+        NameTaken: if two statements declare one name, or if a variable is called like an iname
+            or like a function.
     """
+    inames = frozenset(iname for domain in domains for iname in domain.inames)
     arrays: set[str] = set()
     scalars: set[str] = set()
     functions: set[str] = set()
-    written: dict[str, Statement] = {}
-    declaring: dict[str, Statement] = {}
     for statement in statements:
-        name = ex.name_of(statement.assignee)
-        written.setdefault(name, statement)
-        if statement.declares:
-            if name in declaring:
-                raise located(
-                    NameTaken,
-                    f"'{name}' is declared twice",
-                    statement.text,
-                    statement.text.find("<"),
-                    "leave out <> in the second instruction",
-                )
-            declaring[name] = statement
         for expression in (statement.assignee, statement.expression, *statement.predicates):
             for access in walk.accesses(expression):
                 kind = arrays if isinstance(access, ex.Subscript) else scalars
                 kind.add(ex.name_of(access))
             functions |= _called(expression, statement.text)
-    inames = frozenset(iname for domain in domains for iname in domain.inames)
     if both := sorted(functions & (arrays | scalars | inames)):
         raise NameTaken(
             f"'{both[0]}' is a function in one place and a variable in another",
             where=caller_location(),
             remedy=f"give the variable another name, such as '{both[0]}_'",
         )
+    written, declaring = _written(statements, inames)
     parameters = {name for domain in domains for name in domain.parameters}
-    for variable in declared.variables.values():
-        if isinstance(variable, GlobalArg | TemporaryVariable):
-            for extent in (*(variable.shape or ()), *(getattr(variable, "strides", None) or ())):
-                parameters |= walk.free_variables(extent)
     return Uses(
         frozenset(arrays),
         frozenset(scalars) - inames,
-        frozenset(parameters) - inames,
+        frozenset(parameters | _in_extents(declared)) - inames,
         written,
         declaring,
     )
+
+
+def _written(
+    statements: Iterable[Statement], inames: frozenset[str]
+) -> tuple[dict[str, Statement], dict[str, Statement]]:
+    """Return, for each variable, the first statement that writes it, and that declares it."""
+    written: dict[str, Statement] = {}
+    declaring: dict[str, Statement] = {}
+    for statement in statements:
+        name = ex.name_of(statement.assignee)
+        if name in inames:
+            raise located(
+                NameTaken,
+                f"'{name}' is an iname: loops set it, instructions cannot",
+                statement.text,
+                max(0, statement.text.find(name)),
+                "give the variable another name",
+            )
+        if statement.declares and name in declaring:
+            raise located(
+                NameTaken,
+                f"'{name}' is declared twice",
+                statement.text,
+                statement.text.find("<"),
+                "leave out <> in the second instruction",
+            )
+        written.setdefault(name, statement)
+        if statement.declares:
+            declaring[name] = statement
+    return written, declaring
+
+
+def _in_extents(declared: Declared) -> set[str]:
+    """Return the names in the shapes and strides that are declared."""
+    found: set[str] = set()
+    for variable in declared.variables.values():
+        if isinstance(variable, GlobalArg | TemporaryVariable):
+            strides = variable.strides if isinstance(variable, GlobalArg) else None
+            for extent in (*(variable.shape or ()), *(strides or ())):
+                found |= walk.free_variables(extent)
+    return found
 
 
 def _called(expression: Expression, text: str) -> set[str]:

@@ -106,7 +106,7 @@ class Defaults:
         within = {
             d.id: d.statement.inames
             if d.statement.inames is not None
-            else d.reads.intersection(self._homes) - d.reduced
+            else d.reads.intersection(self._homes)
             for d in self._drafts.values()
         }
         readers = self._readers()
@@ -141,11 +141,12 @@ class Defaults:
             return inames
         while True:
             found = set(inames)
-            for iname in inames | draft.reduced:
+            for iname in inames:
                 found |= self._around(iname, within)
+            for iname in draft.reduced:
+                found |= self._around(iname, within) - draft.reduced
             for writer in self._automatic(draft, inames):
                 found |= within[writer] - self._drafts[writer].subscript_names
-            found -= draft.reduced
             if len(found) == len(inames):
                 return inames
             inames = frozenset(found)

@@ -52,7 +52,7 @@ def test_plain() -> None:
 def test_options() -> None:
     statement = parse_statement("x[i] = 1 {if=i < j and j != 2, id=one, if=i == 0, inames=i:j}")
     assert statement.id == "one"
-    assert statement.inames == {"i", "j"}
+    assert statement.inames == frozenset(("i", "j"))
     assert [show_expression(p) for p in statement.predicates] == ["i < j and j != 2", "i == 0"]
 
 
