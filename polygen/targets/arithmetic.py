@@ -51,14 +51,17 @@ def print_sum(p: Printer, node: ex.Sum, at: DType) -> Term:
 
 def _summand(p: Printer, node: Expression, dtype: DType) -> tuple[str, Term]:
     """Return ``-`` and a term without its sign, or ``+`` and the term as it is."""
-    value = p.constant(node)
-    if value is not None:
-        if value < 0 and not (dtype.kind in "iu" and -value > integer_limits(dtype)[1]):
-            return "-", p.number(-value, dtype)
-        return "+", p.term(node, dtype)
     if isinstance(node, ex.Product) and len(node.children) > 1 and is_minus_one(node.children[0]):
-        return "-", _product(p, node.children[1:], dtype)
-    return "+", p.term(node, dtype)
+        others = node.children[1:]
+        if len(others) > 1 or p.constant(others[0]) is None:
+            return "-", _product(p, others, dtype)
+        operator, opposite, node = "-", "+", others[0]
+    else:
+        operator, opposite = "+", "-"
+    value = p.constant(node)
+    if value is None or value >= 0 or (dtype.kind in "iu" and -value > integer_limits(dtype)[1]):
+        return operator, p.term(node, dtype)
+    return opposite, p.number(-value, dtype)
 
 
 # --- products

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any, TypeAlias
@@ -13,7 +12,8 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 
-_Value: TypeAlias = Any  # bool, int or float
+_Value: TypeAlias = Any  # bool, int or float; None where nothing is computed
+_Binary: TypeAlias = Callable[[_Value, _Value], _Value]
 
 _LARGEST_EXPONENT = 64
 
@@ -25,15 +25,41 @@ def _power(base: _Value, exponent: _Value) -> _Value:
     return base**exponent
 
 
-_OPERATIONS: Mapping[type, Callable[..., _Value]] = {
-    ex.Sum: lambda *v: reduce(operator.add, v),
-    ex.Product: lambda *v: reduce(operator.mul, v),
+def _shift(operation: _Binary) -> _Binary:
+    return lambda value, count: operation(value, count) if 0 <= count < _LARGEST_EXPONENT else None
+
+
+_COMPARISONS: Mapping[str, _Binary] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
+
+# Operators of two operands, or of several from left to right.
+_FOLDS: Mapping[type, _Binary] = {
+    ex.Sum: lambda a, b: a + b,
+    ex.Product: lambda a, b: a * b,
+    ex.Quotient: lambda a, b: a / b,
+    ex.FloorDiv: lambda a, b: a // b,
+    ex.Remainder: lambda a, b: a % b,
+    ex.Power: _power,
     ex.Min: min,
     ex.Max: max,
-    ex.Quotient: operator.truediv,
-    ex.FloorDiv: operator.floordiv,
-    ex.Remainder: operator.mod,
-    ex.Power: _power,
+    ex.BitwiseAnd: lambda a, b: a & b,
+    ex.BitwiseOr: lambda a, b: a | b,
+    ex.BitwiseXor: lambda a, b: a ^ b,
+    ex.LeftShift: _shift(lambda a, b: a << b),
+    ex.RightShift: _shift(lambda a, b: a >> b),
+}
+
+_OF_TRUTH: Mapping[type, Callable[[list[_Value]], _Value]] = {
+    ex.If: lambda v: v[1] if v[0] else v[2],
+    ex.LogicalAnd: all,
+    ex.LogicalOr: any,
+    ex.LogicalNot: lambda v: not v[0],
 }
 
 
@@ -46,14 +72,18 @@ def fold_constant(node: Expression, constants: Mapping[int, _Value]) -> _Value:
     """
     if not isinstance(node, ex.ExpressionNode):
         return None if isinstance(node, np.generic) else node
-    operation = _OPERATIONS.get(type(node))
-    if operation is None:
-        return None
     values = [constants.get(id(part)) for part in walk.parts(node)]
-    if not all(type(v) in (int, float) for v in values):
+    if not values or any(type(v) not in (int, float, bool) for v in values):
         return None
+    if type(node) in _OF_TRUTH:
+        return _OF_TRUTH[type(node)](values)
+    if bool in map(type, values):
+        return None  # they are numbers to Python, but not here
+    operation = _FOLDS.get(type(node))
+    if isinstance(node, ex.Comparison):
+        operation = _COMPARISONS[node.operator]
     try:
-        value = operation(*values)
+        value = None if operation is None else reduce(operation, values)
     except ArithmeticError:
         return None
     return None if isinstance(value, complex) else value

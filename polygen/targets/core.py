@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygen.analysis.types import Kind, join, node_type
-from polygen.errors import InternalError, LiteralOutOfRange
+from polygen.errors import InternalError, LiteralOutOfRange, TypeNotSupported
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType
@@ -51,9 +51,9 @@ class Uses:
         helpers: the helper functions that it calls, with the types they are called for.
     """
 
-    types: set[str] = field(default_factory=set)
+    types: set[str] = field(default_factory=set[str])
     math: bool = False
-    helpers: set[tuple[str, str]] = field(default_factory=set)
+    helpers: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Printer:
 
     def _adopt(self, kind: object, at: DType) -> DType:
         if kind is complex:
-            self.target.type_name(np.dtype(np.complex128))
+            raise no_complex_numbers()
         if kind is float:
             return at if at.kind == "f" else FLOAT64
         wider = at.kind in "iu" and at.itemsize > self.index_dtype.itemsize
@@ -176,7 +176,7 @@ class Printer:
         if at.kind == "f" or isinstance(value, float):
             return self._float(float(value), at if at.kind == "f" else FLOAT64)
         if isinstance(value, complex):
-            self.target.type_name(np.dtype(np.complex128))
+            raise no_complex_numbers()
         return self._integer(int(value), at)
 
     def _float(self, value: float, dtype: DType) -> Term:
@@ -297,6 +297,14 @@ class Printer:
         self.uses.math = True
         arguments = ", ".join(self.convert(t, dtype).text for t in terms)
         return Term(f"{self.target.math_name(function, dtype)}({arguments})", ATOM, dtype, dtype)
+
+
+def no_complex_numbers() -> TypeNotSupported:
+    """Return the error for a complex number that is part of an expression."""
+    return TypeNotSupported(
+        "no target has complex numbers yet",
+        remedy="compute with real and imaginary parts in arrays of their own",
+    )
 
 
 def negated(term: Term) -> str:

@@ -178,9 +178,9 @@ class _FunctionPrinter:
     def host_function(self, program: LoopProgram, arguments: tuple[Argument, ...]) -> None:
         """Print all launches, with the loops around them, as one function."""
         launches = tuple(_launches(program.host))
-        used = frozenset().union(*(_mentioned(launch.body) for launch in launches))
+        used = frozenset[str]().union(*(_mentioned(launch.body) for launch in launches))
         used |= _mentioned_by_host(program.host)
-        written = frozenset().union(*(_written(launch.body) for launch in launches))
+        written = frozenset[str]().union(*(_written(launch.body) for launch in launches))
         statements = StatementPrinter(self._target, self._expressions)
         for argument in arguments:
             if argument.name not in used:

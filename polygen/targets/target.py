@@ -50,16 +50,16 @@ class Target:
     name: str
     type_names: Mapping[str, str]
     literal_suffixes: Mapping[str, str]
-    type_lines: Mapping[str, str] = field(default_factory=dict)
+    type_lines: Mapping[str, str] = field(default_factory=dict[str, str])
     math_lines: tuple[str, ...] = ()
-    math_suffixes: Mapping[str, str] = field(default_factory=dict)
-    math_names: Mapping[str, str] = field(default_factory=dict)
+    math_suffixes: Mapping[str, str] = field(default_factory=dict[str, str])
+    math_names: Mapping[str, str] = field(default_factory=dict[str, str])
     missing_functions: frozenset[str] = frozenset()
-    integer_extremes: Mapping[str, str] = field(default_factory=dict)
+    integer_extremes: Mapping[str, str] = field(default_factory=dict[str, str])
     helper_prefix: str
     function_head: Callable[[tuple[int, ...]], str]
     qualifiers: Mapping[AddressSpace, str]
-    hardware_indices: Mapping[str, str] = field(default_factory=dict)
+    hardware_indices: Mapping[str, str] = field(default_factory=dict[str, str])
     barrier: Callable[[frozenset[AddressSpace]], str] | None = None
     restrict: str
     parallel_loop: Callable[[int], str] | None = None

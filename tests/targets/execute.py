@@ -42,8 +42,8 @@ _NUMPY: Mapping[type, Any] = {
     ex.FloorDiv: lambda node, v: v[0] // v[1],
     ex.Remainder: lambda node, v: v[0] % v[1],
     ex.Power: lambda node, v: v[0] ** v[1],
-    ex.Min: _fold(np.minimum),
-    ex.Max: _fold(np.maximum),
+    ex.Min: lambda node, v: _extreme(min, np.minimum, v),
+    ex.Max: lambda node, v: _extreme(max, np.maximum, v),
     ex.If: lambda node, v: np.where(*v),
     ex.LogicalAnd: _fold(np.logical_and),
     ex.LogicalOr: _fold(np.logical_or),
@@ -59,7 +59,13 @@ _NUMPY: Mapping[type, Any] = {
 }
 
 
-def _difference(node: Expression, values: Mapping[str, Any]) -> Any:
+def _extreme(of_numbers: Any, of_arrays: Any, values: Sequence[Any]) -> Any:
+    # NumPy's functions would give a type to Python's numbers.
+    numbers = all(isinstance(v, int | float) for v in values)
+    return of_numbers(*values) if numbers else reduce(of_arrays, values)
+
+
+def _difference(node: Any, values: Mapping[str, Any]) -> Any:
     """Return ``a - b``, for which NumPy has an operation and expressions have not."""
     first, negative = node.children
     return evaluate(first, values) - evaluate(negative.children[1], values)
@@ -187,13 +193,18 @@ def make_batch(cases: Sequence[Expression], arrays: Mapping[str, Array]) -> Batc
     return Batch(program, places, outputs)
 
 
-def compile_c(source: str, folder: Path, *, compiler: str = "gcc", flags: Sequence[str] = ()) -> Path:
+def compile_c(
+    source: str, folder: Path, *, compiler: str = "gcc", flags: Sequence[str] = ()
+) -> Path:
     """Compile C, with warnings as errors, and return the library."""
     text, library = folder / "source.c", folder / f"{compiler}.so"
     text.write_text(source)
     command = [compiler, *WARNINGS, "-O1", "-fopenmp", "-fPIC", "-shared", *flags]
     done = subprocess.run(
-        [*command, str(text), "-o", str(library), "-lm"], capture_output=True, text=True, check=False
+        [*command, str(text), "-o", str(library), "-lm"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[:4000]
     return library

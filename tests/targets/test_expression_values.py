@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from polygen.errors import TypeMismatch
 from polygen.analysis.types import type_of
+from polygen.errors import TypeMismatch
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression, Subscript, Variable
@@ -54,19 +54,19 @@ ARRAYS = _arrays()
 KINDS: dict[str, Any] = {name: array.dtype for name, array in ARRAYS.items()} | {"n": int, "i": int}
 
 
-def element(name: str) -> Expression:
+def element(name: str) -> Any:
     return Subscript(Variable(name), Variable("i"))
 
 
-def a(name: str) -> Expression:
+def a(name: str) -> Any:
     return element(f"a_{name}")
 
 
-def b(name: str) -> Expression:
+def b(name: str) -> Any:
     return element(f"b_{name}")
 
 
-def call(name: str, *args: Expression) -> Expression:
+def call(name: str, *args: Any) -> Any:
     return ex.Call(Variable(name), args)
 
 
@@ -213,13 +213,13 @@ def test_values_in_opencl() -> None:
 
 # --- random expressions
 
-_LEAVES = st.one_of(
+_LEAVES: st.SearchStrategy[Any] = st.one_of(
     st.sampled_from([element(name) for name in ARRAYS]),
     st.sampled_from([0, 1, 2, 5, 100, 0.5, -1.25, 0.1]),
 )
 
 
-def _extended(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+def _extended(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     pairs = st.tuples(inner, inner)
     comparisons = st.builds(
         ex.Comparison, inner, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), inner
@@ -247,7 +247,8 @@ def _computable(case: Expression) -> bool:
     except (TypeMismatch, TypeError, OverflowError, ZeroDivisionError, ValueError):
         return False
     # A shift by too many bits is not defined, nor a large double as an integer; NumPy and
-    # polygen differ in what they call the power of a truth value, and its negative.
+    # polygen differ in what they call the power of a truth value, its negative, and a choice
+    # between two of Python's numbers.
     return (
         isinstance(kind, np.dtype)
         and isinstance(value, np.ndarray)
@@ -261,6 +262,8 @@ def _odd(node: Expression) -> bool:
     kinds = [type_of(part, KINDS) for part in parts]
     if isinstance(node, ex.LeftShift | ex.RightShift):
         return not (isinstance(parts[1], int) and parts[1] >= 0)
+    if isinstance(node, ex.If):
+        return all(isinstance(kind, type) for kind in kinds[1:])
     if isinstance(node, ex.Power):
         return kinds[0] == np.bool_
     return isinstance(node, ex.Product) and kinds[1] == np.bool_ and parts[0] == -1
