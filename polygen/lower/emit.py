@@ -175,11 +175,12 @@ class Emitter:
             loops=place.loops | {node.iname},
             known=place.known.intersect(bounds.held),
         )
-        if unrolled:
-            return self._unrolled(node, bounds, inner)
         if (value := _only_value(bounds)) is not None:
+            value = simplify(walk.substitute(value, place.values))
             values = {**place.values, node.iname: value}
             return self._items(node.children, replace(inner, values=values))
+        if unrolled:
+            return self._unrolled(node, bounds, inner)
         if _is_nonnegative(bounds.lower, self.nonnegative):
             self.nonnegative.add(node.iname)
         items = self._items(node.children, inner)

@@ -95,12 +95,7 @@ class _Realizer:
         if not insn.reduction_inames:
             return None
         found = _Outermost(self._accumulator)
-        value = found.replace(insn.expression)
-        use = insn.copy(
-            assignee=found.replace(insn.assignee),
-            expression=value,
-            predicates=tuple(found.replace(p) for p in insn.predicates),
-        )
+        use = insn.map_expressions(found.replace)
         always = tuple(p for p in insn.predicates if not walk.reductions(p))
         starts: list[Assignment] = []
         updates: list[Assignment] = []
@@ -108,11 +103,10 @@ class _Realizer:
         for (reduction, conditions), accumulator in found.accumulators.items():
             self._check(insn, reduction)
             identity, combine = _OPERATIONS[reduction.operation]
-            dtype = self._kinds[accumulator.name]
             start = Assignment(
                 id=self._new_name(f"{insn.id}_init"),
                 assignee=accumulator,
-                expression=identity(dtype),
+                expression=identity(reduction_type(reduction, self._kinds)),
                 within_inames=insn.within_inames,
                 depends_on=insn.depends_on,
                 predicates=(*always, *conditions),
