@@ -1,0 +1,81 @@
+"""Memory that notices races, and reads of what was never written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.oracle.evaluate import OracleError, Value, convert
+
+
+@dataclass(frozen=True)
+class Who:
+    """A work item, and how many barriers it has passed."""
+
+    group: tuple[int, ...]
+    item: tuple[int, ...]
+    epoch: int = 0
+
+    def after_barrier(self) -> Who:
+        """Return the same work item after one more barrier."""
+        return replace(self, epoch=self.epoch + 1)
+
+    def unordered(self, other: Who) -> bool:
+        """Tell whether nothing orders what the two do."""
+        if self.group != other.group:
+            return True
+        return self.item != other.item and self.epoch == other.epoch
+
+
+class Cells:
+    """An array, or a scalar as an array of one element."""
+
+    def __init__(self, name: str, dtype: np.dtype[Any], extent: int) -> None:
+        self.name = name
+        self.array: NDArray[Any] = np.zeros(extent, dtype)
+        self._written = np.zeros(extent, np.bool_)
+        self._readers: dict[int, set[Who]] = {}
+        self._writers: dict[int, set[Who]] = {}
+
+    @staticmethod
+    def of_array(name: str, array: NDArray[Any]) -> Cells:
+        """Return memory that starts with the elements of `array`."""
+        cells = Cells(name, array.dtype, array.size)
+        cells.array[:] = array.reshape(-1)
+        cells._written[:] = True
+        return cells
+
+    def forget(self) -> None:
+        """Start anew: everything so far is ordered before what follows."""
+        self._readers.clear()
+        self._writers.clear()
+
+    def _check(self, offset: int) -> None:
+        if not 0 <= offset < self.array.size:
+            raise OracleError(f"{self.name}[{offset}] is outside: {self.array.size}")
+
+    def _race(self, offset: int, who: Who, earlier: dict[int, set[Who]]) -> None:
+        for other in earlier.get(offset, ()):
+            if who.unordered(other):
+                raise OracleError(f"a race for {self.name}[{offset}] of {other} and {who}")
+
+    def read(self, offset: int, who: Who) -> Value:
+        """Return an element."""
+        self._check(offset)
+        if not self._written[offset]:
+            raise OracleError(f"{self.name}[{offset}] is read before it is written")
+        self._race(offset, who, self._writers)
+        self._readers.setdefault(offset, set()).add(who)
+        return self.array[offset]
+
+    def write(self, offset: int, value: Value, who: Who) -> None:
+        """Change an element."""
+        self._check(offset)
+        self._race(offset, who, self._writers)
+        self._race(offset, who, self._readers)
+        self._writers.setdefault(offset, set()).add(who)
+        self.array[offset] = convert(value, self.array.dtype)
+        self._written[offset] = True

@@ -1,0 +1,209 @@
+"""Values of expressions, computed by NumPy's scalars: what both interpreters share.
+
+Inames and sizes are Python's integers, which NumPy 2 treats as polygen does: they take on the
+type of what they are combined with.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polygen.ir import expression as ex
+from polygen.ir.expression import Expression
+
+Value: TypeAlias = Any  # a NumPy scalar, or a Python number without a type of its own
+Event: TypeAlias = tuple[int, tuple[int, ...]]
+
+
+class OracleError(Exception):
+    """The program that is interpreted does something that it must not do."""
+
+
+class Evaluator:
+    """Evaluates expressions; subclasses say what variables, elements and reductions are.
+
+    Parameters:
+        samples: for each name a value of its type, from which types are found.
+        events: counts the instances that were executed (see `tests.oracle.trace`).
+    """
+
+    def __init__(self, samples: Mapping[str, Value], events: Counter[Event] | None = None) -> None:
+        self.samples = samples
+        self._events = events
+
+    def variable(self, name: str) -> Value:
+        """Return the value of a scalar."""
+        raise NotImplementedError
+
+    def element(self, name: str, index: tuple[int, ...]) -> Value:
+        """Return the value of an element of an array."""
+        raise NotImplementedError
+
+    def contributions(self, node: ex.Reduction) -> Iterator[Value]:
+        """Yield the value of the operand for each value of the inames."""
+        raise NotImplementedError
+
+    def value(self, node: Expression) -> Value:
+        """Return the value of an expression."""
+        if not isinstance(node, ex.ExpressionNode):
+            return np.bool_(node) if isinstance(node, bool) else node
+        return _RULES[type(node)](self, node)
+
+    def holds(self, node: Expression) -> bool:
+        """Tell whether a condition holds."""
+        return bool(self.value(node))
+
+    def index(self, node: ex.Subscript) -> tuple[int, ...]:
+        """Return the values of subscripts."""
+        return tuple([int(self.value(e)) for e in ex.index_tuple(node)])
+
+    def sample(self, node: Expression) -> Value:
+        """Return a value of the type of `node`, whatever its own value would be."""
+        return Sampler(self.samples).value(node)
+
+    def note(self, event: Event) -> None:
+        """Count an executed instance."""
+        if self._events is not None:
+            self._events[event] += 1
+
+
+class Sampler(Evaluator):
+    """Evaluates an expression with a sample for each variable: its type is what counts."""
+
+    def variable(self, name: str) -> Value:
+        if self.samples.get(name) is None:
+            raise OracleError(f"the type of '{name}' is not known")
+        return self.samples[name]
+
+    def element(self, name: str, index: tuple[int, ...]) -> Value:  # noqa: ARG002
+        return self.variable(name)
+
+    def contributions(self, node: ex.Reduction) -> Iterator[Value]:
+        yield self.value(node.operand)
+
+
+def common_type(*samples: Value) -> np.dtype[Any] | None:
+    """Return the type that operands are computed in; None for Python's numbers alone."""
+    if all(type(s) in (int, float, complex) for s in samples):
+        return None
+    return np.result_type(*samples)
+
+
+def convert(value: Value, dtype: np.dtype[Any]) -> Value:
+    """Return `value` as an element of this type holds it."""
+    return np.asarray(value).astype(dtype)[()]
+
+
+def _sum(e: Evaluator, node: Any) -> Value:
+    return reduce(operator.add, [e.value(c) for c in node.children])
+
+
+def _product(e: Evaluator, node: Any) -> Value:
+    first, *others = node.children
+    if type(first) is int and first == MARK and type(others[0]) is int:
+        e.note((int(others[0]), tuple([int(e.value(c)) for c in others[1:]])))
+        return 0
+    return reduce(operator.mul, [e.value(c) for c in node.children])
+
+
+def _extremum(
+    plain: Callable[[Value, Value], Value], typed: Callable[[Value, Value], Value]
+) -> Callable[[Evaluator, Any], Value]:
+    def combine(a: Value, b: Value) -> Value:
+        return plain(a, b) if common_type(a, b) is None else typed(a, b)
+
+    return lambda e, node: reduce(combine, [e.value(c) for c in node.children])
+
+
+def _choice(e: Evaluator, node: Any) -> Value:
+    # Only one branch is evaluated, but both decide the type.
+    value = e.value(node.then if e.holds(node.condition) else node.else_)
+    samples = (e.sample(node.then), e.sample(node.else_))
+    dtype = common_type(*samples)
+    if dtype is None:
+        return float(value) if float in map(type, samples) else value
+    return convert(value, dtype)
+
+
+def _binary(
+    left: str, right: str, function: Callable[[Value, Value], Value]
+) -> Callable[[Evaluator, Any], Value]:
+    return lambda e, node: function(e.value(getattr(node, left)), e.value(getattr(node, right)))
+
+
+_COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+_NAMES = (
+    "abs fabs sqrt exp sin cos floor ceil fmin fmax real imag conj "
+    "int8 int16 int32 int64 float32 float64"
+)
+_FUNCTIONS: dict[str, Callable[..., Value]] = {n: getattr(np, n) for n in _NAMES.split()}
+
+
+def _call(e: Evaluator, node: Any) -> Value:
+    return _FUNCTIONS[node.function.name](*[e.value(p) for p in node.parameters])
+
+
+_WIDENED = {"b": np.dtype(np.int64), "i": np.dtype(np.int64), "u": np.dtype(np.uint64)}
+_COMBINE: dict[str, Callable[[Value, Value], Value]] = {
+    "sum": operator.add,
+    "product": operator.mul,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
+def _identity(operation: str, dtype: np.dtype[Any]) -> Value:
+    if operation in ("sum", "product"):
+        return dtype.type(operation == "product")
+    if dtype.kind == "f":
+        return dtype.type(np.inf if operation == "min" else -np.inf)
+    info = np.iinfo(dtype)
+    return dtype.type(info.max if operation == "min" else info.min)
+
+
+def _reduction(e: Evaluator, node: Any) -> Value:
+    dtype = np.result_type(e.sample(node.operand))
+    if node.operation in ("sum", "product"):
+        dtype = _WIDENED.get(dtype.kind, dtype)
+    total = _identity(node.operation, dtype)
+    for value in e.contributions(node):
+        total = convert(_COMBINE[node.operation](total, value), dtype)
+    return total
+
+
+MARK = 0
+_RULES: dict[type, Callable[[Evaluator, Any], Value]] = {
+    ex.Variable: lambda e, node: e.variable(node.name),
+    ex.Subscript: lambda e, node: e.element(ex.name_of(node), e.index(node)),
+    ex.Sum: _sum,
+    ex.Product: _product,
+    ex.Min: _extremum(min, np.minimum),
+    ex.Max: _extremum(max, np.maximum),
+    ex.If: _choice,
+    ex.Call: _call,
+    ex.Reduction: _reduction,
+    ex.Quotient: _binary("numerator", "denominator", operator.truediv),
+    ex.FloorDiv: _binary("numerator", "denominator", operator.floordiv),
+    ex.Remainder: _binary("numerator", "denominator", operator.mod),
+    ex.Power: _binary("base", "exponent", operator.pow),
+    ex.Comparison: lambda e, n: np.bool_(
+        _COMPARISONS[str(n.operator)](e.value(n.left), e.value(n.right))
+    ),
+    ex.LogicalAnd: lambda e, n: np.bool_(all(e.holds(c) for c in n.children)),
+    ex.LogicalOr: lambda e, n: np.bool_(any(e.holds(c) for c in n.children)),
+    ex.LogicalNot: lambda e, n: np.bool_(not e.holds(n.child)),
+}

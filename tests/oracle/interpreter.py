@@ -1,0 +1,210 @@
+"""The meaning of a kernel: its instances, executed one by one in a permitted order.
+
+This follows the section on meaning of docs/design.md and nothing else.  A seed decides what
+that leaves open: in which order independent instructions, and iterations of parallel inames, come.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygen.ir import expression as ex
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag, LocalTag
+from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
+from tests.oracle.memory import Memory
+from tests.oracle.points import Points, surrounding
+from tests.oracle.typing import samples_of, size_names
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an execution leaves: all arrays, and how often each instance was executed."""
+
+    arrays: Arrays
+    events: Counter[Event]
+
+
+def interpret(kernel: Kernel, arguments: Mapping[str, Any], seed: int = 0) -> Outcome:
+    """Execute a kernel, in an order that depends on the seed.
+
+    Parameters:
+        kernel: any kernel.
+        arguments: every argument: arrays, which are not changed, and scalars.
+        seed: picks one of the permitted orders.
+
+    Raises:
+        OracleError: if the kernel reads what was not written, or touches what is not there.
+    """
+    run = _Run(kernel, arguments, random.Random(seed))
+    with np.errstate(all="ignore"):
+        run.execute(kernel.instructions, {})
+    return Outcome(run.memory.arrays, run.events)
+
+
+class _Run:
+    def __init__(
+        self, kernel: Kernel, arguments: Mapping[str, Any], shuffler: random.Random
+    ) -> None:
+        self._kernel = kernel
+        self._random = shuffler
+        self.samples = samples_of(kernel, arguments)
+        self.sizes = {n: int(arguments[n]) for n in size_names(kernel) if n in arguments}
+        self.points = Points(kernel, self.sizes, lambda name: int(self.scalar(name, self._at)))
+        self._at: Mapping[str, int] = {}
+        self.events: Counter[Event] = Counter()
+        self.memory = Memory(kernel, arguments, self.samples)
+        self._tags = {i: t for i, t in kernel.tags.items() if isinstance(t, GroupTag | LocalTag)}
+        self._first = {i: self.points.first(i) for i in self._tags}
+
+    # --- order
+
+    def execute(self, insns: Sequence[Assignment], fixed: Mapping[str, int]) -> None:
+        """Execute the instances of `insns` whose sequential inames have the `fixed` values."""
+        for group in self._ordered(self._groups(insns, fixed)):
+            if len(group) == 1 and not self._loops(group[0], fixed):
+                self._statement(group[0], fixed)
+                continue
+            iname = self._outermost(group, fixed)
+            values = {v for insn in group for v in self._values(insn, iname, fixed)}
+            for value in sorted(values):
+                self.execute(group, {**fixed, iname: value})
+
+    def _loops(self, insn: Assignment, fixed: Mapping[str, int]) -> frozenset[str]:
+        """Return the sequential inames of `insn` that have no value yet."""
+        return insn.within_inames.difference(fixed, self._tags)
+
+    def _groups(
+        self, insns: Sequence[Assignment], fixed: Mapping[str, int]
+    ) -> list[list[Assignment]]:
+        """Put instructions that share a loop, directly or through others, together."""
+        groups: list[tuple[set[str], list[Assignment]]] = []
+        for insn in insns:
+            loops = set(self._loops(insn, fixed))
+            members = [insn]
+            for other in [g for g in groups if g[0] & loops]:
+                groups.remove(other)
+                loops |= other[0]
+                members = other[1] + members
+            groups.append((loops, members))
+        return [members for _, members in groups]
+
+    def _ordered(self, groups: list[list[Assignment]]) -> Iterator[list[Assignment]]:
+        """Yield groups in a random order that dependencies permit."""
+        left = list(groups)
+        while left:
+            ready = [g for g in left if not self._waits(g, [o for o in left if o is not g])]
+            if not ready:
+                raise OracleError("instructions depend on each other in a circle")
+            chosen = self._random.choice(ready)
+            left = [g for g in left if g is not chosen]
+            yield chosen
+
+    def _waits(self, group: list[Assignment], others: list[list[Assignment]]) -> bool:
+        ids = {insn.id for other in others for insn in other}
+        return any(not ids.isdisjoint(insn.depends_on) for insn in group)
+
+    def _outermost(self, group: list[Assignment], fixed: Mapping[str, int]) -> str:
+        shared = frozenset.intersection(*(self._loops(insn, fixed) for insn in group))
+        free = [i for i in self._kernel.inames if i in shared]
+        free = [i for i in free if shared.isdisjoint(surrounding(self._kernel, i))]
+        if not free:
+            raise OracleError("no loop can be outside")
+        return next((i for i in free if not any(self._prior(o, i) for o in free)), free[0])
+
+    def _prior(self, first: str, second: str) -> bool:
+        return any(
+            first in p and second in p and p.index(first) < p.index(second)
+            for p in self._kernel.priorities
+        )
+
+    # --- instances
+
+    def _values(self, insn: Assignment, iname: str, fixed: Mapping[str, int]) -> set[int]:
+        """Return the values of a sequential iname, in some work item or other."""
+        found: set[int] = set()
+        for known in self._items(insn, fixed, iname):
+            self._at = known
+            found.update(v for (v,) in self.points.values(insn.within_inames, (iname,), known))
+        return found
+
+    def _items(
+        self, insn: Assignment, fixed: Mapping[str, int], *others: str
+    ) -> list[dict[str, int]]:
+        """Return values of inames with parallel ones among them, as far as bounds need these."""
+        within = insn.within_inames
+        by_data = [i for i in (*fixed, *others) if i in within and self._reads_data(i)]
+        known = {i: v for i, v in fixed.items() if i in within}
+        parallel = tuple(sorted(within.intersection(self._tags)))
+        if not (by_data and parallel):
+            return [known]
+        static = {i: v for i, v in known.items() if i not in by_data}
+        rows = self.points.values(within, parallel, static)
+        return [{**known, **dict(zip(parallel, row, strict=True))} for row in rows]
+
+    def _reads_data(self, iname: str) -> bool:
+        domain = self._kernel.home_domains[iname]
+        return any(t.name in domain.parameters for t in self._kernel.temporaries)
+
+    def _statement(self, insn: Assignment, fixed: Mapping[str, int]) -> None:
+        instances: list[dict[str, int]] = []
+        for known in self._items(insn, fixed):
+            self._at = known
+            left = tuple(sorted(insn.within_inames.difference(known)))
+            for row in self.points.values(insn.within_inames, left, known):
+                instances.append({**known, **dict(zip(left, row, strict=True))})
+        self._random.shuffle(instances)
+        for inames in instances:
+            self._at = inames
+            self._execute(_Instance(self, insn.within_inames, inames), insn)
+
+    def _execute(self, instance: _Instance, insn: Assignment) -> None:
+        if not all(instance.holds(p) for p in insn.predicates):
+            return
+        value = instance.value(insn.expression)
+        index = instance.index(insn.assignee) if isinstance(insn.assignee, ex.Subscript) else ()
+        self.memory.write(insn.written, index, value, self.items(instance.inames))
+
+    def items(self, inames: Mapping[str, int]) -> dict[GroupTag | LocalTag, int]:
+        """Return the index of the work item along each axis that these inames are mapped to."""
+        return {self._tags[i]: v - self._first[i] for i, v in inames.items() if i in self._tags}
+
+    def scalar(self, name: str, inames: Mapping[str, int]) -> Value:
+        """Return the value of a scalar that is no iname."""
+        return self.memory.read(name, (), self.items(inames))
+
+
+class _Instance(Evaluator):
+    """What expressions mean in one instance, or one iteration of a reduction in it."""
+
+    def __init__(self, run: _Run, around: frozenset[str], inames: Mapping[str, int]) -> None:
+        super().__init__(run.samples, run.events)
+        self._run = run
+        self._around = around
+        self.inames = inames
+
+    def variable(self, name: str) -> Value:
+        if name in self.inames:
+            return self.inames[name]
+        if name in self._run.sizes:
+            return self._run.sizes[name]
+        return self._run.scalar(name, self.inames)
+
+    def element(self, name: str, index: tuple[int, ...]) -> Value:
+        return self._run.memory.read(name, index, self._run.items(self.inames))
+
+    def contributions(self, node: ex.Reduction) -> Iterator[Value]:
+        around = self._around.union(node.inames)
+        for values in self._run.points.values(around, node.inames, self.inames):
+            inames = {**self.inames, **dict(zip(node.inames, values, strict=True))}
+            yield _Instance(self._run, around, inames).value(node.operand)

@@ -1,0 +1,299 @@
+"""What a loop program does, statement by statement, with the checks that hardware lacks.
+
+Work items of a group run in lockstep from barrier to barrier, in a random order; groups, and the
+iterations of parallel loops, in a random order too.  Two of them that touch one element without a
+barrier in between, one writing, are a race, and an error: so are subscripts outside of an array,
+variables that are read before they are written, and barriers that not all items of a group reach.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import ChainMap, Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polygen.ir import expression as ex
+from polygen.ir.array import AddressSpace, GlobalArg
+from polygen.ir.tags import GroupTag
+from polygen.lower.program import (
+    Assign,
+    Barrier,
+    Block,
+    Declare,
+    HostLoop,
+    HostNode,
+    If,
+    Launch,
+    Loop,
+    LoopProgram,
+)
+from tests.oracle.cells import Cells, Who
+from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
+from tests.oracle.interpreter import Outcome
+
+_Env: TypeAlias = ChainMap[str, Any]
+_Steps: TypeAlias = Generator[tuple[int, ...], None, None]
+
+
+def execute(program: LoopProgram, arguments: Mapping[str, Any], seed: int = 0) -> Outcome:
+    """Run a loop program.
+
+    Parameters:
+        program: what `polygen.lower.lower.lower` returns.
+        arguments: every argument: arrays, row-major and not changed, and scalars.
+        seed: picks an order of groups, work items and parallel iterations.
+
+    Raises:
+        OracleError: if the program does what it must not.
+    """
+    return _Machine(program, arguments, random.Random(seed)).run()
+
+
+class _Machine:
+    def __init__(
+        self, program: LoopProgram, arguments: Mapping[str, Any], shuffler: random.Random
+    ) -> None:
+        self._program = program
+        self._random = shuffler
+        self._shapes = {n: np.shape(v) for n, v in arguments.items()}
+        self.events: Counter[Event] = Counter()
+        self.samples: dict[str, Value] = {
+            name: 1 if kind is int else np.dtype(kind).type(1)
+            for name, kind in program.dtypes.items()
+        }
+        self._globals: dict[str, Any] = {}
+        for arg in program.arguments:
+            value = arguments[arg.name]
+            if isinstance(arg, GlobalArg):
+                self._globals[arg.name] = Cells.of_array(arg.name, np.asarray(value))
+            else:
+                self._globals[arg.name] = self._typed(arg.name, value)
+        for t in program.global_temporaries:
+            assert t.dtype is not None
+            extents = [int(e) for e in t.shape if isinstance(e, int)]
+            self._globals[t.name] = Cells(t.name, t.dtype, prod(extents))
+
+    def _typed(self, name: str, value: Any) -> Value:
+        kind = self._program.dtypes[name]
+        return int(value) if kind is int else np.dtype(kind).type(value)
+
+    def run(self) -> Outcome:
+        with np.errstate(all="ignore"):
+            for node in self._program.host:
+                self._host(node, {})
+        arrays = {
+            name: cells.array.reshape(self._shapes[name])
+            for name, cells in self._globals.items()
+            if isinstance(cells, Cells) and name in self._shapes
+        }
+        return Outcome(arrays, self.events)
+
+    # --- the host
+
+    def _host(self, node: HostNode, counters: dict[str, int]) -> None:
+        if isinstance(node, Launch):
+            self._launch(node, counters)
+            return
+        at = _Scope(self, ChainMap(dict(counters), self._globals), _NOBODY)
+        for value in at.range(node):
+            at.bind(node.iname, value)
+            for child in node.body:
+                self._host(child, {**counters, node.iname: value})
+
+    def _launch(self, launch: Launch, counters: dict[str, int]) -> None:
+        known = {**self._globals, **counters}
+        passed = {a.name: known[a.name] for a in launch.arguments}
+        self._forget()
+        at = _Scope(self, ChainMap({}, known), _NOBODY)
+        sizes = {axis.tag: at.integer(axis.size) for axis in launch.axes}
+        groups = [tag for tag in sizes if isinstance(tag, GroupTag)]
+        items = [tag for tag in sizes if not isinstance(tag, GroupTag)]
+        for group in self.shuffled(product(*(range(sizes[t]) for t in groups))):
+            local: dict[str, Cells] = {}
+            running: list[_Steps] = []
+            for item in product(*(range(sizes[t]) for t in items)):
+                index = dict(zip((*groups, *items), (*group, *item), strict=True))
+                who = Who(group, item)
+                scope = _Scope(self, ChainMap({}, passed), who, local if launch.axes else None)
+                for axis in launch.axes:
+                    for iname, first in axis.inames:
+                        scope.bind(iname, index[axis.tag] + at.integer(first))
+                running.append(scope.block(launch.body))
+            self._lockstep(running)
+        self._forget()
+
+    def _lockstep(self, running: list[_Steps]) -> None:
+        """Run the work items of a group from one barrier to the next."""
+        while running:
+            reached = {next(item, None) for item in self.shuffled(running)}
+            if len(reached) > 1:
+                raise OracleError("work items of a group wait at different barriers")
+            if None in reached:
+                return
+
+    def _forget(self) -> None:
+        for cells in self._globals.values():
+            if isinstance(cells, Cells):
+                cells.forget()
+
+    def shuffled(self, items: Any) -> list[Any]:
+        """Return the items in a random order."""
+        result = list(items)
+        self._random.shuffle(result)
+        return result
+
+    def synchronize(self) -> None:
+        """Let everything that happened be seen by all: at the borders of parallel loops."""
+        self._forget()
+
+    @property
+    def nonnegative(self) -> frozenset[str]:
+        """The names that the program promises are never negative."""
+        return self._program.nonnegative
+
+
+_NOBODY = Who((), ())
+
+
+class _Scope(Evaluator):
+    """The variables that one work item sees."""
+
+    def __init__(
+        self,
+        machine: _Machine,
+        env: _Env,
+        who: Who,
+        local: dict[str, Cells] | None = None,
+    ) -> None:
+        super().__init__(machine.samples, machine.events)
+        self._machine = machine
+        self._env = env
+        self._who = who
+        self._local = local
+        self._path: tuple[int, ...] = ()
+
+    def bind(self, name: str, value: int) -> None:
+        """Set a loop's variable."""
+        if value < 0 and name in self._machine.nonnegative:
+            raise OracleError(f"{name} = {value}, which was said to be never negative")
+        self._env[name] = value
+
+    def variable(self, name: str) -> Value:
+        found = self._env[name]
+        if isinstance(found, Cells):
+            found = found.read(0, self._who)
+            return int(found) if type(self._machine.samples.get(name)) is int else found
+        return found
+
+    def element(self, name: str, index: tuple[int, ...]) -> Value:
+        (offset,) = index
+        return self._cells(name).read(offset, self._who)
+
+    def contributions(self, node: ex.Reduction) -> Iterator[Value]:  # noqa: ARG002
+        raise OracleError("a reduction is left in a loop program")
+
+    def _cells(self, name: str) -> Cells:
+        found = self._env[name]
+        if not isinstance(found, Cells):
+            raise OracleError(f"{name} is no array")
+        return found
+
+    def integer(self, node: Any) -> int:
+        """Return the value of an integer expression."""
+        return int(self.value(node))
+
+    def range(self, loop: Loop | HostLoop) -> range:
+        """Return the values of a loop's variable."""
+        return range(self.integer(loop.lower), self.integer(loop.upper), loop.step)
+
+    # --- statements: generators that yield at each barrier
+
+    def block(self, block: Block) -> _Steps:
+        self._env = self._env.new_child()
+        for position, node in enumerate(block):
+            if isinstance(node, Assign):
+                self._assign(node)
+            elif isinstance(node, Declare):
+                self._declare(node)
+            elif isinstance(node, Barrier):
+                self._who = self._who.after_barrier()
+                yield (*self._path, id(node), position)
+            elif isinstance(node, If):
+                if self.holds(node.condition):
+                    yield from self.block(node.body)
+            elif node.parallel:
+                self._parallel(node)
+            else:
+                yield from self._loop(node)
+        self._env = self._env.parents
+
+    def _loop(self, node: Loop) -> _Steps:
+        path = self._path
+        self._env = self._env.new_child()
+        for value in self.range(node):
+            self._path = (*path, value)
+            self.bind(node.iname, value)
+            yield from self.block(node.body)
+        self._path = path
+        self._env = self._env.parents
+
+    def _parallel(self, node: Loop) -> None:
+        """Run perfectly nested loops in any order, each iteration as a work item of its own."""
+        if self._who != _NOBODY:
+            raise OracleError("parallel loops inside parallel loops")
+        loops, body = [node], node.body
+        while len(loops) < node.parallel:
+            if len(body) != 1 or not isinstance(body[0], Loop):
+                raise OracleError(
+                    f"the {node.parallel} loops of {node.iname} do not nest perfectly"
+                )
+            loops.append(body[0])
+            body = body[0].body
+        self._machine.synchronize()
+        for values in self._machine.shuffled(self._iterations(loops)):
+            self._env = self._env.new_child()
+            self._who = Who(values, ())
+            for loop, value in zip(loops, values, strict=True):
+                self.bind(loop.iname, value)
+            if any(True for _ in self.block(body)):
+                raise OracleError("a barrier in ordinary loops")
+            self._env = self._env.parents
+        self._who = _NOBODY
+        self._machine.synchronize()
+
+    def _iterations(self, loops: Sequence[Loop]) -> Iterator[tuple[int, ...]]:
+        if not loops:
+            yield ()
+            return
+        for value in self.range(loops[0]):
+            self._env = self._env.new_child({loops[0].iname: value})
+            rest = list(self._iterations(loops[1:]))
+            self._env = self._env.parents
+            yield from ((value, *others) for others in rest)
+
+    def _assign(self, node: Assign) -> None:
+        value = self.value(node.value)
+        target = node.target
+        offset = self.index(target)[0] if isinstance(target, ex.Subscript) else 0
+        self._cells(ex.name_of(target)).write(offset, value, self._who)
+
+    def _declare(self, node: Declare) -> None:
+        if node.address_space is AddressSpace.LOCAL and self._local is not None:
+            self._declare_local(node)
+            return
+        cells = Cells(node.name, node.dtype, node.extent or 1)
+        if node.initial is not None:
+            cells.write(0, self.value(node.initial), self._who)
+        self._env[node.name] = cells
+
+    def _declare_local(self, node: Declare) -> None:
+        assert self._local is not None
+        if node.initial is not None or len(self._env.maps) > 3:
+            raise OracleError(f"local '{node.name}' is not declared at the top of its function")
+        cells = self._local.setdefault(node.name, Cells(node.name, node.dtype, node.extent or 1))
+        self._env[node.name] = cells

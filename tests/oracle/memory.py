@@ -1,0 +1,89 @@
+"""Where values live: one location for everyone, for each group, or for each work item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag, LocalTag
+from tests.oracle.evaluate import OracleError, Value, convert
+
+_Items = Mapping[GroupTag | LocalTag, int]
+_Key = tuple[tuple[str, int], ...]
+
+
+class Memory:
+    """The arrays of a call, and temporaries.
+
+    Attributes:
+        arrays: copies of the arguments, as the execution changes them.
+    """
+
+    def __init__(
+        self, kernel: Kernel, arguments: Mapping[str, Any], samples: Mapping[str, Value]
+    ) -> None:
+        self._kernel = kernel
+        self.arrays = {
+            a.name: np.array(arguments[a.name])
+            for a in kernel.arguments
+            if isinstance(a, GlobalArg)
+        }
+        self._scalars = {
+            a.name: convert(arguments[a.name], np.result_type(samples[a.name]))
+            for a in kernel.arguments
+            if not isinstance(a, GlobalArg)
+        }
+        self._dtypes = {t.name: np.result_type(samples[t.name]) for t in kernel.temporaries}
+        self._cells: dict[tuple[str, tuple[int, ...]], dict[_Key, tuple[int, Value]]] = {}
+        self._clock = count()
+
+    def _owner(self, name: str, items: _Items) -> _Key:
+        """Return which of the copies of a temporary the work item has."""
+        space = self._temporary(name).address_space
+        kinds = {
+            AddressSpace.GLOBAL: (),
+            AddressSpace.LOCAL: (GroupTag,),
+            AddressSpace.PRIVATE: (GroupTag, LocalTag),
+        }[space]
+        return tuple(sorted((str(t), i) for t, i in items.items() if isinstance(t, kinds)))
+
+    def _temporary(self, name: str) -> TemporaryVariable:
+        variable = self._kernel.variables[name]
+        if not isinstance(variable, TemporaryVariable):
+            raise OracleError(f"{name} is no temporary")
+        return variable
+
+    def _check(self, name: str, index: tuple[int, ...]) -> None:
+        shape = self.arrays[name].shape if name in self.arrays else self._temporary(name).shape
+        if len(shape) != len(index) or not all(
+            0 <= i < int(extent) for i, extent in zip(index, shape, strict=True)
+        ):
+            raise OracleError(f"{name}{list(index)} is outside: {shape}")
+
+    def write(self, name: str, index: tuple[int, ...], value: Value, items: _Items) -> None:
+        """Write an element, for every work item that has these indices."""
+        self._check(name, index)
+        if name in self.arrays:
+            self.arrays[name][index] = convert(value, self.arrays[name].dtype)
+            return
+        cell = self._cells.setdefault((name, index), {})
+        cell[self._owner(name, items)] = next(self._clock), convert(value, self._dtypes[name])
+
+    def read(self, name: str, index: tuple[int, ...], items: _Items) -> Value:
+        """Return what was written last for a work item with these indices."""
+        if name in self._scalars:
+            return self._scalars[name]
+        self._check(name, index)
+        if name in self.arrays:
+            return self.arrays[name][index]
+        owner = set(self._owner(name, items))
+        cell = self._cells.get((name, index), {})
+        found = [entry for key, entry in cell.items() if owner.issuperset(key)]
+        if not found:
+            raise OracleError(f"{name}{list(index)} is read before it is written")
+        return max(found, key=lambda entry: entry[0])[1]

@@ -1,0 +1,62 @@
+"""Counting instances: a kernel that tells which of its instances are executed.
+
+To each value that is assigned, and to each contribution to a reduction, ``0*number*i*j`` is added,
+where i, j are the inames.  It is 0, but an interpreter sees the values that the inames have, also
+where a loop was unrolled and its iname replaced by numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from tests.oracle.evaluate import MARK
+
+_CONDITIONS = (ex.Comparison, ex.LogicalAnd, ex.LogicalOr, ex.LogicalNot)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A kernel with marks.
+
+    Attributes:
+        kernel: the kernel.
+        insn_ids: the instruction of each mark.
+    """
+
+    kernel: Kernel
+    insn_ids: tuple[str, ...]
+
+
+def traced(kernel: Kernel) -> Traced:
+    """Return the kernel with a mark in each instruction and each reduction."""
+    insn_ids: list[str] = []
+
+    def marked(node: Expression, insn: Assignment, inames: tuple[str, ...]) -> Expression:
+        insn_ids.append(insn.id)
+        mark = ex.product_of(MARK, len(insn_ids) - 1, *map(ex.Variable, inames))
+        if isinstance(node, _CONDITIONS):
+            return ex.LogicalAnd((node, ex.Comparison(mark, "==", 0)))
+        return ex.sum_of(node, mark)
+
+    def inside(node: Expression, insn: Assignment, inames: tuple[str, ...]) -> Expression:
+        if isinstance(node, ex.Reduction):
+            within = (*inames, *node.inames)
+            operand = marked(inside(node.operand, insn, within), insn, within)
+            return ex.Reduction(node.operation, node.inames, operand)
+        return walk.rebuild(node, tuple(inside(p, insn, inames) for p in walk.parts(node)))
+
+    def instruction(insn: Assignment) -> Assignment:
+        inames = tuple(sorted(insn.within_inames))
+        value = insn.expression
+        if not any(walk.reductions(p) for p in insn.predicates):
+            # Otherwise a reduction may be computed although its value is not needed.
+            value = inside(value, insn, inames)
+        return insn.copy(expression=marked(value, insn, inames))
+
+    new = kernel.copy(instructions=tuple(instruction(insn) for insn in kernel.instructions))
+    return Traced(new, tuple(insn_ids))

@@ -1,0 +1,76 @@
+"""A value of the type of every name, found from the arguments of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.kernel import Kernel
+from tests.oracle.evaluate import OracleError, Sampler, Value, common_type
+
+
+def size_names(kernel: Kernel) -> frozenset[str]:
+    """Return the scalar arguments that count something: Python's integers, for types."""
+    found: set[str] = set()
+    for domain in (*kernel.domains, kernel.assumptions):
+        found.update(domain.parameters)
+    for arg in kernel.arguments:
+        if isinstance(arg, GlobalArg):
+            for extent in (*(arg.shape or ()), *(arg.strides or ())):
+                found |= walk.free_variables(extent)
+    for insn in kernel.instructions:
+        for node in (insn.assignee, *insn.reads):
+            for part in walk.subexpressions(node):
+                if isinstance(part, ex.Subscript):
+                    for index in ex.index_tuple(part):
+                        found |= walk.free_variables(index)
+    scalars = {a.name for a in kernel.arguments if not isinstance(a, GlobalArg)}
+    return frozenset(found & scalars)
+
+
+def samples_of(kernel: Kernel, arguments: Mapping[str, Any]) -> dict[str, Value]:
+    """Return a value of each variable's type; for inames and sizes, Python's 1.
+
+    A temporary without a declared type gets what is written to it first; an integer without a
+    type of its own is an int32.
+    """
+    samples: dict[str, Value] = dict.fromkeys((*kernel.inames, *size_names(kernel)), 1)
+    for name, value in arguments.items():
+        if name not in samples:
+            samples[name] = np.asarray(value).dtype.type(1)
+    unknown = {t.name for t in kernel.temporaries}
+    for t in kernel.temporaries:
+        if t.dtype is not None:
+            samples[t.name] = t.dtype.type(1)
+            unknown.discard(t.name)
+    while unknown:
+        found = {name: s for name in unknown if (s := _written(kernel, name, samples)) is not None}
+        if not found:
+            raise OracleError(f"the types of {sorted(unknown)} are not known")
+        samples.update(found)
+        unknown -= found.keys()
+    return samples
+
+
+def _written(kernel: Kernel, name: str, samples: Mapping[str, Value]) -> Value | None:
+    values: list[Value] = []
+    for writer in kernel.writers.get(name, ()):
+        try:
+            with np.errstate(all="ignore"):
+                values.append(Sampler(samples).value(writer.expression))
+        except OracleError:  # needs what is not known yet, perhaps itself
+            continue
+    if not values:
+        return None
+    dtype = common_type(*values)
+    if dtype is None:
+        whole = all(type(v) is int for v in values)
+        dtype = np.dtype(
+            np.int32 if whole and isinstance(kernel.variables[name], TemporaryVariable) else float
+        )
+    return dtype.type(1)
