@@ -39,11 +39,11 @@ RESERVED = frozenset(
 def check_name(name: str) -> None:
     """Raise ReservedName if `name` cannot be used for something in a kernel.
 
-    >>> check_name("x; }")
+    >>> check_name("x; }")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     polygen.errors.ReservedName: 'x; }' is no identifier
-      remedy: use letters, digits and underscores, not beginning with a digit
+      ...remedy: use letters, digits and underscores, not beginning with a digit
     """
     if not _IDENTIFIER.fullmatch(name):
         raise ReservedName(

@@ -37,8 +37,12 @@ def make_kernel(
             ``"{ [i, j]: 0 <= i < n and 0 <= j < m }"``; a list of texts (or isl sets) for domains
             of their own.  Parameters such as ``n`` need no declaration; a domain may also mention
             inames of other domains, and temporaries.
-        instructions: one a line, as in ``"out[i] = 2*a[i]  {id=double}"``, or a list of such
-            texts.  An element may also be an `Assignment`, which is taken as it is.
+        instructions: one a line, as in ``"out[i] = 2*a[i]"``, or a list of such texts.
+            ``<> t = a[i]`` declares a temporary, ``<float32> t = a[i]`` one of that type.
+            Options follow in braces: ``id=name``; ``dep=a:b``, instructions that come before
+            (patterns such as ``load_*`` are allowed; ``dep=*a:b``: these and no others, ``dep=*``:
+            none); ``inames=i:j``, the loops that it is in; ``if=i < j``, a condition.
+            An element may also be an `Assignment`, which is taken as it is.
         kernel_data: arguments and temporaries: `GlobalArg`, `ValueArg`, `TemporaryVariable`, or
             names.  None, or ``"..."`` in the list, has what is missing guessed: the types from
             the call, the shapes from the subscripts.
