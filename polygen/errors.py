@@ -78,7 +78,7 @@ class PolygenWarning(UserWarning):
     """What all warnings of polygen share."""
 
 
-# {{{ names
+# ---- names ----
 
 
 class UnknownName(UserError):
@@ -117,7 +117,7 @@ class ReservedName(UserError):
     """A name that is a keyword of a target language, or not an identifier at all."""
 
 
-# {{{ writing a kernel
+# ---- writing a kernel ----
 
 
 class MalformedDomain(UserError):
@@ -176,7 +176,7 @@ class TypeMismatch(UserError):
     """An operation on types that it does not exist for."""
 
 
-# {{{ transforming a kernel
+# ---- transforming a kernel ----
 
 
 class InvalidArgument(UserError):
@@ -187,7 +187,7 @@ class TagConflict(UserError):
     """Two inames of one instruction on one hardware axis, or an iname that is tagged already."""
 
 
-# {{{ generating code
+# ---- generating code ----
 
 
 class NoLoopNest(UserError):
@@ -226,8 +226,7 @@ class LiteralOutOfRange(UserError):
     """A number that the integer type it is used at cannot hold."""
 
 
-# }}}
-# {{{ calling a kernel
+# ---- calling a kernel ----
 
 
 class MissingArgument(UserError):
@@ -278,8 +277,7 @@ class OverlappingArguments(UserError):
     """Two arguments in the same memory, one of which is written."""
 
 
-# }}}
-# {{{ compilers and devices
+# ---- compilers and devices ----
 
 
 class NoCompiler(UserError):
@@ -302,8 +300,7 @@ class LaunchFailed(UserError):
     """The device refused to run a compiled kernel."""
 
 
-# }}}
-# {{{ pictures
+# ---- pictures ----
 
 
 class NoGraphviz(UserError):
@@ -314,8 +311,7 @@ class DrawingFailed(UserError):
     """Graphviz did not draw a graph."""
 
 
-# }}}
-# {{{ warnings
+# ---- warnings ----
 
 
 class AmbiguousNesting(PolygenWarning):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-import sys
+import inspect
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 # The transformations are reached through a link, so both spellings of their folder are ours.
 _OWN = tuple(
@@ -32,21 +34,29 @@ class SourceLocation:
 
 def warn(warning: Warning) -> None:
     """Issue a warning at the user's line: the innermost one that is not polygen's."""
-    depth = 2
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
-        frame, depth = frame.f_back, depth + 1
+    depth = 1
+    for frame in _frames():
+        if not _is_ours(frame):
+            break
+        depth += 1
     warnings.warn(warning, stacklevel=depth)
 
 
 def caller_location() -> SourceLocation | None:
     """Return the innermost line of the call stack that is not polygen's, or None."""
-    frame = sys._getframe(1)  # inspect.stack() reads source files: far too slow
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_OWN) and not file.startswith("<"):
-            return SourceLocation(file, frame.f_lineno)
-        if frame.f_back is None:
-            return None
-        frame = frame.f_back
+    for frame in _frames():
+        if not _is_ours(frame) and not frame.f_code.co_filename.startswith("<"):
+            return SourceLocation(frame.f_code.co_filename, frame.f_lineno)
     return None
+
+
+def _frames() -> Iterator[FrameType]:
+    """Yield the caller's frame, its caller's, and so on; inspect.stack() is far slower."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_back is not None:
+        frame = frame.f_back
+        yield frame
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_OWN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from polygen.errors import InvalidArgument
 from polygen.ir.dtype import to_dtype
@@ -16,7 +16,7 @@ from polygen.transformation import Kind, transformation
 def _is_dtype_map(kernel: Kernel, value: Any) -> bool:
     if not isinstance(value, Mapping):
         return False
-    for names, dtype in value.items():
+    for names, dtype in cast("Mapping[object, object]", value).items():
         if not isinstance(names, str):
             return False
         for name in _split(names):

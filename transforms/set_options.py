@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, cast
 
 from polygen import errors
 from polygen.errors import InvalidArgument, did_you_mean
@@ -64,16 +65,24 @@ def _value(name: str, value: object) -> Any:
                 f"the option '{name}' is True or False, not {value!r}", where=caller_location()
             )
         return value
-    if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+    texts = _texts(value)
+    if texts is None:
         raise InvalidArgument(
             f"the option '{name}' is a sequence of texts, not {value!r}", where=caller_location()
         )
     if name == "silenced_warnings":
-        _check_warnings(value)
-    return tuple(value)
+        _check_warnings(texts)
+    return texts
 
 
-def _check_warnings(names: list[str] | tuple[str, ...]) -> None:
+def _texts(value: object) -> tuple[str, ...] | None:
+    if not isinstance(value, list | tuple):
+        return None
+    items = cast("Sequence[object]", value)
+    return tuple(str(item) for item in items) if all(isinstance(i, str) for i in items) else None
+
+
+def _check_warnings(names: Sequence[str]) -> None:
     known = [
         name
         for name, kind in vars(errors).items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from polygen.errors import TagConflict
 from polygen.ir.kernel import Kernel
@@ -13,9 +13,10 @@ from polygen.transformation import Kind, is_iname, is_tag, to_tag, transformatio
 
 
 def _is_tag_map(kernel: Kernel, value: Any) -> bool:
-    return isinstance(value, Mapping) and all(
-        is_iname(kernel, iname) and is_tag(kernel, tag) for iname, tag in value.items()
-    )
+    if not isinstance(value, Mapping):
+        return False
+    items = cast("Mapping[object, object]", value).items()
+    return all(is_iname(kernel, iname) and is_tag(kernel, tag) for iname, tag in items)
 
 
 Tags = Annotated[

@@ -48,14 +48,22 @@ def statements(nodes: Sequence[TreeNode]) -> Iterator[Assignment]:
             yield from statements(node.children)
 
 
-def loop_tree(kernel: Kernel) -> tuple[TreeNode, ...]:
+def loop_tree(kernel: Kernel, *, quiet: bool = False) -> tuple[TreeNode, ...]:
     """Return the loops and instructions of the kernel, nested and ordered.
+
+    Parameters:
+        kernel: the kernel.
+        quiet: do not warn of what was left open.
 
     Raises:
         NoLoopNest: if no nest has one loop an iname.
         DependencyCycle: if two siblings would each have to come first.
     """
-    return _Nest(kernel).run()
+    nest = _Nest(kernel)
+    tree = nest.run()
+    if not quiet:
+        nest.warn(tree)
+    return tree
 
 
 class _Nest:
@@ -70,9 +78,7 @@ class _Nest:
         self._ambiguous: dict[tuple[str, ...], None] = {}
 
     def run(self) -> tuple[TreeNode, ...]:
-        tree = self._build(self._kernel.instructions, frozenset())
-        self._warn(tree)
-        return tree
+        return self._build(self._kernel.instructions, frozenset())
 
     def _build(self, insns: Sequence[Assignment], outer: frozenset[str]) -> tuple[TreeNode, ...]:
         groups = self._groups(insns, outer)
@@ -151,7 +157,8 @@ class _Nest:
 
     def _outermost(self, group: list[Assignment], outer: frozenset[str]) -> str:
         """Choose the loop that surrounds all of `group`."""
-        common = frozenset.intersection(*(self._loops[insn.id] for insn in group)) - outer
+        first, *others = (self._loops[insn.id] for insn in group)
+        common = first.intersection(*others) - outer
         if not common:
             self._refuse_nest(group, outer)
         possible = sorted(
@@ -184,7 +191,7 @@ class _Nest:
             remedy="give some of these instructions inames of their own",
         )
 
-    def _warn(self, tree: Sequence[TreeNode]) -> None:
+    def warn(self, tree: Sequence[TreeNode]) -> None:
         silenced = self._kernel.options.silenced_warnings
         if self._ambiguous and AmbiguousNesting.__name__ not in silenced:
             open_choices = "; ".join("{" + ", ".join(c) + "}" for c in self._ambiguous)

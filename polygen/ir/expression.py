@@ -6,8 +6,6 @@ immutable and hashable, and their hash is computed once.
 
 from __future__ import annotations
 
-from typing import Any
-
 from pymbolic.primitives import (
     BitwiseAnd,
     BitwiseNot,
@@ -102,8 +100,11 @@ def negated(node: Expression) -> Product:
 
 def index_tuple(subscript: Subscript) -> tuple[Expression, ...]:
     """Return the subscripts of ``a[i, j]`` as a tuple, also where there is only one."""
-    index: Any = subscript.index
-    return index if isinstance(index, tuple) else (index,)
+    index = subscript.index
+    if isinstance(index, tuple):
+        several: tuple[Expression, ...] = index
+        return several
+    return (index,)
 
 
 def name_of(node: Expression) -> str:

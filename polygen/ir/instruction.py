@@ -54,12 +54,12 @@ class Assignment:
     @cached_property
     def reduction_inames(self) -> frozenset[str]:
         """The inames that its reductions run over."""
-        return frozenset().union(*(walk.reduction_inames(e) for e in self.reads))
+        return frozenset[str]().union(*(walk.reduction_inames(e) for e in self.reads))
 
     @cached_property
     def read_names(self) -> frozenset[str]:
         """Every name that it evaluates, inames included, those of its reductions excluded."""
-        return frozenset().union(*(walk.free_variables(e) for e in self.reads))
+        return frozenset[str]().union(*(walk.free_variables(e) for e in self.reads))
 
     def map_expressions(self, rule: Any) -> Assignment:
         """Return the instruction with `rule` applied to its assignee, value and predicates.

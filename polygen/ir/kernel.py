@@ -72,7 +72,7 @@ class Kernel:
     instructions: tuple[Assignment, ...]
     arguments: tuple[Argument, ...]
     temporaries: tuple[TemporaryVariable, ...] = ()
-    tags: Mapping[str, InameTag] = field(default_factory=constantdict)
+    tags: Mapping[str, InameTag] = field(default_factory=constantdict[str, InameTag])
     priorities: tuple[tuple[str, ...], ...] = ()
     assumptions: Domain = field(default_factory=lambda: Domain(universe()))
     target: str | None = None

@@ -24,12 +24,20 @@ RESERVED = frozenset(
 
     kernel global local constant generic read_only write_only read_write uniform pipe half
     bool2 bool3 bool4 size_t ptrdiff_t intptr_t uintptr_t uchar ushort uint ulong quad
-    image1d_t image2d_t image3d_t sampler_t event_t
+    image1d_t image2d_t image3d_t sampler_t event_t barrier
+    int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
 
     threadIdx blockIdx blockDim gridDim warpSize main printf
     NULL NAN INFINITY INT_MAX INT_MIN
 
     True False
+
+    acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh erf erfc exp exp2 expm1 fabs fma
+    fmax fmin fmod hypot isfinite isinf isnan lgamma log log10 log1p log2 pow round rsqrt sin sinh
+    sqrt tan tanh tgamma trunc
+    acosf acoshf asinf asinhf atanf atan2f atanhf cbrtf copysignf cosf coshf erff erfcf expf exp2f
+    expm1f fabsf fmaf fmaxf fminf fmodf hypotf lgammaf logf log10f log1pf log2f powf roundf sinf
+    sinhf sqrtf tanf tanhf tgammaf truncf floorf ceilf
 
     exists mod floor ceil min max implies
     """.split()  # noqa: SIM905  (a list of two hundred quoted words would be harder to read)
@@ -51,7 +59,7 @@ def check_name(name: str) -> None:
             where=caller_location(),
             remedy="use letters, digits and underscores, not beginning with a digit",
         )
-    if name in RESERVED or name.startswith(("__", "_Bool", "get_", "pg_", "omp_")):
+    if name in RESERVED or name.startswith(("__", "_Bool", "get_", "pg_", "omp_", "CLK_")):
         raise ReservedName(
             f"'{name}' has a meaning in one of the languages that polygen generates, or in isl's",
             where=caller_location(),

@@ -24,7 +24,7 @@ _TABLE: dict[type, _Row] = {
     ex.Variable: (lambda n: (), lambda n, p: n),
     ex.Subscript: (
         lambda n: (n.aggregate, *ex.index_tuple(n)),
-        lambda n, p: ex.Subscript(p[0], p[1:] if len(p) > 2 else p[1]),
+        lambda n, p: ex.Subscript(p[0], p[1] if len(p) == 2 else p[1:]),
     ),
     ex.Call: (lambda n: n.parameters, lambda n, p: ex.Call(n.function, p)),
     ex.Comparison: (

@@ -193,7 +193,7 @@ class Emitter:
             _Item(
                 (Loop(node.iname, lower, upper, body, bounds.step),) if body else (),
                 outside,
-                frozenset().union(*(item.writes for item in items)),
+                frozenset[str]().union(*(item.writes for item in items)),
                 any(item.synchronizes for item in items),
             )
         ]
@@ -201,7 +201,8 @@ class Emitter:
     def _bounds(self, node: LoopNode, place: _Place, *, fixed: bool = False) -> Bounds:
         """Return the bounds of a loop, if `fixed` for this copy of an unrolled loop's body."""
         inside = {insn.within_inames for insn in statements(node.children)}
-        shared = frozenset.intersection(*inside)
+        some, *rest = inside
+        shared = some.intersection(*rest)
         kept = (
             place.loops
             | {node.iname}
@@ -243,7 +244,7 @@ class Emitter:
         guarded = [item for item in items if item.nodes != (_BARRIER,)]
         if not guarded:
             return ()
-        written = frozenset().union(*(item.writes for item in items))
+        written = frozenset[str]().union(*(item.writes for item in items))
         synchronizes = any(item.synchronizes for item in items)
         return tuple(
             c

@@ -63,7 +63,7 @@ def grid_of(
         LocalSizeNotConstant: if a group has no constant number of work items.
         GridSizeNotKnown: if the size depends on what the kernel computes.
     """
-    within = frozenset().union(*(insn.within_inames for insn in insns))
+    within = frozenset[str]().union(*(insn.within_inames for insn in insns))
     tags: dict[HardwareTag, list[str]] = {}
     for iname in kernel.inames:
         tag = kernel.tags.get(iname)

@@ -31,11 +31,11 @@ class DeviceFunction:
 
 @dataclass(frozen=True)
 class Program:
-    """A device program; ``str()`` of it is its source.
+    """A device program; ``str()`` of it is its source, to be printed.
 
     Attributes:
         target: the language.
-        source: the text.
+        source: the text, as a file holds it.
         launches: the functions that the host calls.  For C it is one, without a grid, which
             runs all there is; otherwise one for each launch of the loop program, in the order in
             which they stand there.
@@ -51,4 +51,4 @@ class Program:
     loop_program: LoopProgram
 
     def __str__(self) -> str:
-        return self.source
+        return self.source.rstrip("\n")

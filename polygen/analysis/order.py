@@ -1,0 +1,113 @@
+"""Which of two instances of instructions comes first.
+
+Two instances are compared by the sequential loops that both instructions are in, outermost
+first; where none of these differs, dependencies decide.  Inames on hardware axes are left out:
+instances that differ in nothing else are unordered, unless dependencies order the instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from polygen.analysis.nest import LoopNode, TreeNode, loop_tree
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel, per_kernel
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Pairs of instances that agree in some loops and increase in the next.
+
+    Attributes:
+        equal: the loops in which both instances are in the same iteration.
+        less: the loop in which the first instance is in an earlier iteration; None if the order
+            comes from dependencies alone.
+    """
+
+    equal: tuple[str, ...]
+    less: str | None
+
+
+class Order:
+    """The order of the instances of a kernel's instructions."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._loops: dict[str, tuple[str, ...]] = {}
+        self._path: dict[str, tuple[int, ...]] = {}
+        self._reach: dict[tuple[int, ...], list[int]] = {}
+        self._enter(loop_tree(kernel, quiet=True), (), ())
+        self._close(kernel)
+
+    def _enter(
+        self, nodes: Sequence[TreeNode], loops: tuple[str, ...], path: tuple[int, ...]
+    ) -> None:
+        """Note for each instruction the loops around it, and where in the tree it is."""
+        self._reach[path] = [0] * len(nodes)
+        for position, node in enumerate(nodes):
+            here = (*path, position)
+            if isinstance(node, LoopNode):
+                self._enter(node.children, (*loops, node.iname), here)
+            elif isinstance(node, Assignment):
+                self._loops[node.id] = loops
+                self._path[node.id] = here
+
+    def _close(self, kernel: Kernel) -> None:
+        """Find which siblings must come after which: through others, too."""
+        edges: dict[tuple[int, ...], set[tuple[int, int]]] = {}
+        for insn in kernel.instructions:
+            for dep in insn.depends_on:
+                depth = _common(self._path[dep], self._path[insn.id])
+                if depth < min(len(self._path[dep]), len(self._path[insn.id])):
+                    block = self._path[insn.id][:depth]
+                    pair = (self._path[dep][depth], self._path[insn.id][depth])
+                    edges.setdefault(block, set()).add(pair)
+        for block, pairs in edges.items():
+            reach = self._reach[block]
+            # Siblings are sorted, so what comes after a later one is known already.
+            for first, second in sorted(pairs, reverse=True):
+                reach[first] |= 1 << second | reach[second]
+
+    def loops(self, insn_id: str) -> tuple[str, ...]:
+        """Return the sequential loops around an instruction, outermost first."""
+        return self._loops[insn_id]
+
+    def shared_loops(self, first: str, second: str) -> tuple[str, ...]:
+        """Return the sequential loops around both instructions, outermost first."""
+        a, b = self._loops[first], self._loops[second]
+        return a[: _common(a, b)]
+
+    def depends(self, first: str, second: str) -> bool:
+        """Tell whether, within their shared loops, `first` must come before `second`."""
+        a, b = self._path[first], self._path[second]
+        depth = _common(a, b)
+        if depth == min(len(a), len(b)):
+            return False  # one and the same
+        return bool(self._reach[a[:depth]][a[depth]] >> b[depth] & 1)
+
+    def before(self, first: str, second: str) -> Iterator[Piece]:
+        """Yield, disjoint, the pairs of which the instance of `first` comes first."""
+        shared = self.shared_loops(first, second)
+        for depth, loop in enumerate(shared):
+            yield Piece(shared[:depth], loop)
+        if self.depends(first, second):
+            yield Piece(shared, None)
+
+
+def _common(a: Sequence[object], b: Sequence[object]) -> int:
+    count = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        count += 1
+    return count
+
+
+@per_kernel
+def order_of(kernel: Kernel) -> Order:
+    """Return the order of a kernel's instances.
+
+    Raises:
+        NoLoopNest, DependencyCycle: if no execution is permitted.
+    """
+    return Order(kernel)
