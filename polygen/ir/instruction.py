@@ -52,6 +52,14 @@ class Assignment:
         return (self.expression, *index, *self.predicates)
 
     @cached_property
+    def accesses(self) -> tuple[ex.Subscript | ex.Variable, ...]:
+        """The assignee, then each subscript and each scalar that it evaluates, inames too."""
+        first, *others = walk.accesses(self.assignee)
+        for node in (self.expression, *self.predicates):
+            others += walk.accesses(node)
+        return first, *others
+
+    @cached_property
     def reduction_inames(self) -> frozenset[str]:
         """The inames that its reductions run over."""
         return frozenset[str]().union(*(walk.reduction_inames(e) for e in self.reads))
@@ -59,7 +67,9 @@ class Assignment:
     @cached_property
     def read_names(self) -> frozenset[str]:
         """Every name that it evaluates, inames included, those of its reductions excluded."""
-        return frozenset[str]().union(*(walk.free_variables(e) for e in self.reads))
+        if self.reduction_inames:
+            return frozenset[str]().union(*(walk.free_variables(e) for e in self.reads))
+        return frozenset([ex.name_of(access) for access in self.accesses[1:]])
 
     def map_expressions(self, rule: Any) -> Assignment:
         """Return the instruction with `rule` applied to its assignee, value and predicates.

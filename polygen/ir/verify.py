@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
 
 from polygen.errors import (
     MalformedKernel,
@@ -47,13 +46,13 @@ def verify(kernel: Kernel) -> None:
 
 
 def _check_unique(kernel: Kernel) -> None:
-    spaces: tuple[tuple[str, Iterable[str]], ...] = (
-        ("instruction", (i.id for i in kernel.instructions)),
-        ("name", (*kernel.inames, *(v.name for v in (*kernel.arguments, *kernel.temporaries)))),
+    spaces: tuple[tuple[str, list[str]], ...] = (
+        ("instruction", [i.id for i in kernel.instructions]),
+        ("name", [*kernel.inames, *[v.name for v in (*kernel.arguments, *kernel.temporaries)]]),
     )
     for what, names in spaces:
-        twice = sorted(name for name, count in Counter(names).items() if count > 1)
-        if twice:
+        if len(set(names)) < len(names):
+            twice = sorted(name for name, count in Counter(names).items() if count > 1)
             raise NameTaken(
                 f"kernel '{kernel.name}' has more than one {what} '{twice[0]}'",
                 where=kernel.location,
@@ -71,14 +70,14 @@ def _check_names(kernel: Kernel, insn: Assignment) -> None:
                 excerpt=excerpt(kernel, insn.id),
                 remedy=did_you_mean(dep, kernel.instructions_by_id),
             )
-    known = {*kernel.variables, *insn.within_inames}
-    for name in sorted((insn.read_names | {insn.written}) - known):
+    known = kernel.variables.keys()
+    for name in sorted((insn.read_names | {insn.written}) - insn.within_inames - known):
         raise UnknownName(
             f"instruction '{insn.id}' mentions '{name}', which is no argument, temporary or "
             "iname of its loops",
             where=insn.location,
             excerpt=excerpt(kernel, insn.id),
-            remedy=did_you_mean(name, known),
+            remedy=did_you_mean(name, {*known, *insn.within_inames}),
         )
     for iname in sorted(insn.within_inames | insn.reduction_inames):
         kernel.check_iname(iname)
@@ -91,15 +90,8 @@ def _check_names(kernel: Kernel, insn: Assignment) -> None:
         )
 
 
-def _all_accesses(insn: Assignment) -> Iterator[ex.Subscript | ex.Variable]:
-    yield from walk.accesses(insn.assignee)
-    yield from walk.accesses(insn.expression)
-    for predicate in insn.predicates:
-        yield from walk.accesses(predicate)
-
-
 def _check_subscripts(kernel: Kernel, insn: Assignment) -> None:
-    for access in _all_accesses(insn):
+    for access in insn.accesses:
         name = ex.name_of(access)
         variable = kernel.variables.get(name)
         given = len(ex.index_tuple(access)) if isinstance(access, ex.Subscript) else 0

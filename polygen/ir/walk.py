@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from operator import is_
 from typing import Any, TypeAlias
 
 from polygen.errors import InternalError
@@ -59,7 +60,8 @@ _TABLE: dict[type, _Row] = {
 SUPPORTED_NODES = frozenset(_TABLE)
 
 
-_PARTS = {kind: row[0] for kind, row in _TABLE.items()}
+_NUMBERS: dict[type, Callable[[_Node], Parts]] = dict.fromkeys((int, float), lambda _: ())
+_PARTS = {kind: row[0] for kind, row in _TABLE.items()} | _NUMBERS
 
 
 def parts(node: Expression) -> Parts:
@@ -74,8 +76,6 @@ def parts(node: Expression) -> Parts:
 
 def rebuild(node: Expression, new_parts: Parts) -> Expression:
     """Return `node` with other parts; the same object if they are the same objects."""
-    if not isinstance(node, ex.ExpressionNode):
-        return node
     for old, new in zip(parts(node), new_parts, strict=True):
         if old is not new:
             return _TABLE[type(node)][1](node, new_parts)
@@ -84,9 +84,10 @@ def rebuild(node: Expression, new_parts: Parts) -> Expression:
 
 def rewrite(node: Expression, rule: Callable[[Expression], Expression]) -> Expression:
     """Apply `rule` to every subexpression, innermost first."""
-    if not isinstance(node, ex.ExpressionNode):
+    old = parts(node)
+    if not old:
         return rule(node)
-    return rule(rebuild(node, tuple([rewrite(p, rule) for p in parts(node)])))
+    return rule(rebuild(node, tuple([rewrite(p, rule) for p in old])))
 
 
 def subexpressions(node: Expression) -> Iterator[Expression]:
@@ -104,9 +105,10 @@ def free_variables(node: Expression) -> frozenset[str]:
 
 
 def _collect_names(node: Expression, found: set[str]) -> None:
-    if isinstance(node, ex.Variable):
+    kind = type(node)
+    if kind is ex.Variable:
         found.add(node.name)
-    elif isinstance(node, ex.Reduction):
+    elif kind is ex.Reduction:
         found |= free_variables(node.operand).difference(node.inames)
     else:
         for part in parts(node):
@@ -120,11 +122,13 @@ def substitute(node: Expression, values: Mapping[str, Expression]) -> Expression
     """
     if isinstance(node, ex.Variable):
         return values.get(node.name, node)
-    if not isinstance(node, ex.ExpressionNode):
+    old = parts(node)
+    if not old:
         return node
     if isinstance(node, ex.Reduction) and not values.keys().isdisjoint(node.inames):
         values = {k: v for k, v in values.items() if k not in node.inames}
-    return rebuild(node, tuple([substitute(p, values) for p in parts(node)]))
+    new = tuple([substitute(p, values) for p in old])
+    return node if all(map(is_, old, new)) else _TABLE[type(node)][1](node, new)
 
 
 def reductions(node: Expression) -> list[ex.Reduction]:
@@ -146,15 +150,19 @@ def reduction_inames(node: Expression) -> frozenset[str]:
     return frozenset(name for r in reductions(node) for name in r.inames)
 
 
-def accesses(node: Expression) -> Iterator[ex.Subscript | ex.Variable]:
-    """Yield each subscript, and each variable that is not the array of one."""
+def accesses(node: Expression) -> list[ex.Subscript | ex.Variable]:
+    """Return each subscript, and each variable that is not the array of one, outermost first."""
+    found: list[ex.Subscript | ex.Variable] = []
+    _collect_accesses(node, found)
+    return found
+
+
+def _collect_accesses(node: Expression, found: list[ex.Subscript | ex.Variable]) -> None:
+    inner = parts(node)
     if isinstance(node, ex.Subscript):
-        yield node
-        for index in ex.index_tuple(node):
-            yield from accesses(index)
-        return
-    if isinstance(node, ex.Variable):
-        yield node
-        return
-    for part in parts(node):
-        yield from accesses(part)
+        found.append(node)
+        inner = inner[1:]
+    elif isinstance(node, ex.Variable):
+        found.append(node)
+    for part in inner:
+        _collect_accesses(part, found)
