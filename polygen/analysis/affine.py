@@ -186,13 +186,13 @@ def linear_form(expr: Expression, names: Container[str] | None = None) -> Linear
     """
 
     def convert(node: Expression) -> LinearForm | None:
-        if isinstance(node, ex.Variable):
+        kind = type(node)
+        if kind is ex.Variable:
             known = names is None or node.name in names
             return LinearForm(0, {node.name: 1}) if known else None
-        if isinstance(node, int | np.integer):
-            # A truth value is no subscript.
-            return None if isinstance(node, bool) else LinearForm(int(node))
-        rule = _RULES.get(type(node))
+        if kind is int or isinstance(node, np.integer):  # a truth value is no subscript
+            return LinearForm(int(node))
+        rule = _RULES.get(kind)
         return None if rule is None else rule(node, convert)
 
     return convert(expr)

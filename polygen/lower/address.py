@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import TypeAlias
 
-from polygen.analysis.affine import linear_form
+from polygen.analysis.affine import LinearForm, linear_form
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import Array, GlobalArg
 from polygen.ir.expression import Expression
+
+
+_Value: TypeAlias = LinearForm | Expression  # a form wherever it is affine
 
 
 def linearize(node: Expression, arrays: Mapping[str, Array]) -> Expression:
@@ -17,26 +22,38 @@ def linearize(node: Expression, arrays: Mapping[str, Array]) -> Expression:
     An array argument without axes is written ``a[0]``.
     """
     if isinstance(node, ex.Subscript):
-        name = ex.name_of(node)
-        index = tuple(simplify(linearize(e, arrays)) for e in ex.index_tuple(node))
-        return ex.Subscript(node.aggregate, offset(index, arrays[name]))
+        index = [_subscript(e, arrays) for e in ex.index_tuple(node)]
+        return ex.Subscript(node.aggregate, _offset(index, arrays[ex.name_of(node)]))
     if isinstance(node, ex.Variable):
         array = arrays.get(node.name)
         if isinstance(array, GlobalArg) and array.shape == ():
             return ex.Subscript(node, 0)
         return node
-    return walk.rebuild(node, tuple([linearize(p, arrays) for p in walk.parts(node)]))
+    parts = walk.parts(node)
+    return walk.rebuild(node, tuple([linearize(p, arrays) for p in parts])) if parts else node
+
+
+def _subscript(node: Expression, arrays: Mapping[str, Array]) -> _Value:
+    form = linear_form(node)
+    if form is None or not arrays.keys().isdisjoint(form.names()):
+        return linearize(node, arrays)
+    return form
 
 
 def simplify(node: Expression) -> Expression:
     """Return an integer expression in its normal form where it is affine, else as it is."""
-    if isinstance(node, int | ex.Variable):
-        return node
-    form = linear_form(node)
-    return node if form is None else form.expression()
+    return node if isinstance(node, int) else _expression(_value(node))
 
 
-def offset(index: tuple[Expression, ...], array: Array) -> Expression:
+def _value(node: Expression) -> _Value:
+    return linear_form(node) or node
+
+
+def _expression(value: _Value) -> Expression:
+    return value.expression() if isinstance(value, LinearForm) else value
+
+
+def _offset(index: Sequence[_Value], array: Array) -> Expression:
     """Return the offset of an element, in elements.
 
     Without declared strides an array is row-major, and the offset is nested as Horner's scheme
@@ -44,42 +61,45 @@ def offset(index: tuple[Expression, ...], array: Array) -> Expression:
     """
     strides = array.strides if isinstance(array, GlobalArg) else None
     if strides is not None:
-        return simplify(_sum(tuple(_times(i, s) for i, s in zip(index, strides, strict=True))))
-    result: Expression = index[0]
+        terms = [_times(i, _value(s)) for i, s in zip(index, strides, strict=True)]
+        return _expression(reduce(_plus, terms))
+    total = index[0]
     for extent, position in zip((array.shape or ())[1:], index[1:], strict=True):
-        result = _sum((_times(result, extent), position))
-    return simplify(result)
+        total = _plus(_times(total, _value(extent)), position)
+    return _expression(total)
 
 
 def row_major_strides(shape: tuple[Expression, ...]) -> tuple[Expression, ...]:
     """Return the strides, in elements, of an array whose last axis is contiguous."""
     strides: list[Expression] = []
-    step: Expression = 1
+    step: _Value = LinearForm(1)
     for extent in reversed(shape):
-        strides.append(step)
-        step = simplify(_times(extent, step))
+        strides.append(_expression(step))
+        step = _times(_value(extent), step)
     return tuple(reversed(strides))
 
 
 def element_count(shape: tuple[Expression, ...]) -> Expression:
     """Return the number of elements of an array."""
-    count: Expression = 1
-    for extent in shape:
-        count = simplify(_times(count, extent))
-    return count
+    return _expression(reduce(_times, map(_value, shape), LinearForm(1)))
 
 
-def _times(a: Expression, b: Expression) -> Expression:
-    if a == 0 or b == 0:
-        return 0
-    if b == 1:
-        return a
-    return b if a == 1 else ex.product_of(a, b)
+def _times(a: _Value, b: _Value) -> _Value:
+    if isinstance(a, LinearForm) and a.is_constant:
+        a, b = b, a
+    if not (isinstance(b, LinearForm) and b.is_constant):
+        return ex.product_of(_expression(a), _expression(b))
+    if isinstance(a, LinearForm) or b.constant == 0:
+        return (a if isinstance(a, LinearForm) else LinearForm()) * b.constant
+    return a if b.constant == 1 else ex.product_of(a, b.constant)
 
 
-def _sum(terms: tuple[Expression, ...]) -> Expression:
-    flat = (p for t in terms for p in (t.children if isinstance(t, ex.Sum) else (t,)))
-    kept = tuple(t for t in flat if t != 0)  # integers: the order of additions is free
-    if not kept:
-        return 0
+def _plus(a: _Value, b: _Value) -> _Value:
+    if isinstance(a, LinearForm) and isinstance(b, LinearForm):
+        return a + b
+    # Integers: the order of additions is free.
+    flat = [
+        p for t in map(_expression, (a, b)) for p in (t.children if isinstance(t, ex.Sum) else (t,))
+    ]
+    kept = [t for t in flat if t != 0]
     return kept[0] if len(kept) == 1 else ex.sum_of(*kept)
