@@ -186,13 +186,12 @@ def linear_form(expr: Expression, names: Container[str] | None = None) -> Linear
     """
 
     def convert(node: Expression) -> LinearForm | None:
-        kind = type(node)
-        if kind is ex.Variable:
+        if isinstance(node, ex.Variable):
             known = names is None or node.name in names
             return LinearForm(0, {node.name: 1}) if known else None
-        if kind is int or isinstance(node, np.integer):  # a truth value is no subscript
+        if type(node) is int or isinstance(node, np.integer):  # a truth value is no subscript
             return LinearForm(int(node))
-        rule = _RULES.get(kind)
+        rule = _RULES.get(type(node))
         return None if rule is None else rule(node, convert)
 
     return convert(expr)

@@ -105,10 +105,9 @@ def free_variables(node: Expression) -> frozenset[str]:
 
 
 def _collect_names(node: Expression, found: set[str]) -> None:
-    kind = type(node)
-    if kind is ex.Variable:
+    if isinstance(node, ex.Variable):
         found.add(node.name)
-    elif kind is ex.Reduction:
+    elif isinstance(node, ex.Reduction):
         found |= free_variables(node.operand).difference(node.inames)
     else:
         for part in parts(node):

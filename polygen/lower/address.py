@@ -12,8 +12,8 @@ from polygen.ir import walk
 from polygen.ir.array import Array, GlobalArg
 from polygen.ir.expression import Expression
 
-
 _Value: TypeAlias = LinearForm | Expression  # a form wherever it is affine
+_ONE: _Value = LinearForm(1)
 
 
 def linearize(node: Expression, arrays: Mapping[str, Array]) -> Expression:
@@ -72,7 +72,7 @@ def _offset(index: Sequence[_Value], array: Array) -> Expression:
 def row_major_strides(shape: tuple[Expression, ...]) -> tuple[Expression, ...]:
     """Return the strides, in elements, of an array whose last axis is contiguous."""
     strides: list[Expression] = []
-    step: _Value = LinearForm(1)
+    step = _ONE
     for extent in reversed(shape):
         strides.append(_expression(step))
         step = _times(_value(extent), step)
@@ -81,7 +81,7 @@ def row_major_strides(shape: tuple[Expression, ...]) -> tuple[Expression, ...]:
 
 def element_count(shape: tuple[Expression, ...]) -> Expression:
     """Return the number of elements of an array."""
-    return _expression(reduce(_times, map(_value, shape), LinearForm(1)))
+    return _expression(reduce(_times, [_value(extent) for extent in shape], _ONE))
 
 
 def _times(a: _Value, b: _Value) -> _Value:
