@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
@@ -70,7 +71,7 @@ def test_one_group_an_iteration(name: str) -> None:
 # --- bounds that are data
 
 
-def _counts(sizes: dict[str, int]) -> object:
+def _counts(sizes: dict[str, int]) -> NDArray[np.int32]:
     return np.array([3, 1, 0, 5, 2, 4, 1, 7, 0, 2, 1, 3, 2, 0, 4, 1, 2][: sizes["n"]], np.int32)
 
 
@@ -111,7 +112,7 @@ def test_a_sum_over_rows_of_different_lengths() -> None:
         pg.GlobalArg("row", np.int32, shape=("n+1",)),
     )
 
-    def row(sizes: dict[str, int]) -> object:
+    def row(sizes: dict[str, int]) -> NDArray[np.int32]:
         return np.concatenate(([0], np.cumsum(_counts(sizes)))).astype(np.int32)
 
     agree(knl, SIZES, *DATA_STEPS, row=row)

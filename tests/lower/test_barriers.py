@@ -1,0 +1,188 @@
+"""Barriers, launches and loops on the host: where they are needed, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+import polygen as pg
+from polygen.ir.kernel import Kernel
+from polygen.lower.lower import Model
+from polygen.lower.program import Barrier, Declare
+from tests.oracle.cases import (
+    barriers,
+    grid,
+    host_loops,
+    kernel,
+    launches,
+    loops,
+    lowered,
+    nodes,
+    steps,
+    tag,
+)
+
+LOCAL, GLOBAL = pg.AddressSpace.LOCAL, pg.AddressSpace.GLOBAL
+
+
+def _reversal(space: pg.AddressSpace, **tags: str) -> Kernel:
+    knl = kernel(
+        "{ [i,j]: 0<=i,j<16 }",
+        "t[i] = a[i]  {id=w}\nout[j] = t[15-j]  {dep=w}",
+        pg.TemporaryVariable("t", shape=(16,), address_space=space),
+    )
+    return pg.tag_inames(knl, tags)
+
+
+def test_local_memory_needs_one_barrier() -> None:
+    program = lowered(_reversal(LOCAL, i="l.0", j="l.0"))
+    assert len(launches(program)) == 1
+    assert [type(n).__name__ for n in launches(program)[0].body] == [
+        "Declare",
+        "Assign",
+        "Barrier",
+        "Assign",
+    ]
+
+
+def test_global_memory_within_one_group_needs_one_barrier() -> None:
+    program = lowered(_reversal(GLOBAL, i="l.0", j="l.0"))
+    assert (len(launches(program)), len(barriers(program))) == (1, 1)
+
+
+def test_global_memory_across_groups_needs_two_launches() -> None:
+    program = lowered(_reversal(GLOBAL, i="g.0", j="g.0"))
+    assert (len(launches(program)), len(barriers(program))) == (2, 0)
+    assert [t.name for t in program.global_temporaries] == ["t"]
+
+
+def test_private_memory_needs_none() -> None:
+    knl = kernel(
+        "{ [i,k,kk]: 0<=i<16 and 0<=k,kk<4 }",
+        "t[k] = a[i]*k  {id=w}\nout[i,kk] = t[3-kk]  {dep=w}",
+        pg.TemporaryVariable("t", shape=(4,)),
+    )
+    assert barriers(lowered(tag(i="l.0")(knl))) == []
+
+
+@pytest.mark.parametrize("space", [LOCAL, GLOBAL])
+def test_elements_of_ones_own_need_none(space: pg.AddressSpace) -> None:
+    knl = kernel(
+        "{ [i]: 0<=i<16 }",
+        "t[i] = 2*a[i]  {id=w}\nout[i] = t[i] + 1  {dep=w}",
+        pg.TemporaryVariable("t", shape=(16,), address_space=space),
+    )
+    program = lowered(tag(i="l.0")(knl))
+    assert (len(launches(program)), barriers(program)) == (1, [])
+
+
+def test_in_place_needs_none() -> None:
+    knl = kernel(
+        "{ [i,t]: 0<=i<n and 0<=t<5 }", "a[i] = 2*a[i]  {id=s,inames=t:i}\nb[i] = a[i]  {dep=s}"
+    )
+    program = lowered(grid("i", 16)(knl))
+    assert (len(launches(program)), barriers(program)) == (1, [])
+
+
+def test_a_transposition_through_a_tile() -> None:
+    knl = kernel(
+        "{ [io,jo,ii,ji,iw,jw]: 0<=io,jo<n and 0<=ii,ji,iw,jw<4 }",
+        """
+        t[ii,ji] = a[4*io+ii, 4*jo+ji]      {id=w}
+        out[4*jo+jw, 4*io+iw] = t[iw,jw]    {dep=w, inames=io:jo:iw:jw}
+        """,
+        pg.TemporaryVariable("t", shape=(4, 4), address_space=LOCAL),
+    )
+    tags = {"io": "g.1", "jo": "g.0", "ii": "l.1", "ji": "l.0", "iw": "l.0", "jw": "l.1"}
+    program = lowered(tag(**tags)(knl))
+    assert (len(launches(program)), len(barriers(program))) == (1, 1)
+
+
+def test_a_shift_in_a_loop_needs_two_an_iteration() -> None:
+    knl = kernel(
+        "{ [t,i,j]: 0<=t<m and 0<=i,j<8 }",
+        "s[i] = a[i] + t  {id=w, inames=t:i, dep=*}\na[j] = s[7-j]  {dep=w, inames=t:j}",
+        pg.TemporaryVariable("s", shape=(8,), address_space=LOCAL),
+    )
+    program = lowered(tag(i="l.0", j="l.0")(knl))
+    (loop,) = loops(program)
+    assert sum(isinstance(n, Barrier) for n in loop.body) == 2
+    assert len(launches(program)) == 1
+
+
+def test_only_one_if_the_next_iteration_writes_what_nobody_reads() -> None:
+    knl = kernel(
+        "{ [t,i,j]: 0<=t<4 and 0<=i,j<8 }",
+        "s[t,i] = a[t,i]  {id=w}\nout[t,j] = s[t,7-j]  {dep=w}",
+        pg.TemporaryVariable("s", shape=(4, 8), address_space=LOCAL),
+    )
+    program = lowered(tag(i="l.0", j="l.0")(knl))
+    assert len(barriers(program)) == 1
+
+
+def test_transpose_then_double_is_two_launches() -> None:
+    knl = kernel(
+        "{ [i,j,ii,jj]: 0<=i,j,ii,jj<n }",
+        "out[j,i] = a[i,j]  {id=t}\nout[ii,jj] = 2*out[ii,jj]  {dep=t}",
+    )
+    knl = steps(grid("j", 16), grid("jj", 16), tag(i="g.1", ii="g.1"))(knl)
+    program = lowered(knl)
+    first, second = launches(program)
+    assert first.name != second.name
+    assert host_loops(program) == []
+    assert barriers(program) == []
+
+
+def test_a_time_loop_around_two_phases_runs_on_the_host() -> None:
+    knl = kernel(
+        "{ [t,i,j]: 0<=t<m and 1<=i<n-1 and 1<=j<n-1 }",
+        """
+        b[i] = a[i-1] + a[i+1]  {id=s, dep=*, inames=t:i}
+        a[j] = b[j]             {dep=s, inames=t:j}
+        """,
+    )
+    program = lowered(steps(grid("i", 16), grid("j", 16))(knl))
+    (loop,) = host_loops(program)
+    assert loop.iname == "t"
+    assert len(launches(program)) == 2
+    assert len(loop.body) == 2
+    assert all("t" not in {a.name for a in launch.arguments} for launch in launches(program))
+
+
+def test_the_host_loops_variable_is_passed_where_it_is_used() -> None:
+    knl = kernel(
+        "{ [t,i]: 0<=t<m and 0<=i<n }", "a[t+1,i] = a[t,n-1-i] + t", assumptions="n>=1 and m>=1"
+    )
+    program = lowered(grid("i", 16)(knl))
+    (loop,) = host_loops(program)
+    (launch,) = launches(program)
+    assert loop.iname == "t"
+    assert "t" in {a.name for a in launch.arguments}
+
+
+def test_in_loops_the_work_items_start_anew_after_a_barrier() -> None:
+    program = lowered(_reversal(LOCAL, i="l.0", j="l.0"), Model.LOOPS)
+    assert len(loops(program)) == len(launches(program)[0].body) - 1 == 2
+    assert barriers(program) == []
+
+
+def test_in_loops_what_is_kept_across_a_barrier_is_an_array() -> None:
+    knl = kernel(
+        "{ [i]: 0<=i<16 }",
+        """
+        <> p = a[i]*2       {id=p}
+        <> q = a[i]*3       {id=q}
+        t[i] = p + q        {id=w}
+        out[i] = t[15-i]+p  {dep=w:p}
+        """,
+        pg.TemporaryVariable("t", shape=(16,), address_space=LOCAL),
+    )
+    program = lowered(tag(i="l.0")(knl), Model.LOOPS)
+    extents = {n.name: n.extent for n in nodes(program) if isinstance(n, Declare)}
+    assert extents == {"t": 16, "p": 16, "q": None}
+    assert len(loops(program)) == 2
+
+
+def test_no_barrier_without_a_grid() -> None:
+    program = lowered(_reversal(LOCAL))
+    assert barriers(program) == []
+    assert [loop.parallel for loop in loops(program)] == [0, 0]
