@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import (
     Annotated,
@@ -103,7 +103,7 @@ def transformation(
     @functools.wraps(function)
     def step(kernel: Kernel, *args: _P.args, **kwargs: _P.kwargs) -> Kernel:
         arguments = interface.bind(kernel, args, kwargs)
-        result = function(kernel, **arguments)  # type: ignore[call-arg]
+        result = interface.call(kernel, arguments)
         if result is kernel:
             return kernel
         verify(result)
@@ -149,11 +149,17 @@ class _Interface:
         # A transformation may take names of its choice, as in fix_parameters(knl, n=4).
         self._any_name = next((n for n, p in parameters.items() if p.kind is p.VAR_KEYWORD), None)
         self._parameters = {n: p for n, p in parameters.items() if n != self._any_name}
+        self._by_position = [n for n, p in parameters.items() if p.kind is p.POSITIONAL_ONLY]
 
     @functools.cached_property
     def _checks(self) -> dict[str, Kind | None]:
         hints = get_type_hints(self._function, include_extras=True)
         return {name: _kind(hints[name]) for name in hints if name != "return"}
+
+    def call(self, kernel: Kernel, arguments: Mapping[str, Any]) -> Kernel:
+        by_name = dict(arguments)
+        by_position = [by_name.pop(name) for name in self._by_position]
+        return self._function(kernel, *by_position, **by_name)
 
     def bind(self, kernel: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(kernel, Kernel):
