@@ -10,8 +10,8 @@ from polygen.errors import InvalidArgument
 
 DType: TypeAlias = np.dtype[Any]
 
-_KINDS = "biufc"
-_WIDEST = 16  # bytes: complex128; NumPy's long double is no portable type
+# The widest type of each kind, in bytes: NumPy's long double is no portable type.
+_WIDEST = {"b": 1, "i": 8, "u": 8, "f": 8, "c": 16}
 
 
 def to_dtype(spec: object) -> DType:
@@ -30,7 +30,7 @@ def to_dtype(spec: object) -> DType:
         dtype = np.dtype(spec)  # type: ignore[call-overload]
     except TypeError:
         dtype = None
-    if dtype is None or spec is None or dtype.kind not in _KINDS or dtype.itemsize > _WIDEST:
+    if dtype is None or spec is None or dtype.itemsize > _WIDEST.get(dtype.kind, 0):
         raise InvalidArgument(
             f"{spec!r} is no element type",
             remedy="use a NumPy type such as np.float32, or its name",
