@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import graphlib
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 from polygen.errors import InvalidArgument
@@ -80,4 +82,20 @@ def prioritize_loops(kernel: Kernel, loop_priority: Priority) -> Kernel:
                 where=caller_location(),
                 remedy="ask for one nesting",
             )
+    _check_circle((*kernel.priorities, names))
     return kernel.copy(priorities=(*kernel.priorities, names))
+
+
+def _check_circle(priorities: Sequence[Sequence[str]]) -> None:
+    graph = graphlib.TopologicalSorter[str]()
+    for outer, inner in (pair for names in priorities for pair in pairwise(names)):
+        graph.add(inner, outer)
+    try:
+        graph.prepare()
+    except graphlib.CycleError as error:
+        raise InvalidArgument(
+            f"the priority {', '.join(priorities[-1])} contradicts the earlier ones, which "
+            f"together put the loops in a circle: {', '.join(error.args[1])}",
+            where=caller_location(),
+            remedy="ask for one nesting",
+        ) from None
