@@ -172,7 +172,7 @@ def test_in_loops_what_is_kept_across_a_barrier_is_an_array() -> None:
         <> p = a[i]*2       {id=p}
         <> q = a[i]*3       {id=q}
         t[i] = p + q        {id=w}
-        out[i] = t[15-i]+p  {dep=w:p}
+        out[i] = t[i//2]+p  {dep=w:p}
         """,
         pg.TemporaryVariable("t", shape=(16,), address_space=LOCAL),
     )

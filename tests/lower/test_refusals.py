@@ -85,7 +85,7 @@ def test_a_temporary_that_would_outlive_its_launch(space: pg.AddressSpace) -> No
         """
         <> p = a[i]*2        {id=p}
         t[i] = p             {id=w, dep=p}
-        out[i] = t[15-i]+p   {dep=w:p}
+        out[i] = t[i//2]+p   {dep=w:p}
         """,
         pg.TemporaryVariable("t", shape=(16,), address_space=pg.AddressSpace.GLOBAL),
     )
