@@ -68,17 +68,17 @@ def node_type(node: Expression, parts: Sequence[Kind], kinds: Mapping[str, Kind]
         parts: the type of each part.
         kinds: the type of each variable and element.
     """
+    rule = _RULES.get(type(node))
+    if rule is not None:
+        return rule(node, parts)
     if isinstance(node, ex.Variable):
         kind = kinds.get(node.name)
         if kind is None:
             raise TypeNotFound(f"the type of '{node.name}' is not known")
         return kind
-    if not isinstance(node, ex.ExpressionNode):
-        return literal_kind(node)
-    rule = _RULES.get(type(node))
-    if rule is None:
+    if isinstance(node, ex.ExpressionNode):
         raise InternalError(f"no type for a node of class {type(node).__name__}")
-    return rule(node, parts)
+    return literal_kind(node)
 
 
 def literal_kind(value: Any) -> Kind:
@@ -101,7 +101,7 @@ def join(first: Kind, second: Kind) -> Kind:
     >>> join(np.dtype("float32"), float)
     dtype('float32')
     """
-    return _join(first, second)  # type: ignore[arg-type, no-any-return]
+    return first if first is second else _join(first, second)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=1024)

@@ -98,12 +98,13 @@ class Printer:
 
     def annotate(self, node: Expression) -> Kind:
         """Find the type of `node` and of all its parts; needed before any of them is printed."""
-        kinds = [self.annotate(part) for part in walk.parts(node)]
-        kind = node_type(node, kinds, self.names.kinds)
+        parts = walk.parts(node)
+        kind = node_type(node, [self.annotate(part) for part in parts], self.names.kinds)
         self._kinds[id(node)] = kind
-        constant = fold_constant(node, self._constants)
-        if constant is not None:
-            self._constants[id(node)] = constant
+        if not isinstance(node, ex.Variable) and self._constants.keys() >= {*map(id, parts)}:
+            constant = fold_constant(node, self._constants)
+            if constant is not None:
+                self._constants[id(node)] = constant
         return kind
 
     def forget(self) -> None:
@@ -121,6 +122,8 @@ class Printer:
 
     def dtype(self, kind: Kind, at: DType) -> DType:
         """Return the type in which a node of some kind is computed where it is used at `at`."""
+        if kind is int and at is self.index_dtype:
+            return at
         dtype = kind if isinstance(kind, np.dtype) else self._adopt(kind, at)
         if self.indexing and dtype.kind in "bi" and dtype.itemsize < self.index_dtype.itemsize:
             return self.index_dtype  # subscripts do not wrap around
@@ -139,8 +142,9 @@ class Printer:
         dtype = self.dtype(kind, at)
         if kind is int:
             for term in terms:
-                if term.dtype.kind == "i" and term.dtype.itemsize > dtype.itemsize:
-                    dtype = term.dtype
+                other = term.dtype
+                if other is not dtype and other.kind == "i" and other.itemsize > dtype.itemsize:
+                    dtype = other
         return dtype
 
     # --- the second pass
@@ -194,7 +198,7 @@ class Printer:
                 f"{value} is used at type '{dtype.name}', which cannot hold it",
                 remedy="write it as a number of another type, or change the types around it",
             )
-        if integer_type(value) == INT32:
+        if integer_type(value) is INT32:
             text, level = integer_text(value, "")
             return Term(text, level, dtype, INT32, integer=value)
         return self._spelled(value, dtype)
@@ -257,11 +261,13 @@ class Printer:
         self, left: Term, right: Term, dtype: DType, modular: bool
     ) -> tuple[Term, Term, DType]:
         """Cast operands as far as C would not compute in `dtype` by itself."""
+        wanted = promoted(dtype)
+        if left.exact and right.exact and left.c_type is wanted is right.c_type:
+            return left, right, wanted
         if not modular or left.dtype != dtype:
             left = self.exact(left)
         if not modular or right.dtype != dtype:
             right = self.exact(right)
-        wanted = promoted(dtype)
         found = usual(left.c_type, right.c_type)
         if found == wanted or (modular and _holds(found, wanted)):
             return left, right, found

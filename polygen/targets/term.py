@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -75,6 +76,7 @@ def usual(left: DType, right: DType) -> DType:
     return left if left.kind == "u" else right
 
 
+@cache
 def integer_limits(dtype: DType) -> tuple[int, int]:
     """Return the smallest and the largest value of a boolean or integer type."""
     if dtype == BOOL:
@@ -85,11 +87,13 @@ def integer_limits(dtype: DType) -> tuple[int, int]:
 
 def integer_type(value: int) -> DType | None:
     """Return the type that a literal has in C without being told, or None if it has none."""
-    for dtype in (INT32, INT64, UINT64):
-        low, high = integer_limits(dtype)
+    for dtype, (low, high) in _OF_LITERALS:
         if low <= value <= high:
             return dtype
     return None
+
+
+_OF_LITERALS = [(dtype, integer_limits(dtype)) for dtype in (INT32, INT64, UINT64)]
 
 
 def integer_text(value: int, suffix: str) -> tuple[str, int]:
