@@ -9,6 +9,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.source import caller_location
@@ -86,8 +87,11 @@ def split_iname(
     old_value = ex.sum_of(ex.product_of(inner_length, ex.Variable(outer)), ex.Variable(inner))
     parts = {split_iname: (outer, inner)}
 
-    def rewrite(node: Expression) -> Expression:
-        return walk.substitute(_split_reductions(node, parts), {split_iname: old_value})
+    def rewrite(insn: Assignment) -> Assignment:
+        if split_iname in insn.reduction_inames:
+            insn = insn.map_expressions(lambda e: _split_reductions(e, parts))
+        insn = insn.map_expressions(lambda e: walk.substitute(e, {split_iname: old_value}))
+        return insn.copy(within_inames=_renamed(insn.within_inames, parts))
 
     tags = {i: t for i, t in kernel.tags.items() if i != split_iname}
     tags |= {i: to_tag(t) for i, t in ((outer, outer_tag), (inner, inner_tag)) if t is not None}
@@ -98,10 +102,7 @@ def split_iname(
             else _split_parameter(d, split_iname, inner_length, outer, inner)
             for d in kernel.domains
         ),
-        instructions=tuple(
-            insn.map_expressions(rewrite).copy(within_inames=_renamed(insn.within_inames, parts))
-            for insn in kernel.instructions
-        ),
+        instructions=tuple(rewrite(insn) for insn in kernel.instructions),
         tags=tags,
         priorities=tuple(
             tuple(n for i in p for n in parts.get(i, (i,))) for p in kernel.priorities

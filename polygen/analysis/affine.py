@@ -137,6 +137,8 @@ def _floor_divide(form: LinearForm, divisor: int) -> LinearForm:
         raise ZeroDivisionError("a linear form divided by 0")
     if divisor < 0:
         form, divisor = -form, -divisor
+    if divisor == 1:
+        return form
     # What divides evenly comes out of the floor; so does what exceeds the divisor.
     outside: dict[Term, int] = {}
     inside: dict[Term, int] = {}

@@ -27,7 +27,6 @@ from polygen.ir.dtype import DType, is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel, per_kernel
-from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
 
 _Variable = TypeVar("_Variable", bound=GlobalArg | ValueArg | TemporaryVariable)
@@ -254,10 +253,7 @@ def check_types(kernel: Kernel, known: Mapping[str, Kind]) -> None:
 def _check_instruction(insn: Assignment, known: Mapping[str, Kind]) -> None:
     for predicate in insn.predicates:
         type_of(predicate, known)
-    for node in (insn.assignee, *insn.reads):
-        for found in walk.subexpressions(node):
-            if isinstance(found, ex.Subscript):
-                _check_subscripts(found, known)
+    type_of(insn.assignee, known)
     value, target = type_of(insn.expression, known), known[insn.written]
     if not can_assign(value, default_dtype(target)):
         raise TypeMismatch(
@@ -267,18 +263,6 @@ def _check_instruction(insn: Assignment, known: Mapping[str, Kind]) -> None:
             if letter(target) != "b"
             else "write a comparison, such as x != 0",
         )
-
-
-def _check_subscripts(node: ex.Subscript, known: Mapping[str, Kind]) -> None:
-    for index in ex.index_tuple(node):
-        if isinstance(index, ex.Variable) and known.get(index.name) is int:
-            continue
-        kind = type_of(index, known)
-        if letter(kind) not in "iu":
-            raise TypeMismatch(
-                f"'{show_expression(node)}' has a subscript of type '{kind_name(kind)}'",
-                remedy="subscripts are integers: use // to divide, or convert: int64(...)",
-            )
 
 
 def can_assign(value: Kind, target: DType) -> bool:

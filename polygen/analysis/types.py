@@ -153,6 +153,16 @@ def kind_name(kind: Kind) -> str:
 _REAL, _WHOLE = "real numbers", "integers"
 
 
+def _element(node: Expression, parts: Sequence[Kind]) -> Kind:
+    for kind in parts[1:]:
+        if kind is not int and letter(kind) not in "iu":
+            raise TypeMismatch(
+                f"'{show_expression(node)}' has a subscript of type '{kind_name(kind)}'",
+                remedy="subscripts are integers: use // to divide, or convert: int64(...)",
+            )
+    return parts[0]
+
+
 def _joined(_node: Expression, parts: Sequence[Kind]) -> Kind:
     return join_all(parts)
 
@@ -266,7 +276,7 @@ _PARTS: dict[Kind, DType] = {
 _WIDENED: dict[str, DType] = {"b": INT64, "i": INT64, "u": UINT64}
 
 _RULES: dict[type, _Rule] = {
-    ex.Subscript: lambda node, parts: parts[0],
+    ex.Subscript: _element,
     ex.Call: _call,
     ex.Comparison: _comparison,
     ex.If: _choice,

@@ -21,6 +21,8 @@ from polygen.ir.domain import unflatten, universe
 from polygen.ir.expression import Expression
 from polygen.lower.address import simplify
 
+_PARAM = isl.dim_type.param
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -129,10 +131,14 @@ def _limits(piece: isl.BasicSet, iname: str) -> tuple[list[_Limit], list[_Limit]
     """Return the lower and the (exclusive) upper limits that the constraints put on `iname`."""
     lowers: list[_Limit] = []
     uppers: list[_Limit] = []
-    for constraint in piece.get_constraints():
+    position = piece.get_space().find_dim_by_name(_PARAM, iname)
+    for constraint in piece.get_constraints() if position >= 0 else ():
+        if not constraint.involves_dims(_PARAM, position, 1):
+            continue
         form = form_of_constraint(constraint)
-        factor = form.terms.get(iname, 0)
-        rest = LinearForm(form.constant, {t: c for t, c in form.terms.items() if t != iname})
+        terms = dict(form.terms)
+        factor = terms.pop(iname, 0)
+        rest = LinearForm(form.constant, terms)
         if not factor or iname in rest.names():
             continue
         signs = (1, -1) if constraint.is_equality() else (1,)
@@ -188,7 +194,9 @@ def _without_rounding(bound: LinearForm, known: isl.Set) -> LinearForm:
 def _join(
     kind: type[ex.Min] | type[ex.Max], bounds: Sequence[LinearForm | Expression]
 ) -> Expression:
-    nodes = tuple(dict.fromkeys(b.expression() if isinstance(b, LinearForm) else b for b in bounds))
+    nodes = tuple([b.expression() if isinstance(b, LinearForm) else b for b in bounds])
+    if len(nodes) > 1:
+        nodes = tuple(dict.fromkeys(nodes))
     return nodes[0] if len(nodes) == 1 else kind(nodes)
 
 

@@ -138,9 +138,11 @@ class _Host:
         body = emitter.block(nodes, outer, grid.known)
         self._nonnegative |= emitter.nonnegative
         name = self._kernel.name if alone else f"{self._kernel.name}_{len(self._launches)}"
-        self._launches[name] = mentioned(body)
+        names = self._launches[name] = mentioned(body)
         body, axes = self._finish(body, grid.axes)
-        return Launch(name, self._passed(body, axes, outer), axes, body)
+        if self._model is Model.LOOPS:
+            names = mentioned(body)  # the sizes of the grid, too
+        return Launch(name, self._passed(names, axes, outer), axes, body)
 
     def _note_nonnegative(self, axes: Sequence[Axis], emitter: Emitter) -> None:
         emitter.nonnegative |= self._nonnegative
@@ -168,11 +170,9 @@ class _Host:
         return Declare(temporary.name, temporary.dtype, count, temporary.address_space)
 
     def _passed(
-        self, body: Block, axes: Sequence[HardwareAxis], outer: Sequence[str]
+        self, names: frozenset[str], axes: Sequence[HardwareAxis], outer: Sequence[str]
     ) -> tuple[Argument, ...]:
-        names = mentioned(body).union(
-            *(mentioned_in_axis(axis) for axis in axes),
-        )
+        names = names.union(*(mentioned_in_axis(axis) for axis in axes))
         arguments: list[Argument] = [a for a in self._kernel.arguments if a.name in names]
         arguments += [
             GlobalArg(t.name, t.dtype, t.shape)
