@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -60,6 +61,9 @@ class _Limit:
     constraint: isl.Constraint
 
 
+_Ends: TypeAlias = tuple[list[_Limit], list[_Limit]]
+
+
 def loop_bounds(iname: str, values: isl.Set, known: isl.Set, *, unrolled: bool = False) -> Bounds:
     """Return the bounds of a loop.
 
@@ -72,18 +76,16 @@ def loop_bounds(iname: str, values: isl.Set, known: isl.Set, *, unrolled: bool =
     Raises:
         UnboundedDomain: if it is not bounded on both sides.
     """
-    constant = _constant_bounds(iname, values)
+    # There may be existential dimensions of which isl does not know what they are.
+    values = values.compute_divs()
+    pieces, ends = _ends(values, iname)
+    constant = _constant_bounds(pieces[0], ends[0]) if values.n_basic_set() == 1 else None
     if constant is not None:
         return constant
-    simplified = values if known.plain_is_universe() else values.gist(known)
-    # A gist may have existential dimensions of which isl does not know what they are.
-    simplified = simplified.compute_divs()
-    pieces = simplified.get_basic_sets()
-    if len(pieces) != 1:
-        hull = simplified.simple_hull()
-        limits = _limits(hull, iname)
-        pieces = [hull] if all(limits) else pieces
-    ends = [_limits(piece, iname) for piece in pieces]
+    simplified = values
+    if not known.plain_is_universe():
+        simplified = values.gist(known).compute_divs()
+        pieces, ends = _ends(simplified, iname)
     if not ends:
         return Bounds(0, 0, 1, universe())  # nothing is ever executed
     for lowers, uppers in ends:
@@ -99,16 +101,26 @@ def loop_bounds(iname: str, values: isl.Set, known: isl.Set, *, unrolled: bool =
     return Bounds(_first(lower, offset, step), upper, step, held.intersect(congruent))
 
 
-def _constant_bounds(iname: str, values: isl.Set) -> Bounds | None:
+def _ends(values: isl.Set, iname: str) -> tuple[list[isl.BasicSet], list[_Ends]]:
+    """Return the pieces of a set, one if that will do, and both ends of the loop in each."""
+    pieces = values.get_basic_sets()
+    if len(pieces) != 1:
+        hull = values.simple_hull()
+        limits = _limits(hull, iname)
+        if all(limits):
+            return [hull], [limits]
+    return pieces, [_limits(piece, iname) for piece in pieces]
+
+
+def _constant_bounds(piece: isl.BasicSet, ends: _Ends) -> Bounds | None:
     """Return the bounds of a loop with a constant number of iterations, in steps of 1.
 
     Before anything is simplified: an assumption such as ``n <= 64`` can make a constant bound
     redundant, beside one that is not constant.
     """
-    pieces = values.get_basic_sets()
-    if len(pieces) != 1 or pieces[0].dim(isl.dim_type.div):
+    if piece.dim(isl.dim_type.div):
         return None
-    lowers, uppers = _constants(*_limits(pieces[0], iname))
+    lowers, uppers = _constants(*ends)
     if len(lowers) != 1 or len(uppers) != 1:
         return None
     lower, upper = lowers[0].bound, uppers[0].bound
@@ -127,7 +139,7 @@ def _check(iname: str, values: isl.Set, lowers: list[_Limit], uppers: list[_Limi
     )
 
 
-def _limits(piece: isl.BasicSet, iname: str) -> tuple[list[_Limit], list[_Limit]]:
+def _limits(piece: isl.BasicSet, iname: str) -> _Ends:
     """Return the lower and the (exclusive) upper limits that the constraints put on `iname`."""
     lowers: list[_Limit] = []
     uppers: list[_Limit] = []
@@ -157,7 +169,7 @@ def _limit(
     return uppers, (rest + (-factor)) // -factor
 
 
-def _constants(lowers: list[_Limit], uppers: list[_Limit]) -> tuple[list[_Limit], list[_Limit]]:
+def _constants(lowers: list[_Limit], uppers: list[_Limit]) -> _Ends:
     """Return the limits to be used: the constant ones if they bound the loop on both sides."""
     low = [limit for limit in lowers if limit.bound.is_constant]
     high = [limit for limit in uppers if limit.bound.is_constant]
