@@ -51,17 +51,37 @@ def print_sum(p: Printer, node: ex.Sum, at: DType) -> Term:
 
 def _summand(p: Printer, node: Expression, dtype: DType) -> tuple[str, Term]:
     """Return ``-`` and a term without its sign, or ``+`` and the term as it is."""
-    if isinstance(node, ex.Product) and len(node.children) > 1 and is_minus_one(node.children[0]):
-        others = node.children[1:]
-        if len(others) > 1 or p.constant(others[0]) is None:
+    operator, opposite = "+", "-"
+    others = _without_minus(node)
+    if others:
+        node, *more = others
+        if more or p.constant(node) is None:
             return "-", _product(p, others, dtype)
-        operator, opposite, node = "-", "+", others[0]
-    else:
-        operator, opposite = "+", "-"
+        operator, opposite = "-", "+"
+    if isinstance(node, ex.Product) and _is_negative(p, node.children[0], dtype):
+        kinds, at = _steps(p, node.children, dtype)
+        # The negative of an integer that wraps around in a smaller type is another number.
+        if all(p.dtype(kind, at) == dtype for kind in kinds[1:]):
+            first = p.number(-p.constant(node.children[0]), dtype)
+            return opposite, _times(p, first, node.children, kinds, at)
+    elif _is_negative(p, node, dtype):
+        return opposite, p.number(-p.constant(node), dtype)
+    return operator, p.term(node, dtype)
+
+
+def _without_minus(node: Expression) -> tuple[Expression, ...]:
+    """Return the factors of a product after -1; nothing of anything else."""
+    if isinstance(node, ex.Product) and is_minus_one(node.children[0]):
+        return node.children[1:]
+    return ()
+
+
+def _is_negative(p: Printer, node: Expression, dtype: DType) -> bool:
+    """Tell whether a literal is less than zero, and its negative a number of the type."""
     value = p.constant(node)
-    if value is None or value >= 0 or (dtype.kind in "iu" and -value > integer_limits(dtype)[1]):
-        return operator, p.term(node, dtype)
-    return opposite, p.number(-value, dtype)
+    if value is None or not value < 0:
+        return False
+    return dtype.kind == "f" or -value <= integer_limits(dtype)[1]
 
 
 # --- products

@@ -185,6 +185,8 @@ class _FunctionPrinter:
         for argument in arguments:
             if argument.name not in used:
                 statements.line(1, f"(void) {argument.name};")
+        if statements.lines:
+            statements.line(0, "")
         self._host_nodes(statements, program.host, 1)
         head = self._target.function_head(()) + program.name
         parameters = self._parameters(arguments, written)

@@ -16,7 +16,7 @@ import numpy as np
 from polygen.analysis.types import default_dtype, type_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import GlobalArg, ValueArg
+from polygen.ir.array import Argument, GlobalArg, ValueArg
 from polygen.ir.expression import Expression, Subscript, Variable
 from polygen.lower.program import Assign, Launch, Loop, LoopProgram
 from polygen.targets.printer import print_program
@@ -174,7 +174,7 @@ def make_batch(cases: Sequence[Expression], arrays: Mapping[str, Array]) -> Batc
         loops.append(Loop("i", 0, n, (Assign(target, case, "case"),)))
     outputs = {name: np.zeros((k, length), name[4:]) for name, k in counts.items()}
     every = {**arrays, **outputs}
-    arguments = (
+    arguments: tuple[Argument, ...] = (
         *(GlobalArg(name, array.dtype, (n,)) for name, array in every.items()),
         ValueArg("n", INT32),
     )
@@ -213,7 +213,7 @@ def compile_c(
 def run_c(cases: Sequence[Expression], arrays: Mapping[str, Array], folder: Path) -> list[Array]:
     """Return the result of each case, computed in C."""
     batch = make_batch(cases, arrays)
-    source = str(print_program(batch.program, get_target("c")))
+    source = print_program(batch.program, get_target("c")).source
     # Integers wrap around in NumPy, too.
     library = ctypes.CDLL(str(compile_c(source, folder, flags=("-fwrapv",))))
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*arrays.values(), *batch.outputs.values())]
@@ -248,6 +248,6 @@ def build_opencl(context: Any, program: Program) -> tuple[Any, str]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        built = cl.Program(context, str(program)).build(["-cl-std=CL1.2"])
+        built = cl.Program(context, program.source).build(["-cl-std=CL1.2"])
     log = built.get_build_info(context.devices[0], cl.program_build_info.LOG)
     return built, log.strip()
