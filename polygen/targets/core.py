@@ -97,8 +97,11 @@ class Printer:
     # --- the first pass
 
     def annotate(self, node: Expression) -> Kind:
-        """Find the type of `node` and of all its parts; needed before any of them is printed."""
-        parts = walk.parts(node)
+        """Find the type of `node` and of its parts; needed before any of them is printed.
+
+        What is inside of a subscript says nothing of its type: it is annotated when printed.
+        """
+        parts = (node.aggregate,) if isinstance(node, ex.Subscript) else walk.parts(node)
         kind = node_type(node, [self.annotate(part) for part in parts], self.names.kinds)
         self._kinds[id(node)] = kind
         if not isinstance(node, ex.Variable) and self._constants.keys() >= {*map(id, parts)}:

@@ -23,6 +23,7 @@ from polygen.targets.term import (
     EQUALITY,
     OR,
     ORDER,
+    PRODUCT,
     SHIFT,
     SUM,
     UNARY,
@@ -47,13 +48,46 @@ def print_variable(p: Printer, node: ex.Variable, _at: DType) -> Term:
 def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:
     """Print an element of an array; its subscript is linear."""
     (index,) = ex.index_tuple(node)
-    outer, p.indexing = p.indexing, True
-    text = p.exact(p.term(index, p.index_dtype)).text
-    p.indexing = outer
+    plain = _plain_index(p, index)
+    text = _index(p, index) if plain is None else plain[0]
     dtype = p.kind(node)
     if isinstance(dtype, type):
         raise InternalError(f"array '{ex.name_of(node)}' has no type")
     return Term(f"{ex.name_of(node)}[{text}]", ATOM, dtype, dtype)
+
+
+def _index(p: Printer, node: Expression) -> str:
+    p.annotate(node)
+    outer, p.indexing = p.indexing, True
+    text = p.exact(p.term(node, p.index_dtype)).text
+    p.indexing = outer
+    return text
+
+
+_PLAIN: Mapping[type, tuple[str, int]] = {ex.Sum: (" + ", SUM), ex.Product: (" * ", PRODUCT)}
+
+
+def _plain_index(p: Printer, node: Expression) -> tuple[str, int] | None:
+    """Return the text of a subscript, and how strongly it binds, without looking at types.
+
+    That is what most of them are: sums and products of small literals, sizes and loop counters,
+    all of the type of subscripts.  None if it is anything else.
+    """
+    if isinstance(node, ex.Variable):
+        known = p.names.dtypes.get(node.name, p.index_dtype) is p.index_dtype
+        return (node.name, ATOM) if known and p.names.kinds.get(node.name) is int else None
+    if type(node) is int:
+        return (str(node), ATOM) if 0 <= node <= 2**31 - 1 else None
+    if not isinstance(node, ex.Sum | ex.Product) or all(type(c) is int for c in node.children):
+        return None
+    operator, level = _PLAIN[type(node)]
+    texts: list[str] = []
+    for child in node.children:
+        part = _plain_index(p, child)
+        if part is None:
+            return None
+        texts.append(f"({part[0]})" if part[1] < level + bool(texts) else part[0])
+    return operator.join(texts), level
 
 
 # --- comparisons
