@@ -84,7 +84,7 @@ def loop_bounds(iname: str, values: isl.Set, known: isl.Set, *, unrolled: bool =
         return constant
     simplified = values
     if not known.plain_is_universe():
-        simplified = values.gist(known).compute_divs()
+        simplified = _concerning(iname, values).gist(known).compute_divs()
         pieces, ends = _ends(simplified, iname)
     if not ends:
         return Bounds(0, 0, 1, universe())  # nothing is ever executed
@@ -99,6 +99,18 @@ def loop_bounds(iname: str, values: isl.Set, known: isl.Set, *, unrolled: bool =
         return Bounds(lower, upper, 1, held)
     step, offset, congruent = stride
     return Bounds(_first(lower, offset, step), upper, step, held.intersect(congruent))
+
+
+def _concerning(iname: str, values: isl.Set) -> isl.Set:
+    """Return a set with the same bounds of `iname`, simpler where that is easy."""
+    position = values.find_dim_by_name(_PARAM, iname)
+    if (
+        position < 0
+        or values.n_basic_set() != 1
+        or values.get_basic_sets()[0].dim(isl.dim_type.div)
+    ):
+        return values
+    return values.drop_constraints_not_involving_dims(_PARAM, position, 1)
 
 
 def _ends(values: isl.Set, iname: str) -> tuple[list[isl.BasicSet], list[_Ends]]:
@@ -187,11 +199,20 @@ def _bounds(limits: Sequence[_Limit]) -> list[LinearForm]:
 
 def _tight(uppers: Sequence[_Limit], known: isl.Set) -> list[LinearForm]:
     """Return the bounds, ``n // 4`` in place of ``(n + 3) // 4`` where these are equal."""
-    return [_without_rounding(bound, known) for bound in _bounds(uppers)]
+    bounds = _bounds(uppers)
+    return [_without_rounding(b, known) for b in bounds] if _has_equations(known) else bounds
+
+
+def _has_equations(known: isl.Set) -> bool:
+    """Tell whether something is fixed, or congruent to something."""
+    return any(
+        piece.dim(isl.dim_type.div) or any(c.is_equality() for c in piece.get_constraints())
+        for piece in known.get_basic_sets()
+    )
 
 
 def _without_rounding(bound: LinearForm, known: isl.Set) -> LinearForm:
-    if len(bound.terms) != 1 or known.plain_is_universe():
+    if len(bound.terms) != 1:
         return bound
     ((term, factor),) = bound.terms.items()
     if not isinstance(term, FloorTerm) or factor != 1:
