@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test test-deep fmt clean
+.PHONY: demo test test-deep bench fmt clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -17,6 +17,14 @@ test: $(READY)
 	$(BIN)/mypy
 	$(BIN)/pyright
 	$(BIN)/pytest
+
+# Beside Loo.py: see docs/benchmarks.md.
+bench: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[benchmarks]'
+	POLYGEN_NO_CACHE=1 $(BIN)/python benchmarks/code_generation.py
+	POLYGEN_NO_CACHE=1 $(BIN)/python benchmarks/linearity.py
+	$(BIN)/python benchmarks/call_overhead.py
+	$(BIN)/python benchmarks/import_time.py
 
 # Long runs, and those that need more tools.
 test-deep: $(READY)

@@ -3,8 +3,10 @@
     .venv/bin/pip install -e '.[benchmarks]'
     POLYGEN_NO_CACHE=1 .venv/bin/python benchmarks/code_generation.py
 
-Both systems take the same steps on the same kernels, in turn, in one process that has generated
-other kernels before; Loo.py's caches are off as well.  Making the kernel is measured on its own.
+Both systems take the same steps on the same kernels, in one process that has generated other
+kernels before; Loo.py's caches are off as well.  Making the kernel is measured on its own.  They
+take turns, several runs each: the first run after a turn of the other finds the processor's
+caches full of other things, which costs the shorter one more.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import islpy as isl
 import loopy
@@ -23,7 +25,8 @@ import numpy as np
 
 import polygen as pg
 
-REPEATS = 15
+TURNS = 5
+RUNS = 5  # in a turn
 
 # Release 2025.2 of Loo.py calls a method that islpy 2026 no longer has, for some loop bounds.
 if not hasattr(isl.Aff, "is_equal"):
@@ -97,13 +100,16 @@ def _timed(run: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - start, result
 
 
-def _polygen(case: Case) -> tuple[float, float]:
+_Times: TypeAlias = tuple[float, float]  # of making the kernel, of the rest
+
+
+def _polygen(case: Case) -> _Times:
     making, knl = _timed(lambda: pg.make_kernel(case.domain, case.instructions))
     rest, _ = _timed(lambda: str(pg.generate_code(case.transform(pg, knl))))
     return making, rest
 
 
-def _loopy(case: Case) -> tuple[float, float]:
+def _loopy(case: Case) -> _Times:
     making, knl = _timed(
         lambda: loopy.make_kernel(case.domain, case.instructions, lang_version=(2018, 2))
     )
@@ -111,22 +117,30 @@ def _loopy(case: Case) -> tuple[float, float]:
     return making, rest
 
 
+def _medians(times: list[_Times]) -> list[float]:
+    return [1e3 * statistics.median(column) for column in zip(*times, strict=True)]
+
+
 def main() -> None:
+    """Measure and print."""
     if os.environ.get("POLYGEN_NO_CACHE") != "1":
         raise SystemExit("set POLYGEN_NO_CACHE=1: caches would be measured otherwise")
     warnings.simplefilter("ignore")
     loopy.set_caching_enabled(False)
     if PATCHED:
         print(PATCHED)
-    print(f"medians of {REPEATS}, milliseconds of CPU time")
+    print(f"medians of {TURNS * RUNS}, milliseconds of CPU time")
     print(f"{'':24}{'make_kernel':>22}{'transform, generate':>24}{'ratio':>8}")
     for case in CASES:
-        runs = [(_polygen(case), _loopy(case)) for _ in range(REPEATS + 1)][1:]
-        ours, theirs = zip(*runs, strict=True)
-        made, generated = (1e3 * statistics.median(column) for column in zip(*ours, strict=True))
-        their_made, their_generated = (
-            1e3 * statistics.median(column) for column in zip(*theirs, strict=True)
-        )
+        _polygen(case)
+        _loopy(case)
+        ours: list[_Times] = []
+        theirs: list[_Times] = []
+        for _ in range(TURNS):
+            ours += [_polygen(case) for _ in range(RUNS)]
+            theirs += [_loopy(case) for _ in range(RUNS)]
+        made, generated = _medians(ours)
+        their_made, their_generated = _medians(theirs)
         print(
             f"{case.name:24}{made:10.2f} / {their_made:8.2f}{generated:12.2f} / "
             f"{their_generated:8.2f}{generated / their_generated:8.3f}"
