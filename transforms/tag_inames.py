@@ -38,8 +38,8 @@ def tag_inames(kernel: Kernel, iname_to_tag: Tags, *, force: bool = False) -> Ke
     Requires:
         1. No instruction is within two inames on one axis.
         2. The inames are untagged, or tagged ``for``, unless `force` is given.
-        3. When code is generated: an iname tagged ``unr`` or ``l`` has a constant number of
-           iterations.
+        3. When code is generated: an iname tagged ``l`` has a constant number of values, one
+           tagged ``unr`` values between two constants.
 
     Parameters:
         iname_to_tag: the tag of each iname.

@@ -19,6 +19,7 @@ from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, statements
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.domain import universe
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
@@ -73,7 +74,43 @@ class _Placer:
                 for name in self._shared[insn.id]:
                     for pending in since.values():
                         pending.setdefault(name, []).append(insn)
-        return tuple(placed)
+        return tuple(self._early(placed, loops))
+
+    def _early(self, placed: Sequence[TreeNode], loops: tuple[str, ...]) -> list[TreeNode]:
+        """Return siblings with each barrier right behind what has to come before it.
+
+        Where it stands was the last place that will do.  The first one keeps together what one
+        work item does by itself: the start of an accumulator, and the loop that adds to it.
+        """
+        result: list[TreeNode] = []
+        start = 0
+        for at, node in enumerate(placed):
+            result.append(node)
+            if isinstance(node, BarrierNode):
+                result.pop()
+                first = len(result)
+                while first > start and not self._separates(
+                    result[first - 1], placed[at + 1 :], loops
+                ):
+                    first -= 1
+                result.insert(first, node)
+                start = first + 1
+        return result
+
+    def _separates(
+        self, before: TreeNode, after: Sequence[TreeNode], loops: tuple[str, ...]
+    ) -> bool:
+        """Tell whether a barrier has to stand between `before` and `after`."""
+        waiting = _Scope.NOBODY
+        for node in after:
+            if isinstance(node, BarrierNode):
+                waiting = max(waiting, _Scope.EVERYONE if node.everyone else _Scope.GROUP)
+            for first in statements((before,)):
+                for second in statements((node,)):
+                    for name in self._shared[first.id] & self._shared[second.id]:
+                        if self._conflict(name, first, second, loops, None) > waiting:
+                            return True
+        return False
 
     def _inside(self, node: TreeNode, loops: tuple[str, ...]) -> TreeNode:
         if not isinstance(node, LoopNode):
@@ -184,9 +221,18 @@ class _Placer:
             for insn in insns
         ]
         first, second = inames
+        if first is second is None and all(self._has_owner(insn, tag) for insn in insns):
+            return universe().complement()
         if first is None or first != second or first in loops:
             return None  # an instance may be executed by any item, or the indices are shifted
         return _known_set(ex.Comparison(ex.Variable(first), "!=", ex.Variable(first + _OTHER)))
+
+    def _has_owner(self, insn: Assignment, tag: HardwareTag) -> bool:
+        """Tell whether one work item alone executes what lacks an iname on this axis."""
+        space = self._space(insn.written)
+        return space is AddressSpace.GLOBAL or (
+            space is AddressSpace.LOCAL and isinstance(tag, LocalTag)
+        )
 
 
 def _known_set(condition: ex.Comparison) -> isl.Set:

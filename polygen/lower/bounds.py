@@ -79,9 +79,9 @@ def loop_bounds(iname: str, values: isl.Set, known: isl.Set, *, unrolled: bool =
     # There may be existential dimensions of which isl does not know what they are.
     values = values.compute_divs()
     pieces, ends = _ends(values, iname)
-    constant = _constant_bounds(pieces[0], ends[0]) if values.n_basic_set() == 1 else None
-    if constant is not None:
-        return constant
+    constant = _constant_ends(ends[0]) if values.n_basic_set() == 1 else None
+    if constant is not None and not pieces[0].dim(isl.dim_type.div):
+        return _constant_bounds(constant)
     simplified = values
     if not known.plain_is_universe():
         simplified = _concerning(iname, values).gist(known).compute_divs()
@@ -90,7 +90,7 @@ def loop_bounds(iname: str, values: isl.Set, known: isl.Set, *, unrolled: bool =
         return Bounds(0, 0, 1, universe())  # nothing is ever executed
     for lowers, uppers in ends:
         _check(iname, values, lowers, uppers)
-    chosen = [_constants(lowers, uppers) for lowers, uppers in ends]
+    chosen = [constant] if constant else [_constants(lowers, uppers) for lowers, uppers in ends]
     lower = _join(ex.Min, [_join(ex.Max, _bounds(lowers)) for lowers, _ in chosen])
     upper = _join(ex.Max, [_join(ex.Min, _tight(uppers, known)) for _, uppers in chosen])
     held = universe() if len(chosen) > 1 else _held(*chosen[0])
@@ -124,21 +124,21 @@ def _ends(values: isl.Set, iname: str) -> tuple[list[isl.BasicSet], list[_Ends]]
     return pieces, [_limits(piece, iname) for piece in pieces]
 
 
-def _constant_bounds(piece: isl.BasicSet, ends: _Ends) -> Bounds | None:
-    """Return the bounds of a loop with a constant number of iterations, in steps of 1.
+def _constant_ends(ends: _Ends) -> _Ends | None:
+    """Return the ends of a loop with a constant number of iterations.
 
     Before anything is simplified: an assumption such as ``n <= 64`` can make a constant bound
     redundant, beside one that is not constant.
     """
-    if piece.dim(isl.dim_type.div):
-        return None
     lowers, uppers = _constants(*ends)
-    if len(lowers) != 1 or len(uppers) != 1:
-        return None
-    lower, upper = lowers[0].bound, uppers[0].bound
-    if not (lower.is_constant and upper.is_constant):
-        return None
-    return Bounds(lower.constant, upper.constant, 1, _held(lowers, uppers))
+    if all(limit.bound.is_constant for limit in (*lowers, *uppers)) and lowers and uppers:
+        return lowers, uppers
+    return None
+
+
+def _constant_bounds(ends: _Ends) -> Bounds:
+    (lower,), (upper,) = ends
+    return Bounds(lower.bound.constant, upper.bound.constant, 1, _held(*ends))
 
 
 def _check(iname: str, values: isl.Set, lowers: list[_Limit], uppers: list[_Limit]) -> None:
@@ -169,6 +169,9 @@ def _limits(piece: isl.BasicSet, iname: str) -> _Ends:
         for sign in signs:
             bounds, bound = _limit(lowers, uppers, rest * sign, factor * sign)
             bounds.append(_Limit(bound, constraint))
+    if piece.dim(isl.dim_type.div) and not (lowers and uppers):
+        # What bounds it is said through an existential dimension alone.
+        return _limits(piece.remove_divs(), iname)
     return lowers, uppers
 
 

@@ -7,6 +7,7 @@ move outwards as far as they can; neighbours with a condition in common share it
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -17,11 +18,11 @@ from polygen.analysis.affine import linear_form
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, statements
-from polygen.errors import InternalError, NotUnrollable
+from polygen.errors import InternalError, NotUnrollable, UnboundedDomain
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
-from polygen.ir.domain import project_out, universe
+from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
@@ -167,9 +168,7 @@ class Emitter:
 
     def _loop(self, node: LoopNode, place: _Place) -> list[_Item]:
         unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
-        bounds = self._bounds(node, place)
-        if unrolled and place.values and bounds.constant is None:
-            bounds = self._bounds(node, place, fixed=True)
+        bounds = self._unrolled_bounds(node, place) if unrolled else self._bounds(node, place)
         inner = replace(
             place,
             loops=place.loops | {node.iname},
@@ -198,6 +197,18 @@ class Emitter:
             )
         ]
 
+    def _unrolled_bounds(self, node: LoopNode, place: _Place) -> Bounds:
+        """Return bounds that are constants, if there are such; what else restricts is guards."""
+        bounds = self._bounds(node, place)
+        if bounds.constant is None and place.values:
+            bounds = self._bounds(node, place, fixed=True)
+        if bounds.constant is None and _only_value(bounds) is None:
+            values = self._values(node, frozenset((node.iname,)))
+            others = [name for name in flat_names(values) if name != node.iname]
+            with contextlib.suppress(UnboundedDomain):
+                bounds = loop_bounds(node.iname, project_out(values, others), universe())
+        return bounds
+
     def _bounds(self, node: LoopNode, place: _Place, *, fixed: bool = False) -> Bounds:
         """Return the bounds of a loop, if `fixed` for this copy of an unrolled loop's body."""
         inside = {insn.within_inames for insn in statements(node.children)}
@@ -210,14 +221,19 @@ class Emitter:
         )
         if _has_barrier(node):
             kept -= self._local_inames  # all items of a group make the same iterations
-        values = [self._projected(inames, kept) for inames in sorted(inside, key=sorted)]
-        first, *others = values
-        if any(not first.is_equal(other) for other in others):
-            first = reduce(isl.Set.union, others, first).coalesce()
+        first = self._values(node, kept)
         if fixed:
             first = project_out(first.intersect(_equations(place.values)), sorted(place.values))
         unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
         return loop_bounds(node.iname, first, place.known, unrolled=unrolled)
+
+    def _values(self, node: LoopNode, kept: frozenset[str]) -> isl.Set:
+        """Return the values of the `kept` inames for which something in the loop is executed."""
+        inside = {insn.within_inames for insn in statements(node.children)}
+        first, *others = [self._projected(i, kept) for i in sorted(inside, key=sorted)]
+        if any(not first.is_equal(other) for other in others):
+            first = reduce(isl.Set.union, others, first).coalesce()
+        return first
 
     def _projected(self, inames: frozenset[str], kept: Iterable[str]) -> isl.Set:
         return project_out(domain_of(self._kernel, inames), sorted(inames - frozenset(kept)))

@@ -12,8 +12,9 @@ from polygen.analysis.domains import domain_of
 from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import LoopNode, TreeNode, loop_tree, statements
-from polygen.errors import InternalError, PrivateAcrossLaunches
+from polygen.errors import BarrierNotPossible, InternalError, PrivateAcrossLaunches
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import project_out
 from polygen.ir.dtype import DType
@@ -21,7 +22,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 from polygen.lower.address import element_count
 from polygen.lower.barriers import place_barriers
-from polygen.lower.bounds import loop_bounds
+from polygen.lower.bounds import Bounds, loop_bounds
 from polygen.lower.declare import mentioned, place_declarations
 from polygen.lower.emit import Emitter
 from polygen.lower.launches import Axis, grid_of, host_parts
@@ -122,11 +123,26 @@ class _Host:
         for other in values[1:]:
             union = union.union(other)
         bounds = loop_bounds(node.iname, union.coalesce(), known)
+        self._check_host_bounds(node, bounds)
         if isinstance(bounds.lower, int) and bounds.lower >= 0:
             self._nonnegative.add(node.iname)
         inner = known.intersect(bounds.held)
         body = self._nodes(node.children, (*outer, node.iname), inner)
         return HostLoop(node.iname, bounds.lower, bounds.upper, body, bounds.step)
+
+    def _check_host_bounds(self, node: LoopNode, bounds: Bounds) -> None:
+        names = walk.free_variables(bounds.lower) | walk.free_variables(bounds.upper)
+        for name in sorted(names):
+            if isinstance(self._kernel.variables.get(name), TemporaryVariable):
+                inside = list(statements(node.children))
+                raise BarrierNotPossible(
+                    f"the whole grid has to wait inside the loop of '{node.iname}', so it runs on "
+                    f"the host; but its bounds depend on '{name}', which the kernel computes",
+                    where=inside[0].location,
+                    excerpt=excerpt(self._kernel, *(insn.id for insn in inside)),
+                    remedy=f"compute '{name}' in an earlier kernel and pass it as an argument, or "
+                    "map fewer inames to groups, so that nobody has to wait",
+                )
 
     def _launch(
         self, nodes: Sequence[TreeNode], outer: tuple[str, ...], known: isl.Set, *, alone: bool
