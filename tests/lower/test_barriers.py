@@ -7,7 +7,7 @@ import pytest
 import polygen as pg
 from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model
-from polygen.lower.program import Barrier, Declare
+from polygen.lower.program import Assign, Barrier, Declare
 from tests.oracle.cases import (
     barriers,
     grid,
@@ -157,6 +157,22 @@ def test_the_host_loops_variable_is_passed_where_it_is_used() -> None:
     (launch,) = launches(program)
     assert loop.iname == "t"
     assert "t" in {a.name for a in launch.arguments}
+
+
+def test_an_accumulator_starts_on_the_side_of_its_loop() -> None:
+    """The barrier stands before it, although only the loop has to wait."""
+    knl = kernel("{ [i,j,k]: 0<=i,j,k<n }", "t[i] = 2*a[i]  {id=t}\nout[j] = sum(k, t[k])  {dep=t}")
+    program = lowered(steps(grid("i", 4), grid("j", 4))(knl))
+    first, second = launches(program)
+    assert next(n.insn_id for n in nodes(program) if isinstance(n, Assign)) == "t"
+    assert "acc_k" not in str(first.body)
+    assert "acc_k" in str(second.body)
+
+
+def test_what_lacks_the_axis_altogether_does_not_wait_for_itself() -> None:
+    knl = kernel("{ [i,j,k]: 0<=i<n and 1<=j,k<n }", "b[k] = b[k-1] + a[k]\nout[i] = a[i]")
+    program = lowered(tag(i="g.0")(knl))
+    assert (len(launches(program)), host_loops(program), barriers(program)) == (1, [], [])
 
 
 def test_in_loops_the_work_items_start_anew_after_a_barrier() -> None:

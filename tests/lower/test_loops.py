@@ -68,6 +68,19 @@ def test_one_group_an_iteration(name: str) -> None:
     agree(DOMAINS[name], SIZES, tag(i="g.0"))
 
 
+def test_what_assumptions_make_redundant_is_a_constant_all_the_same() -> None:
+    knl = kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<m and (i+j) mod 2 = 0 }", "out[i,j] = a[i,j]", assumptions="m<=2"
+    )
+    sizes = [{"n": 3, "m": m} for m in (0, 1, 2)]
+    agree(knl, sizes, grid("j", 3), split("j", 3, inner_tag="unr"))
+
+
+def test_bounds_that_are_said_through_a_remainder_alone() -> None:
+    knl = kernel("{ [i]: 0<=i<n and (i+1) mod 2 = 0 }", "out[i] = a[i]", assumptions="n<=2")
+    agree(knl, SIZES[:2], grid("i", 3), tag(i="g.0"))
+
+
 # --- bounds that are data
 
 
@@ -127,6 +140,8 @@ def test_a_sum_over_rows_of_different_lengths() -> None:
     [
         tag(i="unr", j="unr"),
         tag(i="unr"),
+        tag(j="unr"),
+        steps(split("j", 7, inner_tag="unr"), split("j_outer", 2)),
         steps(tag(i="unr", j="unr"), prior("j, i")),
         steps(split("i", 2, outer_tag="unr", inner_tag="unr"), tag(j="unr")),
     ],

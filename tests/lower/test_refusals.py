@@ -11,6 +11,7 @@ import pytest
 import polygen as pg
 from polygen.errors import (
     AmbiguousNesting,
+    BarrierNotPossible,
     DependencyCycle,
     GridSizeNotKnown,
     LocalSizeNotConstant,
@@ -58,7 +59,7 @@ def test_instructions_that_must_each_come_first() -> None:
 def test_unrolling_an_unknown_number_of_iterations() -> None:
     knl = tag(i="unr")(kernel(LINE, "out[i] = a[i]"))
     _refused(NotUnrollable, knl, "'i' is tagged unr", "not a constant", "split it by a constant")
-    triangle = kernel("{ [i,j]: 0<=j<=i<5 }", "out[i,j] = a[i,j]")
+    triangle = kernel("{ [i,j]: 0<=j<=i<n }", "out[i,j] = a[i,j]")
     _refused(NotUnrollable, tag(j="unr")(triangle), "'j' is tagged unr")
 
 
@@ -94,6 +95,17 @@ def test_a_temporary_that_would_outlive_its_launch(space: pg.AddressSpace) -> No
         local = pg.TemporaryVariable("p", address_space=space)
         knl = knl.copy(temporaries=(*temporaries, local))
     _refused(PrivateAcrossLaunches, tag(i="g.0")(knl), f"'p' is {space.value}", "global temporary")
+
+
+def test_a_host_loop_whose_bounds_are_computed() -> None:
+    knl = kernel(
+        ["{ [t]: 0<=t<c }", "{ [i]: 0<=i<16 }"],
+        "<int32> c = count[0]  {id=c}\na[t+1,i] = a[t,15-i]  {inames=t:i, dep=*c}",
+        pg.GlobalArg("count", np.int32, shape=(1,)),
+        pg.GlobalArg("a", shape=(9, 16)),
+    )
+    words = "the loop of 't'", "runs on the host", "depend on 'c', which the kernel computes"
+    _refused(BarrierNotPossible, tag(i="g.0")(knl), *words)
 
 
 # --- warnings
