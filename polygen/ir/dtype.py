@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,6 +38,12 @@ def to_dtype(spec: object) -> DType:
         )
     native: DType = dtype.newbyteorder("=")
     return native
+
+
+@cache
+def dtype_name(dtype: DType) -> str:
+    """Return NumPy's name of a type, which NumPy finds anew each time that it is asked."""
+    return str(dtype.name)
 
 
 def is_integer(dtype: DType) -> bool:

@@ -17,7 +17,7 @@ from polygen.analysis.types import Kind, join, node_type
 from polygen.errors import InternalError, LiteralOutOfRange, TypeNotSupported
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, dtype_name
 from polygen.ir.expression import Expression
 from polygen.targets.constant import fold_constant
 from polygen.targets.target import BOOL, FLOAT64, INT32, SHORT_NAMES, Target
@@ -43,14 +43,16 @@ Rule: TypeAlias = Callable[["Printer", Any, DType], Term]
 
 @dataclass(slots=True)
 class Uses:
-    """What the printed text needs at the beginning of the source.
+    """What the printed text needs at the beginning of the source, or of a function.
 
     Attributes:
+        names: the variables that it mentions.
         types: the names of the types that it mentions.
         math: whether it uses mathematical functions or constants.
         helpers: the helper functions that it calls, with the types they are called for.
     """
 
+    names: set[str] = field(default_factory=set[str])
     types: set[str] = field(default_factory=set[str])
     math: bool = False
     helpers: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
@@ -172,7 +174,7 @@ class Printer:
     def type_name(self, dtype: DType) -> str:
         """Return what the target calls a type, and note that the text mentions it."""
         name = self.target.type_name(dtype)
-        self.uses.types.add(dtype.name)
+        self.uses.types.add(dtype_name(dtype))
         return name
 
     def number(self, value: Any, at: DType) -> Term:
@@ -188,7 +190,7 @@ class Printer:
 
     def _float(self, value: float, dtype: DType) -> Term:
         self.type_name(dtype)
-        suffix = self.target.literal_suffixes.get(dtype.name, "")
+        suffix = self.target.literal_suffixes.get(dtype_name(dtype), "")
         text, level, c_type = float_text(value, dtype, suffix)
         if c_type != dtype or not np.isfinite(value):
             self.uses.math = True
@@ -207,7 +209,7 @@ class Printer:
         return self._spelled(value, dtype)
 
     def _spelled(self, value: int, dtype: DType) -> Term:
-        text, level = integer_text(value, self.target.literal_suffixes.get(dtype.name, ""))
+        text, level = integer_text(value, self.target.literal_suffixes.get(dtype_name(dtype), ""))
         return Term(text, level, dtype, dtype, integer=value)
 
     # --- types

@@ -40,6 +40,7 @@ _Bits: TypeAlias = ex.BitwiseAnd | ex.BitwiseOr | ex.BitwiseXor
 
 def print_variable(p: Printer, node: ex.Variable, _at: DType) -> Term:
     """Print a scalar or a loop counter."""
+    p.uses.names.add(node.name)
     kind = p.kind(node)
     dtype = p.names.dtypes.get(node.name, p.index_dtype) if isinstance(kind, type) else kind
     return Term(node.name, ATOM, dtype, dtype)
@@ -53,6 +54,7 @@ def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:
     dtype = p.kind(node)
     if isinstance(dtype, type):
         raise InternalError(f"array '{ex.name_of(node)}' has no type")
+    p.uses.names.add(ex.name_of(node))
     return Term(f"{ex.name_of(node)}[{text}]", ATOM, dtype, dtype)
 
 
@@ -75,7 +77,10 @@ def _plain_index(p: Printer, node: Expression) -> tuple[str, int] | None:
     """
     if isinstance(node, ex.Variable):
         known = p.names.dtypes.get(node.name, p.index_dtype) is p.index_dtype
-        return (node.name, ATOM) if known and p.names.kinds.get(node.name) is int else None
+        if not known or p.names.kinds.get(node.name) is not int:
+            return None
+        p.uses.names.add(node.name)
+        return node.name, ATOM
     if type(node) is int:
         return (str(node), ATOM) if 0 <= node <= 2**31 - 1 else None
     if not isinstance(node, ex.Sum | ex.Product) or all(type(c) is int for c in node.children):

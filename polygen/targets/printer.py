@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir import walk
 from polygen.ir.array import Argument, GlobalArg, ValueArg
 from polygen.ir.dtype import DType
 from polygen.ir.tags import GroupTag, LocalTag
@@ -17,7 +16,6 @@ from polygen.lower.program import (
     HardwareAxis,
     HostLoop,
     HostNode,
-    If,
     Launch,
     Loop,
     LoopProgram,
@@ -123,20 +121,6 @@ def _written(block: Block) -> frozenset[str]:
     return frozenset(ex.name_of(n.target) for n in all_nodes(block) if isinstance(n, Assign))
 
 
-def _mentioned(block: Block) -> frozenset[str]:
-    found: set[str] = set()
-    for node in all_nodes(block):
-        if isinstance(node, Assign):
-            found |= walk.free_variables(node.target) | walk.free_variables(node.value)
-        elif isinstance(node, Loop):
-            found |= walk.free_variables(node.lower) | walk.free_variables(node.upper)
-        elif isinstance(node, If):
-            found |= walk.free_variables(node.condition)
-        elif isinstance(node, Declare) and node.initial is not None:
-            found |= walk.free_variables(node.initial)
-    return frozenset(found)
-
-
 # --- functions
 
 
@@ -151,26 +135,26 @@ class _FunctionPrinter:
     def kernel(self, launch: Launch, local_size: tuple[int, ...]) -> None:
         """Print a launch as a function of its own."""
         shared, body = hoist_local(launch.body)
-        mentioned = _mentioned(body)
+        self._expressions.uses.names.clear()
         statements = StatementPrinter(self._target, self._expressions)
-        for axis in launch.axes:
-            self._axis(statements, axis, mentioned)
-        for declaration in shared:
-            statements.line(1, statements.declaration(declaration, initialized=False))
-        if statements.lines:
-            statements.line(0, "")
         statements.block(body, 1)
+        beginning = StatementPrinter(self._target, self._expressions)
+        for axis in launch.axes:
+            self._axis(beginning, axis)
+        for declaration in shared:
+            beginning.line(1, beginning.declaration(declaration, initialized=False))
+        if beginning.lines:
+            beginning.line(0, "")
         head = self._target.function_head(local_size)
         parameters = self._parameters(launch.arguments, _written(body))
-        self.functions.append(_function(head + launch.name, parameters, statements.lines))
+        lines = beginning.lines + statements.lines
+        self.functions.append(_function(head + launch.name, parameters, lines))
 
-    def _axis(
-        self, statements: StatementPrinter, axis: HardwareAxis, mentioned: frozenset[str]
-    ) -> None:
+    def _axis(self, statements: StatementPrinter, axis: HardwareAxis) -> None:
         letter = "g" if isinstance(axis.tag, GroupTag) else "l"
         index = f"{self._target.hardware_indices[letter]}({axis.tag.axis})"
         for iname, first in axis.inames:
-            if iname not in mentioned:
+            if iname not in self._expressions.uses.names:
                 continue
             start = "" if first == 0 else f" + {self._expressions.index(first).within(SUM + 1)}"
             statements.line(1, f"{self._expressions.counter_type} const {iname} = {index}{start};")
@@ -178,19 +162,18 @@ class _FunctionPrinter:
     def host_function(self, program: LoopProgram, arguments: tuple[Argument, ...]) -> None:
         """Print all launches, with the loops around them, as one function."""
         launches = tuple(_launches(program.host))
-        used = frozenset[str]().union(*(_mentioned(launch.body) for launch in launches))
-        used |= _mentioned_by_host(program.host)
         written = frozenset[str]().union(*(_written(launch.body) for launch in launches))
         statements = StatementPrinter(self._target, self._expressions)
-        for argument in arguments:
-            if argument.name not in used:
-                statements.line(1, f"(void) {argument.name};")
-        if statements.lines:
-            statements.line(0, "")
         self._host_nodes(statements, program.host, 1)
+        beginning = StatementPrinter(self._target, self._expressions)
+        for argument in arguments:
+            if argument.name not in self._expressions.uses.names:
+                beginning.line(1, f"(void) {argument.name};")
+        if beginning.lines:
+            beginning.line(0, "")
         head = self._target.function_head(()) + program.name
         parameters = self._parameters(arguments, written)
-        self.functions.append(_function(head, parameters, statements.lines))
+        self.functions.append(_function(head, parameters, beginning.lines + statements.lines))
 
     def _host_nodes(
         self, statements: StatementPrinter, nodes: tuple[HostNode, ...], depth: int
@@ -223,15 +206,6 @@ class _FunctionPrinter:
         restrict = "" if argument.may_alias else f"{self._target.restrict} "
         qualifier = self._target.global_qualifier
         return f"{qualifier}{type_name} {'const ' if constant else ''}*{restrict}{argument.name}"
-
-
-def _mentioned_by_host(nodes: Iterable[HostNode]) -> frozenset[str]:
-    found: frozenset[str] = frozenset()
-    for node in nodes:
-        if isinstance(node, HostLoop):
-            found |= walk.free_variables(node.lower) | walk.free_variables(node.upper)
-            found |= _mentioned_by_host(node.body)
-    return found
 
 
 def _function(head: str, parameters: list[str], body: list[str]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from polygen.errors import TypeNotSupported
 from polygen.ir.array import AddressSpace
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, dtype_name
 
 # What helpers and literals of a type are called, after it: pg_floor_div_i32.
 SHORT_NAMES: Mapping[str, str] = {
@@ -76,7 +76,7 @@ class Target:
         Raises:
             TypeNotSupported: if it has no such type.
         """
-        name = self.type_names.get(dtype.name)
+        name = self.type_names.get(dtype_name(dtype))
         if name is None:
             raise TypeNotSupported(
                 f"target '{self.name}' has no type '{dtype.name}'",
