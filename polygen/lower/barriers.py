@@ -15,6 +15,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygen.analysis.access import Access, accesses
+from polygen.analysis.domains import all_reads
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, statements
 from polygen.ir import expression as ex
@@ -52,7 +53,7 @@ class _Placer:
         )
         shared = {n for n in kernel.writers if self._space(n) is not AddressSpace.PRIVATE}
         self._shared = {
-            insn.id: frozenset(shared & (insn.read_names | {insn.written}))
+            insn.id: frozenset(shared & (all_reads(kernel, insn) | {insn.written}))
             for insn in kernel.instructions
         }
 

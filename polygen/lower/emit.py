@@ -18,7 +18,7 @@ from polygen.analysis.affine import linear_form
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, statements
-from polygen.errors import InternalError, NotUnrollable, UnboundedDomain
+from polygen.errors import BarrierNotPossible, InternalError, NotUnrollable, UnboundedDomain
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
@@ -32,6 +32,7 @@ from polygen.lower.address import linearize, simplify
 from polygen.lower.bounds import Bounds, loop_bounds
 from polygen.lower.conditions import Condition, conjunction, guards
 from polygen.lower.program import Assign, Barrier, Block, If, Loop, Node
+from polygen.lower.uniform import check_uniform
 
 _BARRIER = Barrier(frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)))
 
@@ -130,7 +131,12 @@ class Emitter:
 
     def _statement_guards(self, insn: Assignment, place: _Place) -> tuple[Condition, ...]:
         needed = domain_of(self._kernel, insn.within_inames)
-        found = self._remembered_guards(insn.within_inames, needed, place.known)
+        return self._needed_guards(insn.within_inames, needed, place)
+
+    def _needed_guards(
+        self, inames: frozenset[str], needed: isl.Set, place: _Place
+    ) -> tuple[Condition, ...]:
+        found = self._remembered_guards(inames, needed, place.known)
         if not found or not place.values:
             return found
         # In a copy of an unrolled loop's body fewer guards are needed, some of them constant.
@@ -169,10 +175,11 @@ class Emitter:
     def _loop(self, node: LoopNode, place: _Place) -> list[_Item]:
         unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
         bounds = self._unrolled_bounds(node, place) if unrolled else self._bounds(node, place)
+        conditions, around = self._around_data(node, bounds, place)
         inner = replace(
             place,
             loops=place.loops | {node.iname},
-            known=place.known.intersect(bounds.held),
+            known=around.intersect(bounds.held),
         )
         if (value := _only_value(bounds)) is not None:
             value = simplify(walk.substitute(value, place.values))
@@ -180,6 +187,8 @@ class Emitter:
             return self._items(node.children, replace(inner, values=values))
         if unrolled:
             return self._unrolled(node, bounds, inner)
+        if _has_barrier(node):
+            check_uniform(self._kernel, node, bounds)
         if _is_nonnegative(bounds.lower, self.nonnegative):
             self.nonnegative.add(node.iname)
         items = self._items(node.children, inner)
@@ -191,11 +200,51 @@ class Emitter:
         return [
             _Item(
                 (Loop(node.iname, lower, upper, body, bounds.step),) if body else (),
-                outside,
+                (*conditions, *outside),
                 frozenset[str]().union(*(item.writes for item in items)),
                 any(item.synchronizes for item in items),
             )
         ]
+
+    def _around_data(
+        self, node: LoopNode, bounds: Bounds, place: _Place
+    ) -> tuple[tuple[Condition, ...], isl.Set]:
+        """Return what guards a loop whose bounds are computed, and what is known inside then.
+
+        They must not be evaluated where they were not computed.
+        """
+        names = walk.free_variables(bounds.lower) | walk.free_variables(bounds.upper)
+        data = [n for n in names if isinstance(self._kernel.variables.get(n), TemporaryVariable)]
+        if not data:
+            return (), place.known
+        if _has_barrier(node):
+            self._check_uniform(node, sorted(data))
+        kept = place.loops | self._parallel(node)
+        needed = self._values(node, kept | {node.iname})
+        needed = project_out(needed, (node.iname, *sorted(data)))
+        conditions = self._needed_guards(kept | {node.iname}, needed, place)
+        return conditions, place.known.intersect(needed)
+
+    def _check_uniform(self, node: LoopNode, data: Sequence[str]) -> None:
+        for name in data:
+            for writer in self._kernel.writers.get(name, ()):
+                if self._local_inames & writer.within_inames:
+                    inside = list(statements(node.children))
+                    raise BarrierNotPossible(
+                        f"the work items of a group have to wait for each other inside the loop "
+                        f"of '{node.iname}', but its bounds depend on '{name}', which may be "
+                        "another number in each",
+                        where=inside[0].location,
+                        excerpt=excerpt(self._kernel, writer.id, *(i.id for i in inside)),
+                        remedy=f"compute '{name}' outside of the inames that are tagged l, or "
+                        "leave these a loop",
+                    )
+
+    def _parallel(self, node: LoopNode) -> frozenset[str]:
+        """Return the inames on hardware axes that all statements in the loop are within."""
+        some, *others = [insn.within_inames for insn in statements(node.children)]
+        shared = some.intersection(*others)
+        return frozenset(i for i in shared if is_parallel(self._kernel.tags.get(i)))
 
     def _unrolled_bounds(self, node: LoopNode, place: _Place) -> Bounds:
         """Return bounds that are constants, if there are such; what else restricts is guards."""
@@ -211,14 +260,7 @@ class Emitter:
 
     def _bounds(self, node: LoopNode, place: _Place, *, fixed: bool = False) -> Bounds:
         """Return the bounds of a loop, if `fixed` for this copy of an unrolled loop's body."""
-        inside = {insn.within_inames for insn in statements(node.children)}
-        some, *rest = inside
-        shared = some.intersection(*rest)
-        kept = (
-            place.loops
-            | {node.iname}
-            | {i for i in shared if is_parallel(self._kernel.tags.get(i))}
-        )
+        kept = place.loops | {node.iname} | self._parallel(node)
         if _has_barrier(node):
             kept -= self._local_inames  # all items of a group make the same iterations
         first = self._values(node, kept)

@@ -81,13 +81,13 @@ class _WorkItems:
         self._axes = sorted(local, key=lambda a: a.tag.axis)
         self._wanted = wanted
         self._index_dtype = index_dtype
-        self._regions: list[Block] = []
+        self._regions: list[frozenset[str]] = []
 
     def run(self, body: Block) -> Block:
         self._collect(body)
         homes: dict[str, set[int]] = {}
-        for number, region in enumerate(self._regions):
-            for name in mentioned(region):
+        for number, names in enumerate(self._regions):
+            for name in names:
                 homes.setdefault(name, set()).add(number)
         private = {n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.PRIVATE}
         kept = {n: d for n, d in private.items() if len(homes.get(n, ())) > 1 and self._axes}
@@ -105,16 +105,20 @@ class _WorkItems:
         return count
 
     def _collect(self, body: Block) -> None:
-        """Note the regions: the longest stretches of siblings without a barrier."""
+        """Note what the regions mention: the longest stretches of siblings without a barrier.
+
+        Bounds and conditions around a barrier are regions of their own.
+        """
         region: list[Node] = []
         for node in (*body, Barrier(frozenset())):
             if not _synchronizes(node):
                 region.append(node)
                 continue
             if region:
-                self._regions.append(tuple(region))
+                self._regions.append(mentioned(region))
                 region = []
             if isinstance(node, Loop | If):
+                self._regions.append(_mentioned_by_head(node))
                 self._collect(node.body)
 
     def _split(self, body: Block, own: Mapping[str, Declare], kept: Mapping[str, Declare]) -> Block:
@@ -129,7 +133,9 @@ class _WorkItems:
                 result += self._around(tuple(region), own, kept)
                 region = []
             if isinstance(node, Loop | If):
-                result.append(replace(node, body=self._split(node.body, own, kept)))
+                head = _expanded(replace(node, body=()), kept, 0)  # all items find the same
+                assert isinstance(head, Loop | If)
+                result.append(replace(head, body=self._split(node.body, own, kept)))
         return tuple(result)
 
     def _around(
@@ -158,6 +164,10 @@ def _synchronizes(node: Node) -> bool:
     if isinstance(node, Loop | If):
         return any(_synchronizes(child) for child in node.body)
     return isinstance(node, Barrier)
+
+
+def _mentioned_by_head(node: Loop | If) -> frozenset[str]:
+    return mentioned((replace(node, body=()),))
 
 
 def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression) -> Node:
