@@ -1,0 +1,1 @@
+"""Generated code under tools that watch it run, and tests of the tests."""
