@@ -30,6 +30,7 @@ def assume(kernel: Kernel, assumption: str) -> Kernel:
         >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = 0")
         >>> knl = pg.add_dtypes(knl, {"a": "float32"})
         >>> knl = pg.split_iname(knl, "i", 4, inner_tag="unr")
+        >>> knl = pg.prioritize_loops(knl, "i_outer, i_inner")
         >>> knl = pg.assume(knl, "n >= 0 and n mod 4 = 0")
         >>> print(pg.generate_code(knl, "c"))
         void polygen_kernel(float *restrict a, int const n)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
@@ -71,13 +73,13 @@ class Assignment:
             return frozenset[str]().union(*(walk.free_variables(e) for e in self.reads))
         return frozenset([ex.name_of(access) for access in self.accesses[1:]])
 
-    def map_expressions(self, rule: Any) -> Assignment:
-        """Return the instruction with `rule` applied to its assignee, value and predicates.
-
-        `rule` takes an expression and returns one.
-        """
+    def map_expressions(self, rule: Callable[[Expression], Expression]) -> Assignment:
+        """Return the instruction with `rule` applied to its assignee, value and predicates."""
+        assignee = rule(self.assignee)
+        if not isinstance(assignee, ex.Variable | ex.Subscript):
+            raise InternalError(f"instruction '{self.id}' would assign to {assignee!r}")
         return self.copy(
-            assignee=rule(self.assignee),
+            assignee=assignee,
             expression=rule(self.expression),
             predicates=tuple(rule(p) for p in self.predicates),
         )

@@ -52,6 +52,8 @@ class Form:
         sizes: the scalars that are passed and that loops or shapes depend on.
         scalars: the type of each other scalar.
         numpy_scalars: those of them that are passed as NumPy's scalars.
+        weak_floats: those of them that are passed as Python's, without a declared type: they
+            have the arrays' type, as ``2.5*a`` has the type of ``a`` in NumPy.
     """
 
     kernel: Kernel
@@ -62,6 +64,7 @@ class Form:
     sizes: tuple[ValueArg, ...]
     scalars: Mapping[str, DType]
     numpy_scalars: frozenset[str]
+    weak_floats: frozenset[str]
 
 
 def form_of(kernel: Kernel, target: str, classes: Mapping[str, type]) -> Form:
@@ -105,6 +108,7 @@ def form_of(kernel: Kernel, target: str, classes: Mapping[str, type]) -> Form:
         tuple(arg for arg in values if arg.name in given and arg.name in sizes),
         scalars,
         frozenset(name for name in scalars if issubclass(given[name], np.generic)),
+        frozenset(a.name for a in values if a.dtype is None and given.get(a.name) is float),
     )
 
 
@@ -239,7 +243,10 @@ def _variant_key(
         )
     )
     index_dtype = INT64 if largest >= _MOST_FOR_INT32 else INT32
-    return VariantKey(form.target, (*dtypes, *form.scalars.items()), tuple(layouts), index_dtype)
+    floating = [array.dtype for array in arrays.values() if array.dtype.kind in "fc"]
+    weak = np.result_type(0.0, *floating) if floating else np.dtype(np.float64)
+    scalars = [(n, weak if n in form.weak_floats else dtype) for n, dtype in form.scalars.items()]
+    return VariantKey(form.target, (*dtypes, *scalars), tuple(layouts), index_dtype)
 
 
 def _extent(array: ArrayInfo) -> int:

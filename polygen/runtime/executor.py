@@ -149,7 +149,6 @@ class Executor:
             "pg_memory_of": memory_of,
             "pg_raise_misaligned": raise_misaligned,
             "pg_raise_read_only": raise_read_only,
-            **{f"pg_type_{name}": dtype.type for name, dtype in form.scalars.items()},
             **{f"pg_dtype_{name}": dtype for name, dtype in form.scalars.items()},
         }
         code = compile(wrapper.source, f"<polygen: call of {self.kernel.name}>", "exec")

@@ -47,6 +47,7 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
     }
     names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
     plan: dict[str, Any] = {"pg_run": Run(queue, built, program, fixed, names)}
+    plan |= {f"pg_type_{name}": variant.dtypes[name].type for name in form.scalars}
     array = pyopencl().array
     for arg in form.allocated:
         make = array.empty if fully_written(form.kernel, arg.name) else array.zeros

@@ -190,6 +190,9 @@ class _CWriter(_Writer):
 class _OpenCLWriter(_Writer):
     """Enqueues kernels on arrays of pyopencl's."""
 
+    def plan(self) -> list[str]:
+        return [*super().plan(), *(f"pg_type_{name}" for name in self.form.scalars)]
+
     def key(self) -> list[str]:
         what = ("dtype", "shape", "strides", "offset")
         arrays = map(local, (arg.name for arg in self.form.arrays))

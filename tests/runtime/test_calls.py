@@ -351,3 +351,16 @@ def test_far_apart_elements(capsys: pytest.CaptureFixture[str]) -> None:
     memory[:: 2**30] = 5
     np.testing.assert_array_equal(knl(a=memory[:: 2**30])[1][0], [5, 5, 5])
     assert "int64_t const a_stride_0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_python_floats_take_the_type_of_the_arrays(target: str) -> None:
+    call = pg.make_kernel("{ [i]: 0<=i<n }", "y[i] = alpha*x[i]").executor(target)
+    for dtype in (np.float32, np.float64, np.int32):
+        x = np.arange(5, dtype=dtype)
+        _, (y,) = call(x=x, alpha=2.5)
+        expected = 2.5 * x
+        assert y.dtype == expected.dtype
+        np.testing.assert_array_equal(y, expected)
+    _, (y,) = call(x=np.arange(5, dtype=np.float32), alpha=np.float64(2.5))
+    assert y.dtype == np.float64
