@@ -105,8 +105,9 @@ def infer_types(kernel: Kernel, index_dtype: Any = np.int32) -> Kernel:
         WrongArity: if a function is called with the wrong number of arguments.
     """
     index = np.dtype(index_dtype)
-    known = _Inference(kernel, index).run()
-    check_types(kernel, known)
+    inference = _Inference(kernel, index)
+    known = inference.run()
+    _check_types(kernel, known, inference.values)
     found = {n: default_dtype(k) for n, k in known.items()}
     found.update(dict.fromkeys(sizes(kernel), index))
     return kernel.copy(
@@ -123,7 +124,11 @@ def _filled(variable: _Variable, found: Mapping[str, DType]) -> _Variable:
 
 
 class _Inference:
-    """Finds the kinds of variables, those first that others need."""
+    """Finds the kinds of variables, those first that others need.
+
+    Attributes:
+        values: the kinds of the values that instructions write, where they were found at once.
+    """
 
     def __init__(self, kernel: Kernel, index_dtype: DType) -> None:
         self._kernel = kernel
@@ -131,12 +136,13 @@ class _Inference:
         self._known = dict(kinds(kernel))
         # Those whose kind is sought, with what is found so far: None at first.
         self._found: dict[str, Kind | None] = {}
+        self.values: dict[str, Kind] = {}
 
     def run(self) -> dict[str, Kind]:
         """Return the kind of every name."""
         unknown = [n for n in self._kernel.variables if n not in self._known]
-        needs = {name: self._needs(name) & set(unknown) for name in unknown}
         users: dict[str, list[str]] = {name: [] for name in unknown}
+        needs = {name: self._needs(name) & users.keys() for name in unknown}
         for name, needed in needs.items():
             for other in needed:
                 users[other].append(name)
@@ -163,6 +169,7 @@ class _Inference:
     def _settle(self, group: list[str], users: Mapping[str, list[str]]) -> None:
         """Find the kinds of variables that need only each other and what is known."""
         self._found = dict.fromkeys(group)
+        complete = len(group) == 1 and group[0] not in users[group[0]]
         pending = list(group)
         while pending:
             name = pending.pop()
@@ -173,6 +180,8 @@ class _Inference:
                     kind = self._partial_kind(writer.expression)
                     if kind is not None:
                         new = kind if new is None else join(new, kind)
+                        if complete:
+                            self.values[writer.id] = kind
             if not same_kind(new, old):
                 self._found[name] = new
                 pending += [user for user in users[name] if user in self._found]
@@ -224,18 +233,8 @@ class _Inference:
 # --- checks
 
 
-def check_types(kernel: Kernel, known: Mapping[str, Kind]) -> None:
-    """Check that every operation and every assignment exists for its operands' types.
-
-    Parameters:
-        kernel: the kernel.
-        known: the kind of every name.
-
-    Raises:
-        TypeMismatch: if one does not.
-        UnknownFunction: if a function is called that does not exist.
-        WrongArity: if a function is called with the wrong number of arguments.
-    """
+def _check_types(kernel: Kernel, known: Mapping[str, Kind], values: Mapping[str, Kind]) -> None:
+    """Check that every operation and every assignment exists for its operands' types."""
     for domain in kernel.domains:
         for name in domain.parameters:
             kind = known.get(name, int)
@@ -247,14 +246,17 @@ def check_types(kernel: Kernel, known: Mapping[str, Kind]) -> None:
                 )
     for insn in kernel.instructions:
         with _Located(kernel, insn):
-            _check_instruction(insn, known)
+            value = values.get(insn.id)
+            if value is None:
+                value = type_of(insn.expression, known)
+            _check_instruction(insn, known, value)
 
 
-def _check_instruction(insn: Assignment, known: Mapping[str, Kind]) -> None:
+def _check_instruction(insn: Assignment, known: Mapping[str, Kind], value: Kind) -> None:
     for predicate in insn.predicates:
         type_of(predicate, known)
     type_of(insn.assignee, known)
-    value, target = type_of(insn.expression, known), known[insn.written]
+    target = known[insn.written]
     if not can_assign(value, default_dtype(target)):
         raise TypeMismatch(
             f"instruction '{insn.id}' writes a value of type '{kind_name(value)}' to "
