@@ -87,3 +87,32 @@ def fold_constant(node: Expression, constants: Mapping[int, _Value]) -> _Value:
     except ArithmeticError:
         return None
     return None if isinstance(value, complex) else value
+
+
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+def decide_comparison(limits: tuple[int, int], operator: str, value: int) -> bool | None:
+    """Return what ``x operator value`` comes to for all x within the limits, or None.
+
+    >>> decide_comparison((0, 255), "<", 300)
+    True
+    """
+    low, high = limits
+    always = {
+        "<": value > high,
+        "<=": value >= high,
+        ">": value < low,
+        ">=": value <= low,
+        "==": False,
+        "!=": not low <= value <= high,
+    }
+    never = {
+        "<": value <= low,
+        "<=": value < low,
+        ">": value >= high,
+        ">=": value > high,
+        "==": not low <= value <= high,
+        "!=": False,
+    }
+    return True if always[operator] else False if never[operator] else None

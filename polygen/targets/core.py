@@ -19,7 +19,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType, dtype_name
 from polygen.ir.expression import Expression
-from polygen.targets.constant import fold_constant
+from polygen.targets.constant import MIRRORED, decide_comparison, fold_constant
 from polygen.targets.target import BOOL, FLOAT64, INT32, SHORT_NAMES, Target
 from polygen.targets.term import (
     AND,
@@ -91,6 +91,9 @@ class Printer:
         self.rules = rules
         self.names = names
         self.index_dtype = names.index_dtype
+        # What a loop counter or a size may have been declared as.
+        sizes = [t for n, t in names.dtypes.items() if names.kinds.get(n) is int and t.kind == "i"]
+        self.widest = max((names.index_dtype, *sizes), key=lambda t: t.itemsize)
         self.uses = Uses()
         self.indexing = False
         self._kinds: dict[int, Kind] = {}
@@ -110,7 +113,23 @@ class Printer:
             constant = fold_constant(node, self._constants)
             if constant is not None:
                 self._constants[id(node)] = constant
+        if isinstance(node, ex.Comparison) and id(node) not in self._constants:
+            self._decide(node)
         return kind
+
+    def _decide(self, node: ex.Comparison) -> None:
+        """Find out whether a comparison of integers is with a literal past the type's limits."""
+        for side, operator, other in (
+            (node.left, node.operator, node.right),
+            (node.right, MIRRORED[node.operator], node.left),
+        ):
+            value, kind = self._constants.get(id(other)), self._kinds[id(side)]
+            if kind is int:
+                kind = self.widest
+            if type(value) is int and isinstance(kind, np.dtype) and kind.kind in "biu":
+                decided = decide_comparison(integer_limits(kind), operator, value)
+                if decided is not None:
+                    self._constants[id(node)] = decided
 
     def forget(self) -> None:
         """Forget the types of nodes, which are known by their identity, once all is printed."""
@@ -287,9 +306,19 @@ class Printer:
 
     def logical(self, operator: str, terms: Iterable[Term]) -> Term:
         """Return terms joined by ``&&`` or ``||``."""
-        level = AND if operator == "&&" else OR
+        level, neutral = (AND, "true") if operator == "&&" else (OR, "false")
+        terms = [self.truth(term) for term in terms]
+        constant = [t for t in terms if t.text in ("true", "false")]
+        if constant:  # compilers warn of those
+            decisive = [t for t in constant if t.text != neutral]
+            others = [t for t in terms if t not in constant]
+            if decisive or not others:
+                return (decisive or constant)[0]
+            terms = others
+        if len(terms) == 1:
+            return terms[0]
         # Compilers warn of && within || unless it is in parentheses.
-        parts = [t.text if t.level == level else t.within(BIT_OR) for t in map(self.truth, terms)]
+        parts = [t.text if t.level == level else t.within(BIT_OR) for t in terms]
         return Term(f" {operator} ".join(parts), level, BOOL, INT32)
 
     def narrow(self, term: Term, dtype: DType) -> Term:
@@ -334,6 +363,11 @@ def joined(kinds: Iterable[Kind]) -> list[Kind]:
 
 def _holds(larger: DType, dtype: DType) -> bool:
     return larger.kind in "iu" and dtype.kind in "iu" and larger.itemsize >= dtype.itemsize
+
+
+def operand(term: Term, level: int) -> str:
+    """Return an operand of an operator; compilers warn of ``!`` without parentheses in it."""
+    return f"({term.text})" if term.text.startswith("!") else term.within(level)
 
 
 def _tight(term: Term, level: int) -> str:

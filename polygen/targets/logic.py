@@ -12,7 +12,8 @@ from polygen.ir import expression as ex
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.targets.arithmetic import is_nonnegative
-from polygen.targets.core import Printer, joined
+from polygen.targets.constant import MIRRORED
+from polygen.targets.core import Printer, joined, operand
 from polygen.targets.target import BOOL, FLOAT64, INT32, INT64, UINT64
 from polygen.targets.term import (
     ATOM,
@@ -28,7 +29,6 @@ from polygen.targets.term import (
     SUM,
     UNARY,
     Term,
-    integer_limits,
     promoted,
     usual,
 )
@@ -97,26 +97,20 @@ def _plain_index(p: Printer, node: Expression) -> tuple[str, int] | None:
 
 # --- comparisons
 
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-
 
 def print_comparison(p: Printer, node: ex.Comparison, _at: DType) -> Term:
     """Print a comparison; integers of all types are compared exactly, as in NumPy."""
     operator, level = node.operator, EQUALITY if node.operator in ("==", "!=") else ORDER
-    decided = _decided(p, node.left, operator, node.right)
-    if decided is None:
-        decided = _decided(p, node.right, _MIRRORED[operator], node.left)
-    if decided is not None:
-        return p.number(decided, BOOL)
-    dtype = p.dtype(joined([p.kind(node.left), p.kind(node.right)])[-1], FLOAT64)
+    kind = joined([p.kind(node.left), p.kind(node.right)])[-1]
+    dtype = p.widest if kind is int else p.dtype(kind, FLOAT64)
     left, right = p.exact(p.term(node.left, dtype)), p.exact(p.term(node.right, dtype))
     if left.dtype.kind == "f" or right.dtype.kind == "f":
         left, right, _ = p.common(left, right, dtype, modular=False)
     elif _signs_differ(left, right):
         if promoted(left.dtype).kind == "u":
-            return _compare_signs(p, right, _MIRRORED[operator], left, node.right)
+            return _compare_signs(p, right, MIRRORED[operator], left, node.right)
         return _compare_signs(p, left, operator, right, node.left)
-    return Term(f"{left.within(SUM)} {operator} {right.within(SUM)}", level, BOOL, INT32)
+    return Term(f"{operand(left, SUM)} {operator} {operand(right, SUM)}", level, BOOL, INT32)
 
 
 def _signs_differ(left: Term, right: Term) -> bool:
@@ -138,34 +132,7 @@ def _compare_signs(
     else:
         sign = p.helper("compare", UINT64, (signed, unsigned))
         return Term(f"{sign.text} {operator} 0", level, BOOL, INT32)
-    return Term(f"{signed.within(SUM)} {operator} {unsigned.within(SUM)}", level, BOOL, INT32)
-
-
-def _decided(p: Printer, node: Expression, operator: str, other: Expression) -> bool | None:
-    """Return what a comparison with a literal at or past the limits of a type comes to."""
-    value, kind = p.constant(other), p.kind(node)
-    if kind is int:
-        kind = p.index_dtype
-    if not isinstance(value, int) or isinstance(kind, type) or kind.kind not in "biu":
-        return None
-    low, high = integer_limits(kind)
-    always = {
-        "<": value > high,
-        "<=": value >= high,
-        ">": value < low,
-        ">=": value <= low,
-        "==": False,
-        "!=": not low <= value <= high,
-    }
-    never = {
-        "<": value <= low,
-        "<=": value < low,
-        ">": value >= high,
-        ">=": value > high,
-        "==": not low <= value <= high,
-        "!=": False,
-    }
-    return True if always[operator] else False if never[operator] else None
+    return Term(f"{operand(signed, SUM)} {operator} {operand(unsigned, SUM)}", level, BOOL, INT32)
 
 
 # --- conditions
@@ -258,15 +225,10 @@ def print_bits(p: Printer, node: _Bits, at: DType) -> Term:
         c_type = INT32
         if dtype != BOOL:
             left, right, c_type = p.common(left, right, dtype, modular=True)
-        first = left.text if left.level == level else _bit_operand(left)
-        text = f"{first} {operator} {_bit_operand(right)}"
+        first = left.text if left.level == level else operand(left, UNARY)
+        text = f"{first} {operator} {operand(right, UNARY)}"
         total = Term(text, level, dtype, c_type, exact=left.exact and right.exact)
     return total
-
-
-def _bit_operand(term: Term) -> str:
-    # Compilers warn of most other operators inside without parentheses.
-    return f"({term.text})" if term.text.startswith("!") else term.within(UNARY)
 
 
 def print_bitwise_not(p: Printer, node: ex.BitwiseNot, at: DType) -> Term:

@@ -160,6 +160,14 @@ def test_subscripts_do_not_wrap_around() -> None:
     assert p.value(f[n * n + i], np.dtype(np.float32)) == "f[(int64_t) n * n + i]"
 
 
+def test_sizes_that_are_wider_than_subscripts() -> None:
+    wide = Names(NAMES.kinds, {**NAMES.dtypes, "n": np.dtype(np.int64)}, np.dtype(np.int32))
+    p = ExpressionPrinter(get_target("c"), wide)
+    assert p.condition(less(n, 2**31)) == "n < 2147483648LL"
+    assert p.condition(less(n, 2**63)) == "true"
+    assert p.value(f[n * i], np.dtype(np.float32)) == "f[n * i]"
+
+
 @pytest.mark.parametrize("node", [c + 300, b * 256, u + 2**32])
 def test_literal_that_does_not_fit(node: Expression) -> None:
     with pytest.raises(LiteralOutOfRange, match="cannot hold"):

@@ -262,6 +262,10 @@ def _odd(node: Expression) -> bool:
     kinds = [type_of(part, KINDS) for part in parts]
     if isinstance(node, ex.LeftShift | ex.RightShift):
         return not (isinstance(parts[1], int) and parts[1] >= 0)
+    if isinstance(node, ex.Quotient):  # by zero, of whichever sign
+        return any(isinstance(e, ex.Min | ex.Max) for e in walk.subexpressions(node.denominator))
+    if isinstance(node, ex.Comparison):
+        return node.left == node.right  # compilers warn
     if isinstance(node, ex.If):
         return all(isinstance(kind, type) for kind in kinds[1:])
     if isinstance(node, ex.Power):
