@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.affine import FloorTerm, LinearForm
+from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
 from polygen.analysis.isl_affine import form_of_aff, form_of_constraint, to_pw_aff
 from polygen.errors import InternalError, UnboundedDomain
 from polygen.ir import expression as ex
@@ -44,6 +44,17 @@ class Bounds:
         if isinstance(self.lower, int) and isinstance(self.upper, int):
             return range(self.lower, self.upper, self.step)
         return None
+
+    @property
+    def only_value(self) -> Expression | None:
+        """The value of a loop with one iteration, if it is simple enough to stand for it."""
+        values = self.constant
+        if values is not None:
+            return values[0] if len(values) == 1 else None
+        lower, upper = linear_form(self.lower), linear_form(self.upper)
+        if lower is None or upper is None or any(not isinstance(t, str) for t in lower.terms):
+            return None
+        return self.lower if lower + 1 == upper else None
 
     @property
     def count(self) -> Expression:

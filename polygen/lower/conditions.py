@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from polygen.analysis.isl_affine import form_of_constraint
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
+from polygen.lower.address import simplify
 
 
 @dataclass(frozen=True)
@@ -72,3 +74,22 @@ def comparison(form: LinearForm, operator: str) -> Expression:
         # negative <= positive + constant, without the subtraction
         return ex.Comparison((negative + (-constant - 1)).expression(), "<", positive.expression())
     return ex.Comparison(negative.expression(), "<=", (positive + constant).expression())
+
+
+def folded(condition: Condition, values: Mapping[str, Expression]) -> Condition:
+    """Return the condition for these values of some names, a truth value if it is decided."""
+    node = walk.substitute(condition.expression, values)
+    if not isinstance(node, ex.Comparison):
+        return Condition(node)
+    left, right = simplify(node.left), simplify(node.right)
+    if isinstance(left, int) and isinstance(right, int):
+        return Condition(_COMPARE[str(node.operator)](left, right))
+    return Condition(ex.Comparison(left, node.operator, right))
+
+
+_COMPARE = {
+    "<": int.__lt__,
+    "<=": int.__le__,
+    "==": int.__eq__,
+    ">=": int.__ge__,
+}

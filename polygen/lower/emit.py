@@ -14,11 +14,10 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.affine import linear_form
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, statements
-from polygen.errors import BarrierNotPossible, InternalError, NotUnrollable, UnboundedDomain
+from polygen.errors import InternalError, NotUnrollable, UnboundedDomain
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
@@ -30,7 +29,7 @@ from polygen.ir.tags import GroupTag, LocalTag, UnrollTag, is_parallel
 from polygen.ir.verify import excerpt
 from polygen.lower.address import linearize, simplify
 from polygen.lower.bounds import Bounds, loop_bounds
-from polygen.lower.conditions import Condition, conjunction, guards
+from polygen.lower.conditions import Condition, conjunction, folded, guards
 from polygen.lower.program import Assign, Barrier, Block, If, Loop, Node
 from polygen.lower.uniform import check_uniform
 
@@ -144,7 +143,7 @@ class Emitter:
         return tuple(
             c
             for guard in guards(needed, fixed)
-            if (c := _folded(guard, place.values)).expression is not True
+            if (c := folded(guard, place.values)).expression is not True
         )
 
     def _remembered_guards(
@@ -175,13 +174,12 @@ class Emitter:
     def _loop(self, node: LoopNode, place: _Place) -> list[_Item]:
         unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
         bounds = self._unrolled_bounds(node, place) if unrolled else self._bounds(node, place)
-        conditions, around = self._around_data(node, bounds, place)
         inner = replace(
             place,
             loops=place.loops | {node.iname},
-            known=around.intersect(bounds.held),
+            known=place.known.intersect(bounds.held),
         )
-        if (value := _only_value(bounds)) is not None:
+        if (value := bounds.only_value) is not None:
             value = simplify(walk.substitute(value, place.values))
             values = {**place.values, node.iname: value}
             return self._items(node.children, replace(inner, values=values))
@@ -191,6 +189,8 @@ class Emitter:
             check_uniform(self._kernel, node, bounds)
         if _is_nonnegative(bounds.lower, self.nonnegative):
             self.nonnegative.add(node.iname)
+        conditions, needed = self._around_data(node, bounds, place)
+        inner = replace(inner, known=inner.known.intersect(needed))
         items = self._items(node.children, inner)
         outside = self._hoisted(items, node.iname)
         body = self._wrap([_without(item, outside) for item in items])
@@ -209,36 +209,22 @@ class Emitter:
     def _around_data(
         self, node: LoopNode, bounds: Bounds, place: _Place
     ) -> tuple[tuple[Condition, ...], isl.Set]:
-        """Return what guards a loop whose bounds are computed, and what is known inside then.
+        """Return what guards a loop whose bounds are computed, and the set where that holds.
 
         They must not be evaluated where they were not computed.
         """
         names = walk.free_variables(bounds.lower) | walk.free_variables(bounds.upper)
         data = [n for n in names if isinstance(self._kernel.variables.get(n), TemporaryVariable)]
         if not data:
-            return (), place.known
-        if _has_barrier(node):
-            self._check_uniform(node, sorted(data))
+            return (), universe()
         kept = place.loops | self._parallel(node)
+        if _has_barrier(node):
+            kept -= self._local_inames
         needed = self._values(node, kept | {node.iname})
-        needed = project_out(needed, (node.iname, *sorted(data)))
+        computed = [t.name for t in self._kernel.temporaries if t.name in flat_names(needed)]
+        needed = project_out(needed, (node.iname, *computed))
         conditions = self._needed_guards(kept | {node.iname}, needed, place)
-        return conditions, place.known.intersect(needed)
-
-    def _check_uniform(self, node: LoopNode, data: Sequence[str]) -> None:
-        for name in data:
-            for writer in self._kernel.writers.get(name, ()):
-                if self._local_inames & writer.within_inames:
-                    inside = list(statements(node.children))
-                    raise BarrierNotPossible(
-                        f"the work items of a group have to wait for each other inside the loop "
-                        f"of '{node.iname}', but its bounds depend on '{name}', which may be "
-                        "another number in each",
-                        where=inside[0].location,
-                        excerpt=excerpt(self._kernel, writer.id, *(i.id for i in inside)),
-                        remedy=f"compute '{name}' outside of the inames that are tagged l, or "
-                        "leave these a loop",
-                    )
+        return conditions, needed
 
     def _parallel(self, node: LoopNode) -> frozenset[str]:
         """Return the inames on hardware axes that all statements in the loop are within."""
@@ -251,7 +237,7 @@ class Emitter:
         bounds = self._bounds(node, place)
         if bounds.constant is None and place.values:
             bounds = self._bounds(node, place, fixed=True)
-        if bounds.constant is None and _only_value(bounds) is None:
+        if bounds.constant is None and bounds.only_value is None:
             values = self._values(node, frozenset((node.iname,)))
             others = [name for name in flat_names(values) if name != node.iname]
             with contextlib.suppress(UnboundedDomain):
@@ -373,16 +359,6 @@ def _equations(values: Mapping[str, Expression]) -> isl.Set:
     return reduce(isl.Set.intersect, (e for e in equations if e is not None), universe())
 
 
-def _only_value(bounds: Bounds) -> Expression | None:
-    """Return the value of a loop with one iteration, if it is simple enough to stand for it."""
-    if isinstance(bounds.lower, int) and isinstance(bounds.upper, int):
-        return bounds.lower if 0 <= bounds.upper - bounds.lower - 1 < bounds.step else None
-    lower, upper = linear_form(bounds.lower), linear_form(bounds.upper)
-    if lower is None or upper is None or any(not isinstance(t, str) for t in lower.terms):
-        return None
-    return bounds.lower if lower + 1 == upper else None
-
-
 def _is_nonnegative(node: Expression, names: set[str]) -> bool:
     if isinstance(node, int):
         return node >= 0
@@ -393,21 +369,3 @@ def _is_nonnegative(node: Expression, names: set[str]) -> bool:
     if isinstance(node, ex.Max):
         return any(_is_nonnegative(child, names) for child in node.children)
     return False
-
-
-def _folded(condition: Condition, values: Mapping[str, Expression]) -> Condition:
-    node = walk.substitute(condition.expression, values)
-    if not isinstance(node, ex.Comparison):
-        return Condition(node)
-    left, right = simplify(node.left), simplify(node.right)
-    if isinstance(left, int) and isinstance(right, int):
-        return Condition(_COMPARE[str(node.operator)](left, right))
-    return Condition(ex.Comparison(left, node.operator, right))
-
-
-_COMPARE = {
-    "<": int.__lt__,
-    "<=": int.__le__,
-    "==": int.__eq__,
-    ">=": int.__ge__,
-}
