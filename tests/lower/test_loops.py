@@ -168,3 +168,29 @@ def test_names_that_lowering_would_choose() -> None:
 def test_a_recurrence_runs_upward() -> None:
     knl: Kernel = kernel("{ [i]: 1<=i<n }", "a[i] = a[i-1] + b[i]")
     agree(knl, SIZES[1:], split("i", 4), UNROLLED, steps(split("i", 4), split("i_outer", 2)))
+
+
+def test_bounds_are_not_read_where_they_were_not_computed() -> None:
+    """The instances are in two ranges, so that no single condition surrounds both of them."""
+    knl = kernel(
+        ["{ [i]: i=0 or n<=i<n+3 }", "{ [j]: 0<=j<c }", "{ [k]: 0<=k<d }"],
+        """
+        <int32> c = count[i % 4]      {id=c}
+        <int32> d = count[(i+1) % 4]  {id=d}
+        out[i,j,k] = a[i] + j         {dep=*c:d}
+        """,
+        pg.GlobalArg("count", np.int32, shape=(4,)),
+        pg.GlobalArg("out", shape=("n+3", 8, 8)),
+    )
+    both = steps(grid("i", 4), split("j", 2), split("k", 2, inner_tag="unr"))
+    agree(knl, SIZES[:4], grid("i", 4), both, tag(i="g.0"), count=lambda _: [3, 0, 2, 1])
+
+
+def test_a_loop_of_one_iteration_whose_value_is_computed() -> None:
+    knl = kernel(
+        ["{ [i]: i=0 or n<=i<n+3 }", "{ [j]: j=c }"],
+        "<int32> c = count[i % 4]  {id=c}\nout[i,j] = a[i] + j  {dep=*c}",
+        pg.GlobalArg("count", np.int32, shape=(4,)),
+        pg.GlobalArg("out", shape=("n+3", 8)),
+    )
+    agree(knl, SIZES[:4], grid("i", 4), split("j", 2), count=lambda _: [3, 0, 2, 1])

@@ -150,11 +150,22 @@ class _Run:
             return [known]
         static = {i: v for i, v in known.items() if i not in by_data}
         rows = self.points.values(within, parallel, static)
-        return [{**known, **dict(zip(parallel, row, strict=True))} for row in rows]
+        found = [{**static, **dict(zip(parallel, row, strict=True))} for row in rows]
+        # Outermost first: what bounds an inner loop is computed where the outer one has this value.
+        for iname in sorted(by_data, key=lambda i: len(surrounding(self._kernel, i))):
+            if iname in known:
+                found = [{**item, iname: known[iname]} for item in found]
+                found = [item for item in found if self._exists(insn, item)]
+        return found
+
+    def _exists(self, insn: Assignment, inames: Mapping[str, int]) -> bool:
+        self._at = inames
+        return bool(self.points.values(insn.within_inames, (), inames))
 
     def _reads_data(self, iname: str) -> bool:
-        domain = self._kernel.home_domains[iname]
-        return any(t.name in domain.parameters for t in self._kernel.temporaries)
+        needed = [iname, *surrounding(self._kernel, iname)]
+        names = {p for i in needed for p in self._kernel.home_domains[i].parameters}
+        return any(t.name in names for t in self._kernel.temporaries)
 
     def _statement(self, insn: Assignment, fixed: Mapping[str, int]) -> None:
         instances: list[dict[str, int]] = []
