@@ -147,8 +147,8 @@ class _Nest:
         ids = [insn.id for group in stuck for insn in group]
         loops = sorted({i for insn_id in ids for i in self._loops[insn_id] - outer})
         raise DependencyCycle(
-            "each of these instructions must come after another of them, as one loop an iname "
-            f"({', '.join(loops)}) is all there is",
+            "each of these instructions must come after another of them, for an iname is one loop "
+            f"only: {', '.join(loops)}",
             where=self._kernel.instruction(ids[0]).location,
             excerpt=excerpt(self._kernel, *ids),
             remedy="give the later of two instructions that share a loop inames of its own, "

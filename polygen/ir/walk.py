@@ -117,7 +117,8 @@ def _collect_names(node: Expression, found: set[str]) -> None:
 def substitute(node: Expression, values: Mapping[str, Expression]) -> Expression:
     """Return `node` with the named variables replaced, all at once.
 
-    The inames of a reduction are bound in it: they are not replaced inside.
+    The inames of a reduction are bound in it: they are not replaced inside.  Sums that are put
+    into the sum of a subscript become part of it: integers may be added in any order.
     """
     if isinstance(node, ex.Variable):
         return values.get(node.name, node)
@@ -127,7 +128,18 @@ def substitute(node: Expression, values: Mapping[str, Expression]) -> Expression
     if isinstance(node, ex.Reduction) and not values.keys().isdisjoint(node.inames):
         values = {k: v for k, v in values.items() if k not in node.inames}
     new = tuple([substitute(p, values) for p in old])
-    return node if all(map(is_, old, new)) else _TABLE[type(node)][1](node, new)
+    if all(map(is_, old, new)):
+        return node
+    if isinstance(node, ex.Subscript):
+        new = tuple([_flat(p) for p in new])
+    return _TABLE[type(node)][1](node, new)
+
+
+def _flat(node: Expression) -> Expression:
+    if not isinstance(node, ex.Sum) or not any(isinstance(c, ex.Sum) for c in node.children):
+        return node
+    inner = (c.children if isinstance(c, ex.Sum) else (c,) for c in node.children)
+    return ex.sum_of(*(c for children in inner for c in children))
 
 
 def reductions(node: Expression) -> list[ex.Reduction]:

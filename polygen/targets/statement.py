@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from polygen.errors import InternalError
+from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace
-from polygen.ir.expression import Variable
 from polygen.lower.program import (
     Assign,
     Barrier,
@@ -64,11 +64,13 @@ class StatementPrinter:
     def loop_head(self, loop: Loop | HostLoop) -> str:
         """Return how a loop begins."""
         lower = self.expressions.index(loop.lower)
-        upper = self.expressions.index(loop.upper)
+        compared, last = _comparison(loop.upper)
+        upper = self.expressions.index(last)
         counter = self.expressions.counter_type
         name = loop.iname
         step = f"++{name}" if loop.step == 1 else f"{name} += {loop.step}"
-        return f"for ({counter} {name} = {lower.text}; {name} < {upper.within(SUM)}; {step})"
+        condition = f"{name} {compared} {upper.within(SUM)}"
+        return f"for ({counter} {name} = {lower.text}; {condition}; {step})"
 
     def declaration(self, node: Declare, *, initialized: bool) -> str:
         """Return the declaration of a variable."""
@@ -79,6 +81,13 @@ class StatementPrinter:
             value = self.expressions.value(node.initial, node.dtype)
             return f"{text}{constant} {node.name} = {value};"
         return f"{text} {node.name}{'' if node.extent is None else f'[{node.extent}]'};"
+
+
+def _comparison(upper: ex.Expression) -> tuple[str, ex.Expression]:
+    """Return how a counter is compared with its upper bound: ``j <= i`` for ``j < i + 1``."""
+    if isinstance(upper, ex.Sum) and len(upper.children) == 2 and upper.children[1] == 1:
+        return "<=", upper.children[0]
+    return "<", upper
 
 
 def _declare(p: StatementPrinter, node: Declare, depth: int) -> None:
@@ -137,7 +146,7 @@ def hoist_local(block: Block) -> tuple[tuple[Declare, ...], Block]:
         if isinstance(node, Declare) and node.address_space is AddressSpace.LOCAL:
             found.append(replace(node, initial=None, constant=False))
             if node.initial is not None:
-                rest.append(Assign(Variable(node.name), node.initial, ""))
+                rest.append(Assign(ex.Variable(node.name), node.initial, ""))
         elif isinstance(node, Loop | If):
             inner, body = hoist_local(node.body)
             found += inner
