@@ -126,7 +126,7 @@ class Printer:
             value, kind = self._constants.get(id(other)), self._kinds[id(side)]
             if kind is int:
                 kind = self.widest
-            if type(value) is int and isinstance(kind, np.dtype) and kind.kind in "biu":
+            if isinstance(value, int) and isinstance(kind, np.dtype) and kind.kind in "biu":
                 decided = decide_comparison(integer_limits(kind), operator, value)
                 if decided is not None:
                     self._constants[id(node)] = decided

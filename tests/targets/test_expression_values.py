@@ -261,7 +261,7 @@ def _odd(node: Expression) -> bool:
     parts = walk.parts(node)
     kinds = [type_of(part, KINDS) for part in parts]
     if isinstance(node, ex.LeftShift | ex.RightShift):
-        return not (isinstance(parts[1], int) and parts[1] >= 0)
+        return not isinstance(parts[1], int) or isinstance(kinds[0], type)
     if isinstance(node, ex.Quotient):  # by zero, of whichever sign
         return any(isinstance(e, ex.Min | ex.Max) for e in walk.subexpressions(node.denominator))
     if isinstance(node, ex.Comparison):
