@@ -3,7 +3,9 @@
 Each is a template: ``$T`` is the type it is for, ``$U`` its unsigned counterpart, ``$S`` its
 signed one, ``$name`` the function's own name, and ``$fmod`` and the like what the target calls
 those functions.  The integer ones are total, as NumPy's are: dividing by zero gives zero, and the
-one quotient that does not fit wraps around.  In C, both would end the process.
+one quotient that does not fit wraps around.  In C, both would end the process.  An integer's
+negative power, which NumPy refuses, is 1.  Minima and maxima of floats are not a number if an
+operand is none; ``fmin`` and ``fmax`` differ there, and in gcc they are calls of a library.
 """
 
 from __future__ import annotations
