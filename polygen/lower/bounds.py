@@ -90,8 +90,8 @@ def loop_bounds(iname: str, values: isl.Set, known: isl.Set, *, unrolled: bool =
     # There may be existential dimensions of which isl does not know what they are.
     values = values.compute_divs()
     pieces, ends = _ends(values, iname)
-    constant = _constant_ends(ends[0]) if values.n_basic_set() == 1 else None
-    if constant is not None and not pieces[0].dim(isl.dim_type.div):
+    constant = _constant_ends(ends[0]) if len(pieces) == 1 else None
+    if constant and values.n_basic_set() == 1 and not pieces[0].dim(isl.dim_type.div):
         return _constant_bounds(constant)
     simplified = values
     if not known.plain_is_universe():
