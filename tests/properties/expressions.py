@@ -105,11 +105,13 @@ class Expressions:
         iname = self._maker.new("r")
         around = [*self._inames, *self._bound]
         outer = self._random.choice(around) if around else "n"
-        domains = [f"0<={iname}<m", f"0<={iname}<3", f"{outer}<={iname}<n+2", f"0<={iname}<={outer}"]
+        ranges = ("0<={x}<m", "0<={x}<3", "{y}<={x}<n+2", "0<={x}<={y}")
+        domain = self._random.choice(ranges).format(x=iname, y=outer)
         source = None
         if known := [s for i, s in self._maker.bounds.items() if self._computed(i, s)]:
             source = self._random.choice([None, *known])
-        domain = self._random.choice(domains) if source is None else f"0<={iname}<{source.name}"
+        if source is not None:
+            domain = f"0<={iname}<{source.name}"
         self._maker.bound(iname, domain, source)
         self.needed |= {source.name} if source is not None else set()
         self._bound.append(iname)
@@ -128,7 +130,11 @@ class Expressions:
         kinds = [f"{self._input()} > {self._random.randint(-3, 3)}"]
         if self._inames:
             a, b = self._random.choice(self._inames), self._random.choice(self._inames)
-            kinds += [f"{a} < {self._random.randint(0, 4)}", f"(2*{a} + {b}) % 3 != 1", f"{a} <= {b}"]
+            kinds += [
+                f"{a} < {self._random.randint(0, 4)}",
+                f"(2*{a} + {b}) % 3 != 1",
+                f"{a} <= {b}",
+            ]
         first, second = self._random.choice(kinds), self._random.choice(kinds)
         return self._random.choice((first, f"{first} and {second}", f"{first} or {second}"))
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
-
 from tests.oracle.cases import kernel
 from tests.properties.expressions import OFFSET, Expressions, Source
 
@@ -80,11 +79,11 @@ class Generator:
         for letters in ("ijk", "pqr")[: self.random.choice((1, 1, 2))]:
             self._nest(letters[: self.random.choice((1, 2, 2, 3))])
         inputs = [
-            pg.GlobalArg("fa", "float64", (9,)),  # type: ignore[arg-type]
-            pg.GlobalArg("fb", "float32", (EXTENT, 5)),  # type: ignore[arg-type]
-            pg.GlobalArg("ia", "int32", (9,)),  # type: ignore[arg-type]
-            pg.GlobalArg("ib", "int32", (EXTENT, 5)),  # type: ignore[arg-type]
-            pg.GlobalArg("count", "int32", (EXTENT,)),  # type: ignore[arg-type]
+            pg.GlobalArg("fa", "float64", (9,)),
+            pg.GlobalArg("fb", "float32", (EXTENT, 5)),
+            pg.GlobalArg("ia", "int32", (9,)),
+            pg.GlobalArg("ib", "int32", (EXTENT, 5)),
+            pg.GlobalArg("count", "int32", (EXTENT,)),
         ]
         knl = kernel(self.domains, "\n".join(self.lines), *inputs, *self.arrays)
         return Case(knl, self.serial, self.ordered, self.reduced, set(self.bounds))
@@ -118,7 +117,9 @@ class Generator:
         inames = tuple(outer[: self.random.randint(1, len(outer))])
         source = Source(self.new("c"), inames, "int", scalar=True)
         deps = {self.bounds[i].name for i in inames if i in self.bounds}
-        self._line(f"<int32> {source.name}", f"count[{inames[-1]} + {OFFSET}]", source, inames, deps)
+        self._line(
+            f"<int32> {source.name}", f"count[{inames[-1]} + {OFFSET}]", source, inames, deps
+        )
         self.bounds[iname] = source
 
     def bound(self, iname: str, domain: str, source: Source | None) -> None:
@@ -158,7 +159,7 @@ class Generator:
         dtype = self.random.choice(("float32", "float64")) if kind == "float" else "int32"
         source = Source(self.new("o"), inames, kind, order=order)
         shape = (EXTENT,) * len(inames) or (2,)
-        self.arrays.append(pg.GlobalArg(source.name, dtype, shape))  # type: ignore[arg-type]
+        self.arrays.append(pg.GlobalArg(source.name, dtype, shape))
         return source
 
     def _line(

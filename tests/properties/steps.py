@@ -8,7 +8,6 @@ from itertools import product
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
-
 from tests.properties.generator import Case
 
 
@@ -84,7 +83,7 @@ class Steps:
             return
         length = self._random.choice((2, 3, 4))
         tags = {"outer_tag": f"g.{axis}", "inner_tag": f"l.{axis}"}
-        self.kernel = pg.split_iname(self.kernel, iname, length, **tags)  # type: ignore[arg-type]
+        self.kernel = pg.split_iname(self.kernel, iname, length, **tags)
 
     def _is_part(self, iname: str) -> bool:
         return "_" in iname

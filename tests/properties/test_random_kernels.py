@@ -1,0 +1,148 @@
+"""Random kernels and random legal transformations do what the interpreter says that they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polygen.analysis.nest import BarrierNode
+from polygen.ir.expression import sum_of
+from polygen.ir.kernel import Kernel
+from polygen.lower import bounds, emit
+from tests.oracle.compare import check
+from tests.oracle.evaluate import OracleError
+from tests.oracle.interpreter import interpret
+from tests.properties.random_case import RandomCase, random_case
+
+COUNT, IN_C, IN_OPENCL = 100, 40, 10
+BATCH = 10
+
+
+def _cases(seeds: range) -> Iterator[tuple[int, RandomCase]]:
+    for seed in seeds:
+        case = random_case(seed)
+        if case is not None:
+            yield seed, case
+
+
+def _check_lowering(seeds: range) -> int:
+    done = 0
+    for seed, case in _cases(seeds):
+        try:
+            check(case.marked, case.arguments, [case.transformed], seed)
+        except Exception as error:
+            error.add_note(f"seed {seed}: {[str(s) for s in case.transformed.history]}")
+            raise
+        done += 1
+    return done
+
+
+@pytest.mark.parametrize("start", range(0, COUNT, BATCH))
+def test_loop_programs(start: int) -> None:
+    assert _check_lowering(range(start, start + BATCH)) > BATCH // 2  # few are not possible
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("start", range(10_000, 20_000, 500))
+def test_thousands_of_loop_programs(start: int) -> None:
+    assert _check_lowering(range(start, start + 500)) > 400
+
+
+# --- compiled
+
+
+def _check_compiled(seeds: range, device: Any) -> int:
+    done = 0
+    for seed, case in _cases(seeds):
+        expected = interpret(case.marked.kernel, case.arguments, seed).arrays
+        arrays = {n: np.array(v) if n in expected else v for n, v in case.passed.items()}
+        case.transformed.executor(device)(**arrays)
+        for name, array in expected.items():
+            message = f"seed {seed}: {name}"
+            np.testing.assert_array_equal(arrays[name], array, err_msg=message)
+        done += 1
+    return done
+
+
+@pytest.mark.parametrize("start", range(1_000, 1_000 + IN_C, BATCH))
+def test_compiled_c(start: int) -> None:
+    assert _check_compiled(range(start, start + BATCH), "c") > BATCH // 2
+
+
+@pytest.mark.parametrize("start", range(2_000, 2_000 + IN_OPENCL, 5))
+def test_compiled_opencl(start: int) -> None:
+    assert _check_compiled(range(start, start + 5), "opencl") > 2
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("start", range(20_000, 22_000, 100))
+def test_much_compiled_c(start: int) -> None:
+    assert _check_compiled(range(start, start + 100), "c") > 80
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("start", range(30_000, 30_300, 20))
+def test_much_compiled_opencl(start: int) -> None:
+    assert _check_compiled(range(start, start + 20), "opencl") > 15
+
+
+# --- that these tests can fail
+
+
+def _without_guards(*args: Any) -> tuple[()]:
+    return ()
+
+
+def _without_barriers(kernel: Kernel, tree: Any) -> Any:
+    return tuple(node for node in tree if not isinstance(node, BarrierNode))
+
+
+def _one_too_far(original: Callable[..., Any]) -> Callable[..., Any]:
+    def changed(*args: Any, **kwargs: Any) -> Any:
+        found = original(*args, **kwargs)
+        return type(found)(found.lower, sum_of(found.upper, 1), found.step, found.held)
+
+    return changed
+
+
+def _fails(seeds: range) -> bool:
+    try:
+        _check_lowering(seeds)
+    except (AssertionError, OracleError):
+        return True
+    return False
+
+
+def test_dropped_guards_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emit, "guards", _without_guards)
+    assert _fails(range(20))
+
+
+def test_dropped_barriers_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polygen.lower.lower.place_barriers", _without_barriers)
+    assert _fails(range(40))
+
+
+def test_loops_that_run_too_far_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emit, "loop_bounds", _one_too_far(bounds.loop_bounds))
+    assert _fails(range(20))
+
+
+def _notices(case: RandomCase) -> bool:
+    (first, *others) = case.transformed.instructions
+    other = first.copy(expression=sum_of(first.expression, 1))
+    kernel = case.transformed.copy(instructions=(other, *others))
+    try:
+        check(case.marked, case.arguments, [kernel])
+    except AssertionError:
+        return True
+    return False
+
+
+def test_a_kernel_that_computes_something_else_is_noticed() -> None:
+    # Not in each: the instruction may have no instance, or nobody may read what it writes.
+    noticed = [_notices(case) for _, case in _cases(range(20))]
+    assert sum(noticed) > len(noticed) // 2
