@@ -15,6 +15,7 @@ from polygen.ir.kernel import Kernel, Step
 from polygen.language.make_kernel import make_kernel
 from polygen.language.parse_kernel import parse_kernel
 from polygen.pipeline import generate_code, lower_kernel
+from polygen.proof import Rearranged, without_proofs
 from polygen.runtime.devices import default_target
 from polygen.runtime.executor import Executor
 from polygen.transformation import replay, transformation
@@ -40,6 +41,7 @@ __all__ = [
     "PolygenError",
     "PolygenWarning",
     "PriorityIgnored",
+    "Rearranged",
     "Step",
     "TemporaryVariable",
     "UserError",
@@ -61,4 +63,5 @@ __all__ = [
     "split_iname",
     "tag_inames",
     "transformation",
+    "without_proofs",
 ]

@@ -183,6 +183,18 @@ class InvalidArgument(UserError):
     """An argument of a transformation (or of a call of polygen's) that is of the wrong kind."""
 
 
+class IllegalStep(UserError):
+    """A step that breaks a dependence: what the kernel computes would change."""
+
+
+class CannotProve(UserError):
+    """A step that may break a dependence: data decides, and polygen does not see it."""
+
+
+class NotTheSame(UserError):
+    """A step whose result does not have the old instances, at other coordinates."""
+
+
 class TagConflict(UserError):
     """Two inames of one instruction on one hardware axis, or an iname that is tagged already."""
 

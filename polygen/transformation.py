@@ -17,9 +17,9 @@ from typing import (
     Concatenate,
     ParamSpec,
     TypeAlias,
-    cast,
     get_args,
     get_type_hints,
+    overload,
 )
 
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
@@ -27,6 +27,7 @@ from polygen.ir.kernel import Kernel, Step
 from polygen.ir.names import check_name
 from polygen.ir.tags import ForTag, GroupTag, InameTag, LocalTag, UnrollTag, parse_tag
 from polygen.ir.verify import verify
+from polygen.proof import Rearranged, proofs_are_on, prove
 from polygen.source import caller_location
 
 _P = ParamSpec("_P")
@@ -89,31 +90,74 @@ def to_tag(tag: str | InameTag) -> InameTag:
     return parse_tag(tag) if isinstance(tag, str) else tag
 
 
-def transformation(
-    function: Callable[Concatenate[Kernel, _P], Kernel],
-) -> Callable[Concatenate[Kernel, _P], Kernel]:
+_Function: TypeAlias = Callable[Concatenate[Kernel, _P], Kernel | Rearranged]
+_Step: TypeAlias = Callable[Concatenate[Kernel, _P], Kernel]
+
+
+@overload
+def transformation(function: _Function[_P]) -> _Step[_P]: ...
+@overload
+def transformation(*, declared: bool) -> Callable[[_Function[_P]], _Step[_P]]: ...
+def transformation(function: Any = None, *, declared: bool = False) -> Any:
     """Make a transformation of a function from a kernel to a kernel.
 
     The result checks its arguments by their annotations, checks that the new kernel fits
-    together, and records the step in the kernel's history.  A step that changes nothing returns
-    the kernel that it was given.
+    together, proves that it computes the same, and records the step in the kernel's history.  A
+    step that changes nothing returns the kernel that it was given.
+
+    The function returns the new kernel or, if it gives instances other coordinates, a
+    `Rearranged` that says what the old inames are.  Every transformation also takes
+    ``unsafe=True``: the step is then not proved, and noted in the kernel for good.
+
+    Parameters:
+        function: takes a kernel and arguments.
+        declared: the transformation changes the kernel's meaning or interface on purpose, or
+            states a fact: nothing is proved.
+
+    Raises:
+        IllegalStep, CannotProve, NotTheSame: when a step is taken that cannot be proved.
     """
+    if function is None:
+        return functools.partial(_make_step, declared=declared)
+    return _make_step(function, declared=declared)
+
+
+def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) -> Any:
     interface = _Interface(function)
 
     @functools.wraps(function)
-    def step(kernel: Kernel, *args: _P.args, **kwargs: _P.kwargs) -> Kernel:
+    def step(kernel: Kernel, *args: Any, unsafe: bool = False, **kwargs: Any) -> Kernel:
         arguments = interface.bind(kernel, args, kwargs)
-        result = interface.call(kernel, arguments)
-        if result is kernel:
+        returned = interface.call(kernel, arguments)
+        result = returned if isinstance(returned, Rearranged) else Rearranged(returned)
+        if result.kernel is kernel:
             return kernel
-        verify(result)
+        verify(result.kernel)
+        if unsafe:
+            arguments["unsafe"] = True
+        elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
+            prove(interface.name, kernel, result)
         taken = Step(interface.name, tuple(arguments.items()), step)
-        return _with_history(result, kernel, taken)
+        claims = (*kernel.claims, f"{taken}") if unsafe else result.kernel.claims
+        return _with_history(result.kernel.copy(claims=claims), kernel, taken)
 
-    return cast("Callable[Concatenate[Kernel, _P], Kernel]", step)
+    return step
+
+
+_BEFORE = "the kernel before the last step"
+
+
+def _came_by_steps(kernel: Kernel, start: Kernel) -> bool:
+    """Tell whether steps alone, each with its own proof, lead from `start` to `kernel`."""
+    while kernel is not start:
+        if _BEFORE not in kernel.memo:
+            return False
+        kernel = kernel.memo[_BEFORE]
+    return True
 
 
 def _with_history(result: Kernel, before: Kernel, step: Step) -> Kernel:
+    result.memo[_BEFORE] = before  # what is copied from it has a memo of its own
     # Steps that the transformation took inside are part of this one, so they are left out.
     object.__setattr__(result, "history", (*before.history, step))
     object.__setattr__(result, "original", before.original or before)
@@ -142,7 +186,7 @@ def replay(original: Kernel, history: Iterable[Step]) -> Kernel:
 class _Interface:
     """The signature of a transformation, with a check for each argument."""
 
-    def __init__(self, function: Callable[..., Kernel]) -> None:
+    def __init__(self, function: Callable[..., Kernel | Rearranged]) -> None:
         self.name = function.__name__
         self._function = function
         parameters = dict(list(inspect.signature(function).parameters.items())[1:])
@@ -156,7 +200,7 @@ class _Interface:
         hints = get_type_hints(self._function, include_extras=True)
         return {name: _kind(hints[name]) for name in hints if name != "return"}
 
-    def call(self, kernel: Kernel, arguments: Mapping[str, Any]) -> Kernel:
+    def call(self, kernel: Kernel, arguments: Mapping[str, Any]) -> Kernel | Rearranged:
         by_name = dict(arguments)
         by_position = [by_name.pop(name) for name in self._by_position]
         return self._function(kernel, *by_position, **by_name)

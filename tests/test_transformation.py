@@ -30,7 +30,7 @@ PUBLIC: list[Callable[..., Kernel]] = [
 ]
 
 
-@transformation
+@transformation(declared=True)
 def scale(kernel: Kernel, factor: PositiveInt, /, *, iname: Iname | None = None) -> Kernel:
     """Multiply what is written."""
     if factor == 1:

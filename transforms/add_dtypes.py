@@ -35,7 +35,7 @@ DTypes = Annotated[
 ]
 
 
-@transformation
+@transformation(declared=True)
 def add_dtypes(kernel: Kernel, dtype_dict: DTypes) -> Kernel:
     """Say what the types of arguments and temporaries are.
 

@@ -10,7 +10,7 @@ from polygen.source import caller_location
 from polygen.transformation import transformation
 
 
-@transformation
+@transformation(declared=True)
 def assume(kernel: Kernel, assumption: str) -> Kernel:
     """State what is known of the parameters, so that code need not check it.
 

@@ -26,7 +26,7 @@ IntValue = Annotated[
 ]
 
 
-@transformation
+@transformation(declared=True)
 def fix_parameters(kernel: Kernel, /, **values: IntValue) -> Kernel:
     """Replace scalar arguments by constants.
 

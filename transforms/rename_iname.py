@@ -7,11 +7,12 @@ from polygen.ir import walk
 from polygen.ir.domain import Domain, rename_dimension
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.proof import Rearranged
 from polygen.transformation import Iname, NewName, transformation
 
 
 @transformation
-def rename_iname(kernel: Kernel, old_iname: Iname, new_iname: NewName) -> Kernel:
+def rename_iname(kernel: Kernel, old_iname: Iname, new_iname: NewName) -> Rearranged:
     """Give an iname another name, everywhere.
 
     Kind: order and storage.
@@ -53,7 +54,7 @@ def rename_iname(kernel: Kernel, old_iname: Iname, new_iname: NewName) -> Kernel
     def rewrite(node: Expression) -> Expression:
         return walk.substitute(walk.rewrite(node, bound), {old_iname: ex.Variable(new_iname)})
 
-    return kernel.copy(
+    result = kernel.copy(
         domains=tuple(
             Domain(rename_dimension(d.set, old_iname, new_iname))
             if old_iname in d.inames or old_iname in d.parameters
@@ -69,3 +70,4 @@ def rename_iname(kernel: Kernel, old_iname: Iname, new_iname: NewName) -> Kernel
         tags={new.get(i, i): tag for i, tag in kernel.tags.items()},
         priorities=tuple(names(p) for p in kernel.priorities),
     )
+    return Rearranged(result, {old_iname: ex.Variable(new_iname)})

@@ -16,7 +16,7 @@ from polygen.transformation import transformation
 _NAMES = {f.name: f.default for f in fields(Options)}
 
 
-@transformation
+@transformation(declared=True)
 def set_options(kernel: Kernel, /, **options: object) -> Kernel:
     """Change how the kernel is compiled and called.
 

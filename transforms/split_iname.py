@@ -12,6 +12,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
+from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Iname, NewName, PositiveInt, Tag, to_tag, transformation
 
@@ -28,7 +29,7 @@ def split_iname(
     inner_iname: NewName | None = None,
     outer_tag: Tag | None = None,
     inner_tag: Tag | None = None,
-) -> Kernel:
+) -> Rearranged:
     """Split a loop in two: ``i = inner_length*i_outer + i_inner``, ``0 <= i_inner < inner_length``.
 
     Every use of the iname is rewritten, reductions over it included; the new names say nothing
@@ -95,7 +96,7 @@ def split_iname(
 
     tags = {i: t for i, t in kernel.tags.items() if i != split_iname}
     tags |= {i: to_tag(t) for i, t in ((outer, outer_tag), (inner, inner_tag)) if t is not None}
-    return kernel.copy(
+    new = kernel.copy(
         domains=tuple(
             _split_domain(d, split_iname, inner_length, outer, inner)
             if d is home
@@ -108,6 +109,7 @@ def split_iname(
             tuple(n for i in p for n in parts.get(i, (i,))) for p in kernel.priorities
         ),
     )
+    return Rearranged(new, {split_iname: old_value})
 
 
 def _check_untagged(kernel: Kernel, iname: str) -> None:

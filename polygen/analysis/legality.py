@@ -55,6 +55,7 @@ class Violation:
         second: the other one's.
         name: the variable of which they touch one element.
         kind: ``"flow"`` (written, then read), ``"anti"`` (read, then written) or ``"output"``.
+        certain: whether both touch it for certain; otherwise data decides.
         reversed: whether the second comes first now; otherwise the two are unordered.
         point: values of the parameters, of the first's inames, and (with a suffix) of the
             second's.
@@ -64,6 +65,7 @@ class Violation:
     second: str
     name: str
     kind: str
+    certain: bool
     reversed: bool
     point: Mapping[str, int]
 
@@ -107,7 +109,8 @@ def _broken(
                 if not bad.is_empty():
                     kind = "output" if a.is_write and b.is_write else "anti"
                     kind = "flow" if a.is_write and not b.is_write else kind
-                    return Violation(first, second, name, kind, is_reversed, witness(bad))
+                    certain = a.exact and b.exact
+                    return Violation(first, second, name, kind, certain, is_reversed, witness(bad))
     return None
 
 

@@ -61,6 +61,7 @@ class Kernel:
         priorities: each a sequence of inames, outermost first.
         assumptions: what is known of the parameters; a domain without inames.
         target: ``"opencl"``, ``"c"``, or None if nothing was said.
+        claims: steps that were taken without proof because the user vouched for them.
         options: how the kernel is compiled and called.
         location: where the kernel was made; not part of its value.
         original: the kernel that the history starts from; not part of its value.
@@ -76,6 +77,7 @@ class Kernel:
     priorities: tuple[tuple[str, ...], ...] = ()
     assumptions: Domain = field(default_factory=lambda: Domain(universe()))
     target: str | None = None
+    claims: tuple[str, ...] = ()
     options: Options = field(default_factory=Options)
     location: SourceLocation | None = field(default=None, compare=False, repr=False)
     original: Kernel | None = field(default=None, compare=False, repr=False)

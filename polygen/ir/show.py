@@ -81,6 +81,7 @@ def show_kernel(kernel: Kernel) -> str:
         ("INAME TAGS", [f"{i}: {kernel.tags[i]}" for i in order if i in kernel.tags]),
         ("PRIORITIES", [", ".join(p) for p in kernel.priorities]),
         ("INSTRUCTIONS", [show_instruction(i, order) for i in kernel.instructions]),
+        ("CLAIMS", list(kernel.claims)),
         ("OPTIONS", _options(kernel.options)),
     ]
     lines = [RULE, *head]

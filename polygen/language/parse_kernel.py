@@ -68,6 +68,7 @@ class _Parts:
     tags: dict[str, InameTag] = field(default_factory=dict[str, "InameTag"])
     priorities: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     instructions: list[Assignment] = field(default_factory=list[Assignment])
+    claims: list[str] = field(default_factory=list[str])
     options: Options = field(default_factory=Options)
 
     def kernel(self) -> Kernel:
@@ -86,6 +87,7 @@ class _Parts:
             priorities=tuple(self.priorities),
             assumptions=self.assumptions,
             target=self.target,
+            claims=tuple(self.claims),
             options=self.options,
             location=caller_location(),
         ).copy(tags=self.tags)
@@ -119,6 +121,9 @@ class _Parts:
         inames = frozenset(iname for domain in self.domains for iname in domain.inames)
         self.instructions.append(read_instruction(line, inames))
 
+    def add_claim(self, line: str) -> None:
+        self.claims.append(line)
+
     def add_option(self, line: str) -> None:
         self.options = read_option(line, self.options)
 
@@ -131,6 +136,7 @@ _SECTIONS: Mapping[str, Callable[[_Parts, str], None]] = {
     "INAME TAGS": _Parts.add_tag,
     "PRIORITIES": _Parts.add_priority,
     "INSTRUCTIONS": _Parts.add_instruction,
+    "CLAIMS": _Parts.add_claim,
     "OPTIONS": _Parts.add_option,
 }
 

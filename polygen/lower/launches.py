@@ -74,6 +74,8 @@ def grid_of(
     for tag in sorted(tags, key=str):
         bounds = {i: _bounds(kernel, i, outer, known) for i in tags[tag]}
         axis = _axis(kernel, tag, bounds, insns)
+        if axis.size == 0 and isinstance(tag, LocalTag):
+            axis = replace(axis, size=1)  # no group is of nobody
         if not _covers(kernel, axis, insns, known):
             axis = replace(axis, size=_join((1, axis.size)))
         axes.append(axis)

@@ -66,7 +66,8 @@ def test_bound_of_the_work_item(count: str) -> None:
             "...",
         ],
     )
-    knl = pg.tag_inames(knl, {"g": "g.0", "i": "l.0"})
+    with pg.without_proofs():  # tile[3-i] is read before it is written, as it stands
+        knl = pg.tag_inames(knl, {"g": "g.0", "i": "l.0"})
     with pytest.raises(BarrierNotPossible, match=r"'t'.*'count'"):
         pg.generate_code(knl, "opencl")
 

@@ -69,7 +69,8 @@ def test_in_subscripts() -> None:
         return np.ones(sizes["n"], np.int32)
 
     knl = pg.add_dtypes(knl, {"c": np.int32})
-    agree(knl, SMALL, split("k", 2), grid("i", 4), c=ones)
+    with pg.without_proofs():  # which element is written depends on data
+        agree(knl, SMALL, split("k", 2), grid("i", 4), c=ones)
 
 
 def test_of_no_axis() -> None:

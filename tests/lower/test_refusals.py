@@ -53,7 +53,9 @@ def test_instructions_that_must_each_come_first() -> None:
         z[i] = y[0]  {id=u, inames=i, dep=t}
         """,
     )
-    _refused(DependencyCycle, knl, "must come after another", "one loop only: i, j", "-> [i] x[i] = a[i]")
+    _refused(
+        DependencyCycle, knl, "must come after another", "one loop only: i, j", "-> [i] x[i] = a[i]"
+    )
 
 
 def test_unrolling_an_unknown_number_of_iterations() -> None:

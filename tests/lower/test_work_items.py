@@ -6,7 +6,18 @@ import pytest
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
-from tests.oracle.cases import SIZES, Step, agree, grid, kernel, split, steps, tag
+from tests.oracle.cases import (
+    SIZES,
+    Step,
+    agree,
+    grid,
+    kernel,
+    launches,
+    lowered,
+    split,
+    steps,
+    tag,
+)
 
 LOCAL, GLOBAL = pg.AddressSpace.LOCAL, pg.AddressSpace.GLOBAL
 BOTH = steps(grid("i", 4), grid("j", 4))
@@ -148,3 +159,12 @@ def _smoothed(passes: int) -> Kernel:
 @pytest.mark.parametrize("passes", [2, 3])
 def test_a_chain_of_launches(passes: int) -> None:
     agree(_smoothed(passes), SIZES[:4], steps(*(grid(f"i{p}", 4) for p in range(passes))))
+
+
+def test_no_group_is_of_nobody() -> None:
+    """Drivers refuse groups without work items: one item does nothing instead."""
+    knl = kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", pg.GlobalArg("a", shape=(8,)))
+    empty = tag(i="l.0")(pg.fix_parameters(knl, n=0))
+    (axis,) = launches(lowered(empty))[0].axes
+    assert axis.size == 1
+    agree(empty, [{}])

@@ -1,0 +1,137 @@
+"""Whether a kernel has the same instances as another, at other coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+
+import islpy as isl
+
+from polygen.analysis.affine import linear_form
+from polygen.analysis.isl_affine import condition_set
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.domain import project_out, unflatten
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.show_expression import show_expression
+
+_OLD = "_old"
+
+
+def difference(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> str | None:
+    """Return how the instances differ, or None if they are the same.
+
+    They are the same if the map from new to old points is a bijection, and if each instruction
+    does at a new point what it did at the old one.
+
+    Parameters:
+        old: the kernel before.
+        new: the kernel after.
+        values: what each old iname is in terms of the new ones, where it is not the same.
+    """
+    if [i.id for i in old.instructions] != [i.id for i in new.instructions]:
+        return "it has other instructions"
+    moved = _moved_points(old, new, values)
+    if moved is not None:
+        return moved
+    for before, after in zip(old.instructions, new.instructions, strict=True):
+        if before == after and not values:
+            continue
+        what = _other_work(before, after, values)
+        if what is not None:
+            return f"instruction '{before.id}' would {what}"
+    return None
+
+
+def _moved_points(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> str | None:
+    """Check the bijection between the loop domains, those that are the same left out."""
+    if old.domains == new.domains:
+        return None if not values else "its domains are the old ones, its inames are not"
+    kept = set(old.domains) & set(new.domains)
+    before = [d for d in old.domains if d not in kept]
+    after = [d for d in new.domains if d not in kept]
+    olds = [i for d in before for i in d.inames]
+    news = [i for d in after for i in d.inames]
+    wanted = _joined(d.flat for d in before)
+    relation = _joined(d.flat for d in after)
+    for iname in olds:
+        value = values.get(iname, ex.Variable(iname))
+        condition = condition_set(ex.Comparison(ex.Variable(iname + _OLD), "==", value))
+        if condition is None or not walk.free_variables(value) <= {*news, *new.parameters}:
+            return f"'{iname}' = {show_expression(value)} is no affine function of its inames"
+        relation = relation.intersect(condition)
+    # Old inames that other domains' bounds mention are parameters there.
+    image = project_out(relation, news)
+    for iname in olds:
+        position = wanted.find_dim_by_name(isl.dim_type.param, iname)
+        wanted = wanted.set_dim_name(isl.dim_type.param, position, iname + _OLD)
+    if not image.is_equal(wanted):
+        return "it leaves out iterations, or has new ones"
+    pairs = unflatten(relation, [*news, *(i + _OLD for i in olds)])
+    from_new = isl.Map.from_range(pairs).move_dims(
+        isl.dim_type.in_, 0, isl.dim_type.out, 0, len(news)
+    )
+    return None if from_new.is_injective() else "it executes iterations more than once"
+
+
+def _joined(sets: Iterable[isl.Set]) -> isl.Set:
+    return reduce(isl.Set.intersect, sets)
+
+
+def _other_work(
+    before: Assignment, after: Assignment, values: Mapping[str, Expression]
+) -> str | None:
+    """Return what an instruction does otherwise, in the terms of the new inames."""
+    inames = frozenset(n for i in before.within_inames for n in _names(i, values))
+    if inames != after.within_inames:
+        return f"be within {sorted(after.within_inames)} instead of {sorted(inames)}"
+    if before.depends_on != after.depends_on:
+        return "have other dependencies"
+
+    def same(old: Expression, new: Expression) -> bool:
+        return _normal(_in_new_terms(old, values)) == _normal(new)
+
+    if not same(before.assignee, after.assignee):
+        return f"write {show_expression(after.assignee)}"
+    if not same(before.expression, after.expression):
+        return f"compute {show_expression(after.expression)}"
+    if len(before.predicates) != len(after.predicates) or not all(
+        map(same, before.predicates, after.predicates)
+    ):
+        return "have other predicates"
+    return None
+
+
+def _names(iname: str, values: Mapping[str, Expression]) -> Iterable[str]:
+    return walk.free_variables(values[iname]) if iname in values else (iname,)
+
+
+def _in_new_terms(node: Expression, values: Mapping[str, Expression]) -> Expression:
+    def reduced(e: Expression) -> Expression:
+        if not isinstance(e, ex.Reduction) or values.keys().isdisjoint(e.inames):
+            return e
+        inames = dict.fromkeys(n for i in e.inames for n in sorted(_names(i, values)))
+        return ex.Reduction(e.operation, tuple(inames), e.operand)
+
+    return walk.substitute(walk.rewrite(node, reduced), values)
+
+
+def _normal(node: Expression) -> Expression:
+    """Return an expression in which equal affine subscripts are written alike."""
+
+    def rule(e: Expression) -> Expression:
+        if isinstance(e, ex.Subscript):
+            index = tuple(_affine(i) for i in ex.index_tuple(e))
+            return ex.Subscript(e.aggregate, index)
+        if isinstance(e, ex.Reduction):
+            return ex.Reduction(e.operation, tuple(sorted(e.inames)), e.operand)
+        return e
+
+    return walk.rewrite(node, rule)
+
+
+def _affine(node: Expression) -> Expression:
+    form = linear_form(node)
+    return node if form is None else form.expression()
