@@ -18,7 +18,7 @@ from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
 from polygen.analysis.isl_affine import form_of_aff, form_of_constraint, to_pw_aff
 from polygen.errors import InternalError, UnboundedDomain
 from polygen.ir import expression as ex
-from polygen.ir.domain import unflatten, universe
+from polygen.ir.domain import flat_names, project_out, unflatten, universe
 from polygen.ir.expression import Expression
 from polygen.lower.address import simplify
 
@@ -75,14 +75,17 @@ class _Limit:
 _Ends: TypeAlias = tuple[list[_Limit], list[_Limit]]
 
 
-def loop_bounds(iname: str, values: isl.Set, known: isl.Set, *, unrolled: bool = False) -> Bounds:
+def loop_bounds(
+    iname: str, values: isl.Set, known: isl.Set, *, constant_first: bool = False
+) -> Bounds:
     """Return the bounds of a loop.
 
     Parameters:
         iname: the loop's variable.
         values: the values that it takes, in terms of parameters and outer inames; flat.
         known: what holds around the loop; flat.
-        unrolled: prefer a constant first value to leaving out values: these become guards.
+        constant_first: rather than leave out values, start from a constant; what is left out
+            becomes guards.
 
     Raises:
         UnboundedDomain: if it is not bounded on both sides.
@@ -106,10 +109,21 @@ def loop_bounds(iname: str, values: isl.Set, known: isl.Set, *, unrolled: bool =
     upper = _join(ex.Max, [_join(ex.Min, _tight(uppers, known)) for _, uppers in chosen])
     held = universe() if len(chosen) > 1 else _held(*chosen[0])
     stride = _stride(simplified, pieces, iname)
-    if stride is None or (unrolled and not stride[1].is_constant):
+    if stride is None or (constant_first and not stride[1].is_constant):
         return Bounds(lower, upper, 1, held)
     step, offset, congruent = stride
     return Bounds(_first(lower, offset, step), upper, step, held.intersect(congruent))
+
+
+def constant_bounds(iname: str, values: isl.Set) -> Bounds | None:
+    """Return constants between which all values of a loop are, whatever else holds; or None."""
+    others = [name for name in flat_names(values) if name != iname]
+    alone = project_out(values, others).compute_divs()
+    try:
+        found = loop_bounds(iname, alone, universe())
+    except UnboundedDomain:
+        return None
+    return None if found.constant is None else found
 
 
 def _concerning(iname: str, values: isl.Set) -> isl.Set:

@@ -7,7 +7,6 @@ move outwards as far as they can; neighbours with a condition in common share it
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -17,7 +16,7 @@ import islpy as isl
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, statements
-from polygen.errors import InternalError, NotUnrollable, UnboundedDomain
+from polygen.errors import InternalError, NotUnrollable
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
@@ -28,7 +27,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag, UnrollTag, is_parallel
 from polygen.ir.verify import excerpt
 from polygen.lower.address import linearize, simplify
-from polygen.lower.bounds import Bounds, loop_bounds
+from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
 from polygen.lower.conditions import Condition, conjunction, folded, guards
 from polygen.lower.program import Assign, Barrier, Block, If, Loop, Node
 from polygen.lower.uniform import check_uniform
@@ -238,10 +237,8 @@ class Emitter:
         if bounds.constant is None and place.values:
             bounds = self._bounds(node, place, fixed=True)
         if bounds.constant is None and bounds.only_value is None:
-            values = self._values(node, frozenset((node.iname,)))
-            others = [name for name in flat_names(values) if name != node.iname]
-            with contextlib.suppress(UnboundedDomain):
-                bounds = loop_bounds(node.iname, project_out(values, others), universe())
+            alone = frozenset((node.iname,))
+            bounds = constant_bounds(node.iname, self._values(node, alone)) or bounds
         return bounds
 
     def _bounds(self, node: LoopNode, place: _Place, *, fixed: bool = False) -> Bounds:
@@ -253,7 +250,7 @@ class Emitter:
         if fixed:
             first = project_out(first.intersect(_equations(place.values)), sorted(place.values))
         unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
-        return loop_bounds(node.iname, first, place.known, unrolled=unrolled)
+        return loop_bounds(node.iname, first, place.known, constant_first=unrolled)
 
     def _values(self, node: LoopNode, kept: frozenset[str]) -> isl.Set:
         """Return the values of the `kept` inames for which something in the loop is executed."""

@@ -20,7 +20,7 @@ from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.ir.verify import excerpt
-from polygen.lower.bounds import Bounds, loop_bounds
+from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,9 @@ def _bounds(kernel: Kernel, iname: str, outer: Sequence[str], known: isl.Set) ->
     around = with_surrounding(kernel, (iname,))
     values = domain_of(kernel, around)
     values = project_out(values, sorted(around - {iname} - frozenset(outer)))
-    found = loop_bounds(iname, values, known)
+    found = loop_bounds(iname, values, known, constant_first=True)
+    if isinstance(kernel.tags[iname], LocalTag) and not isinstance(found.count, int):
+        found = constant_bounds(iname, values) or found
     names = walk.free_variables(found.lower) | walk.free_variables(found.upper)
     for name in sorted(names):
         if isinstance(kernel.variables.get(name), TemporaryVariable):
