@@ -14,6 +14,7 @@ from tests.oracle.cases import (
     kernel,
     launches,
     lowered,
+    prior,
     split,
     steps,
     tag,
@@ -168,3 +169,14 @@ def test_no_group_is_of_nobody() -> None:
     (axis,) = launches(lowered(empty))[0].axes
     assert axis.size == 1
     agree(empty, [{}])
+
+
+@pytest.mark.parametrize("step", [grid("j", 2), grid("j", 3), tag(j="g.0")])
+def test_red_and_black(step: Step) -> None:
+    """Which work items have something to do depends on the loop around the launch."""
+    knl = kernel(
+        "{ [t,j]: 0<=t<m and 1<=j<n-1 and (t+j) mod 2 = 0 }",
+        "a[j] = a[j-1] + a[j+1]  {inames=t:j}",
+        pg.GlobalArg("a", shape=("n",)),
+    )
+    agree(knl, [{"n": 8, "m": 3}, {"n": 3, "m": 2}, {"n": 9, "m": 1}], prior("t, j"), step)
