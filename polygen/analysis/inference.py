@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from polygen.analysis.access import references_by_name
+from polygen.analysis.functions import check_call
 from polygen.analysis.types import (
     Kind,
     default_dtype,
@@ -277,6 +278,20 @@ def can_assign(value: Kind, target: DType) -> bool:
         return bool(np.can_cast(value, target, "same_kind"))
     allowed = {int: "iufc", float: "fc", complex: "c"}
     return target.kind in allowed[value]
+
+
+def check_calls(kernel: Kernel) -> None:
+    """Check that the functions that instructions call exist, and take that many arguments.
+
+    Raises:
+        UnknownFunction, WrongArity: if one does not.
+    """
+    for insn in kernel.instructions:
+        with _Located(kernel, insn):
+            for node in insn.reads:
+                for part in walk.subexpressions(node):
+                    if isinstance(part, ex.Call):
+                        check_call(part)
 
 
 class _Located:

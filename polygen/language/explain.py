@@ -23,7 +23,7 @@ _SPELLINGS: Mapping[str, str] = {
     "ARROW": "'->'",
     "RELATION": "a comparison",
     "AND": "'and'",
-    "ID": "an option (id=, dep=, inames=, if=)",
+    "_ID": "an option (id=, dep=, inames=, if=)",
     "IDS": "ids",
     "$END": "the end",
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from polygen import errors
 from polygen.analysis.domains import surrounding_inames
+from polygen.analysis.inference import check_calls
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
@@ -79,6 +80,7 @@ def make_kernel(
         surrounding_inames(kernel, iname)
     kernel = with_shapes(kernel, declared)
     verify(kernel)
+    check_calls(kernel)
     return kernel
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.array import Argument, GlobalArg, ValueArg
@@ -43,6 +45,9 @@ def print_program(program: LoopProgram, target: Target) -> Program:
         LiteralOutOfRange: if an integer is used at a type that cannot hold it.
         TypeMismatch: if an operation does not exist for its operands.
     """
+    for name, kind in program.dtypes.items():
+        if isinstance(kind, np.dtype):
+            target.type_name(kind, name)
     launches = tuple(_launches(program.host))
     expressions = ExpressionPrinter(target, _names(program, launches))
     printer = _FunctionPrinter(target, expressions)

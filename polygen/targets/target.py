@@ -70,8 +70,12 @@ class Target:
         """What the declaration of a pointer to the device's memory begins with."""
         return self.qualifiers[AddressSpace.GLOBAL]
 
-    def type_name(self, dtype: DType) -> str:
+    def type_name(self, dtype: DType, variable: str | None = None) -> str:
         """Return what the target calls a type.
+
+        Parameters:
+            dtype: the type.
+            variable: what has it, for the error.
 
         Raises:
             TypeNotSupported: if it has no such type.
@@ -79,7 +83,8 @@ class Target:
         name = self.type_names.get(dtype_name(dtype))
         if name is None:
             raise TypeNotSupported(
-                f"target '{self.name}' has no type '{dtype.name}'",
+                f"target '{self.name}' has no type '{dtype.name}'"
+                + (f", which '{variable}' has" if variable else ""),
                 remedy="use one of: " + ", ".join(self.type_names),
             )
         return name
