@@ -19,6 +19,7 @@ from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariabl
 from polygen.ir.domain import project_out
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
+from polygen.ir.tags import LocalTag
 from polygen.ir.verify import excerpt
 from polygen.lower.address import element_count
 from polygen.lower.barriers import place_barriers
@@ -36,7 +37,7 @@ from polygen.lower.program import (
     LoopProgram,
 )
 from polygen.lower.reductions import realize_reductions
-from polygen.lower.work_items import as_loops
+from polygen.lower.work_items import as_loops, without_barriers
 
 INT32 = np.dtype(np.int32)
 
@@ -169,6 +170,8 @@ class _Host:
 
     def _finish(self, body: Block, axes: Sequence[Axis]) -> tuple[Block, tuple[HardwareAxis, ...]]:
         """Declare the temporaries; turn the grid into loops if the target has none."""
+        if not any(isinstance(axis.tag, LocalTag) for axis in axes):
+            body = without_barriers(body)
         wanted = {
             t.name: self._declaration(t)
             for t in self._temporaries(AddressSpace.PRIVATE, AddressSpace.LOCAL)

@@ -60,6 +60,15 @@ def _aliases(axis: Axis, body: Block, index_dtype: DType) -> tuple[Declare, ...]
     )
 
 
+def without_barriers(body: Block) -> Block:
+    """Return what a group of a single work item executes."""
+    return tuple(
+        replace(node, body=without_barriers(node.body)) if isinstance(node, Loop | If) else node
+        for node in body
+        if not isinstance(node, Barrier)
+    )
+
+
 def _axis_loop(axis: Axis, body: Block, parallel: int = 0) -> Loop:
     """Return the loop over an axis."""
     name, first = axis.inames[0]
