@@ -1,7 +1,7 @@
 """A C program that calls generated kernels with data of their own, for the compilers' sanitizers.
 
-    ./program           runs all cases
-    ./program NAME      runs one
+    ./program DATA           runs all cases
+    ./program DATA NAME      runs one
 
 Each array is allocated by itself, with just its size, so that an access beside it is noticed.
 Results are compared with what the kernels mean.
@@ -33,11 +33,13 @@ _HEAD = """\
 #include <string.h>
 #include <math.h>
 
-static void *pgt_new(void const *data, size_t size)
+static FILE *pgt_data;
+
+static void *pgt_new(long at, size_t size)
 {
     void *p = malloc(size);
-    if (data)
-        memcpy(p, data, size);
+    if (at >= 0 && (fseek(pgt_data, at, SEEK_SET) || fread(p, 1, size, pgt_data) != size))
+        exit(4);
     return p;
 }
 
@@ -74,20 +76,29 @@ class Mistake:
     new: str
 
 
-def harness(cases: Iterable[Case], mistakes: Sequence[Mistake] = ()) -> str:
-    """Return the program."""
-    functions = [_function(case.name, case, None) for case in cases]
-    functions += [_function(m.name, m.case, m) for m in mistakes]
-    names = [case_name for case_name, _ in functions]
+@dataclass(frozen=True)
+class Harness:
+    """The program, and the contents of the file that it reads its data from."""
+
+    source: str
+    data: bytes
+
+
+def harness(cases: Iterable[Case], mistakes: Sequence[Mistake] = ()) -> Harness:
+    """Return the program for some cases."""
+    data = bytearray()
+    functions = [(case.name, _function(case.name, case, None, data)) for case in cases]
+    functions += [(m.name, _function(m.name, m.case, m, data)) for m in mistakes]
     calls = [
-        f'    if (argc < 2 || strcmp(argv[1], "{name}") == 0) {{ run_{name}(); puts("{name}"); }}'
-        for name in names
+        f'    if (argc < 3 || strcmp(argv[2], "{name}") == 0) {{ run_{name}(); puts("{name}"); }}'
+        for name, _ in functions
     ]
-    main = "\n".join(["int main(int argc, char **argv)", "{", *calls, "    return 0;", "}", ""])
-    return "\n".join([_HEAD, *(text for _, text in functions), main])
+    opened = '    if (argc < 2 || !(pgt_data = fopen(argv[1], "rb"))) exit(4);'
+    main = ["int main(int argc, char **argv)", "{", opened, *calls, "    return 0;", "}", ""]
+    return Harness("\n".join([_HEAD, *(text for _, text in functions), *main]), bytes(data))
 
 
-def _function(name: str, case: Case, mistake: Mistake | None) -> tuple[str, str]:
+def _function(name: str, case: Case, mistake: Mistake | None, data: bytearray) -> str:
     """Return the generated code of a case, and a function `run_name` that calls it."""
     arguments = make_arguments(case.kernel, case.sizes, 0, **case.given)
     kernel = typed(case.kernel, arguments).copy(name=name)
@@ -96,27 +107,23 @@ def _function(name: str, case: Case, mistake: Mistake | None) -> tuple[str, str]
     if mistake is not None:
         assert mistake.old in source, source
         source = source.replace(mistake.old, mistake.new)
-    wanted = {} if mistake is not None else interpret(kernel, arguments).arrays
     lines = [_own_helpers(name, source), f"static void run_{name}(void)", "{"]
-    for arg in kernel.arguments:
-        if isinstance(arg, GlobalArg):
-            lines += _array(arg.name, arguments[arg.name])
+    arrays = [a.name for a in kernel.arguments if isinstance(a, GlobalArg)]
+    lines += [_array(f"p_{array}", arguments[array], data) for array in arrays]
     for temporary in program.loop_program.global_temporaries:
         count = int(np.prod([integer(e, {}) for e in temporary.shape], dtype=int))
         assert temporary.dtype is not None
-        lines.append(
-            f"    void *p_{temporary.name} = pgt_new(0, {count * temporary.dtype.itemsize});"
-        )
+        size = count * temporary.dtype.itemsize
+        lines.append(f"    void *p_{temporary.name} = pgt_new(-1, {size});")
     lines.append(f"    {name}({', '.join(_passed(program, arguments))});")
     # A branch on each byte: MemorySanitizer says nothing of values that are only copied.
-    arrays = [a for a in kernel.arguments if isinstance(a, GlobalArg)]
-    lines += [f"    pgt_look(p_{a.name}, {arguments[a.name].nbytes});" for a in arrays]
-    written = {insn.written for insn in kernel.instructions}
-    for arg in kernel.arguments:
-        if arg.name in wanted and arg.name in written:
-            lines += _compared(f"{name}: {arg.name}", arg.name, wanted[arg.name])
+    lines += [f"    pgt_look(p_{array}, {arguments[array].nbytes});" for array in arrays]
+    if mistake is None:
+        wanted = interpret(kernel, arguments).arrays
+        for array in arrays:
+            lines += _compared(f"{name}: {array}", array, wanted[array], data)
     lines += [f"    free(p_{a.name});" for a in program.arguments if isinstance(a, GlobalArg)]
-    return name, "\n".join([*lines, "}", ""])
+    return "\n".join([*lines, "}", ""])
 
 
 def _own_helpers(name: str, source: str) -> str:
@@ -140,24 +147,20 @@ def _literal(value: Any) -> str:
     return str(int(number))
 
 
-def _data(name: str, array: Array) -> str:
-    values = ", ".join(_literal(v) for v in array.ravel()) or "0"
-    return f"static {_TYPES[array.dtype.name]} const {name}[] = {{{values}}};"
+def _array(variable: str, array: Array, data: bytearray) -> str:
+    """Return the declaration of an array, the values of which go to the data."""
+    ctype, at = _TYPES[array.dtype.name], len(data)
+    data += array.tobytes()
+    return f"    {ctype} *{variable} = pgt_new({at}, {array.nbytes});"
 
 
-def _array(name: str, array: Array) -> list[str]:
-    return [
-        f"    {_data(f'd_{name}', array)}",
-        f"    {_TYPES[array.dtype.name]} *p_{name} = pgt_new(d_{name}, {array.nbytes});",
-    ]
-
-
-def _compared(what: str, name: str, wanted: Array) -> list[str]:
+def _compared(what: str, name: str, wanted: Array, data: bytearray) -> list[str]:
     same = f"p_{name}[k] == w_{name}[k]"
     if wanted.dtype.kind == "f":
         same += f" || (isnan(p_{name}[k]) && isnan(w_{name}[k]))"
     return [
-        f"    {_data(f'w_{name}', wanted)}",
+        _array(f"w_{name}", wanted, data),
         f"    for (long k = 0; k < {wanted.size}; ++k)",
         f'        if (!({same})) pgt_differs("{what}", k);',
+        f"    free(w_{name});",
     ]

@@ -59,6 +59,11 @@ def all_cases() -> list[Case]:
     return found
 
 
+def case(name: str) -> Case:
+    """Return the case of a name."""
+    return next(each for each in all_cases() if each.name == name)
+
+
 def _n(*values: int) -> tuple[Mapping[str, int], ...]:
     return tuple({"n": value} for value in values)
 
@@ -335,7 +340,7 @@ def private_across_a_barrier() -> _Made:
         """
         <> mine = 2*a[g,i] {id=mine, inames=g:i}
         tile[i] = mine {id=load, inames=g:i}
-        out[g,i] = tile[3-i] - mine {inames=g:i, dep=load}
+        out[g,i] = tile[i//2] - mine {inames=g:i, dep=load}
         """,
         [_local("tile", 4), "..."],
     )

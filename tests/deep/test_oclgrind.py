@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.deep import tools
-from tests.deep.cases import all_cases
+from tests.deep.cases import case
+from tests.deep.opencl_jobs import Jobs
+from tests.deep.random_cases import deep_cases
 
 pytestmark = pytest.mark.deep
 
@@ -24,29 +26,52 @@ OPTIONS = (
     "--build-options",
     "-cl-opt-disable",
 )
+BARRIER = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
+LOAD = "tile[i] = a[8 * g + i];"
 
-# What must be said of each planted mistake.
-REPORTS = {
-    "missing_barrier": "Read-write data race at local memory",
-    "divergent_barrier": "Work-group divergence detected (barrier)",
-    "local_out_of_bounds": "Invalid write of size 8 at local memory",
-    "uninitialized_local": "Uninitialized value written to global memory",
-    "global_out_of_bounds": "Invalid write of size 8 at global memory",
-    "global_race": "Write-write data race at global memory",
+# For each mistake: the case, what is changed in its source, and what must be said of it.
+EDITED = {
+    "divergent_barrier": (
+        "reversed_tile_n3",
+        (BARRIER, f"if (i < 4) {BARRIER}"),
+        "Work-group divergence detected (barrier)",
+    ),
+    "local_out_of_bounds": (
+        "reversed_tile_n3",
+        ("tile[8]", "tile[7]"),
+        "Invalid write of size 8 at local memory",
+    ),
+    "uninitialized_local": (
+        "reversed_tile_n3",
+        (LOAD, f"if (i > 0) {LOAD}"),
+        "Uninitialized value written to global memory",
+    ),
+    "global_out_of_bounds": (
+        "guarded_n17",
+        ("< n", "<= n"),
+        "Invalid write of size 8 at global memory",
+    ),
+    "global_race": (
+        "guarded_n17",
+        ("out[8 * i_outer + i_inner]", "out[i_inner]"),
+        "Write-write data race at global memory",
+    ),
 }
+MISSING_BARRIER = ("missing_barrier", "Read-write data race at local memory")
 
 
-def _simulate(what: str, folder: Path) -> tuple[subprocess.CompletedProcess[str], str]:
-    """Run a batch; return how it ended, and the log."""
+def _simulate(jobs: Jobs, folder: Path) -> tuple[subprocess.CompletedProcess[str], str]:
+    """Run programs; return how that ended, and the log."""
     oclgrind, log = tools.find("oclgrind"), folder / "log"
-    command = [oclgrind, *OPTIONS, "--log", str(log), *tools.python_module("run_opencl", what)]
-    done = tools.run(command)
+    jobs.write(folder)
+    command = [oclgrind, *OPTIONS, "--log", str(log)]
+    done = tools.run([*command, *tools.python_module("run_opencl", str(folder))])
     assert done.returncode == 0, tools.shown(done)
     return done, log.read_text() if log.exists() else ""
 
 
 def _reports(log: str) -> set[tuple[str, str]]:
-    """Return what is reported, with the kernel."""
+    """Return the kernels of which something is reported, and what."""
     found: set[tuple[str, str]] = set()
     message = ""
     for line in log.splitlines():
@@ -58,13 +83,25 @@ def _reports(log: str) -> set[tuple[str, str]]:
 
 
 def test_generated_kernels_are_clean(tmp_path: Path) -> None:
-    done, log = _simulate("cases", tmp_path)
+    jobs = Jobs()
+    for each in deep_cases():
+        jobs.add(each)
+    done, log = _simulate(jobs, tmp_path)
     assert log == ""
-    assert done.stdout.split() == [case.name for case in all_cases()]
+    assert done.stdout.split() == [job["name"] for job in jobs.jobs]
 
 
-def test_planted_mistakes_are_reported(tmp_path: Path) -> None:
-    _, log = _simulate("planted", tmp_path)
+def test_planted_mistakes_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = Jobs()
+    jobs.add(case("reversed_tile_n3"))
+    jobs.add(case("guarded_n17"))
+    for name, (like, edit, _) in EDITED.items():
+        jobs.add(case(like), name=name, edit=edit, compare=False)
+    with monkeypatch.context() as patched:
+        patched.setattr("polygen.lower.lower.place_barriers", lambda kernel, tree: tuple(tree))
+        jobs.add(case("reversed_tile_n3"), name=MISSING_BARRIER[0], compare=False)
+    _, log = _simulate(jobs, tmp_path)
     reports = _reports(log)
-    assert set(REPORTS.items()) <= reports
-    assert {name for name, _ in reports} == REPORTS.keys()  # and nothing of the unharmed kernel
+    wanted = {(name, report) for name, (_, _, report) in EDITED.items()} | {MISSING_BARRIER}
+    assert wanted <= reports
+    assert {name for name, _ in reports} == {name for name, _ in wanted}  # not of the unharmed

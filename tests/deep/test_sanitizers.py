@@ -10,13 +10,15 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.deep import tools
-from tests.deep.c_harness import Mistake, harness
-from tests.deep.cases import Case, all_cases
+from tests.deep.c_harness import Harness, Mistake, harness
+from tests.deep.cases import case
+from tests.deep.random_cases import deep_cases
 
 pytestmark = pytest.mark.deep
 
@@ -75,13 +77,14 @@ SANITIZERS = {
 }
 
 
-def _case(name: str) -> Case:
-    return next(c for c in all_cases() if c.name == name)
+@cache
+def _all() -> Harness:
+    return harness(deep_cases())
 
 
 def _mistakes() -> list[Mistake]:
-    guarded, tile = _case("guarded_n17"), _case("reversed_tile_n3")
-    temporary = _case("global_temporary_n24")
+    guarded, tile = case("guarded_n17"), case("reversed_tile_n3")
+    temporary = case("global_temporary_n24")
     return [
         Mistake("heap_out_of_bounds", guarded, "< n)", "<= n)"),
         Mistake("stack_out_of_bounds", tile, "tile[8]", "tile[7]"),
@@ -93,10 +96,11 @@ def _mistakes() -> list[Mistake]:
     ]
 
 
-def _built(sanitizer: Sanitizer, source: str, folder: Path) -> Path:
+def _built(sanitizer: Sanitizer, made: Harness, folder: Path) -> Path:
     compiler = tools.find(sanitizer.compiler)
     text, program = folder / "program.c", folder / "program"
-    text.write_text(source)
+    text.write_text(made.source)
+    (folder / "data").write_bytes(made.data)
     done = tools.run([compiler, *_COMMON, *sanitizer.flags, "-o", str(program), str(text), "-lm"])
     if done.returncode != 0 and "omp" in done.stderr:
         pytest.fail(f"{compiler} lacks OpenMP: {tools.APT}\n{tools.shown(done)}", pytrace=False)
@@ -105,16 +109,18 @@ def _built(sanitizer: Sanitizer, source: str, folder: Path) -> Path:
 
 
 def _run(sanitizer: Sanitizer, program: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return tools.run([str(program), *arguments], sanitizer.environment)
+    return tools.run(
+        [str(program), str(program.with_name("data")), *arguments], sanitizer.environment
+    )
 
 
 @pytest.mark.parametrize("name", SANITIZERS)
 def test_generated_code_is_clean(name: str, tmp_path: Path) -> None:
-    sanitizer, cases = SANITIZERS[name], all_cases()
-    done = _run(sanitizer, _built(sanitizer, harness(cases), tmp_path))
+    sanitizer = SANITIZERS[name]
+    done = _run(sanitizer, _built(sanitizer, _all(), tmp_path))
     assert done.returncode == 0, tools.shown(done)
-    assert set(done.stdout.split()) >= {case.name for case in cases}
-    assert "WARNING" not in done.stderr
+    assert set(done.stdout.split()) >= {each.name for each in deep_cases()}
+    assert "WARNING:" not in done.stderr
     if name == "thread":
         assert "Archer detected OpenMP application with TSan" in done.stdout + done.stderr
 
@@ -122,7 +128,7 @@ def test_generated_code_is_clean(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", SANITIZERS)
 def test_planted_mistakes_are_reported(name: str, tmp_path: Path) -> None:
     sanitizer = SANITIZERS[name]
-    program = _built(sanitizer, harness([_case("guarded_n17")], _mistakes()), tmp_path)
+    program = _built(sanitizer, harness([case("guarded_n17")], _mistakes()), tmp_path)
     assert _run(sanitizer, program, "guarded_n17").returncode == 0
     for mistake, report in sanitizer.mistakes.items():
         done = _run(sanitizer, program, mistake)
