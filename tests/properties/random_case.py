@@ -10,6 +10,7 @@ import numpy as np
 
 from polygen.errors import (
     BarrierNotPossible,
+    CannotProve,
     DependencyCycle,
     GridSizeNotKnown,
     NoLoopNest,
@@ -25,6 +26,7 @@ from tests.properties.steps import Steps
 # What a random kernel, or a random mapping of one, may well be.
 NOT_POSSIBLE = (
     BarrierNotPossible,
+    CannotProve,  # where bounds are data
     DependencyCycle,
     GridSizeNotKnown,
     NoLoopNest,
