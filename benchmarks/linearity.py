@@ -1,6 +1,8 @@
 """CPU time of making, transforming and generating n statements, loop nests, unrolled copies.
 
-POLYGEN_NO_CACHE=1 .venv/bin/python benchmarks/linearity.py
+    POLYGEN_NO_CACHE=1 .venv/bin/python benchmarks/linearity.py
+
+Without proofs of the steps, then with them.
 """
 
 from __future__ import annotations
@@ -35,18 +37,24 @@ def unrolled(n: int) -> None:
     pg.generate_code(pg.add_dtypes(knl, {"a": "float32"}))
 
 
+def _measure(case: Callable[[int], None]) -> str:
+    case(10)
+    times: list[float] = []
+    for size in SIZES:
+        start = time.process_time()
+        case(size)
+        times.append(time.process_time() - start)
+    shown = "  ".join(f"{n}: {t:.3f} s" for n, t in zip(SIZES, times, strict=True))
+    return f"{case.__name__:14} {shown}  ({1e3 * times[-1] / SIZES[-1]:.2f} ms each)"
+
+
 def main() -> None:
+    """Measure and print."""
     warnings.simplefilter("ignore")
     cases: tuple[Callable[[int], None], ...] = (straight_line, loop_nests, unrolled)
-    for case in cases:
-        case(10)
-        times = []
-        for size in SIZES:
-            start = time.process_time()
-            case(size)
-            times.append(time.process_time() - start)
-        shown = "  ".join(f"{n}: {t:.3f} s" for n, t in zip(SIZES, times, strict=True))
-        print(f"{case.__name__:14} {shown}  ({1e3 * times[-1] / SIZES[-1]:.2f} ms each)")
+    with pg.without_proofs():
+        print("without proofs", *map(_measure, cases), sep="\n")
+    print("with proofs", *map(_measure, cases), sep="\n")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ KERNELS = (
 
 
 def _seconds(run: Callable[[], Any]) -> float:
-    times = []
+    times: list[float] = []
     for _ in range(REPEATS + 3):
         event = run()
         event.wait()
@@ -39,13 +39,16 @@ def _seconds(run: Callable[[], Any]) -> float:
 
 
 def main() -> None:
+    """Measure and print."""
     context = cl.create_some_context(interactive=False)
     profiling = cl.command_queue_properties.PROFILING_ENABLE
     queue = cl.CommandQueue(context, properties=profiling)
     n = int(float(sys.argv[1] if len(sys.argv) > 1 else 4) * 1e6)
     rng = np.random.default_rng(0)
     x, y, z = (cla.to_device(queue, rng.random(n, dtype=np.float32)) for _ in range(3))
-    copied = _seconds(lambda: cl.enqueue_copy(queue, y.base_data, x.base_data))
+    source: Any = x.base_data
+    target: Any = y.base_data
+    copied = _seconds(lambda: cl.enqueue_copy(queue, target, source))
     peak = 2 * x.nbytes / copied
     print(f"{context.devices[0].name}, {n} float32")
     print(f"{'device copy':12}{peak / 1e9:10.1f} GB/s")
