@@ -357,7 +357,7 @@ def test_far_apart_elements(capsys: pytest.CaptureFixture[str]) -> None:
 def test_python_floats_take_the_type_of_the_arrays(target: str) -> None:
     call = pg.make_kernel("{ [i]: 0<=i<n }", "y[i] = alpha*x[i]").executor(target)
     for dtype in (np.float32, np.float64, np.int32):
-        x = np.arange(5, dtype=dtype)
+        x: Any = np.arange(5, dtype=dtype)
         _, (y,) = call(x=x, alpha=2.5)
         expected = 2.5 * x
         assert y.dtype == expected.dtype
