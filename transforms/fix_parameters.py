@@ -10,6 +10,7 @@ import islpy as isl
 
 from polygen.analysis.affine import linear_form
 from polygen.errors import InvalidArgument, UnknownArgument, did_you_mean
+from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain
@@ -119,5 +120,12 @@ def _fix_array(
 
 
 def _folded(node: Expression) -> Expression:
-    form = linear_form(node)
-    return node if form is None else form.expression()
+    """Return an extent or stride with what is constant in it computed."""
+
+    def rule(e: Expression) -> Expression:
+        if isinstance(e, ex.Min | ex.Max) and all(isinstance(c, int) for c in e.children):
+            return (min if isinstance(e, ex.Min) else max)(e.children)  # type: ignore[type-var]
+        form = linear_form(e)
+        return e if form is None else form.expression()
+
+    return walk.rewrite(node, rule)
