@@ -191,6 +191,10 @@ class CannotProve(UserError):
     """A step that may break a dependence: data decides, and polygen does not see it."""
 
 
+class ProofLimit(UserError):
+    """A step whose proof takes more work than polygen gives it: it may be right or wrong."""
+
+
 class NotTheSame(UserError):
     """A step whose result does not have the old instances, at other coordinates."""
 

@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+import islpy as isl
+
 from polygen.analysis.instances import difference
-from polygen.analysis.legality import Violation, violation
+from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Violation, violation
 from polygen.analysis.pairs import OTHER
-from polygen.errors import CannotProve, IllegalStep, NotTheSame
+from polygen.errors import CannotProve, IllegalStep, NotTheSame, ProofLimit
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
@@ -72,16 +74,55 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
         NotTheSame: if the new instances are not the old ones at other coordinates.
         IllegalStep: if it breaks a dependence.
         CannotProve: if it may break one, by what subscripts or conditions that are data say.
+        ProofLimit: if isl has more to do than is reasonable.
     """
     new = result.kernel
     if _nothing_moved(old, new):
         return
-    why = difference(old, new, result.values)
-    if why is not None:
-        raise NotTheSame(f"{step}: {why}", where=caller_location())
-    found = violation(old, new, result.values)
+    with _limited(step, new):
+        why = difference(old, new, result.values)
+        if why is not None:
+            raise NotTheSame(f"{step}: {why}", where=caller_location())
+        found = violation(old, new, result.values)
     if found is not None:
         _refuse(step, new, found)
+
+
+MOST_OPERATIONS = 20_000_000  # of isl, in one proof: a few seconds
+
+
+@contextmanager
+def _limited(step: str, kernel: Kernel) -> Generator[None]:
+    """Bound what isl may do, and say so if that is not enough."""
+    context = isl.DEFAULT_CONTEXT
+    outside = context.get_max_operations()
+    context.reset_operations()
+    context.set_max_operations(MOST_OPERATIONS)
+    try:
+        yield
+    except isl.Error:
+        if not _is_exhausted():
+            raise
+        raise ProofLimit(
+            f"{step} could not be proved for kernel '{kernel.name}' within the limit: the sets of "
+            "pairs of instances that touch one element are too complicated",
+            where=caller_location(),
+            remedy="fix parameters that are known (fix_parameters), or write subscripts and "
+            f"bounds without // and %; if you know that the step is right, {step}(..., "
+            "unsafe=True) takes it and notes it in the kernel",
+        ) from None
+    finally:
+        context.set_max_operations(outside)
+        context.reset_operations()
+
+
+def _is_exhausted() -> bool:
+    """Tell whether isl refuses everything: its messages do not say that the limit is the reason."""
+    try:
+        isl.Set("{ : }").is_empty()
+    except isl.Error:
+        return True
+    return False
 
 
 def _nothing_moved(old: Kernel, new: Kernel) -> bool:
@@ -90,44 +131,66 @@ def _nothing_moved(old: Kernel, new: Kernel) -> bool:
         and old.instructions == new.instructions
         and old.tags == new.tags
         and old.priorities == new.priorities
+        and old.assumptions == new.assumptions
+        and old.variables == new.variables
     )
 
 
 def _refuse(step: str, kernel: Kernel, found: Violation) -> None:
-    first, second = _instances(kernel, found)
-    done = {
-        "flow": f"{first} writes the element of '{found.name}' that {second} reads",
-        "anti": f"{first} reads the element of '{found.name}' that {second} writes",
-        "output": f"{first} writes the element of '{found.name}' that {second} writes again",
-    }[found.kind]
-    parameters = _shown(found.point, [p for p in kernel.parameters if p in found.point])
-    now = "the second would come first" if found.reversed else "the two would be unordered"
     marked = excerpt(kernel, found.first, found.second)
     if not found.certain:
         raise CannotProve(
-            f"{step} cannot be shown to keep the order of '{found.name}': which elements are "
-            f"touched depends on data. It may be that {done}, and {now}",
+            f"{step} cannot be shown to keep what kernel '{kernel.name}' computes: {_doubt(found)}."
+            f" It may be that, {_story(kernel, found)}",
             where=caller_location(),
             excerpt=marked,
             remedy=f"if you know that this is not so, {step}(..., unsafe=True) takes the step "
             "and notes it in the kernel",
         )
     raise IllegalStep(
-        f"{step} would change what kernel '{kernel.name}' computes: "
-        f"{f'for {parameters}, ' if parameters else ''}{done}; {now}",
+        f"{step} would change what kernel '{kernel.name}' computes: {_story(kernel, found)}",
         where=caller_location(),
         excerpt=marked,
-        remedy=_remedy(found),
+        remedy=_REMEDIES[found.now],
     )
 
 
-def _remedy(found: Violation) -> str:
-    if found.reversed:
-        return "keep the order of the loops that carry this dependence, or skew them first"
-    return (
-        "leave the iname that both differ in a loop; for a sum over it, write a reduction: "
-        "sum(i, ...)"
-    )
+def _doubt(found: Violation) -> str:
+    if found.other_name is not None:
+        return f"'{found.name}' and '{found.other_name}' may overlap"
+    return f"which elements of '{found.name}' are touched depends on data"
+
+
+def _story(kernel: Kernel, found: Violation) -> str:
+    """Tell what the two instances do, and what is wrong with it."""
+    first, second = _instances(kernel, found)
+    what = f"the element of '{found.name}'"
+    done = {
+        "flow": f"{first} writes {what} that {second} reads",
+        "anti": f"{first} reads {what} that {second} writes later",
+        "output": f"{first} writes {what} that {second} overwrites",
+    }[found.kind]
+    if found.now == MERGED:
+        done = f"{first} and {second} touch an element of '{found.name}' each in a copy of its own"
+    parameters = _shown(found.point, [p for p in kernel.parameters if p in found.point])
+    return f"{f'for {parameters}, ' if parameters else ''}{done}; {_NOW[found.now]}"
+
+
+_NOW = {
+    REVERSED: "after the step, the second would come first",
+    UNORDERED: "after the step, either might come first",
+    SEPARATED: "after the step, each would have a copy of its own",
+    MERGED: "after the step, both would use the same copy",
+}
+
+_REMEDIES = {
+    REVERSED: "keep the order of the loops that carry this dependence, or skew them first",
+    UNORDERED: "leave the iname in which the two differ in a loop; for a sum over it, write a "
+    "reduction: sum(i, ...)",
+    SEPARATED: "leave the iname in which the two differ in a loop, or let the variable be shared: "
+    "declare it in another address space",
+    MERGED: "give the variable a subscript for the iname in which the two differ",
+}
 
 
 def _instances(kernel: Kernel, found: Violation) -> tuple[str, str]:

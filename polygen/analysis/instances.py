@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import reduce
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import islpy as isl
 
 from polygen.analysis.affine import linear_form
+from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
+from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import project_out, unflatten
@@ -33,6 +35,11 @@ def difference(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> st
     """
     if [i.id for i in old.instructions] != [i.id for i in new.instructions]:
         return "it has other instructions"
+    if old.assumptions != new.assumptions:
+        return "it assumes something else"
+    for name, variable in old.variables.items():
+        if new.variables.get(name) != variable:
+            return f"'{name}' is declared otherwise"
     moved = _moved_points(old, new, values)
     if moved is not None:
         return moved
@@ -46,21 +53,54 @@ def difference(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> st
 
 
 def _moved_points(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> str | None:
-    """Check the bijection between the loop domains, those that are the same left out."""
+    """Check that the instances of each instruction, and of its reductions, are the old ones."""
     if old.domains == new.domains:
         return None if not values else "its domains are the old ones, its inames are not"
+    known = {*new.inames, *new.parameters}
+    for iname in old.inames:
+        value = values.get(iname, ex.Variable(iname))
+        if linear_form(value) is None or not walk.free_variables(value) <= known:
+            return f"'{iname}' = {show_expression(value)} is no affine function of its inames"
     kept = set(old.domains) & set(new.domains)
-    before = [d for d in old.domains if d not in kept]
-    after = [d for d in new.domains if d not in kept]
-    olds = [i for d in before for i in d.inames]
-    news = [i for d in after for i in d.inames]
-    wanted = _joined(d.flat for d in before)
-    relation = _joined(d.flat for d in after)
+    for group in dict.fromkeys(g for insn in old.instructions for g in _iname_groups(insn)):
+        inames = sorted(group)
+        if all(old.home_domains[i] in kept and i not in values for i in inames):
+            continue
+        others = sorted({n for i in inames for n in _names(i, values)} & set(new.inames))
+        moved = _not_bijective(
+            (domain_of(old, group), inames), (domain_of(new, frozenset(others)), others), values
+        )
+        if moved is not None:
+            return moved
+    return None
+
+
+def _iname_groups(insn: Assignment) -> Iterator[frozenset[str]]:
+    """Yield the inames around an instruction, and around what each of its reductions adds up."""
+
+    def inside(node: Expression, around: frozenset[str]) -> Iterator[frozenset[str]]:
+        if isinstance(node, ex.Reduction):
+            around = around.union(node.inames)
+            yield around
+        for part in walk.parts(node):
+            yield from inside(part, around)
+
+    yield insn.within_inames
+    for node in insn.reads:
+        yield from inside(node, insn.within_inames)
+
+
+_Points: TypeAlias = tuple[isl.Set, Sequence[str]]  # a flat set, and which of its names are inames
+
+
+def _not_bijective(before: _Points, after: _Points, values: Mapping[str, Expression]) -> str | None:
+    """Return what is wrong with the map from new points to old ones, or None."""
+    (wanted, olds), (relation, news) = before, after
     for iname in olds:
         value = values.get(iname, ex.Variable(iname))
         condition = condition_set(ex.Comparison(ex.Variable(iname + _OLD), "==", value))
-        if condition is None or not walk.free_variables(value) <= {*news, *new.parameters}:
-            return f"'{iname}' = {show_expression(value)} is no affine function of its inames"
+        if condition is None:
+            raise InternalError(f"{value!r} is affine, and isl has no set for it")
         relation = relation.intersect(condition)
     # Old inames that other domains' bounds mention are parameters there.
     image = project_out(relation, news)
@@ -74,10 +114,6 @@ def _moved_points(old: Kernel, new: Kernel, values: Mapping[str, Expression]) ->
         isl.dim_type.in_, 0, isl.dim_type.out, 0, len(news)
     )
     return None if from_new.is_injective() else "it executes iterations more than once"
-
-
-def _joined(sets: Iterable[isl.Set]) -> isl.Set:
-    return reduce(isl.Set.intersect, sets)
 
 
 def _other_work(

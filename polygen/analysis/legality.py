@@ -8,8 +8,11 @@ old instance, and the *instance map* says which.  Then the two compute the same 
 3. every two instances that touch one element, one of them writing, come in the order in which
    they came before.
 
-A temporary is spared the third if, in both kernels, every instance that reads it finds what one
-instruction wrote in the same iteration of the loops that both are in.
+Temporaries on hardware axes are several: one for each work item, or for each group.  So 3 also
+says that what was written is read from the same copy, and that instances which had copies of
+their own do not share one.  And it only concerns instances in one iteration of the loops between
+whose iterations a temporary passes no value, neither before nor after
+(`polygen.analysis.scratch`).
 """
 
 from __future__ import annotations
@@ -17,38 +20,46 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
+from itertools import product
 
 import islpy as isl
 
+from polygen.analysis.copies import axes, same_copy
+from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.order import Piece, order_of
 from polygen.analysis.pairs import (
-    OTHER,
-    address_space,
+    Conflict,
     conflicts,
     equal,
     greater,
+    in_other,
     less,
     piece_set,
-    touched,
+    renamed,
     users,
     witness,
 )
+from polygen.analysis.scratch import apart, common_inames, passes_nothing
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace
-from polygen.ir.domain import flat_names, project_out
+from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 
 InstanceMap = Mapping[str, Expression]
 
+REVERSED = "reversed"
+UNORDERED = "unordered"
+SEPARATED = "separated"
+MERGED = "merged"
+
 
 @dataclass(frozen=True)
 class Violation:
-    """Two instances of the new kernel that no longer come in the order they need.
+    """Two instances of the new kernel that no longer do to each other what they did.
 
     Attributes:
         first: the id of the instruction whose instance has to come first.
@@ -56,9 +67,12 @@ class Violation:
         name: the variable of which they touch one element.
         kind: ``"flow"`` (written, then read), ``"anti"`` (read, then written) or ``"output"``.
         certain: whether both touch it for certain; otherwise data decides.
-        reversed: whether the second comes first now; otherwise the two are unordered.
+        now: ``"reversed"`` if the second comes first now; ``"unordered"``; ``"separated"`` if
+            each touches a copy of its own now; ``"merged"`` if each did, and no longer does.
         point: values of the parameters, of the first's inames, and (with a suffix) of the
             second's.
+        other_name: the variable that the second touches, if it is an array that may overlap the
+            first's.
     """
 
     first: str
@@ -66,8 +80,37 @@ class Violation:
     name: str
     kind: str
     certain: bool
-    reversed: bool
+    now: str
     point: Mapping[str, int]
+    other_name: str | None = None
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A kernel before and after, and what each old iname is in terms of the new ones."""
+
+    old: Kernel
+    new: Kernel
+    values: InstanceMap
+
+    def value(self, iname: str) -> Expression:
+        return self.values.get(iname, ex.Variable(iname))
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """Whether pairs touch one copy of a variable: before, and now.
+
+    Attributes:
+        before, now: the pairs for which that is possible.
+        unchanged: whether the two are the same for each pair.
+        certain: whether the sets hold no other pairs.
+    """
+
+    before: isl.Set
+    now: isl.Set
+    unchanged: bool
+    certain: bool
 
 
 def violation(old: Kernel, new: Kernel, values: InstanceMap) -> Violation | None:
@@ -79,110 +122,162 @@ def violation(old: Kernel, new: Kernel, values: InstanceMap) -> Violation | None
         values: what each iname of the old kernel is, in terms of the new one's.  An iname that
             is not mentioned is the same in both.
     """
-    for name in new.writers:
-        if _is_scratch(old, name) and _is_scratch(new, name):
-            continue
-        concerned = [insn.id for insn in users(new, name)]
-        for first in concerned:
-            for second in concerned:
-                found = _broken(old, new, values, (first, second), name)
-                if found is not None:
-                    return found
+    step = _Step(old, new, values)
+    for name, other_name in _touching(new):
+        others = users(new, other_name or name)
+        for insns in product(users(new, name), others):
+            found = _broken(step, insns, name, other_name)
+            if found is not None:
+                return found
     return None
+
+
+def _touching(kernel: Kernel) -> Iterator[tuple[str, str | None]]:
+    """Yield what is written, and pairs of arrays that may overlap, one of them written."""
+    for name in kernel.writers:
+        yield name, None
+    arrays = [a for a in kernel.arguments if isinstance(a, GlobalArg)]
+    if any(a.may_alias for a in arrays):
+        for a, b in product(arrays, arrays):
+            overlap = (a.may_alias or b.may_alias) and a != b
+            if overlap and (a.name in kernel.writers or b.name in kernel.writers):
+                yield a.name, b.name
 
 
 def _broken(
-    old: Kernel, new: Kernel, values: InstanceMap, insns: tuple[str, str], name: str
+    step: _Step, insns: tuple[str, str], name: str, other_name: str | None
 ) -> Violation | None:
-    first, second = insns
-    before = list(order_of(old).before(first, second))
-    if not before:
+    before = list(order_of(step.old).before(*insns))
+    copies = _copies(step, insns, name)
+    if not before and copies.unchanged:
         return None
-    assumptions = new.assumptions.flat
-    for a, b, pairs in conflicts(new, first, second, name):
-        for piece in before:
-            needed = _in_old_order(pairs.intersect(assumptions), piece, values)
-            if needed.is_empty():
-                continue
-            for wrong, is_reversed in _not_before(new, first, second):
-                bad = reduce(isl.Set.intersect, wrong, needed)
-                if not bad.is_empty():
-                    kind = "output" if a.is_write and b.is_write else "anti"
-                    kind = "flow" if a.is_write and not b.is_write else kind
-                    certain = a.exact and b.exact
-                    return Violation(first, second, name, kind, certain, is_reversed, witness(bad))
+    known = step.new.assumptions.flat
+    kept = _frame(step, name)
+    for conflict in conflicts(step.new, *insns, name, other_name):
+        pairs = reduce(isl.Set.intersect, (equal(i) for i in sorted(kept)), conflict.pairs)
+        pairs = pairs.intersect(known)
+        for bad, now in _bad(step, insns, conflict, pairs, before, copies):
+            if not bad.is_empty():
+                certain = conflict.certain and (copies.unchanged or copies.certain)
+                point = witness(bad)
+                return Violation(*insns, name, conflict.kind, certain, now, point, other_name)
     return None
 
 
-def _in_old_order(pairs: isl.Set, piece: Piece, values: InstanceMap) -> isl.Set:
+def _bad(
+    step: _Step,
+    insns: tuple[str, str],
+    conflict: Conflict,
+    pairs: isl.Set,
+    before: list[Piece],
+    copies: _Copies,
+) -> Iterator[tuple[isl.Set, str]]:
+    """Yield pairs that there must not be, and what is wrong with them."""
+    for piece in before:
+        needed = _in_old_order(step, pairs, piece).intersect(copies.before)
+        if needed.is_empty():
+            continue
+        if conflict.kind == "flow" and not copies.unchanged:
+            apart = needed.subtract(copies.now) if copies.certain else needed
+            yield apart, SEPARATED
+        needed = needed.intersect(copies.now)
+        for wrong, now in _not_before(step.new, *insns):
+            yield reduce(isl.Set.intersect, wrong, needed), now
+    if not copies.unchanged:
+        merged = pairs.intersect(copies.now)
+        yield merged.subtract(copies.before) if copies.certain else merged, MERGED
+
+
+def _in_old_order(step: _Step, pairs: isl.Set, piece: Piece) -> isl.Set:
     """Return the pairs of new instances whose old instances are in a piece of the old order."""
-    if not any(i in values for i in (*piece.equal, piece.less)):
+    if not any(i in step.values for i in (*piece.equal, piece.less)):
         return piece_set(pairs, piece)
-    compared = [(i, "==") for i in piece.equal]
-    if piece.less is not None:
-        compared.append((piece.less, "<"))
-    for iname, operator in compared:
-        value = values.get(iname, ex.Variable(iname))
-        names = walk.free_variables(value)
-        other = walk.substitute(value, {n: ex.Variable(n + OTHER) for n in names})
-        condition = condition_set(ex.Comparison(value, operator, other))
-        if condition is None:
-            raise InternalError(f"the old value of '{iname}' is not affine: {value!r}")
-        pairs = pairs.intersect(condition)
-    return pairs
+    for iname in piece.equal:
+        pairs = pairs.intersect(_compared(step, iname, "=="))
+    return pairs if piece.less is None else pairs.intersect(_compared(step, piece.less, "<"))
 
 
-def _not_before(kernel: Kernel, first: str, second: str) -> Iterator[tuple[list[isl.Set], bool]]:
+def _compared(step: _Step, iname: str, operator: str) -> isl.Set:
+    """Return the pairs of which the old values of an iname compare like this."""
+    value = step.value(iname)
+    condition = condition_set(ex.Comparison(value, operator, in_other(step.new, value)))
+    if condition is None:
+        raise InternalError(f"the old value of '{iname}' is not affine: {value!r}")
+    return condition
+
+
+def _not_before(kernel: Kernel, first: str, second: str) -> Iterator[tuple[list[isl.Set], str]]:
     """Yield the pairs of which the first instance does not come first.
 
-    Each as sets to intersect, and whether the second comes first instead.
+    Each as sets to intersect, and what is so instead.
     """
     order = order_of(kernel)
     shared = order.shared_loops(first, second)
     for depth, loop in enumerate(shared):
-        yield [*(equal(i) for i in shared[:depth]), greater(loop)], True
+        yield [*(equal(i) for i in shared[:depth]), greater(loop)], REVERSED
     if order.depends(first, second):
         return
     same = [equal(i) for i in shared]
     if first != second:
-        yield same, order.depends(second, first)
+        yield same, REVERSED if order.depends(second, first) else UNORDERED
         return
     for iname in sorted(kernel.instruction(first).within_inames):
         if is_parallel(kernel.tags.get(iname)):
-            yield [*same, less(iname)], False
-            yield [*same, greater(iname)], False
+            yield [*same, less(iname)], UNORDERED
+            yield [*same, greater(iname)], UNORDERED
 
 
-@per_kernel
-def _is_scratch(kernel: Kernel, name: str) -> bool:
-    """Tell whether each read finds what the only writer wrote in the same iteration."""
-    if address_space(kernel, name) is not AddressSpace.PRIVATE:
-        return False
-    (writer, *others) = kernel.writers[name]
-    if others:
-        return False
-    order = order_of(kernel)
-    (written,) = (a for a in touched(kernel, writer.id)[name] if a.is_write)
-    if not written.exact:
-        return False
-    for reader in users(kernel, name):
-        if reader.id == writer.id:
-            if any(not a.is_write for a in touched(kernel, reader.id)[name]):
-                return False
-            continue
-        loops = order.shared_loops(writer.id, reader.id)
-        if set(order.loops(writer.id)) - set(loops) or not order.depends(writer.id, reader.id):
-            return False
-        for access in touched(kernel, reader.id)[name]:
-            if not _covered(kernel, written.relation, access.relation, loops):
-                return False
-    return True
+# --- temporaries
 
 
-def _covered(kernel: Kernel, written: isl.Set, read: isl.Set, loops: tuple[str, ...]) -> bool:
-    """Tell whether what is read was written with the same values of `loops` and work item."""
-    kept = {*loops, *(i for i, tag in kernel.tags.items() if is_parallel(tag))}
-    own = [n for n in flat_names(written) if n in kernel.home_domains and n not in kept]
-    available = project_out(written, own)
-    extra = [n for n in flat_names(read) if n in kernel.home_domains and n not in kept]
-    return bool(project_out(read, extra).is_subset(available))
+def _copies(step: _Step, insns: tuple[str, str], name: str) -> _Copies:
+    found = [axes(kernel, insn, name) for kernel in (step.old, step.new) for insn in insns]
+    inames = {iname for axis in found for iname in axis.values()}
+    unchanged = found[:2] == found[2:] and inames.isdisjoint(step.values)
+    before = same_copy(step.old, insns, name, step.values)
+    if unchanged:
+        return _Copies(before.possible, before.possible, True, before.certain)
+    now = same_copy(step.new, insns, name, {})
+    return _Copies(before.possible, now.possible, False, before.certain and now.certain)
+
+
+def _frame(step: _Step, name: str) -> frozenset[str]:
+    """Return new inames that pairs have to agree in, for their order to matter.
+
+    A temporary that passes nothing between iterations of these, neither before nor after, is
+    only touched by instances of other iterations in between by chance.
+    """
+    if not isinstance(step.new.variables[name], TemporaryVariable):
+        return frozenset()
+    now = apart(step.new, name, common_inames(step.new, name))
+    while now:
+        before = apart(step.old, name, _old_names(step, name, now))
+        if (
+            _is_finer(step, before, now)
+            and passes_nothing(step.new, name, now)
+            and passes_nothing(step.old, name, before)
+        ):
+            return now
+        loops = [i for i in order_of(step.new).loops(users(step.new, name)[0]) if i in now]
+        if not loops:
+            break
+        now -= {loops[-1]}
+    return frozenset()
+
+
+def _old_names(step: _Step, name: str, inames: frozenset[str]) -> frozenset[str]:
+    """Return the old inames that instances have in common which agree in these new ones."""
+    common = common_inames(step.old, name)
+    return frozenset(i for i in common if walk.free_variables(step.value(i)) <= inames)
+
+
+def _is_finer(step: _Step, before: frozenset[str], now: frozenset[str]) -> bool:
+    """Tell whether instances in one old iteration are in one new one, too."""
+    if before.isdisjoint(step.values):
+        return before >= now
+    inames = now.union(*(walk.free_variables(step.value(i)) for i in before))
+    domain = domain_of(step.new, inames.intersection(step.new.home_domains))
+    pairs = domain.intersect(renamed(domain, step.new.inames))
+    pairs = reduce(isl.Set.intersect, (_compared(step, i, "==") for i in sorted(before)), pairs)
+    same = reduce(isl.Set.intersect, (equal(i) for i in sorted(now)))
+    return bool(pairs.is_subset(same))

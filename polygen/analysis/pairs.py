@@ -6,6 +6,7 @@ The second instance's inames have a suffix.  All sets are flat (see `polygen.ir.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 
 import islpy as isl
@@ -13,11 +14,11 @@ import islpy as isl
 from polygen.analysis.access import Access, accesses
 from polygen.analysis.order import Piece
 from polygen.errors import InternalError
-from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.domain import flat_names
-from polygen.ir.instruction import Assignment
+from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
-from polygen.ir.tags import GroupTag, LocalTag, is_parallel
 
 _PARAM = isl.dim_type.param
 OTHER = "_other"
@@ -48,7 +49,7 @@ def piece_set(pairs: isl.Set, piece: Piece) -> isl.Set:
     wanted = [equal(iname) for iname in piece.equal]
     if piece.less is not None:
         wanted.append(less(piece.less))
-    return reduce(isl.Set.intersect, wanted, pairs)
+    return reduce(isl.Set.intersect_params, wanted, pairs)
 
 
 def renamed(flat: isl.Set, inames: Iterable[str]) -> isl.Set:
@@ -60,15 +61,13 @@ def renamed(flat: isl.Set, inames: Iterable[str]) -> isl.Set:
     return flat
 
 
+def in_other(kernel: Kernel, value: Expression) -> Expression:
+    """Return the value that an expression of inames has in the second instance."""
+    names = [n for n in walk.free_variables(value) if n not in kernel.variables]
+    return walk.substitute(value, {n: ex.Variable(n + OTHER) for n in names})
+
+
 # --- conflicts
-
-
-def address_space(kernel: Kernel, name: str) -> AddressSpace:
-    """Return who shares a variable; arguments are everyone's."""
-    variable = kernel.variables[name]
-    if isinstance(variable, TemporaryVariable):
-        return variable.address_space
-    return AddressSpace.GLOBAL
 
 
 @per_kernel
@@ -80,45 +79,54 @@ def touched(kernel: Kernel, insn_id: str) -> dict[str, tuple[Access, ...]]:
     return found
 
 
-def users(kernel: Kernel, name: str) -> list[Assignment]:
-    """Return the instructions that touch a variable."""
-    return [insn for insn in kernel.instructions if name in touched(kernel, insn.id)]
+@per_kernel
+def users(kernel: Kernel, name: str) -> tuple[str, ...]:
+    """Return the ids of the instructions that touch a variable."""
+    return tuple(i.id for i in kernel.instructions if name in touched(kernel, i.id))
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Pairs of instances that touch one element, one of them writing.
+
+    Attributes:
+        name: the variable.
+        kind: ``"flow"`` (written, then read), ``"anti"`` (read, then written) or ``"output"``.
+        certain: whether both touch it for certain; otherwise data decides.
+        pairs: a flat set.
+    """
+
+    name: str
+    kind: str
+    certain: bool
+    pairs: isl.Set
 
 
 def conflicts(
-    kernel: Kernel, first: str, second: str, name: str
-) -> Iterator[tuple[Access, Access, isl.Set]]:
+    kernel: Kernel, first: str, second: str, name: str, other_name: str | None = None
+) -> Iterator[Conflict]:
     """Yield the pairs of instances that touch one element of a variable, one of them writing.
 
-    An instruction's instance is among its own pairs.
+    An instruction's instance is among its own pairs.  Copies of a variable are not told apart.
+
+    Parameters:
+        kernel: the kernel.
+        first: the id of the first instance's instruction.
+        second: the id of the second's.
+        name: the variable that the first touches.
+        other_name: the one that the second touches, if it is an array that may overlap the first.
     """
     for a in touched(kernel, first).get(name, ()):
-        for b in touched(kernel, second).get(name, ()):
-            if a.is_write or b.is_write:
+        for b in touched(kernel, second).get(other_name or name, ()):
+            if not (a.is_write or b.is_write):
+                continue
+            kind = ("output" if b.is_write else "flow") if a.is_write else "anti"
+            if other_name is None:
                 pairs = a.relation.intersect(renamed(b.relation, kernel.inames)).params()
-                yield a, b, _same_copy(kernel, (first, second), name, pairs)
-
-
-def _same_copy(kernel: Kernel, insns: tuple[str, str], name: str, pairs: isl.Set) -> isl.Set:
-    """Keep the pairs that touch the same copy: each work item has its own private variables."""
-    kinds: tuple[type, ...] = {
-        AddressSpace.GLOBAL: (),
-        AddressSpace.LOCAL: (GroupTag,),
-        AddressSpace.PRIVATE: (GroupTag, LocalTag),
-    }[address_space(kernel, name)]
-    if not kinds:
-        return pairs
-    axes = [_axes(kernel, insn) for insn in insns]
-    for tag in axes[0].keys() & axes[1].keys():
-        if isinstance(tag, kinds):
-            here, there = axes[0][tag], axes[1][tag]
-            pairs = pairs.intersect(_compared(here, "=", there + OTHER))
-    return pairs
-
-
-def _axes(kernel: Kernel, insn_id: str) -> dict[object, str]:
-    inames = kernel.instruction(insn_id).within_inames
-    return {kernel.tags[i]: i for i in inames if is_parallel(kernel.tags.get(i))}
+                yield Conflict(name, kind, a.exact and b.exact, pairs)
+            else:
+                pairs = a.relation.params().intersect(renamed(b.relation.params(), kernel.inames))
+                yield Conflict(name, kind, False, pairs)
 
 
 def witness(pairs: isl.Set) -> dict[str, int]:

@@ -1,0 +1,121 @@
+"""Which copy of a variable an instance touches.
+
+There is one of a private temporary for each work item, and one of a local temporary for each
+group: so temporaries have an index for each axis of the hardware that the text does not show.  It
+is the distance of an iname from the first value that it ever has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
+from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.pairs import in_other
+from polygen.ir import expression as ex
+from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.domain import flat_names, project_out, unflatten, universe
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.tags import GroupTag, InameTag, LocalTag
+
+_PARAM = isl.dim_type.param
+_SET = isl.dim_type.set
+_FIRST = "_first_"
+
+_INDEXED_BY: Mapping[AddressSpace, tuple[type, ...]] = {
+    AddressSpace.GLOBAL: (),
+    AddressSpace.LOCAL: (GroupTag,),
+    AddressSpace.PRIVATE: (GroupTag, LocalTag),
+}
+
+
+@dataclass(frozen=True)
+class SameCopy:
+    """The pairs of instances that touch one copy of a variable.
+
+    Attributes:
+        possible: a flat set of pairs: outside of it, the copies are two.
+        certain: whether, inside of it, the copy is one.
+    """
+
+    possible: isl.Set
+    certain: bool
+
+
+def address_space(kernel: Kernel, name: str) -> AddressSpace:
+    """Return who shares a variable; arguments are everyone's."""
+    variable = kernel.variables[name]
+    if isinstance(variable, TemporaryVariable):
+        return variable.address_space
+    return AddressSpace.GLOBAL
+
+
+def has_copies(kernel: Kernel, name: str, iname: str) -> bool:
+    """Tell whether instances with other values of an iname have other copies of a variable."""
+    return isinstance(kernel.tags.get(iname), _INDEXED_BY[address_space(kernel, name)])
+
+
+def axes(kernel: Kernel, insn_id: str, name: str) -> dict[InameTag, str]:
+    """Return the inames of an instruction that tell copies of a variable apart, by axis."""
+    inames = kernel.instruction(insn_id).within_inames
+    return {kernel.tags[i]: i for i in inames if has_copies(kernel, name, i)}
+
+
+def same_copy(
+    kernel: Kernel, insns: tuple[str, str], name: str, values: Mapping[str, Expression]
+) -> SameCopy:
+    """Return the pairs that touch one copy of a variable.
+
+    An instruction that lacks an axis touches the copies of all work items along it.
+
+    Parameters:
+        kernel: says which copies there are.
+        insns: the instructions of the first and the second instance.
+        name: the variable.
+        values: what inames of the kernel are in terms of those of the pairs.
+    """
+    first, second = (axes(kernel, insn, name) for insn in insns)
+    possible, certain = universe(), True
+    for tag in sorted(first.keys() & second.keys(), key=str):
+        pair = _same_index(kernel, first[tag], second[tag], values)
+        if pair is None:
+            certain = False
+        else:
+            possible = possible.intersect(pair)
+    return SameCopy(possible, certain)
+
+
+def _same_index(
+    kernel: Kernel, here: str, there: str, values: Mapping[str, Expression]
+) -> isl.Set | None:
+    """Return the pairs with one index along an axis, or None if that is not known."""
+    left: Expression = values.get(here, ex.Variable(here))
+    right = in_other(kernel, values.get(there, ex.Variable(there)))
+    if here == there:
+        return condition_set(ex.Comparison(left, "==", right))
+    firsts = [_first(kernel, here), _first(kernel, there)]
+    if firsts[0] is None or firsts[1] is None:
+        return None
+    left = ex.sum_of(left, ex.Variable(_FIRST + there))
+    right = ex.sum_of(right, ex.Variable(_FIRST + here))
+    found = condition_set(ex.Comparison(left, "==", right))
+    if found is None:
+        return None
+    found = found.intersect(firsts[0]).intersect(firsts[1])
+    return project_out(found, (_FIRST + here, _FIRST + there))
+
+
+@per_kernel
+def _first(kernel: Kernel, iname: str) -> isl.Set | None:
+    """Return a flat set in which a name has the first value of an iname; None if data decides."""
+    around = with_surrounding(kernel, (iname,))
+    if domain_temporaries(kernel, around):
+        return None
+    flat = domain_of(kernel, around)
+    flat = project_out(flat, [n for n in flat_names(flat) if n in around and n != iname])
+    first = unflatten(flat, (iname,)).lexmin().set_dim_name(_SET, 0, _FIRST + iname)
+    return first.move_dims(_PARAM, first.dim(_PARAM), _SET, 0, 1).params()

@@ -1,0 +1,130 @@
+"""Temporaries that only carry values within an iteration.
+
+If each read of a temporary finds what was written before in the same iteration of some loops, and
+no other iteration touches that copy in between, then it does not matter in which order these
+iterations come: nothing is passed from one to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+import islpy as isl
+
+from polygen.analysis.access import Access, index_set, references
+from polygen.analysis.copies import has_copies, same_copy
+from polygen.analysis.domains import domain_temporaries, with_surrounding
+from polygen.analysis.order import order_of
+from polygen.analysis.pairs import equal, piece_set, renamed, touched, users
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import TemporaryVariable
+from polygen.ir.domain import project_out, universe
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel, per_kernel
+
+
+@per_kernel
+def common_inames(kernel: Kernel, name: str) -> frozenset[str]:
+    """Return the inames that all instructions are within which touch a variable."""
+    return frozenset.intersection(
+        *(kernel.instruction(insn).within_inames for insn in users(kernel, name))
+    )
+
+
+@per_kernel
+def apart(kernel: Kernel, name: str, allowed: frozenset[str]) -> frozenset[str]:
+    """Return those of the inames whose iterations do not mix in any copy of a variable.
+
+    Those of the outermost loops come one after the other, and those of an axis have copies of
+    their own.
+    """
+    common = common_inames(kernel, name)
+    found = {i for i in common & allowed if has_copies(kernel, name, i)}
+    for iname in order_of(kernel).loops(users(kernel, name)[0]):
+        if iname not in common & allowed:
+            break
+        found.add(iname)
+    return frozenset(found)
+
+
+@per_kernel
+def passes_nothing(kernel: Kernel, name: str, inames: frozenset[str]) -> bool:
+    """Tell whether a variable passes no value from an iteration of `inames` to another.
+
+    The inames are some that `apart` returns.
+    """
+    if not isinstance(kernel.variables[name], TemporaryVariable):
+        return False
+    reads = [a for i in users(kernel, name) for a in touched(kernel, i)[name] if not a.is_write]
+    return all(_is_covered(kernel, read, inames) for read in reads)
+
+
+def _is_covered(kernel: Kernel, read: Access, inames: frozenset[str]) -> bool:
+    """Tell whether all that is read was written before in the same iteration of `inames`."""
+    left = renamed(read.relation, kernel.inames).intersect_params(kernel.assumptions.flat)
+    same = [equal(i) for i in sorted(inames)]
+    for writer in kernel.writers[read.name]:
+        copy = same_copy(kernel, (writer.id, read.insn_id), read.name, {})
+        if not copy.certain:
+            continue
+        (written,) = (a for a in touched(kernel, writer.id)[read.name] if a.is_write)
+        pairs = reduce(isl.Set.intersect_params, [*same, copy.possible], written.relation)
+        pairs = pairs.intersect(left)
+        for piece in order_of(kernel).before(writer.id, read.insn_id):
+            there = _certainly_written(kernel, writer, written, read)
+            if there is not None:
+                found = piece_set(pairs.intersect_params(there), piece)
+                left = left.subtract(project_out(found, writer.within_inames))
+                if left.is_empty():
+                    return True
+    return bool(left.is_empty())
+
+
+def _certainly_written(
+    kernel: Kernel, writer: Assignment, written: Access, read: Access
+) -> isl.Set | None:
+    """Return the pairs of which the first certainly writes what its access says; None if none.
+
+    How often a loop runs may be data.  But where the reader is executed, so is a writer in the
+    same iterations of these loops.
+    """
+    if written.exact:
+        return universe()
+    reader = kernel.instruction(read.insn_id)
+    same = {i for i in writer.within_inames if _is_bound_by_data(kernel, i)}
+    if writer.predicates:
+        if not _has_predicates_of(kernel, reader, writer):
+            return None
+        names = frozenset[str]().union(*map(walk.free_variables, writer.predicates))
+        same |= names & writer.within_inames
+    (reference,) = (r for r in references(writer) if r.is_write)
+    if not index_set(kernel, reference)[1] or not reader.within_inames.issuperset(same):
+        return None
+    return reduce(isl.Set.intersect, map(equal, sorted(same)), universe())
+
+
+def _has_predicates_of(kernel: Kernel, reader: Assignment, writer: Assignment) -> bool:
+    """Tell whether, of two instances with the same inames, the first reads only if the other wrote.
+
+    What the conditions read must be something that never changes.
+    """
+    known = {part for p in reader.predicates for part in _conjuncts(p)}
+    wanted = {part for p in writer.predicates for part in _conjuncts(p)}
+    names = frozenset[str]().union(*map(walk.free_variables, reader.predicates))
+    return wanted <= known and names.isdisjoint(kernel.writers)
+
+
+def _conjuncts(condition: Expression) -> Iterator[Expression]:
+    if isinstance(condition, ex.LogicalAnd):
+        for child in condition.children:
+            yield from _conjuncts(child)
+    else:
+        yield condition
+
+
+@per_kernel
+def _is_bound_by_data(kernel: Kernel, iname: str) -> bool:
+    return bool(domain_temporaries(kernel, with_surrounding(kernel, (iname,))))
