@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,8 @@ def test_source_that_does_not_compile() -> None:
     shown = str(error.value)
     assert "'y' undeclared" in shown
     assert "->    4     y = x;" in shown
-    assert "/tmp" not in shown  # noqa: S108
+    # The place of the temporary file says nothing to users.
+    assert tempfile.gettempdir() not in f"{error.value.what}{error.value.excerpt}"
     assert "report" in shown
 
 
