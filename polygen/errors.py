@@ -304,6 +304,10 @@ class NoDevice(UserError):
     """There is no device of the kind that was asked for."""
 
 
+class NoLinker(UserError):
+    """PoCL needs the program ``ld`` and would end the process without it."""
+
+
 class WrongDevice(UserError):
     """A call whose arrays, queue and kernel belong to different devices."""
 

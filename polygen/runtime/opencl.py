@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import sys
 import threading
 import warnings
 from functools import cache
 from typing import Any, TypeAlias
 
-from polygen.errors import CompilationFailed, NoDevice
+from polygen.errors import CompilationFailed, NoDevice, NoLinker
 from polygen.runtime import cache as disk
 from polygen.source import caller_location
 
@@ -117,8 +118,10 @@ def build(context: Context, source: str, options: tuple[str, ...] = ()) -> Any:
     """Return a pyopencl program, built for a context.
 
     Raises:
+        NoLinker: if the driver is PoCL, and the linker that it starts is not there.
         CompilationFailed: if the driver does not accept the source or the options.
     """
+    _check_linker(context)
     key = (context, source, options)
     if disk.caching() and key in _BUILT:
         return _BUILT[key]
@@ -134,6 +137,17 @@ def build(context: Context, source: str, options: tuple[str, ...] = ()) -> Any:
     if disk.caching():
         _BUILT[key] = program
     return program
+
+
+def _check_linker(context: Context) -> None:
+    # PoCL links each kernel when it is first run, and aborts the process if it cannot.
+    pocl = any(d.platform.name == "Portable Computing Language" for d in context.devices)
+    if pocl and shutil.which("ld") is None:
+        raise NoLinker(
+            "PoCL needs the linker 'ld', which is not on the PATH",
+            where=caller_location(),
+            remedy="sudo apt install binutils (Debian, Ubuntu), or use the C target: it needs gcc",
+        )
 
 
 def _failure(source: str, options: tuple[str, ...], log: str) -> CompilationFailed:

@@ -45,6 +45,7 @@ def _run(script: str, **more: str) -> str:
 def test_no_compiler(
     double: pg.Kernel, numbers: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    (tmp_path / "ld").symlink_to(shutil.which("ld") or "")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(errors.NoCompiler) as error:
@@ -55,6 +56,17 @@ def test_no_compiler(
     assert pg.default_target() == "opencl"
     assert double.executor().target == "opencl"
     np.testing.assert_array_equal(double(a=numbers)[1][0], 2 * numbers)
+
+
+def test_no_linker(
+    double: pg.Kernel, numbers: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """PoCL would end the process."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(errors.NoLinker) as error:
+        double.executor("opencl")(a=numbers)
+    assert "needs the linker 'ld'" in str(error.value)
+    assert "apt install binutils" in str(error.value)
 
 
 def test_compiler_of_the_environment(
