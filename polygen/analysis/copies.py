@@ -40,10 +40,18 @@ class SameCopy:
     Attributes:
         possible: a flat set of pairs: outside of it, the copies are two.
         certain: whether, inside of it, the copy is one.
+        complete: whether the second touches no copy but the first's.  If it lacks an axis that
+            the first has, it finds what the first wrote in one of its copies only.
     """
 
     possible: isl.Set
     certain: bool
+    complete: bool
+
+    def finds(self, pairs: isl.Set) -> isl.Set:
+        """Return those of the pairs of which the second certainly reads what the first wrote."""
+        found = pairs.intersect(self.possible)
+        return found if self.certain and self.complete else found.subtract(found)
 
 
 def address_space(kernel: Kernel, name: str) -> AddressSpace:
@@ -86,7 +94,7 @@ def same_copy(
             certain = False
         else:
             possible = possible.intersect(pair)
-    return SameCopy(possible, certain)
+    return SameCopy(possible, certain, first.keys() <= second.keys())
 
 
 def _same_index(

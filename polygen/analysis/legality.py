@@ -24,7 +24,7 @@ from itertools import product
 
 import islpy as isl
 
-from polygen.analysis.copies import axes, same_copy
+from polygen.analysis.copies import SameCopy, axes, same_copy
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.order import Piece, order_of
@@ -99,18 +99,21 @@ class _Step:
 
 @dataclass(frozen=True)
 class _Copies:
-    """Whether pairs touch one copy of a variable: before, and now.
+    """Which pairs touch one copy of a variable: before, and now.
 
     Attributes:
-        before, now: the pairs for which that is possible.
-        unchanged: whether the two are the same for each pair.
-        certain: whether the sets hold no other pairs.
+        before, now: the two answers.
+        unchanged: whether they are the same for each pair.
     """
 
-    before: isl.Set
-    now: isl.Set
+    before: SameCopy
+    now: SameCopy
     unchanged: bool
-    certain: bool
+
+    @property
+    def certain(self) -> bool:
+        """Whether data has no say in this."""
+        return self.unchanged or (self.before.certain and self.now.certain)
 
 
 def violation(old: Kernel, new: Kernel, values: InstanceMap) -> Violation | None:
@@ -158,7 +161,7 @@ def _broken(
         pairs = pairs.intersect(known)
         for bad, now in _bad(step, insns, conflict, pairs, before, copies):
             if not bad.is_empty():
-                certain = conflict.certain and (copies.unchanged or copies.certain)
+                certain = conflict.certain and copies.certain
                 point = witness(bad)
                 return Violation(*insns, name, conflict.kind, certain, now, point, other_name)
     return None
@@ -174,18 +177,18 @@ def _bad(
 ) -> Iterator[tuple[isl.Set, str]]:
     """Yield pairs that there must not be, and what is wrong with them."""
     for piece in before:
-        needed = _in_old_order(step, pairs, piece).intersect(copies.before)
+        needed = _in_old_order(step, pairs, piece).intersect(copies.before.possible)
         if needed.is_empty():
             continue
         if conflict.kind == "flow" and not copies.unchanged:
-            apart = needed.subtract(copies.now) if copies.certain else needed
-            yield apart, SEPARATED
-        needed = needed.intersect(copies.now)
+            yield needed.subtract(copies.now.finds(needed)), SEPARATED
+        needed = needed.intersect(copies.now.possible)
         for wrong, now in _not_before(step.new, *insns):
             yield reduce(isl.Set.intersect, wrong, needed), now
     if not copies.unchanged:
-        merged = pairs.intersect(copies.now)
-        yield merged.subtract(copies.before) if copies.certain else merged, MERGED
+        merged = pairs.intersect(copies.now.possible)
+        known = copies.before.certain
+        yield merged.subtract(copies.before.possible) if known else merged, MERGED
 
 
 def _in_old_order(step: _Step, pairs: isl.Set, piece: Piece) -> isl.Set:
@@ -236,9 +239,8 @@ def _copies(step: _Step, insns: tuple[str, str], name: str) -> _Copies:
     unchanged = found[:2] == found[2:] and inames.isdisjoint(step.values)
     before = same_copy(step.old, insns, name, step.values)
     if unchanged:
-        return _Copies(before.possible, before.possible, True, before.certain)
-    now = same_copy(step.new, insns, name, {})
-    return _Copies(before.possible, now.possible, False, before.certain and now.certain)
+        return _Copies(before, before, unchanged=True)
+    return _Copies(before, same_copy(step.new, insns, name, {}), unchanged=False)
 
 
 def _frame(step: _Step, name: str) -> frozenset[str]:

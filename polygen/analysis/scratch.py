@@ -29,9 +29,8 @@ from polygen.ir.kernel import Kernel, per_kernel
 @per_kernel
 def common_inames(kernel: Kernel, name: str) -> frozenset[str]:
     """Return the inames that all instructions are within which touch a variable."""
-    return frozenset.intersection(
-        *(kernel.instruction(insn).within_inames for insn in users(kernel, name))
-    )
+    first, *others = (kernel.instruction(insn).within_inames for insn in users(kernel, name))
+    return first.intersection(*others)
 
 
 @per_kernel
@@ -68,7 +67,7 @@ def _is_covered(kernel: Kernel, read: Access, inames: frozenset[str]) -> bool:
     same = [equal(i) for i in sorted(inames)]
     for writer in kernel.writers[read.name]:
         copy = same_copy(kernel, (writer.id, read.insn_id), read.name, {})
-        if not copy.certain:
+        if not (copy.certain and copy.complete):
             continue
         (written,) = (a for a in touched(kernel, writer.id)[read.name] if a.is_write)
         pairs = reduce(isl.Set.intersect_params, [*same, copy.possible], written.relation)
