@@ -101,18 +101,19 @@ class Kernel:
     def __str__(self) -> str:
         return str(_slot("show")(self))
 
-    def __call__(self, queue: Any = None, **arguments: Any) -> Any:
+    def __call__(self, queue: Any = None, *, wait_for: Any = None, **arguments: Any) -> Any:
         """Run the kernel; see `polygen.runtime` for what may be passed and what comes back.
 
         Parameters:
             queue: a pyopencl command queue, or None to run on the default device.
             arguments: arrays and scalars by name.  Sizes, types and strides are found from the
                 arrays; arrays that are only written may be left out and are then allocated.
+            wait_for: events of pyopencl's that have to be over before.
 
         Returns:
             An event and the arrays that were written, in the order of the arguments.
         """
-        return self._executor(queue, **arguments)
+        return self._executor.run(queue, wait_for, arguments)
 
     def executor(self, device: Any = None) -> Any:
         """Return a callable for this kernel on one device: what `__call__` uses.

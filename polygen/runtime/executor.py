@@ -85,6 +85,10 @@ class Executor:
             UserError: the subclass that says what is wrong with the arguments, the compiler or
                 the device.
         """
+        return self.run(queue, wait_for, args)
+
+    def run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
+        """Run the kernel: `__call__` with the arguments in a dictionary."""
         form = (queue is None, *args, *map(type, args.values()))
         call = self._calls.get(form)
         if call is None:
