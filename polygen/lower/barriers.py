@@ -16,18 +16,15 @@ import islpy as isl
 
 from polygen.analysis.access import Access, accesses
 from polygen.analysis.domains import all_reads
-from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, statements
-from polygen.ir import expression as ex
+from polygen.analysis.pairs import greater, less, renamed
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import universe
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 
-_PARAM = isl.dim_type.param
 _ByVariable: TypeAlias = dict[str, list[Assignment]]
-_OTHER = "_other"  # appended to the inames of the second of two instances
 
 
 class _Scope(enum.IntEnum):
@@ -195,11 +192,10 @@ class _Placer:
         carried: str | None,
     ) -> _Scope:
         (insn, a), (other_insn, b) = first, second
-        renamed = [i for i in self._kernel.inames if i not in loops]
-        pairs = a.relation.intersect(_rename(b.relation, renamed))
+        free = [i for i in self._kernel.inames if i not in loops]
+        pairs = a.relation.intersect(renamed(b.relation, free))
         if carried is not None:
-            later = ex.Comparison(ex.Variable(carried), "<", ex.Variable(carried + _OTHER))
-            pairs = pairs.intersect_params(_known_set(later))
+            pairs = pairs.intersect_params(less(carried))
         pairs = pairs.params()
         if pairs.is_empty():
             return _Scope.NOBODY
@@ -226,7 +222,7 @@ class _Placer:
             return universe().complement()
         if first is None or first != second or first in loops:
             return None  # an instance may be executed by any item, or the indices are shifted
-        return _known_set(ex.Comparison(ex.Variable(first), "!=", ex.Variable(first + _OTHER)))
+        return less(first).union(greater(first))
 
     def _has_owner(self, insn: Assignment, tag: HardwareTag) -> bool:
         """Tell whether one work item alone executes what lacks an iname on this axis."""
@@ -234,17 +230,3 @@ class _Placer:
         return space is AddressSpace.GLOBAL or (
             space is AddressSpace.LOCAL and isinstance(tag, LocalTag)
         )
-
-
-def _known_set(condition: ex.Comparison) -> isl.Set:
-    found = condition_set(condition)
-    assert found is not None  # comparisons of variables are affine
-    return found
-
-
-def _rename(relation: isl.Set, inames: Sequence[str]) -> isl.Set:
-    for iname in inames:
-        position = relation.find_dim_by_name(_PARAM, iname)
-        if position >= 0:
-            relation = relation.set_dim_name(_PARAM, position, iname + _OTHER)
-    return relation
