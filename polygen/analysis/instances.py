@@ -62,16 +62,21 @@ def _moved_points(old: Kernel, new: Kernel, values: Mapping[str, Expression]) ->
         if linear_form(value) is None or not walk.free_variables(value) <= known:
             return f"'{iname}' = {show_expression(value)} is no affine function of its inames"
     kept = set(old.domains) & set(new.domains)
-    for group in dict.fromkeys(g for insn in old.instructions for g in _iname_groups(insn)):
-        inames = sorted(group)
-        if all(old.home_domains[i] in kept and i not in values for i in inames):
-            continue
-        others = sorted({n for i in inames for n in _names(i, values)} & set(new.inames))
-        moved = _not_bijective(
-            (domain_of(old, group), inames), (domain_of(new, frozenset(others)), others), values
-        )
-        if moved is not None:
-            return moved
+    # Domains that are the same, and mention what is the same, bound their inames as before.
+    moved = {i for d in old.domains if d not in kept for i in d.inames}
+    moved |= {
+        i
+        for d in old.domains
+        if not values.keys().isdisjoint((*d.inames, *d.parameters))
+        for i in d.inames
+    }
+    groups = [g & moved for insn in old.instructions for g in _iname_groups(insn)]
+    for group in dict.fromkeys(g for g in groups if g):
+        others = sorted({n for i in group for n in _names(i, values)} & set(new.inames))
+        before = (domain_of(old, group), sorted(group))
+        why = _not_bijective(before, (domain_of(new, frozenset(others)), others), values)
+        if why is not None:
+            return why
     return None
 
 

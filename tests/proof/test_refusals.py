@@ -1,0 +1,127 @@
+"""What is refused, and how: messages, limits, copies of temporaries, arrays that may overlap."""
+
+from __future__ import annotations
+
+import islpy as isl
+import pytest
+
+import polygen as pg
+from polygen import proof
+from polygen.errors import CannotProve, IllegalStep, NotTheSame, ProofLimit
+from polygen.ir.domain import Domain
+from polygen.ir.kernel import Kernel
+from polygen.proof import Rearranged
+from polygen.transformation import transformation
+from tests.oracle.cases import kernel
+from tests.proof.patterns import PATTERNS, array, scalar
+
+
+def test_a_refusal_names_two_instances() -> None:
+    with pytest.raises(IllegalStep) as caught:
+        pg.tag_inames(PATTERNS["forward"].kernel(), {"i": "g.0"})
+    assert caught.value.what == (
+        "tag_inames would change what kernel 'polygen_kernel' computes: for n=3, s[i=1] writes "
+        "the element of 'a' that s[i=2] reads; after the step, either might come first"
+    )
+    assert "sum(i, ...)" in str(caught.value.remedy)
+
+
+def test_doubt_says_what_data_may_do() -> None:
+    with pytest.raises(CannotProve, match="depends on data"):
+        pg.tag_inames(PATTERNS["scatter"].kernel(), {"i": "g.0"})
+
+
+def test_arrays_that_may_overlap() -> None:
+    with pytest.raises(CannotProve, match="'a' and 'b' may overlap"):
+        pg.tag_inames(PATTERNS["alias"].kernel(), {"i": "g.0"})
+
+
+def test_a_limit_is_an_error_and_leaves_isl_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    knl = PATTERNS["wavefront"].kernel()
+    monkeypatch.setattr(proof, "MOST_OPERATIONS", 20)
+    with pytest.raises(ProofLimit, match="within the limit"):
+        pg.split_iname(knl, "i", 3)
+    monkeypatch.undo()
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
+    assert "i_outer" in pg.split_iname(knl, "i", 3).inames
+
+
+# --- copies
+
+
+def _two_loops(first: str, second: str, read: str = "t") -> Kernel:
+    text = f"t = a[i]  {{id=w, inames=i, dep=*}}\nb[j] = {read}  {{id=r, inames=j, dep=*w}}"
+    return kernel([first, second], text, scalar("t"), "...")
+
+
+def test_the_index_on_an_axis_counts_from_the_first_value() -> None:
+    """Retagging keeps the copies only where both loops have the same index."""
+    knl = _two_loops("{ [i]: 0<=i<4 }", "{ [j]: 2<=j<6 }")
+    with pg.without_proofs():
+        knl = pg.tag_inames(knl, {"i": "l.0", "j": "l.0"})
+    pg.tag_inames(knl, {"i": "g.0", "j": "g.0"}, force=True)
+    with pytest.raises(IllegalStep) as caught:
+        pg.tag_inames(knl, {"i": "g.0"}, force=True)
+    assert "w[i=0] writes the element of 't' that r[j=2] reads" in caught.value.what
+
+
+def test_a_reader_without_the_axis_finds_no_copy() -> None:
+    knl = kernel(
+        "{ [i,j]: 0<=i<n and j=i }",
+        "t = a[j]  {id=w, inames=i:j, dep=*}\nb[i] = t  {id=r, inames=i, dep=*w}",
+        scalar("t"),
+        "...",
+    )
+    with pytest.raises(IllegalStep, match="each would have a copy of its own"):
+        pg.tag_inames(knl, {"j": "l.0"})
+
+
+# --- transformations of one's own
+
+
+@transformation
+def merge_domains(knl: Kernel) -> Rearranged:
+    """Write all domains as one, which an empty one makes empty."""
+    both = knl.domains[0].flat.intersect(knl.domains[1].flat)
+    names = ", ".join(knl.inames)
+    text = str(both).replace("{  : ", f"{{ [{names}] : ")
+    parameters = ", ".join(knl.parameters)
+    text = f"[{parameters}] -> " + text[text.index("{") :]
+    return Rearranged(knl.copy(domains=(Domain(isl.Set(text)),)))
+
+
+@transformation
+def share(knl: Kernel) -> Kernel:
+    """Move temporaries to global memory."""
+    shared = tuple(
+        pg.TemporaryVariable(t.name, t.dtype, t.shape, pg.AddressSpace.GLOBAL)
+        for t in knl.temporaries
+    )
+    return knl.copy(temporaries=shared)
+
+
+def test_domains_that_become_one() -> None:
+    knl = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }"], "b[i] = sum(j, a[i,j])")
+    with pytest.raises(NotTheSame, match="leaves out iterations"):
+        merge_domains(knl)
+
+
+def test_declarations_are_no_step() -> None:
+    with pytest.raises(NotTheSame, match="'t' is declared otherwise"):
+        share(PATTERNS["private"].kernel())
+
+
+def test_scratch_with_several_writers_in_loops_bound_by_data() -> None:
+    knl = kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<count }"],
+        """count = c[i]       {id=c, inames=i, dep=*}
+        acc = 0               {id=z, inames=i, dep=*}
+        t = a[i,j]            {id=t, inames=i:j, dep=*c}
+        acc = acc + t         {id=s, inames=i:j, dep=*z:t}
+        out[i] = acc          {id=u, inames=i, dep=*s}""".replace("        ", ""),
+        *(scalar("acc"), scalar("t"), pg.TemporaryVariable("count", "int32")),
+        *(array("a", "n", "10"), array("c", "n", dtype="int32"), "..."),
+    )
+    assert pg.tag_inames(knl, {"i": "g.0"}).tags
+    with pytest.raises(pg.UserError):
+        pg.tag_inames(knl, {"j": "l.0"})
