@@ -34,6 +34,7 @@ from polygen.analysis.pairs import (
     equal,
     greater,
     in_other,
+    is_read,
     less,
     piece_set,
     renamed,
@@ -138,7 +139,8 @@ def violation(old: Kernel, new: Kernel, values: InstanceMap) -> Violation | None
 def _touching(kernel: Kernel) -> Iterator[tuple[str, str | None]]:
     """Yield what is written, and pairs of arrays that may overlap, one of them written."""
     for name in kernel.writers:
-        yield name, None
+        if is_read(kernel, name):
+            yield name, None
     arrays = [a for a in kernel.arguments if isinstance(a, GlobalArg)]
     if any(a.may_alias for a in arrays):
         for a, b in product(arrays, arrays):

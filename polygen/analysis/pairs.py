@@ -16,6 +16,7 @@ from polygen.analysis.order import Piece
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import flat_names
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
@@ -83,6 +84,15 @@ def touched(kernel: Kernel, insn_id: str) -> dict[str, tuple[Access, ...]]:
 def users(kernel: Kernel, name: str) -> tuple[str, ...]:
     """Return the ids of the instructions that touch a variable."""
     return tuple(i.id for i in kernel.instructions if name in touched(kernel, i.id))
+
+
+def is_read(kernel: Kernel, name: str) -> bool:
+    """Tell whether anything ever reads a variable; the caller reads arguments."""
+    return not isinstance(kernel.variables[name], TemporaryVariable) or any(
+        not access.is_write
+        for insn in users(kernel, name)
+        for access in touched(kernel, insn)[name]
+    )
 
 
 @dataclass(frozen=True)
