@@ -51,7 +51,8 @@ def all_cases() -> list[Case]:
     """Return all cases."""
     found: list[Case] = []
     for name, make, several in _MAKERS:
-        made = make()
+        with pg.without_proofs():  # what matters here is what the code does, not what it means
+            made = make()
         kernel, given = made if isinstance(made, tuple) else (made, {})
         for sizes in several or ({},):
             shown = "_".join(f"{n}{int(v)}" for n, v in sizes.items())
