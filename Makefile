@@ -29,7 +29,7 @@ bench: $(READY)
 # Long runs, and those that need more tools.
 test-deep: $(READY)
 	$(BIN)/pytest -m "deep and not gpu"
-	$(BIN)/python -m tests.deep.mutate 20
+	$(BIN)/python -m tests.deep.mutate --count 40 --needed 60
 
 fmt: $(READY)
 	$(BIN)/ruff check --fix

@@ -19,7 +19,7 @@ import numpy as np
 import polygen as pg
 from polygen.ir.array import GlobalArg
 from polygen.targets.program import Program
-from tests.deep.cases import Case
+from tests.deep.case_table import Case
 from tests.oracle.compare import integer, make_arguments, typed
 from tests.oracle.interpreter import interpret
 

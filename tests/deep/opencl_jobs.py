@@ -13,7 +13,7 @@ import polygen as pg
 from polygen.ir.array import GlobalArg, ValueArg
 from polygen.lower.program import HostNode, Launch
 from polygen.targets.program import DeviceFunction, Program
-from tests.deep.cases import Case
+from tests.deep.case_table import Case
 from tests.oracle.compare import integer, make_arguments, typed
 from tests.oracle.interpreter import interpret
 

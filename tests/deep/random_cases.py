@@ -12,7 +12,8 @@ import numpy as np
 import polygen as pg
 from polygen.errors import CannotProve, IllegalStep
 from polygen.ir.array import ValueArg
-from tests.deep.cases import Case, all_cases
+from tests.deep.case_table import Case
+from tests.deep.cases import all_cases
 from tests.oracle.compare import make_arguments
 from tests.properties.generator import Generator
 from tests.properties.random_case import NOT_POSSIBLE
