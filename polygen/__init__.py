@@ -1,5 +1,6 @@
 """polygen: a polyhedral, transformation-based code generator for GPUs and CPUs."""
 
+from polygen.analysis.proving import without_proofs
 from polygen.errors import (
     AmbiguousNesting,
     InternalError,
@@ -15,7 +16,7 @@ from polygen.ir.kernel import Kernel, Step
 from polygen.language.make_kernel import make_kernel
 from polygen.language.parse_kernel import parse_kernel
 from polygen.pipeline import generate_code, lower_kernel
-from polygen.proof import Rearranged, without_proofs
+from polygen.proof import Rearranged
 from polygen.runtime.devices import default_target
 from polygen.runtime.executor import Executor
 from polygen.transformation import replay, transformation

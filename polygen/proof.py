@@ -6,18 +6,14 @@ refused with two instances whose order it breaks.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-import islpy as isl
 
 from polygen.analysis.instances import difference
 from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Violation, violation
 from polygen.analysis.pairs import OTHER
-from polygen.errors import CannotProve, IllegalStep, NotTheSame, ProofLimit
+from polygen.analysis.proving import limited
+from polygen.errors import CannotProve, IllegalStep, NotTheSame
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
@@ -38,30 +34,6 @@ class Rearranged:
     values: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
 
 
-_SWITCHED_OFF: ContextVar[bool] = ContextVar("proofs are switched off", default=False)
-
-
-@contextmanager
-def without_proofs() -> Generator[None]:
-    """Take steps without proving them, for search loops and for measuring.
-
-    >>> import polygen as pg
-    >>> knl = pg.make_kernel("{ [i]: 1<=i<n }", "a[i] = a[i-1] + 1")
-    >>> with pg.without_proofs():
-    ...     racy = pg.tag_inames(knl, {"i": "g.0"})
-    """
-    token = _SWITCHED_OFF.set(True)
-    try:
-        yield
-    finally:
-        _SWITCHED_OFF.reset(token)
-
-
-def proofs_are_on() -> bool:
-    """Tell whether steps are proved: not within `without_proofs`, nor with POLYGEN_PROOFS=0."""
-    return not _SWITCHED_OFF.get() and os.environ.get("POLYGEN_PROOFS") != "0"
-
-
 def prove(step: str, old: Kernel, result: Rearranged) -> None:
     """Prove that a step keeps the meaning of a kernel.
 
@@ -79,50 +51,17 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
     new = result.kernel
     if _nothing_moved(old, new):
         return
-    with _limited(step, new):
+    with limited(
+        f"{step} could not be proved for kernel '{new.name}'",
+        f"if you know that the step is right, {step}(..., unsafe=True) takes it and notes it in "
+        "the kernel",
+    ):
         why = difference(old, new, result.values)
         if why is not None:
             raise NotTheSame(f"{step}: {why}", where=caller_location())
         found = violation(old, new, result.values)
     if found is not None:
         _refuse(step, new, found)
-
-
-MOST_OPERATIONS = 20_000_000  # of isl, in one proof: a few seconds
-
-
-@contextmanager
-def _limited(step: str, kernel: Kernel) -> Generator[None]:
-    """Bound what isl may do, and say so if that is not enough."""
-    context = isl.DEFAULT_CONTEXT
-    outside = context.get_max_operations()
-    context.reset_operations()
-    context.set_max_operations(MOST_OPERATIONS)
-    try:
-        yield
-    except isl.Error:
-        if not _is_exhausted():
-            raise
-        raise ProofLimit(
-            f"{step} could not be proved for kernel '{kernel.name}' within the limit: the sets of "
-            "pairs of instances that touch one element are too complicated",
-            where=caller_location(),
-            remedy="fix parameters that are known (fix_parameters), or write subscripts and "
-            f"bounds without // and %; if you know that the step is right, {step}(..., "
-            "unsafe=True) takes it and notes it in the kernel",
-        ) from None
-    finally:
-        context.set_max_operations(outside)
-        context.reset_operations()
-
-
-def _is_exhausted() -> bool:
-    """Tell whether isl refuses everything: its messages do not say that the limit is the reason."""
-    try:
-        isl.Set("{ : }").is_empty()
-    except isl.Error:
-        return True
-    return False
 
 
 def _nothing_moved(old: Kernel, new: Kernel) -> bool:

@@ -22,12 +22,13 @@ from typing import (
     overload,
 )
 
+from polygen.analysis.proving import proofs_are_on
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
 from polygen.ir.kernel import Kernel, Step
 from polygen.ir.names import check_name
 from polygen.ir.tags import ForTag, GroupTag, InameTag, LocalTag, UnrollTag, parse_tag
 from polygen.ir.verify import verify
-from polygen.proof import Rearranged, proofs_are_on, prove
+from polygen.proof import Rearranged, prove
 from polygen.source import caller_location
 
 _P = ParamSpec("_P")

@@ -6,7 +6,7 @@ import islpy as isl
 import pytest
 
 import polygen as pg
-from polygen import proof
+from polygen.analysis import proving
 from polygen.errors import CannotProve, IllegalStep, NotTheSame, ProofLimit
 from polygen.ir.domain import Domain
 from polygen.ir.kernel import Kernel
@@ -38,7 +38,7 @@ def test_arrays_that_may_overlap() -> None:
 
 def test_a_limit_is_an_error_and_leaves_isl_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     knl = PATTERNS["wavefront"].kernel()
-    monkeypatch.setattr(proof, "MOST_OPERATIONS", 20)
+    monkeypatch.setattr(proving, "MOST_OPERATIONS", 20)
     with pytest.raises(ProofLimit, match="within the limit"):
         pg.split_iname(knl, "i", 3)
     monkeypatch.undo()

@@ -1,0 +1,80 @@
+"""Whether proofs are wanted, and how much work a proof may take."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import islpy as isl
+
+from polygen.errors import ProofLimit
+from polygen.source import caller_location
+
+_SWITCHED_OFF: ContextVar[bool] = ContextVar("proofs are switched off", default=False)
+
+
+@contextmanager
+def without_proofs() -> Generator[None]:
+    """Make kernels and take steps without proving them, for search loops and for measuring.
+
+    >>> import polygen as pg
+    >>> knl = pg.make_kernel("{ [i]: 1<=i<n }", "a[i] = a[i-1] + 1")
+    >>> with pg.without_proofs():
+    ...     racy = pg.tag_inames(knl, {"i": "g.0"})
+    """
+    token = _SWITCHED_OFF.set(True)
+    try:
+        yield
+    finally:
+        _SWITCHED_OFF.reset(token)
+
+
+def proofs_are_on() -> bool:
+    """Tell whether to prove: not within `without_proofs`, nor with POLYGEN_PROOFS=0."""
+    return not _SWITCHED_OFF.get() and os.environ.get("POLYGEN_PROOFS") != "0"
+
+
+MOST_OPERATIONS = 20_000_000  # of isl, in one proof: a few seconds
+
+
+@contextmanager
+def limited(what: str, otherwise: str) -> Generator[None]:
+    """Bound what isl may do in a proof, and raise an error if that is not enough.
+
+    Parameters:
+        what: what could not be proved: the subject of a sentence.
+        otherwise: what the user can do who knows that it is so.
+
+    Raises:
+        ProofLimit: if isl has more to do than is reasonable.
+    """
+    context = isl.DEFAULT_CONTEXT
+    outside = context.get_max_operations()
+    context.reset_operations()
+    context.set_max_operations(MOST_OPERATIONS)
+    try:
+        yield
+    except isl.Error:
+        if not _is_exhausted():
+            raise
+        raise ProofLimit(
+            f"{what} within the limit: the sets of pairs of instances that touch one element are "
+            "too complicated",
+            where=caller_location(),
+            remedy="fix parameters that are known (fix_parameters), or write subscripts and "
+            f"bounds without // and %; {otherwise}",
+        ) from None
+    finally:
+        context.set_max_operations(outside)
+        context.reset_operations()
+
+
+def _is_exhausted() -> bool:
+    """Tell whether isl refuses everything: its messages do not say that the limit is the reason."""
+    try:
+        isl.Set("{ : }").is_empty()
+    except isl.Error:
+        return True
+    return False
