@@ -108,7 +108,7 @@ class _Realizer:
                 assignee=accumulator,
                 expression=identity(reduction_type(reduction, self._kinds)),
                 within_inames=insn.within_inames,
-                depends_on=insn.depends_on,
+                depends_on=self._outside(insn.depends_on, reduction.inames),
                 predicates=(*always, *conditions),
                 location=insn.location,
             )
@@ -123,6 +123,16 @@ class _Realizer:
             )
         use = use.copy(depends_on=insn.depends_on.union(u.id for u in updates))
         return *starts, *updates, use
+
+    def _outside(self, ids: frozenset[str], inames: tuple[str, ...]) -> frozenset[str]:
+        """Return those of the instructions that are not in the loop of a reduction.
+
+        What stands in it, such as a prefetch, comes after the start of the accumulator.
+        """
+        by_id = self._kernel.instructions_by_id
+        return frozenset(
+            i for i in ids if i not in by_id or by_id[i].within_inames.isdisjoint(inames)
+        )
 
     def _accumulator(self, reduction: ex.Reduction) -> ex.Variable:
         dtype = reduction_type(reduction, self._kinds)
