@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.instances import difference
 from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Violation, violation
 from polygen.analysis.pairs import OTHER
@@ -28,10 +29,20 @@ class Rearranged:
         kernel: the new kernel.
         values: what each old iname is in terms of the new ones; those that are not mentioned
             are still there.
+        by_instruction: for an instruction (by its id) of which something else is true, what is
+            said there instead of `values`.
     """
 
     kernel: Kernel
     values: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
+    by_instruction: Mapping[str, Mapping[str, Expression]] = field(
+        default_factory=dict[str, Mapping[str, Expression]]
+    )
+
+    @property
+    def instances(self) -> InstanceMap:
+        """Which instance of the kernel before each new one computes."""
+        return InstanceMap(self.values, self.by_instruction)
 
 
 def prove(step: str, old: Kernel, result: Rearranged) -> None:
@@ -56,10 +67,10 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
         f"if you know that the step is right, {step}(..., unsafe=True) takes it and notes it in "
         "the kernel",
     ):
-        why = difference(old, new, result.values)
+        why = difference(old, new, result.instances)
         if why is not None:
             raise NotTheSame(f"{step}: {why}", where=caller_location())
-        found = violation(old, new, result.values)
+        found = violation(old, new, result.instances)
     if found is not None:
         _refuse(step, new, found)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
+from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.pairs import in_other
 from polygen.ir import expression as ex
@@ -74,7 +75,7 @@ def axes(kernel: Kernel, insn_id: str, name: str) -> dict[InameTag, str]:
 
 
 def same_copy(
-    kernel: Kernel, insns: tuple[str, str], name: str, values: Mapping[str, Expression]
+    kernel: Kernel, insns: tuple[str, str], name: str, instances: InstanceMap
 ) -> SameCopy:
     """Return the pairs that touch one copy of a variable.
 
@@ -84,12 +85,15 @@ def same_copy(
         kernel: says which copies there are.
         insns: the instructions of the first and the second instance.
         name: the variable.
-        values: what inames of the kernel are in terms of those of the pairs.
+        instances: what inames of the kernel are in terms of those of the pairs.
     """
     first, second = (axes(kernel, insn, name) for insn in insns)
     possible, certain = universe(), True
     for tag in sorted(first.keys() & second.keys(), key=str):
-        pair = _same_index(kernel, first[tag], second[tag], values)
+        here, there = first[tag], second[tag]
+        left = instances.value(insns[0], here)
+        right = in_other(kernel, instances.value(insns[1], there))
+        pair = _same_index(kernel, (here, left), (there, right))
         if pair is None:
             certain = False
         else:
@@ -98,11 +102,16 @@ def same_copy(
 
 
 def _same_index(
-    kernel: Kernel, here: str, there: str, values: Mapping[str, Expression]
+    kernel: Kernel, first: tuple[str, Expression], second: tuple[str, Expression]
 ) -> isl.Set | None:
-    """Return the pairs with one index along an axis, or None if that is not known."""
-    left: Expression = values.get(here, ex.Variable(here))
-    right = in_other(kernel, values.get(there, ex.Variable(there)))
+    """Return the pairs with one index along an axis, or None if that is not known.
+
+    Parameters:
+        kernel: the kernel.
+        first: the iname on the axis that the first instance is within, and its value.
+        second: the same of the second.
+    """
+    (here, left), (there, right) = first, second
     if here == there:
         return condition_set(ex.Comparison(left, "==", right))
     firsts = [_first(kernel, here), _first(kernel, there)]

@@ -9,11 +9,12 @@ import islpy as isl
 
 from polygen.analysis.affine import linear_form
 from polygen.analysis.domains import domain_of
+from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.isl_affine import condition_set
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.domain import project_out, unflatten
+from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
@@ -22,7 +23,7 @@ from polygen.ir.show_expression import show_expression
 _OLD = "_old"
 
 
-def difference(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> str | None:
+def difference(old: Kernel, new: Kernel, instances: InstanceMap) -> str | None:
     """Return how the instances differ, or None if they are the same.
 
     They are the same if the map from new to old points is a bijection, and if each instruction
@@ -31,7 +32,7 @@ def difference(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> st
     Parameters:
         old: the kernel before.
         new: the kernel after.
-        values: what each old iname is in terms of the new ones, where it is not the same.
+        instances: which old instance each new one computes.
     """
     if [i.id for i in old.instructions] != [i.id for i in new.instructions]:
         return "it has other instructions"
@@ -40,10 +41,11 @@ def difference(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> st
     for name, variable in old.variables.items():
         if new.variables.get(name) != variable:
             return f"'{name}' is declared otherwise"
-    moved = _moved_points(old, new, values)
+    moved = _moved_points(old, new, instances)
     if moved is not None:
         return moved
     for before, after in zip(old.instructions, new.instructions, strict=True):
+        values = instances.of(before.id)
         if before == after and not values:
             continue
         what = _other_work(before, after, values)
@@ -52,32 +54,55 @@ def difference(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> st
     return None
 
 
-def _moved_points(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> str | None:
+def _moved_points(old: Kernel, new: Kernel, instances: InstanceMap) -> str | None:
     """Check that the instances of each instruction, and of its reductions, are the old ones."""
-    if old.domains == new.domains:
-        return None if not values else "its domains are the old ones, its inames are not"
+    kept = set(old.domains) & set(new.domains)
+    seen: set[tuple[tuple[str, Expression], ...]] = set()
+    for insn in old.instructions:
+        values = instances.of(insn.id)
+        moved = _moved(old, kept, values)
+        for around in _iname_groups(insn):
+            inames = _with_mentioned(around, around & moved, values)
+            group = tuple([(i, values.get(i, ex.Variable(i))) for i in sorted(inames)])
+            if not group or group in seen:
+                continue
+            seen.add(group)
+            why = _moved_group(old, new, dict(group))
+            if why is not None:
+                return why
+    return None
+
+
+def _with_mentioned(
+    around: frozenset[str], inames: frozenset[str], values: Mapping[str, Expression]
+) -> frozenset[str]:
+    """Add those inames around an instruction that are what they were, and say what others are."""
+    mentioned = {n for i in inames for n in _names(i, values)}
+    return inames | (around & mentioned).difference(values)
+
+
+def _moved(old: Kernel, kept: set[Domain], values: Mapping[str, Expression]) -> frozenset[str]:
+    """Return the inames that may have other values than before.
+
+    Domains that are the same, and mention what is the same, bound their inames as before.
+    """
+    return frozenset(
+        iname
+        for domain in old.domains
+        if domain not in kept or not values.keys().isdisjoint((*domain.inames, *domain.parameters))
+        for iname in domain.inames
+    )
+
+
+def _moved_group(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> str | None:
+    """Check that the values of some old inames together, in terms of new ones, are the old ones."""
     known = {*new.inames, *new.parameters}
-    for iname in old.inames:
-        value = values.get(iname, ex.Variable(iname))
+    for iname, value in values.items():
         if linear_form(value) is None or not walk.free_variables(value) <= known:
             return f"'{iname}' = {show_expression(value)} is no affine function of its inames"
-    kept = set(old.domains) & set(new.domains)
-    # Domains that are the same, and mention what is the same, bound their inames as before.
-    moved = {i for d in old.domains if d not in kept for i in d.inames}
-    moved |= {
-        i
-        for d in old.domains
-        if not values.keys().isdisjoint((*d.inames, *d.parameters))
-        for i in d.inames
-    }
-    groups = [g & moved for insn in old.instructions for g in _iname_groups(insn)]
-    for group in dict.fromkeys(g for g in groups if g):
-        others = sorted({n for i in group for n in _names(i, values)} & set(new.inames))
-        before = (domain_of(old, group), sorted(group))
-        why = _not_bijective(before, (domain_of(new, frozenset(others)), others), values)
-        if why is not None:
-            return why
-    return None
+    others = sorted({n for i in values for n in _names(i, values)} & set(new.inames))
+    before = (domain_of(old, frozenset(values)), list(values))
+    return _not_bijective(before, (domain_of(new, frozenset(others)), others), values)
 
 
 def _iname_groups(insn: Assignment) -> Iterator[frozenset[str]]:
@@ -102,7 +127,7 @@ def _not_bijective(before: _Points, after: _Points, values: Mapping[str, Express
     """Return what is wrong with the map from new points to old ones, or None."""
     (wanted, olds), (relation, news) = before, after
     for iname in olds:
-        value = values.get(iname, ex.Variable(iname))
+        value = values[iname]
         condition = condition_set(ex.Comparison(ex.Variable(iname + _OLD), "==", value))
         if condition is None:
             raise InternalError(f"{value!r} is affine, and isl has no set for it")

@@ -26,6 +26,7 @@ import islpy as isl
 
 from polygen.analysis.copies import SameCopy, axes, same_copy
 from polygen.analysis.domains import domain_of
+from polygen.analysis.instance_map import UNMOVED, InstanceMap
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.order import Piece, order_of
 from polygen.analysis.pairs import (
@@ -46,11 +47,8 @@ from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
-from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
-
-InstanceMap = Mapping[str, Expression]
 
 REVERSED = "reversed"
 UNORDERED = "unordered"
@@ -88,14 +86,11 @@ class Violation:
 
 @dataclass(frozen=True)
 class _Step:
-    """A kernel before and after, and what each old iname is in terms of the new ones."""
+    """A kernel before and after, and which old instance each new one computes."""
 
     old: Kernel
     new: Kernel
-    values: InstanceMap
-
-    def value(self, iname: str) -> Expression:
-        return self.values.get(iname, ex.Variable(iname))
+    map: InstanceMap
 
 
 @dataclass(frozen=True)
@@ -117,17 +112,22 @@ class _Copies:
         return self.unchanged or (self.before.certain and self.now.certain)
 
 
-def violation(old: Kernel, new: Kernel, values: InstanceMap) -> Violation | None:
+def violation(
+    old: Kernel, new: Kernel, instances: InstanceMap, skip: frozenset[str] = frozenset()
+) -> Violation | None:
     """Return a broken dependence of the new kernel, or None if every one is kept.
 
     Parameters:
         old: the kernel before.
         new: the kernel after, with the same instructions.
-        values: what each iname of the old kernel is, in terms of the new one's.  An iname that
-            is not mentioned is the same in both.
+        instances: which old instance each new one computes.
+        skip: variables not to look at.  Pairs of arrays that may overlap are looked at
+            nevertheless.
     """
-    step = _Step(old, new, values)
+    step = _Step(old, new, instances)
     for name, other_name in _touching(new):
+        if other_name is None and name in skip:
+            continue
         others = users(new, other_name or name)
         for insns in product(users(new, name), others):
             found = _broken(step, insns, name, other_name)
@@ -179,7 +179,7 @@ def _bad(
 ) -> Iterator[tuple[isl.Set, str]]:
     """Yield pairs that there must not be, and what is wrong with them."""
     for piece in before:
-        needed = _in_old_order(step, pairs, piece).intersect(copies.before.possible)
+        needed = _in_old_order(step, insns, pairs, piece).intersect(copies.before.possible)
         if needed.is_empty():
             continue
         if conflict.kind == "flow" and not copies.unchanged:
@@ -193,21 +193,22 @@ def _bad(
         yield merged.subtract(copies.before.possible) if known else merged, MERGED
 
 
-def _in_old_order(step: _Step, pairs: isl.Set, piece: Piece) -> isl.Set:
+def _in_old_order(step: _Step, insns: tuple[str, str], pairs: isl.Set, piece: Piece) -> isl.Set:
     """Return the pairs of new instances whose old instances are in a piece of the old order."""
-    if not any(i in step.values for i in (*piece.equal, piece.less)):
+    inames = frozenset(piece.equal if piece.less is None else (*piece.equal, piece.less))
+    if not any(step.map.moves(insn, inames) for insn in insns):
         return piece_set(pairs, piece)
     for iname in piece.equal:
-        pairs = pairs.intersect(_compared(step, iname, "=="))
-    return pairs if piece.less is None else pairs.intersect(_compared(step, piece.less, "<"))
+        pairs = pairs.intersect(_compared(step, insns, iname, "=="))
+    return pairs if piece.less is None else pairs.intersect(_compared(step, insns, piece.less, "<"))
 
 
-def _compared(step: _Step, iname: str, operator: str) -> isl.Set:
+def _compared(step: _Step, insns: tuple[str, str], iname: str, operator: str) -> isl.Set:
     """Return the pairs of which the old values of an iname compare like this."""
-    value = step.value(iname)
-    condition = condition_set(ex.Comparison(value, operator, in_other(step.new, value)))
+    first, second = (step.map.value(insn, iname) for insn in insns)
+    condition = condition_set(ex.Comparison(first, operator, in_other(step.new, second)))
     if condition is None:
-        raise InternalError(f"the old value of '{iname}' is not affine: {value!r}")
+        raise InternalError(f"the old value of '{iname}' is not affine: {first!r}, {second!r}")
     return condition
 
 
@@ -237,12 +238,13 @@ def _not_before(kernel: Kernel, first: str, second: str) -> Iterator[tuple[list[
 
 def _copies(step: _Step, insns: tuple[str, str], name: str) -> _Copies:
     found = [axes(kernel, insn, name) for kernel in (step.old, step.new) for insn in insns]
-    inames = {iname for axis in found for iname in axis.values()}
-    unchanged = found[:2] == found[2:] and inames.isdisjoint(step.values)
-    before = same_copy(step.old, insns, name, step.values)
+    inames = frozenset(iname for axis in found for iname in axis.values())
+    moved = any(step.map.moves(insn, inames) for insn in insns)
+    unchanged = found[:2] == found[2:] and not moved
+    before = same_copy(step.old, insns, name, step.map)
     if unchanged:
         return _Copies(before, before, unchanged=True)
-    return _Copies(before, same_copy(step.new, insns, name, {}), unchanged=False)
+    return _Copies(before, same_copy(step.new, insns, name, UNMOVED), unchanged=False)
 
 
 def _frame(step: _Step, name: str) -> frozenset[str]:
@@ -257,7 +259,7 @@ def _frame(step: _Step, name: str) -> frozenset[str]:
     while now:
         before = apart(step.old, name, _old_names(step, name, now))
         if (
-            _is_finer(step, before, now)
+            _is_finer(step, name, before, now)
             and passes_nothing(step.new, name, now)
             and passes_nothing(step.old, name, before)
         ):
@@ -270,18 +272,30 @@ def _frame(step: _Step, name: str) -> frozenset[str]:
 
 
 def _old_names(step: _Step, name: str, inames: frozenset[str]) -> frozenset[str]:
-    """Return the old inames that instances have in common which agree in these new ones."""
-    common = common_inames(step.old, name)
-    return frozenset(i for i in common if walk.free_variables(step.value(i)) <= inames)
+    """Return the old inames that instances have in common which agree in these new ones.
+
+    What such an iname is must be the same for all instructions.
+    """
+    found: set[str] = set()
+    for iname in common_inames(step.old, name):
+        first, *others = (step.map.value(insn, iname) for insn in users(step.old, name))
+        if all(value == first for value in others) and walk.free_variables(first) <= inames:
+            found.add(iname)
+    return frozenset(found)
 
 
-def _is_finer(step: _Step, before: frozenset[str], now: frozenset[str]) -> bool:
-    """Tell whether instances in one old iteration are in one new one, too."""
-    if before.isdisjoint(step.values):
+def _is_finer(step: _Step, name: str, before: frozenset[str], now: frozenset[str]) -> bool:
+    """Tell whether instances in one old iteration are in one new one, too.
+
+    The old inames are such as `_old_names` returns.
+    """
+    user = users(step.old, name)[0]
+    if not step.map.moves(user, before):
         return before >= now
-    inames = now.union(*(walk.free_variables(step.value(i)) for i in before))
+    inames = now.union(*(walk.free_variables(step.map.value(user, i)) for i in before))
     domain = domain_of(step.new, inames.intersection(step.new.home_domains))
     pairs = domain.intersect(renamed(domain, step.new.inames))
-    pairs = reduce(isl.Set.intersect, (_compared(step, i, "==") for i in sorted(before)), pairs)
+    agree = (_compared(step, (user, user), i, "==") for i in sorted(before))
+    pairs = reduce(isl.Set.intersect, agree, pairs)
     same = reduce(isl.Set.intersect, (equal(i) for i in sorted(now)))
     return bool(pairs.is_subset(same))

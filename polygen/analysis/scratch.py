@@ -15,6 +15,7 @@ import islpy as isl
 from polygen.analysis.access import Access, index_set, references
 from polygen.analysis.copies import has_copies, same_copy
 from polygen.analysis.domains import domain_temporaries, with_surrounding
+from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import equal, piece_set, renamed, touched, users
 from polygen.ir import expression as ex
@@ -66,7 +67,7 @@ def _is_covered(kernel: Kernel, read: Access, inames: frozenset[str]) -> bool:
     left = renamed(read.relation, kernel.inames).intersect_params(kernel.assumptions.flat)
     same = [equal(i) for i in sorted(inames)]
     for writer in kernel.writers[read.name]:
-        copy = same_copy(kernel, (writer.id, read.insn_id), read.name, {})
+        copy = same_copy(kernel, (writer.id, read.insn_id), read.name, UNMOVED)
         if not (copy.certain and copy.complete):
             continue
         (written,) = (a for a in touched(kernel, writer.id)[read.name] if a.is_write)

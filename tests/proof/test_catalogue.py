@@ -52,7 +52,7 @@ def test_illegal_steps_are_refused(case: Illegal) -> None:
     with pytest.raises(CannotProve if case.data else IllegalStep):
         take(knl, call)
     result = _rearranged(knl, call)
-    found = violation(knl, result.kernel, result.values)
+    found = violation(knl, result.kernel, result.instances)
     assert found is not None
     assert found.name == case.name
     assert found.kind in case.kinds.split()
@@ -100,7 +100,7 @@ def _pair(kernel: Kernel, found: Violation) -> list[Any]:
 
 def _old(knl: Kernel, result: Rearranged, insn_id: str, point: Mapping[str, int]) -> Any:
     values = {
-        i: int(_Values(point).value(result.values[i])) if i in result.values else point[i]
+        i: int(_Values(point).value(result.instances.value(insn_id, i)))
         for i in knl.instruction(insn_id).within_inames
     }
     return instance(insn_id, values)
