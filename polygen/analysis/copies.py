@@ -25,7 +25,7 @@ from polygen.ir.tags import GroupTag, InameTag, LocalTag
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
-_FIRST = "_first_"
+FIRST = "_first_"
 
 _INDEXED_BY: Mapping[AddressSpace, tuple[type, ...]] = {
     AddressSpace.GLOBAL: (),
@@ -114,25 +114,25 @@ def _same_index(
     (here, left), (there, right) = first, second
     if here == there:
         return condition_set(ex.Comparison(left, "==", right))
-    firsts = [_first(kernel, here), _first(kernel, there)]
+    firsts = [first_of(kernel, here), first_of(kernel, there)]
     if firsts[0] is None or firsts[1] is None:
         return None
-    left = ex.sum_of(left, ex.Variable(_FIRST + there))
-    right = ex.sum_of(right, ex.Variable(_FIRST + here))
+    left = ex.sum_of(left, ex.Variable(FIRST + there))
+    right = ex.sum_of(right, ex.Variable(FIRST + here))
     found = condition_set(ex.Comparison(left, "==", right))
     if found is None:
         return None
     found = found.intersect(firsts[0]).intersect(firsts[1])
-    return project_out(found, (_FIRST + here, _FIRST + there))
+    return project_out(found, (FIRST + here, FIRST + there))
 
 
 @per_kernel
-def _first(kernel: Kernel, iname: str) -> isl.Set | None:
+def first_of(kernel: Kernel, iname: str) -> isl.Set | None:
     """Return a flat set in which a name has the first value of an iname; None if data decides."""
     around = with_surrounding(kernel, (iname,))
     if domain_temporaries(kernel, around):
         return None
     flat = domain_of(kernel, around)
     flat = project_out(flat, [n for n in flat_names(flat) if n in around and n != iname])
-    first = unflatten(flat, (iname,)).lexmin().set_dim_name(_SET, 0, _FIRST + iname)
+    first = unflatten(flat, (iname,)).lexmin().set_dim_name(_SET, 0, FIRST + iname)
     return first.move_dims(_PARAM, first.dim(_PARAM), _SET, 0, 1).params()
