@@ -8,14 +8,15 @@ where these leave it open, the order of the domains, with a warning.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TypeAlias
 
 from polygen.analysis.domains import surrounding_inames
 from polygen.errors import AmbiguousNesting, DependencyCycle, NoLoopNest, PriorityIgnored
 from polygen.ir.instruction import Assignment
-from polygen.ir.kernel import Kernel
+from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
 from polygen.source import warn
@@ -66,15 +67,51 @@ def loop_tree(kernel: Kernel, *, quiet: bool = False) -> tuple[TreeNode, ...]:
     return tree
 
 
+@per_kernel
+def loops_outside(kernel: Kernel) -> Mapping[str, frozenset[str]]:
+    """Return, for each loop, those that structure or a priority puts outside of it.
+
+    The nests that are permitted are those that agree with this.  A priority against structure, or
+    against an earlier one, is left out.
+    """
+    inside: dict[str, set[str]] = {}
+    together: dict[tuple[str, str], None] = {}
+    for insn in kernel.instructions:
+        loops = sorted(_loops(kernel, insn))
+        together.update(dict.fromkeys(combinations(loops, 2)))
+        for iname in loops:
+            inside.setdefault(iname, set()).add(insn.id)
+    pairs = [(o, i) for i in inside for o in surrounding_inames(kernel, i) if o in inside]
+    pairs += [(a, b) for x in together for a, b in (x, x[::-1]) if inside[a] > inside[b]]
+    pairs += [pair for names in kernel.priorities for pair in combinations(names, 2)]
+    directly: dict[str, set[str]] = {iname: set() for iname in inside}
+    for outer, inner in pairs:
+        if inner in inside and outer in inside and inner not in _above(directly, outer):
+            directly[inner].add(outer)
+    return {iname: frozenset(_above(directly, iname)) for iname in inside}
+
+
+def _above(directly: Mapping[str, set[str]], iname: str) -> set[str]:
+    found: set[str] = set()
+    pending = [iname]
+    while pending:
+        new = directly[pending.pop()] - found
+        found |= new
+        pending += new
+    return found
+
+
+def _loops(kernel: Kernel, insn: Assignment) -> frozenset[str]:
+    return frozenset(i for i in insn.within_inames if not is_parallel(kernel.tags.get(i)))
+
+
 class _Nest:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._rank = {iname: r for r, iname in enumerate(kernel.inames)}
         self._position = {insn.id: p for p, insn in enumerate(kernel.instructions)}
-        self._loops = {
-            insn.id: frozenset(i for i in insn.within_inames if not is_parallel(kernel.tags.get(i)))
-            for insn in kernel.instructions
-        }
+        self._loops = {insn.id: _loops(kernel, insn) for insn in kernel.instructions}
+        self._outside = loops_outside(kernel)
         self._ambiguous: dict[tuple[str, ...], None] = {}
 
     def run(self) -> tuple[TreeNode, ...]:
@@ -162,15 +199,11 @@ class _Nest:
         if not common:
             self._refuse_nest(group, outer)
         possible = sorted(
-            (i for i in common if not (surrounding_inames(self._kernel, i) & common)),
-            key=self._rank.__getitem__,
+            (i for i in common if self._outside[i].isdisjoint(common)), key=self._rank.__getitem__
         )
-        wanted = [
-            i for i in possible if not any(self._prior(other, i) for other in possible)
-        ] or possible
-        if len(wanted) > 1:
-            self._ambiguous[tuple(wanted)] = None
-        return wanted[0]
+        if len(possible) > 1:
+            self._ambiguous[tuple(possible)] = None
+        return possible[0]
 
     def _prior(self, first: str, second: str) -> bool:
         return any(

@@ -66,6 +66,7 @@ class _Run:
         self.memory = Memory(kernel, arguments, self.samples)
         self._tags = {i: t for i, t in kernel.tags.items() if isinstance(t, GroupTag | LocalTag)}
         self._first = {i: self.points.first(i) for i in self._tags}
+        self._outside = _loops_outside(kernel)
 
     # --- order
 
@@ -117,16 +118,10 @@ class _Run:
     def _outermost(self, group: list[Assignment], fixed: Mapping[str, int]) -> str:
         shared = frozenset.intersection(*(self._loops(insn, fixed) for insn in group))
         free = [i for i in self._kernel.inames if i in shared]
-        free = [i for i in free if shared.isdisjoint(surrounding(self._kernel, i))]
+        free = [i for i in free if shared.isdisjoint(self._outside[i])]
         if not free:
             raise OracleError("no loop can be outside")
-        return next((i for i in free if not any(self._prior(o, i) for o in free)), free[0])
-
-    def _prior(self, first: str, second: str) -> bool:
-        return any(
-            first in p and second in p and p.index(first) < p.index(second)
-            for p in self._kernel.priorities
-        )
+        return free[0]
 
     # --- instances
 
@@ -219,3 +214,17 @@ class _Instance(Evaluator):
         for values in self._run.points.values(around, node.inames, self.inames):
             inames = {**self.inames, **dict(zip(node.inames, values, strict=True))}
             yield _Instance(self._run, around, inames).value(node.operand)
+
+
+def _loops_outside(kernel: Kernel) -> dict[str, set[str]]:
+    """Return what domains and priorities put outside of each iname, in this order of weight."""
+    found = {i: set(surrounding(kernel, i)) for i in kernel.inames}
+    for names in kernel.priorities:
+        for at, inner in enumerate(names):
+            for outer in names[:at]:
+                if inner in found[outer]:
+                    continue  # the other way round is settled
+                for other in kernel.inames:
+                    if other == inner or inner in found[other]:
+                        found[other] |= {outer, *found[outer]}
+    return found
