@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import (
     Annotated,
@@ -55,7 +55,22 @@ def is_iname(kernel: Kernel, value: Any) -> bool:
     return True
 
 
-def _is_new_name(kernel: Kernel, value: Any) -> bool:
+def to_names(value: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names that a text with commas, or a sequence, lists."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(","))
+    return tuple(value)
+
+
+def are_inames(kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` lists inames; raise UnknownIname if it lists another name."""
+    if not isinstance(value, str | Sequence):
+        return False
+    return all(is_iname(kernel, name) for name in to_names(value))
+
+
+def is_new_name(kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` is a text; raise if it cannot be a new name."""
     if not isinstance(value, str):
         return False
     check_name(value)
@@ -81,7 +96,10 @@ def _is_positive(_kernel: Kernel, value: Any) -> bool:
 
 
 Iname: TypeAlias = Annotated[str, Kind("the name of an iname", is_iname)]
-NewName: TypeAlias = Annotated[str, Kind("a name that is not used yet", _is_new_name)]
+Inames: TypeAlias = Annotated[
+    str | Sequence[str], Kind("inames: 'i, j' or a sequence of them", are_inames)
+]
+NewName: TypeAlias = Annotated[str, Kind("a name that is not used yet", is_new_name)]
 Tag: TypeAlias = Annotated[str | InameTag, Kind("an iname tag such as 'g.0' or 'unr'", is_tag)]
 PositiveInt: TypeAlias = Annotated[int, Kind("a positive integer", _is_positive)]
 

@@ -5,28 +5,16 @@ from __future__ import annotations
 import graphlib
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated
 
 from polygen.errors import InvalidArgument
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
-from polygen.transformation import Kind, is_iname, transformation
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(","))
-    return tuple(value)
-
-
-def _is_priority(kernel: Kernel, value: Any) -> bool:
-    if not isinstance(value, str | Sequence):
-        return False
-    return all(is_iname(kernel, name) for name in _names(value))
+from polygen.transformation import Kind, are_inames, to_names, transformation
 
 
 Priority = Annotated[
-    str | Sequence[str], Kind("inames, outermost first: 'i, j' or a sequence", _is_priority)
+    str | Sequence[str], Kind("inames, outermost first: 'i, j' or a sequence", are_inames)
 ]
 
 
@@ -66,7 +54,7 @@ def prioritize_loops(kernel: Kernel, loop_priority: Priority) -> Kernel:
 
     Source: Loo.py, section 2.3, rule 1.
     """
-    names = _names(loop_priority)
+    names = to_names(loop_priority)
     if len(set(names)) < len(names):
         raise InvalidArgument(
             f"the priority {', '.join(names)} names an iname twice", where=caller_location()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.expression import Expression
 
 
@@ -38,3 +39,57 @@ class InstanceMap:
 
 
 UNMOVED = InstanceMap()
+
+
+def mentioned(
+    inames: Iterable[str], values: Mapping[str, Expression], known: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the new inames that say what old ones are.
+
+    Parameters:
+        inames: the old ones.
+        values: what they are; one that is not mentioned is itself.
+        known: the inames of the new kernel.
+    """
+    found: dict[str, None] = {}
+    for iname in inames:
+        names = walk.free_variables(values[iname]) if iname in values else {iname}
+        found.update(dict.fromkeys(n for n in known if n in names))
+    return tuple(found)
+
+
+_BOUND = "old "  # marks inames of reductions, which would keep their names from being replaced
+
+
+def at_new_instance(
+    node: Expression, around: frozenset[str], values: Mapping[str, Expression], known: Sequence[str]
+) -> Expression:
+    """Return what an expression at an old instance is at the new one that computes it.
+
+    Parameters:
+        node: the expression.
+        around: the old inames that the instruction is within.
+        values: what they are; one that is not mentioned is itself.
+        known: the inames of the new kernel.
+    """
+
+    def freed(part: Expression) -> Expression:
+        if not isinstance(part, ex.Reduction):
+            return part
+        return ex.Reduction(part.operation, tuple([_BOUND + i for i in part.inames]), part.operand)
+
+    def bound(part: Expression, outside: frozenset[str]) -> Expression:
+        if not isinstance(part, ex.Reduction):
+            inner = tuple([bound(p, outside) for p in walk.parts(part)])
+            return walk.rebuild(part, inner)
+        olds = tuple([i.removeprefix(_BOUND) for i in part.inames])
+        inside = outside.union(olds)
+        added = frozenset(mentioned(inside, values, known)).difference(
+            mentioned(outside, values, known)
+        )
+        news = tuple([n for n in mentioned(olds, values, known) if n in added])
+        return ex.Reduction(part.operation, news, bound(part.operand, inside))
+
+    if not walk.reductions(node):
+        return walk.substitute(node, values)
+    return bound(walk.substitute(walk.rewrite(node, freed), values), around)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import islpy as isl
 
 from polygen.analysis.affine import linear_form
 from polygen.analysis.domains import domain_of
-from polygen.analysis.instance_map import InstanceMap
+from polygen.analysis.instance_map import InstanceMap, at_new_instance, mentioned
 from polygen.analysis.isl_affine import condition_set
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
@@ -48,7 +48,7 @@ def difference(old: Kernel, new: Kernel, instances: InstanceMap) -> str | None:
         values = instances.of(before.id)
         if before == after and not values:
             continue
-        what = _other_work(before, after, values)
+        what = _other_work(before, after, values, new.inames)
         if what is not None:
             return f"instruction '{before.id}' would {what}"
     return None
@@ -62,7 +62,9 @@ def _moved_points(old: Kernel, new: Kernel, instances: InstanceMap) -> str | Non
         values = instances.of(insn.id)
         moved = _moved(old, kept, values)
         for around in _iname_groups(insn):
-            inames = _with_mentioned(around, around & moved, values)
+            inames = around & moved
+            # What says what others are is looked at together with them.
+            inames |= around.intersection(mentioned(inames, values, new.inames)).difference(values)
             group = tuple([(i, values.get(i, ex.Variable(i))) for i in sorted(inames)])
             if not group or group in seen:
                 continue
@@ -71,14 +73,6 @@ def _moved_points(old: Kernel, new: Kernel, instances: InstanceMap) -> str | Non
             if why is not None:
                 return why
     return None
-
-
-def _with_mentioned(
-    around: frozenset[str], inames: frozenset[str], values: Mapping[str, Expression]
-) -> frozenset[str]:
-    """Add those inames around an instruction that are what they were, and say what others are."""
-    mentioned = {n for i in inames for n in _names(i, values)}
-    return inames | (around & mentioned).difference(values)
 
 
 def _moved(old: Kernel, kept: set[Domain], values: Mapping[str, Expression]) -> frozenset[str]:
@@ -100,9 +94,11 @@ def _moved_group(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> 
     for iname, value in values.items():
         if linear_form(value) is None or not walk.free_variables(value) <= known:
             return f"'{iname}' = {show_expression(value)} is no affine function of its inames"
-    others = sorted({n for i in values for n in _names(i, values)} & set(new.inames))
-    before = (domain_of(old, frozenset(values)), list(values))
-    return _not_bijective(before, (domain_of(new, frozenset(others)), others), values)
+    others = mentioned(values, values, new.inames)
+    context = old.assumptions.flat
+    before = (domain_of(old, frozenset(values)).intersect(context), list(values))
+    after = (domain_of(new, frozenset(others)).intersect(context), others)
+    return _not_bijective(before, after, values)
 
 
 def _iname_groups(insn: Assignment) -> Iterator[frozenset[str]]:
@@ -147,17 +143,18 @@ def _not_bijective(before: _Points, after: _Points, values: Mapping[str, Express
 
 
 def _other_work(
-    before: Assignment, after: Assignment, values: Mapping[str, Expression]
+    before: Assignment, after: Assignment, values: Mapping[str, Expression], known: Sequence[str]
 ) -> str | None:
     """Return what an instruction does otherwise, in the terms of the new inames."""
-    inames = frozenset(n for i in before.within_inames for n in _names(i, values))
+    inames = frozenset(mentioned(before.within_inames, values, known))
     if inames != after.within_inames:
         return f"be within {sorted(after.within_inames)} instead of {sorted(inames)}"
     if before.depends_on != after.depends_on:
         return "have other dependencies"
 
     def same(old: Expression, new: Expression) -> bool:
-        return _normal(_in_new_terms(old, values)) == _normal(new)
+        moved = at_new_instance(old, before.within_inames, values, known)
+        return _normal(moved) == _normal(new)
 
     if not same(before.assignee, after.assignee):
         return f"write {show_expression(after.assignee)}"
@@ -170,29 +167,22 @@ def _other_work(
     return None
 
 
-def _names(iname: str, values: Mapping[str, Expression]) -> Iterable[str]:
-    return walk.free_variables(values[iname]) if iname in values else (iname,)
-
-
-def _in_new_terms(node: Expression, values: Mapping[str, Expression]) -> Expression:
-    def reduced(e: Expression) -> Expression:
-        if not isinstance(e, ex.Reduction) or values.keys().isdisjoint(e.inames):
-            return e
-        inames = dict.fromkeys(n for i in e.inames for n in sorted(_names(i, values)))
-        return ex.Reduction(e.operation, tuple(inames), e.operand)
-
-    return walk.substitute(walk.rewrite(node, reduced), values)
-
-
 def _normal(node: Expression) -> Expression:
-    """Return an expression in which equal affine subscripts are written alike."""
+    """Return an expression in which equal affine subscripts are written alike.
+
+    Reductions that are inside of each other, with nothing in between, become one over the inames
+    of both: inside of both, there are the same points.
+    """
 
     def rule(e: Expression) -> Expression:
         if isinstance(e, ex.Subscript):
             index = tuple(_affine(i) for i in ex.index_tuple(e))
             return ex.Subscript(e.aggregate, index)
         if isinstance(e, ex.Reduction):
-            return ex.Reduction(e.operation, tuple(sorted(e.inames)), e.operand)
+            inames, operand = e.inames, e.operand
+            if isinstance(operand, ex.Reduction) and operand.operation == e.operation:
+                inames, operand = inames + operand.inames, operand.operand
+            return ex.Reduction(e.operation, tuple(sorted(inames)), operand)
         return e
 
     return walk.rewrite(node, rule)
