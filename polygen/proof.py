@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from polygen.analysis.equivalence import flow_difference
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.instances import difference
-from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Violation, violation
-from polygen.analysis.pairs import OTHER
+from polygen.analysis.legality import UNORDERED, Violation, violation
 from polygen.analysis.proving import limited
-from polygen.errors import CannotProve, IllegalStep, NotTheSame
+from polygen.analysis.realized import shares_reduction_loops
+from polygen.analysis.settled import Settled
+from polygen.errors import NotTheSame
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.ir.verify import excerpt
+from polygen.refusals import refuse_flow, refuse_order
 from polygen.source import caller_location
 
 
@@ -67,12 +69,69 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
         f"if you know that the step is right, {step}(..., unsafe=True) takes it and notes it in "
         "the kernel",
     ):
-        why = difference(old, new, result.instances)
-        if why is not None:
-            raise NotTheSame(f"{step}: {why}", where=caller_location())
-        found = violation(old, new, result.instances)
-    if found is not None:
-        _refuse(step, new, found)
+        _prove(step, old, new, result.instances)
+
+
+def _prove(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
+    why = _other_interface(old, new)
+    if why is not None:
+        raise NotTheSame(f"{step}: {why}", where=caller_location())
+    settled = Settled(old, new, instances)
+    broken: Violation | None = None
+    why = difference(old, new, instances)
+    if why is None and not (shares_reduction_loops(old) or shares_reduction_loops(new)):
+        broken = _look_at_order(old, new, instances, settled)
+        if broken is None:
+            return
+        if not _may_be_harmless(broken):
+            refuse_order(step, new, broken)
+    found = flow_difference(old, new, instances, settled)
+    if found is None:
+        return
+    if broken is not None:
+        refuse_order(step, new, broken)
+    same = [i.id for i in old.instructions] == [i.id for i in new.instructions]
+    refuse_flow(step, new, found, why if same else None)
+
+
+def _other_interface(old: Kernel, new: Kernel) -> str | None:
+    """Return what the new kernel promises otherwise, or None."""
+    if old.assumptions != new.assumptions:
+        return "it assumes something else"
+    if old.arguments != new.arguments:
+        return "it has other arguments"
+    for before in old.temporaries:
+        after = new.variables.get(before.name)
+        if after is not None and before.dtype != after.dtype:
+            return f"'{before.name}' has another type"
+    return None
+
+
+def _look_at_order(
+    old: Kernel, new: Kernel, instances: InstanceMap, settled: Settled
+) -> Violation | None:
+    """Sort variables into those whose order is kept, and those whose dataflow has to be looked at.
+
+    Returns the first pair that does not keep its order.
+    """
+    first: Violation | None = None
+    doubted: frozenset[str] = frozenset()
+    while (found := violation(old, new, instances, skip=doubted)) is not None:
+        if not _may_be_harmless(found):
+            return found
+        first = first or found
+        doubted |= {found.name}
+    for name in new.variables:
+        if name in doubted:
+            settled.doubt(name)
+        else:
+            settled.accept(name)
+    return first
+
+
+def _may_be_harmless(found: Violation) -> bool:
+    """Tell whether two instances may do that without a change of what is computed."""
+    return found.certain and found.now != UNORDERED and found.other_name is None
 
 
 def _nothing_moved(old: Kernel, new: Kernel) -> bool:
@@ -84,73 +143,3 @@ def _nothing_moved(old: Kernel, new: Kernel) -> bool:
         and old.assumptions == new.assumptions
         and old.variables == new.variables
     )
-
-
-def _refuse(step: str, kernel: Kernel, found: Violation) -> None:
-    marked = excerpt(kernel, found.first, found.second)
-    if not found.certain:
-        raise CannotProve(
-            f"{step} cannot be shown to keep what kernel '{kernel.name}' computes: {_doubt(found)}."
-            f" It may be that, {_story(kernel, found)}",
-            where=caller_location(),
-            excerpt=marked,
-            remedy=f"if you know that this is not so, {step}(..., unsafe=True) takes the step "
-            "and notes it in the kernel",
-        )
-    raise IllegalStep(
-        f"{step} would change what kernel '{kernel.name}' computes: {_story(kernel, found)}",
-        where=caller_location(),
-        excerpt=marked,
-        remedy=_REMEDIES[found.now],
-    )
-
-
-def _doubt(found: Violation) -> str:
-    if found.other_name is not None:
-        return f"'{found.name}' and '{found.other_name}' may overlap"
-    return f"which elements of '{found.name}' are touched depends on data"
-
-
-def _story(kernel: Kernel, found: Violation) -> str:
-    """Tell what the two instances do, and what is wrong with it."""
-    first, second = _instances(kernel, found)
-    what = f"the element of '{found.name}'"
-    done = {
-        "flow": f"{first} writes {what} that {second} reads",
-        "anti": f"{first} reads {what} that {second} writes later",
-        "output": f"{first} writes {what} that {second} overwrites",
-    }[found.kind]
-    if found.now == MERGED:
-        done = f"{first} and {second} touch an element of '{found.name}' each in a copy of its own"
-    parameters = _shown(found.point, [p for p in kernel.parameters if p in found.point])
-    return f"{f'for {parameters}, ' if parameters else ''}{done}; {_NOW[found.now]}"
-
-
-_NOW = {
-    REVERSED: "after the step, the second would come first",
-    UNORDERED: "after the step, either might come first",
-    SEPARATED: "after the step, each would have a copy of its own",
-    MERGED: "after the step, both would use the same copy",
-}
-
-_REMEDIES = {
-    REVERSED: "keep the order of the loops that carry this dependence, or skew them first",
-    UNORDERED: "leave the iname in which the two differ in a loop; for a sum over it, write a "
-    "reduction: sum(i, ...)",
-    SEPARATED: "leave the iname in which the two differ in a loop, or let the variable be shared: "
-    "declare it in another address space",
-    MERGED: "give the variable a subscript for the iname in which the two differ",
-}
-
-
-def _instances(kernel: Kernel, found: Violation) -> tuple[str, str]:
-    shown: list[str] = []
-    for insn_id, suffix in ((found.first, ""), (found.second, OTHER)):
-        inames = [i for i in kernel.inames if i in kernel.instruction(insn_id).within_inames]
-        values = {i: found.point[i + suffix] for i in inames if i + suffix in found.point}
-        shown.append(f"{insn_id}[{_shown(values, list(values))}]")
-    return shown[0], shown[1]
-
-
-def _shown(values: Mapping[str, int], names: list[str]) -> str:
-    return ", ".join(f"{name}={values[name]}" for name in names)

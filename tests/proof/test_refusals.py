@@ -79,6 +79,9 @@ def test_a_reader_without_the_axis_finds_no_copy() -> None:
 # --- transformations of one's own
 
 
+GLOBAL = pg.AddressSpace.GLOBAL
+
+
 @transformation
 def merge_domains(knl: Kernel) -> Rearranged:
     """Write all domains as one, which an empty one makes empty."""
@@ -106,9 +109,21 @@ def test_domains_that_become_one() -> None:
         merge_domains(knl)
 
 
-def test_declarations_are_no_step() -> None:
-    with pytest.raises(NotTheSame, match="'t' is declared otherwise"):
-        share(PATTERNS["private"].kernel())
+def test_storage_may_move_where_no_two_instances_meet() -> None:
+    assert share(PATTERNS["private"].kernel()).temporaries[0].address_space is GLOBAL
+
+
+@transformation
+def narrow(knl: Kernel) -> Kernel:
+    """Give temporaries another type."""
+    return knl.copy(
+        temporaries=tuple(pg.TemporaryVariable(t.name, "float16", t.shape) for t in knl.temporaries)
+    )
+
+
+def test_a_type_is_not_changed() -> None:
+    with pytest.raises(NotTheSame, match="'t' has another type"):
+        narrow(PATTERNS["private"].kernel())
 
 
 def test_scratch_with_several_writers_in_loops_bound_by_data() -> None:

@@ -1,0 +1,157 @@
+"""Where two expressions are compared: at which instances of which instructions.
+
+A *context* is a flat set of points.  Its names are the kernel's parameters and, for each *frame*
+(an instruction that is being looked at), the inames of that instruction under names of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+
+import islpy as isl
+
+from polygen.analysis.access import Reference, loop_domain
+from polygen.analysis.dataflow import Source
+from polygen.analysis.isl_affine import condition_set, to_pw_aff
+from polygen.analysis.pairs import OTHER
+from polygen.errors import InternalError
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.domain import flat_names
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel, per_kernel
+
+_PARAM = isl.dim_type.param
+
+
+@dataclass(frozen=True)
+class Frame:
+    """An instruction whose expression is looked at, at some of its instances.
+
+    Attributes:
+        kernel: its kernel.
+        insn: the instruction.
+        names: what its inames are called in the context, those of the reductions that are being
+            looked at included.
+        conditions: those of ``if(c, a, b)`` and predicates under which this is evaluated.
+    """
+
+    kernel: Kernel
+    insn: Assignment
+    names: Mapping[str, str]
+    conditions: tuple[Expression, ...] = ()
+
+    def named(self, node: Expression) -> Expression:
+        """Return an expression with the inames as they are called in the context."""
+        return walk.substitute(node, {i: ex.Variable(name) for i, name in self.names.items()})
+
+    def flat(self, values: isl.Set) -> isl.Set:
+        """Return a flat set over the inames as one over their names in the context."""
+        return renamed_by(values, self.names)
+
+    def reference(self, node: Expression) -> Reference:
+        """Return the read that a variable or subscript in the expression is."""
+        index = ex.index_tuple(node) if isinstance(node, ex.Subscript) else ()
+        inames = frozenset(self.names)
+        return Reference(self.insn, ex.name_of(node), index, False, inames, self.conditions)
+
+    def under(self, *conditions: Expression) -> Frame:
+        """Return the frame for what is evaluated under more conditions."""
+        return replace(self, conditions=(*self.conditions, *conditions))
+
+    def integer(self, node: Expression) -> isl.PwAff | None:
+        """Return the function of the context that an integer expression is, if it is affine."""
+        known = {*self.names, *integer_parameters(self.kernel)}
+        if not walk.free_variables(node) <= known:
+            return None
+        return to_pw_aff(self.named(node))
+
+    def holds(self, condition: Expression) -> isl.Set | None:
+        """Return where in the context a condition holds, or None if it is not affine."""
+        known = {*self.names, *integer_parameters(self.kernel)}
+        if not walk.free_variables(condition) <= known:
+            return None
+        return condition_set(self.named(condition))
+
+
+@per_kernel
+def integer_parameters(kernel: Kernel) -> frozenset[str]:
+    """Return the parameters that are integers because domains, shapes or assumptions use them."""
+    found: set[str] = set(kernel.assumptions.parameters)
+    for domain in kernel.domains:
+        found.update(domain.parameters)
+    for variable in kernel.variables.values():
+        for extent in getattr(variable, "shape", None) or ():
+            found |= walk.free_variables(extent)
+    return frozenset(found.intersection(kernel.parameters))
+
+
+@dataclass(frozen=True)
+class Context:
+    """Two frames, and the points at which both are looked at.
+
+    Attributes:
+        points: a flat set over the names of all frames.
+        old: the frame in the kernel before a step.
+        new: the one in the kernel after it.
+    """
+
+    points: isl.Set
+    old: Frame
+    new: Frame
+
+    def restricted(self, points: isl.Set) -> Context:
+        """Return the context at those of its points that are in a set."""
+        return replace(self, points=self.points.intersect(points))
+
+
+class Names:
+    """Makes names for the inames of frames, each used once."""
+
+    def __init__(self) -> None:
+        self._numbers: Iterator[int] = count()
+
+    def fresh(self, inames: Iterator[str] | frozenset[str] | tuple[str, ...]) -> dict[str, str]:
+        """Return a new name for each iname: names of users do not begin so."""
+        number = next(self._numbers)
+        return {iname: f"__{number}_{iname}" for iname in sorted(inames)}
+
+
+def renamed_by(flat: isl.Set, names: Mapping[str, str]) -> isl.Set:
+    """Return a flat set with other names; the new ones do not occur in it."""
+    for position, name in enumerate(flat_names(flat)):
+        if name in names:
+            flat = flat.set_dim_name(_PARAM, position, names[name])
+    return flat
+
+
+def at_source(source: Source, reader: Mapping[str, str], writer: Mapping[str, str]) -> isl.Set:
+    """Return the pairs of a source as a flat set over names of the context."""
+    names = {**reader, **{iname + OTHER: name for iname, name in writer.items()}}
+    return renamed_by(source.pairs, names)
+
+
+def executed(frame: Frame) -> tuple[isl.Set, bool]:
+    """Return the points at which a frame's loops are, and whether that is exact."""
+    domain, exact = loop_domain(frame.kernel, frozenset(frame.names))
+    return frame.flat(domain), exact
+
+
+def equal_set(first: Expression, second: Expression) -> isl.Set:
+    """Return the points at which two affine expressions of the context's names are equal."""
+    return _compared(first, "==", second)
+
+
+def unequal_set(first: Expression, second: Expression) -> isl.Set:
+    """Return the points at which two affine expressions of the context's names differ."""
+    return _compared(first, "!=", second)
+
+
+def _compared(first: Expression, operator: str, second: Expression) -> isl.Set:
+    found = condition_set(ex.Comparison(first, operator, second))
+    if found is None:
+        raise InternalError(f"{first!r} or {second!r} is not affine")
+    return found

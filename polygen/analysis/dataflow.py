@@ -1,0 +1,253 @@
+"""Which write each read sees: value-based dataflow.
+
+What a read sees is the last write of its element before it, in the same copy.  For a kernel of
+which every two conflicting instances are ordered, that is the same in every permitted execution,
+so any one of them will do: the loops as they are nested, what is on hardware axes in lockstep.
+isl finds the last writes exactly, where all that touches the variable is affine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from polygen.analysis.access import Access, Reference, access_of, references
+from polygen.analysis.copies import FIRST, axes, first_of
+from polygen.analysis.pairs import OTHER, touched, users
+from polygen.analysis.realized import places
+from polygen.ir.array import GlobalArg
+from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.tags import InameTag, is_parallel
+
+_PARAM = isl.dim_type.param
+_IN = isl.dim_type.in_
+_OUT = isl.dim_type.out
+
+_ELEMENT = "__element_"  # names of users do not begin so
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the value that a read sees comes from.
+
+    Attributes:
+        writer: the id of the instruction that wrote it; None if it was there before the kernel.
+        pairs: a flat set: the reader's inames and, with a suffix, the writer's.
+    """
+
+    writer: str | None
+    pairs: isl.Set
+
+
+@per_kernel
+def sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
+    """Return where what a read sees comes from; None if data decides.
+
+    The sets of the sources are disjoint, and each instance of the reader has one of them.
+    """
+    writers = _writers(kernel, reference.name)
+    access = access_of(kernel, reference)
+    place = places(kernel).of.get((reference.insn.id, reference.inames))
+    if writers is None or not access.exact or place is None:
+        return None
+    relation = _with_copies(kernel, access)
+    if relation is None:
+        return None
+    relation = relation.intersect_params(kernel.assumptions.flat)
+    inames = sorted(reference.inames)
+    reader = _map(relation, inames, "R")
+    time = _time(kernel, place, inames, "R", is_write=False)
+    return tuple(_flow(kernel, reader, time, inames, writers))
+
+
+def element_names(kernel: Kernel, name: str) -> tuple[str, ...]:
+    """Return what the subscripts of an array are called in the sets of `final_sources`."""
+    shape = kernel.array(name).shape
+    return tuple(f"{_ELEMENT}{axis}" for axis in range(len(shape or ())))
+
+
+@per_kernel
+def final_sources(kernel: Kernel, name: str) -> tuple[Source, ...] | None:
+    """Return what wrote each element of an array last; None if data decides.
+
+    As if an instruction came after all others, with an iname for each axis.
+    """
+    writers = _writers(kernel, name)
+    if writers is None:
+        return None
+    inames = element_names(kernel, name)
+    text = ", ".join(inames)
+    reader = isl.Map(f"{{ R[{text}] -> [{text}] }}")
+    reader = reader.intersect_params(kernel.assumptions.flat)
+    row = [str(len(kernel.instructions) * 4)] + ["0"] * (_width(kernel) - 1)
+    time = isl.Map(f"{{ R[{text}] -> [{', '.join(row)}] }}")
+    return tuple(_flow(kernel, reader, time, inames, writers))
+
+
+def _flow(
+    kernel: Kernel,
+    reader: isl.Map,
+    time: isl.Map,
+    inames: Sequence[str],
+    writers: Sequence[tuple[str, isl.Map, isl.Map]],
+) -> Iterator[Source]:
+    must, schedule = isl.UnionMap("{ }"), isl.UnionMap.from_map(time)
+    for _, written, when in writers:
+        must = must.union(isl.UnionMap.from_map(written))
+        schedule = schedule.union(isl.UnionMap.from_map(when))
+    known = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(reader))
+    flow = known.set_must_source(must).set_schedule_map(schedule).compute_flow()
+    found: dict[str, isl.Map] = {}
+    for pairs in _maps(flow.get_must_dependence()):
+        found[pairs.get_tuple_name(_IN)] = pairs
+    for number, (writer, _, _) in enumerate(writers):
+        if f"W{number}" in found:
+            theirs = sorted(kernel.instruction(writer).within_inames)
+            pairs = _named(found[f"W{number}"], _IN, [i + OTHER for i in theirs])
+            yield Source(writer, _flat(_named(pairs, _OUT, inames)))
+    for before in _maps(flow.get_must_no_source()):
+        yield Source(None, _flat(_named(before, _IN, inames)))
+
+
+@per_kernel
+def _writers(kernel: Kernel, name: str) -> tuple[tuple[str, isl.Map, isl.Map], ...] | None:
+    """Return who writes a variable, which elements, and when; None if data decides."""
+    found: list[tuple[str, isl.Map, isl.Map]] = []
+    for number, insn in enumerate(kernel.writers.get(name, ())):
+        (reference,) = (r for r in references(insn) if r.is_write)
+        access = access_of(kernel, reference)
+        relation = _with_copies(kernel, access)
+        if not access.exact or relation is None:
+            return None
+        inames, label = sorted(insn.within_inames), f"W{number}"
+        place = places(kernel).of[insn.id, insn.within_inames]
+        time = _time(kernel, place, inames, label, is_write=True)
+        found.append((insn.id, _map(relation, inames, label), time))
+    return tuple(found)
+
+
+@per_kernel
+def _axes(kernel: Kernel, name: str) -> tuple[InameTag, ...]:
+    """Return the axes along which a variable has copies."""
+    found = {tag for insn in users(kernel, name) for tag in axes(kernel, insn, name)}
+    return tuple(sorted(found, key=str))
+
+
+@per_kernel
+def _by_iname(kernel: Kernel, name: str, tag: InameTag) -> bool:
+    """Tell whether the inames on an axis are one and the same in all that touches a variable."""
+    found = {axes(kernel, insn, name).get(tag) for insn in users(kernel, name)}
+    return len(found) == 1
+
+
+def _with_copies(kernel: Kernel, access: Access) -> isl.Set | None:
+    """Return the elements that are touched, with the number of the copy along each axis.
+
+    What lacks an axis touches all copies along it.  None if it is not known which, or if a reader
+    would see several.
+    """
+    relation = access.relation
+    here = axes(kernel, access.insn_id, access.name)
+    for tag in _axes(kernel, access.name):
+        if tag not in here:
+            if not access.is_write:
+                return None
+            relation = relation.flat_product(_ANY)
+            continue
+        iname = here[tag]
+        if _by_iname(kernel, access.name, tag):
+            number = isl.Set(f"[{iname}] -> {{ [{iname}] }}")
+        else:
+            values, first = first_of(kernel, iname), FIRST + iname
+            if values is None:
+                return None
+            number = isl.Set(f"[{iname}, {first}] -> {{ [{iname} - {first}] }}")
+            number = number.intersect_params(values)
+            position = number.find_dim_by_name(_PARAM, first)
+            number = number.project_out(_PARAM, position, 1)
+        relation = relation.flat_product(number)
+    return relation
+
+
+_ANY = isl.Set("{ [copy] }")
+
+
+# --- isl's maps: an instance to the elements that it touches, and to its time
+
+
+def _map(relation: isl.Set, inames: Sequence[str], label: str) -> isl.Map:
+    """Return the map from instances to elements that a relation with inames as parameters is."""
+    result = isl.Map.from_range(relation)
+    for position, iname in enumerate(inames):
+        source = result.find_dim_by_name(_PARAM, iname)
+        if source < 0:
+            result = result.add_dims(_IN, 1)
+        else:
+            result = result.move_dims(_IN, position, _PARAM, source, 1)
+    return result.set_tuple_name(_IN, label)
+
+
+def _time(
+    kernel: Kernel, place: Sequence[int | str], inames: Sequence[str], label: str, *, is_write: bool
+) -> isl.Map:
+    """Return when an instance is executed: reads come before the write."""
+    row = [str(p) for p in place]
+    # What is written last by equal times is not asked for: such writes are of other elements.
+    parallel = [i for i in inames if is_parallel(kernel.tags.get(i))]
+    row += ["0"] * (_width(kernel) - len(row) - 1 - len(parallel)) + parallel + [str(int(is_write))]
+    return isl.Map(f"{{ {label}[{', '.join(inames)}] -> [{', '.join(row)}] }}")
+
+
+@per_kernel
+def _width(kernel: Kernel) -> int:
+    """Return how many numbers a time has."""
+    most = max((len(i.within_inames | i.reduction_inames) for i in kernel.instructions), default=0)
+    return places(kernel).depth + most + 1
+
+
+def _maps(union: isl.UnionMap) -> Iterable[isl.Map]:
+    found: list[isl.Map] = []
+    union.foreach_map(found.append)
+    return found
+
+
+def _named(pairs: isl.Map, kind: isl.dim_type, names: Sequence[str]) -> isl.Map:
+    def name(result: isl.Map, numbered: tuple[int, str]) -> isl.Map:
+        return result.set_dim_name(kind, *numbered)
+
+    return reduce(name, enumerate(names), pairs)
+
+
+def _flat(pairs: isl.Map) -> isl.Set:
+    """Return a map with named dimensions as a set in which all of them are parameters."""
+    for kind in (_IN, _OUT):
+        count = pairs.dim(kind)
+        named = all(pairs.has_dim_name(kind, position) for position in range(count))
+        if count and named:
+            pairs = pairs.move_dims(_PARAM, pairs.dim(_PARAM), kind, 0, count)
+    return pairs.params()
+
+
+# --- what data decides
+
+
+def is_decided(kernel: Kernel, name: str) -> bool:
+    """Tell whether which elements of a variable are touched, and by whom, is known exactly."""
+    return all(a.exact for insn in users(kernel, name) for a in touched(kernel, insn)[name])
+
+
+def overlapping(kernel: Kernel, name: str) -> tuple[str, ...]:
+    """Return the names of the arrays that may share memory with a variable; its own first."""
+    array = kernel.variables[name]
+    if not isinstance(array, GlobalArg):
+        return (name,)
+    others = [a for a in kernel.arguments if isinstance(a, GlobalArg) and a is not array]
+    return (name, *(a.name for a in others if array.may_alias or a.may_alias))
+
+
+def may_overlap(kernel: Kernel, name: str) -> bool:
+    """Tell whether a variable is an array that may share memory with another."""
+    return len(overlapping(kernel, name)) > 1

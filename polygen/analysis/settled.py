@@ -1,0 +1,107 @@
+"""Variables of which a step changes neither who touches what, nor the order of it."""
+
+from __future__ import annotations
+
+from polygen.analysis.access import references
+from polygen.analysis.dataflow import overlapping
+from polygen.analysis.domains import domain_temporaries
+from polygen.analysis.instance_map import InstanceMap
+from polygen.analysis.legality import violation
+from polygen.analysis.order import order_of
+from polygen.analysis.pairs import users
+from polygen.analysis.realized import shares_reduction_loops
+from polygen.ir import walk
+from polygen.ir.kernel import Kernel
+
+
+class Settled:
+    """Which variables need no look at their dataflow: what is read of them cannot have changed.
+
+    A variable is settled if the same instructions, at the same instances, touch the same elements
+    of it, and every two of these instances that conflict come in the order in which they came.
+    """
+
+    def __init__(self, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
+        self._old, self._new, self._instances = old, new, instances
+        self._known: dict[str, bool] = {}
+        self._pending: set[str] = set()
+
+    def holds(self, name: str) -> bool:
+        """Tell whether a variable is settled."""
+        if name not in self._known:
+            known = set(self._known)
+            self._pending.add(name)
+            found = self._find(name)
+            self._pending.discard(name)
+            if not found:  # then what rested on it is open again
+                self._known = {n: v for n, v in self._known.items() if n in known or not v}
+            self._known[name] = found
+        return self._known[name]
+
+    def doubt(self, name: str) -> None:
+        """Take a variable for one whose dataflow has to be looked at."""
+        self._known[name] = False
+
+    def accept(self, name: str) -> None:
+        """Take a variable for settled: it is known from elsewhere."""
+        self._known[name] = True
+
+    def _find(self, name: str) -> bool:
+        old, new = self._old, self._new
+        if old.variables.get(name) != new.variables.get(name):
+            return False
+        if name not in old.writers and name not in new.writers:
+            return True
+        names = overlapping(old, name)
+        ids = tuple(dict.fromkeys(i for n in names for i in users(old, n)))
+        if (
+            any(users(old, n) != users(new, n) for n in names)
+            or shares_reduction_loops(old)
+            or shares_reduction_loops(new)
+        ):
+            return False
+        if not all(self._is_unmoved(insn_id) for insn_id in ids):
+            return False
+        if self._same_order(ids):
+            return True
+        others = frozenset(new.variables).difference((name,))
+        return violation(old, new, self._instances, skip=others) is None
+
+    def _is_unmoved(self, insn_id: str) -> bool:
+        """Tell whether an instruction is the same, at the same instances."""
+        insn = self._old.instruction(insn_id)
+        if insn != self._new.instruction(insn_id) or self._instances.of(insn_id):
+            return False
+        inames = insn.within_inames | insn.reduction_inames
+        if any(self._old.home_domains[i] != self._new.home_domains.get(i) for i in inames):
+            return False
+        # What decides which elements it touches must be the same, too.
+        read = domain_temporaries(self._old, inames).union(
+            *map(walk.free_variables, insn.predicates)
+        )
+        for reference in references(insn):
+            read = read.union(*map(walk.free_variables, (*reference.index, *reference.conditions)))
+        return all(self._holds_meanwhile(n) for n in read.intersection(self._old.variables))
+
+    def _holds_meanwhile(self, name: str) -> bool:
+        """Tell whether a variable is settled, if this is not being asked already.
+
+        Values are the same by induction over the order of execution, so a circle is no obstacle.
+        """
+        if name in self._pending:
+            return True
+        return self.holds(name)
+
+    def _same_order(self, ids: tuple[str, ...]) -> bool:
+        old, new = order_of(self._old), order_of(self._new)
+        tags = all(
+            self._old.tags.get(i) == self._new.tags.get(i)
+            for insn_id in ids
+            for i in self._old.instruction(insn_id).within_inames
+        )
+        return tags and all(
+            old.shared_loops(a, b) == new.shared_loops(a, b)
+            and old.depends(a, b) == new.depends(a, b)
+            for a in ids
+            for b in ids
+        )

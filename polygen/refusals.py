@@ -1,0 +1,143 @@
+"""What is said of a step that is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from polygen.analysis.equivalence import END, At, Difference
+from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Violation
+from polygen.analysis.pairs import OTHER
+from polygen.errors import CannotProve, IllegalStep, NotTheSame
+from polygen.ir.kernel import Kernel
+from polygen.ir.verify import excerpt
+from polygen.source import caller_location
+
+
+def refuse_order(step: str, kernel: Kernel, found: Violation) -> NoReturn:
+    """Raise the error that says which two instances lose their order."""
+    marked = excerpt(kernel, found.first, found.second)
+    if not found.certain:
+        raise CannotProve(
+            f"{step} cannot be shown to keep what kernel '{kernel.name}' computes: {_doubt(found)}."
+            f" It may be that, {_story(kernel, found)}",
+            where=caller_location(),
+            excerpt=marked,
+            remedy=f"if you know that this is not so, {step}(..., unsafe=True) takes the step "
+            "and notes it in the kernel",
+        )
+    raise IllegalStep(
+        f"{step} would change what kernel '{kernel.name}' computes: {_story(kernel, found)}",
+        where=caller_location(),
+        excerpt=marked,
+        remedy=_REMEDIES[found.now],
+    )
+
+
+def _doubt(found: Violation) -> str:
+    if found.other_name is not None:
+        return f"'{found.name}' and '{found.other_name}' may overlap"
+    return f"which elements of '{found.name}' are touched depends on data"
+
+
+def _story(kernel: Kernel, found: Violation) -> str:
+    """Tell what the two instances do, and what is wrong with it."""
+    first, second = _instances(kernel, found)
+    what = f"the element of '{found.name}'"
+    done = {
+        "flow": f"{first} writes {what} that {second} reads",
+        "anti": f"{first} reads {what} that {second} writes later",
+        "output": f"{first} writes {what} that {second} overwrites",
+    }[found.kind]
+    if found.now == MERGED:
+        done = f"{first} and {second} touch an element of '{found.name}' each in a copy of its own"
+    parameters = _shown(found.point, [p for p in kernel.parameters if p in found.point])
+    return f"{f'for {parameters}, ' if parameters else ''}{done}; {_NOW[found.now]}"
+
+
+_NOW = {
+    REVERSED: "after the step, the second would come first",
+    UNORDERED: "after the step, either might come first",
+    SEPARATED: "after the step, each would have a copy of its own",
+    MERGED: "after the step, both would use the same copy",
+}
+
+_REMEDIES = {
+    REVERSED: "keep the order of the loops that carry this dependence, or skew them first",
+    UNORDERED: "leave the iname in which the two differ in a loop; for a sum over it, write a "
+    "reduction: sum(i, ...)",
+    SEPARATED: "leave the iname in which the two differ in a loop, or let the variable be shared: "
+    "declare it in another address space",
+    MERGED: "give the variable a subscript for the iname in which the two differ",
+}
+
+
+def _instances(kernel: Kernel, found: Violation) -> tuple[str, str]:
+    shown: list[str] = []
+    for insn_id, suffix in ((found.first, ""), (found.second, OTHER)):
+        inames = [i for i in kernel.inames if i in kernel.instruction(insn_id).within_inames]
+        values = {i: found.point[i + suffix] for i in inames if i + suffix in found.point}
+        shown.append(f"{insn_id}[{_shown(values, list(values))}]")
+    return shown[0], shown[1]
+
+
+def _shown(values: Mapping[str, int], names: list[str]) -> str:
+    return ", ".join(f"{name}={values[name]}" for name in names)
+
+
+# --- values that come from elsewhere
+
+
+def refuse_flow(step: str, new: Kernel, found: Difference, why: str | None) -> NoReturn:
+    """Raise the error that says what is no longer computed from the same values."""
+    if not found.certain:
+        about = f"'{found.name}': " if found.name else ""
+        where = "at its end" if found.insn_id == END.id else f"in instruction '{found.insn_id}'"
+        raise CannotProve(
+            f"{step} cannot be shown to keep what kernel '{new.name}' computes {where}: "
+            f"{about}{found.what}",
+            where=caller_location(),
+            excerpt=excerpt(new, *_known_ids(new, found.insn_id)),
+            remedy=f"if you know that it does, {step}(..., unsafe=True) takes the step "
+            "and notes it in the kernel",
+        )
+    if found.reader is None or found.before is None or found.now is None:
+        text = why or f"instruction '{found.insn_id}': {found.what}"
+        raise NotTheSame(f"{step}: {text}", where=caller_location())
+    raise IllegalStep(
+        f"{step} would change what kernel '{new.name}' computes: {_other_value(new, found)}",
+        where=caller_location(),
+        excerpt=excerpt(new, *_known_ids(new, found.insn_id, found.before.insn_id)),
+        remedy="keep writes and reads of what carries this value in their order, and in "
+        "storage of its own",
+    )
+
+
+def _other_value(kernel: Kernel, found: Difference) -> str:
+    if found.reader is None or found.before is None or found.now is None or found.point is None:
+        return found.what
+    point = found.point
+    before, now = _origin(found.before, point), _origin(found.now, point)
+    parameters = _shown(point, [p for p in kernel.parameters if p in point])
+    start = f"for {parameters}, " if parameters else ""
+    if found.reader.insn_id == END.id:
+        element = ", ".join(str(point.get(name, 0)) for name in found.reader.names.values())
+        what = f"{found.name}[{element}]" if element else f"'{found.name}'"
+        return f"{start}{what} ends with {before}; after the step, with {now}"
+    reader = _instance(found.reader, point)
+    return f"{start}{reader} reads from '{found.name}' {before}; after the step, {now}"
+
+
+def _origin(at: At, point: Mapping[str, int]) -> str:
+    if at.insn_id is None:
+        return "what nobody has written"
+    return f"what {_instance(at, point)} wrote"
+
+
+def _instance(at: At, point: Mapping[str, int]) -> str:
+    values = ", ".join(f"{i}={point[name]}" for i, name in at.names.items() if name in point)
+    return f"{at.insn_id}[{values}]"
+
+
+def _known_ids(kernel: Kernel, *ids: str | None) -> list[str]:
+    return [i for i in ids if i is not None and i in kernel.instructions_by_id]
