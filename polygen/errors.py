@@ -101,6 +101,10 @@ class UnknownFunction(UnknownName):
     """A function that polygen has no rule for."""
 
 
+class UnknownRule(UnknownName):
+    """A substitution rule that the kernel does not have."""
+
+
 class UnknownTarget(UnknownName):
     """A target that polygen does not generate code for."""
 
@@ -160,6 +164,10 @@ class DomainCycle(UserError):
     """Loop domains that need each other's inames."""
 
 
+class RuleCycle(UserError):
+    """Substitution rules that are part of each other."""
+
+
 class DependencyCycle(UserError):
     """Instructions that each have to come before the other."""
 
@@ -201,6 +209,22 @@ class NotTheSame(UserError):
 
 class TagConflict(UserError):
     """Two inames of one instruction on one hardware axis, or an iname that is tagged already."""
+
+
+class DomainsDiffer(UserError):
+    """Two inames that are to become one loop, but do not have the same values."""
+
+
+class LoopsOfOneInstruction(UserError):
+    """Two inames that are to become one loop, and an instruction that needs both."""
+
+
+class LoopOfReduction(UserError):
+    """A loop that a reduction and instructions outside of it would come to share."""
+
+
+class NotFusible(UserError):
+    """Two loops that cannot be one: something has to come between them, or nest otherwise."""
 
 
 # ---- generating code ----

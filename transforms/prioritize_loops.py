@@ -12,7 +12,6 @@ from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
 from polygen.transformation import Kind, are_inames, to_names, transformation
 
-
 Priority = Annotated[
     str | Sequence[str], Kind("inames, outermost first: 'i, j' or a sequence", are_inames)
 ]
@@ -70,20 +69,27 @@ def prioritize_loops(kernel: Kernel, loop_priority: Priority) -> Kernel:
                 where=caller_location(),
                 remedy="ask for one nesting",
             )
-    _check_circle((*kernel.priorities, names))
+    found = circle((*kernel.priorities, names))
+    if found:
+        raise InvalidArgument(
+            f"the priority {', '.join(names)} contradicts the earlier ones, which "
+            f"together put the loops in a circle: {', '.join(found)}",
+            where=caller_location(),
+            remedy="ask for one nesting",
+        )
     return kernel.copy(priorities=(*kernel.priorities, names))
 
 
-def _check_circle(priorities: Sequence[Sequence[str]]) -> None:
+def circle(priorities: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return loops each of which priorities put outside of the next, the last one being the first.
+
+    None, if the priorities agree.
+    """
     graph = graphlib.TopologicalSorter[str]()
     for outer, inner in (pair for names in priorities for pair in pairwise(names)):
         graph.add(inner, outer)
     try:
         graph.prepare()
     except graphlib.CycleError as error:
-        raise InvalidArgument(
-            f"the priority {', '.join(priorities[-1])} contradicts the earlier ones, which "
-            f"together put the loops in a circle: {', '.join(error.args[1])}",
-            where=caller_location(),
-            remedy="ask for one nesting",
-        ) from None
+        return tuple(error.args[1])
+    return ()

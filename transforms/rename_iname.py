@@ -2,72 +2,257 @@
 
 from __future__ import annotations
 
+import islpy as isl
+
+from polygen.analysis.instance_map import instruction_at
+from polygen.analysis.instances import iname_groups
+from polygen.analysis.nest import loop_tree
+from polygen.analysis.pairs import witness
+from polygen.errors import (
+    DependencyCycle,
+    DomainCycle,
+    DomainsDiffer,
+    LoopOfReduction,
+    LoopsOfOneInstruction,
+    NoLoopNest,
+    NotFusible,
+    TagConflict,
+)
 from polygen.ir import expression as ex
-from polygen.ir import walk
-from polygen.ir.domain import Domain, rename_dimension
-from polygen.ir.expression import Expression
+from polygen.ir.domain import Domain, flat_names, project_out, rename_dimension, unflatten
 from polygen.ir.kernel import Kernel
+from polygen.ir.tags import ForTag
+from polygen.ir.verify import excerpt
 from polygen.proof import Rearranged
-from polygen.transformation import Iname, NewName, transformation
+from polygen.source import caller_location
+from polygen.transformation import Iname, is_new_name, transformation
+from polygen.transforms.prioritize_loops import circle
 
 
 @transformation
-def rename_iname(kernel: Kernel, old_iname: Iname, new_iname: NewName) -> Rearranged:
-    """Give an iname another name, everywhere.
+def rename_iname(
+    kernel: Kernel, old_iname: Iname, new_iname: str, existing_ok: bool = False
+) -> Rearranged:
+    """Give an iname another name, everywhere; that of another iname fuses their loops.
 
     Kind: order and storage.
 
     Requires:
-        1. The new name is not used yet.
+        1. The new name is not used yet; or, with `existing_ok`, it is that of an iname.
+
+        If it is that of an iname:
+
+        2. Both inames have the same values.
+        3. Both are tagged alike.
+        4. No instruction, and no reduction, is within both.
+        5. No instruction reduces over one of them while others are within the other.
+        6. One loop can hold the instructions of both: no dependency leads from one loop's
+           instructions through others back into the other loop, some nest has one loop an iname,
+           and the priorities of both agree.
 
     Parameters:
         old_iname: the iname; it is gone afterwards.
         new_iname: what it is called from now on.
+        existing_ok: the new name may be that of an iname; then there is one loop for both.
 
     Before -> After:
 
         >>> import polygen as pg
-        >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+        >>> knl = pg.make_kernel(
+        ...     "{ [i,j]: 0<=i,j<n }", ["b[i] = 2*a[i]", "c[j] = b[j] + 1"], name="chain"
+        ... )
         >>> knl = pg.add_dtypes(knl, {"a": "float32"})
-        >>> print(pg.generate_code(pg.rename_iname(knl, "i", "row"), "c"))
-        void polygen_kernel(float const *restrict a, int const n, float *restrict out)
+        >>> print(pg.generate_code(pg.rename_iname(knl, "j", "row"), "c"))
+        void chain(float const *restrict a, float *restrict b, float *restrict c, int const n)
         {
+            for (int i = 0; i < n; ++i)
+                b[i] = 2.0f * a[i];
             for (int row = 0; row < n; ++row)
-                out[row] = 2.0f * a[row];
+                c[row] = b[row] + 1.0f;
+        }
+        >>> print(pg.generate_code(pg.rename_iname(knl, "j", "i", existing_ok=True), "c"))
+        void chain(float const *restrict a, float *restrict b, float *restrict c, int const n)
+        {
+            for (int i = 0; i < n; ++i) {
+                b[i] = 2.0f * a[i];
+                c[i] = b[i] + 1.0f;
+            }
         }
 
     Raises:
         UnknownIname: if the kernel has no such iname.
         NameTaken, ReservedName: if 1 does not hold.
+        DomainsDiffer: if 2 does not hold: with a value that one has, and the other has not.
+        TagConflict: if 3 does not hold.
+        LoopsOfOneInstruction: if 4 does not hold.
+        LoopOfReduction: if 5 does not hold.
+        NotFusible: if 6 does not hold.
+
+    Source: Kennedy, McKinley, Maximizing loop parallelism and improving data locality via loop
+    fusion and distribution, LCPC 1993.
     """
-    new = {old_iname: new_iname}
+    if existing_ok and new_iname in kernel.home_domains:
+        return _fused(kernel, old_iname, new_iname)
+    is_new_name(kernel, new_iname)
+    domains = tuple([_renamed(d, old_iname, new_iname) for d in kernel.domains])
+    return _with_domains(kernel, domains, old_iname, new_iname)
 
-    def names(inames: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(new.get(i, i) for i in inames)
 
-    def bound(node: Expression) -> Expression:
-        if isinstance(node, ex.Reduction) and old_iname in node.inames:
-            operand = walk.substitute(node.operand, {old_iname: ex.Variable(new_iname)})
-            return ex.Reduction(node.operation, names(node.inames), operand)
-        return node
+def _with_domains(kernel: Kernel, domains: tuple[Domain, ...], old: str, new: str) -> Rearranged:
+    """Return the kernel with other domains, and the new iname wherever the old one was."""
+    values = {old: ex.Variable(new)}
+    known = [i for d in domains for i in d.inames]
 
-    def rewrite(node: Expression) -> Expression:
-        return walk.substitute(walk.rewrite(node, bound), {old_iname: ex.Variable(new_iname)})
+    def renamed(inames: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(new if i == old else i for i in inames))
 
     result = kernel.copy(
-        domains=tuple(
-            Domain(rename_dimension(d.set, old_iname, new_iname))
-            if old_iname in d.inames or old_iname in d.parameters
-            else d
-            for d in kernel.domains
-        ),
-        instructions=tuple(
-            insn.map_expressions(rewrite).copy(
-                within_inames=frozenset(new.get(i, i) for i in insn.within_inames)
-            )
-            for insn in kernel.instructions
-        ),
-        tags={new.get(i, i): tag for i, tag in kernel.tags.items()},
-        priorities=tuple(names(p) for p in kernel.priorities),
+        domains=domains,
+        instructions=tuple([instruction_at(i, values, known) for i in kernel.instructions]),
+        tags={new if i == old else i: tag for i, tag in kernel.tags.items()},
+        priorities=tuple([renamed(p) for p in kernel.priorities]),
     )
-    return Rearranged(result, {old_iname: ex.Variable(new_iname)})
+    return Rearranged(result, values)
+
+
+def _renamed(domain: Domain, old: str, new: str) -> Domain:
+    if old not in domain.inames and old not in domain.parameters:
+        return domain
+    return Domain(rename_dimension(domain.set, old, new))
+
+
+# --- fusion
+
+
+def _fused(kernel: Kernel, old: str, new: str) -> Rearranged:
+    if old == new:
+        return Rearranged(kernel)
+    _check_tags(kernel, old, new)
+    _check_instructions(kernel, old, new)
+    _check_reductions(kernel, old, new)
+    result = _with_domains(kernel, _joined_domains(kernel, old, new), old, new)
+    _check_one_loop(result.kernel, old, new)
+    return result
+
+
+def _check_tags(kernel: Kernel, old: str, new: str) -> None:
+    first, second = (kernel.tags.get(i, ForTag()) for i in (old, new))
+    if first != second:
+        raise TagConflict(
+            f"'{old}' cannot be fused with '{new}': they are tagged {first} and {second}",
+            where=caller_location(),
+            remedy="fuse first, then tag",
+        )
+
+
+def _check_instructions(kernel: Kernel, old: str, new: str) -> None:
+    for insn in kernel.instructions:
+        if any(old in group and new in group for group in iname_groups(insn)):
+            raise LoopsOfOneInstruction(
+                f"'{old}' cannot be fused with '{new}': instruction '{insn.id}' is executed for "
+                "each pair of their values",
+                where=caller_location(),
+                excerpt=excerpt(kernel, insn.id),
+                remedy="fuse loops of different instructions",
+            )
+
+
+def _check_reductions(kernel: Kernel, old: str, new: str) -> None:
+    for one, other in ((old, new), (new, old)):
+        reducing = [i.id for i in kernel.instructions if one in i.reduction_inames]
+        within = [i.id for i in kernel.instructions if other in i.within_inames]
+        if reducing and within:
+            raise LoopOfReduction(
+                f"'{old}' cannot be fused with '{new}': '{reducing[0]}' reduces over '{one}', and "
+                f"'{within[0]}', which is within '{other}', would be executed in its loop",
+                where=caller_location(),
+                excerpt=excerpt(kernel, reducing[0], within[0]),
+                remedy="give the reduction's iname a name of its own",
+            )
+
+
+def _joined_domains(kernel: Kernel, old: str, new: str) -> tuple[Domain, ...]:
+    """Return the domains with one iname instead of two."""
+    first, second = kernel.home_domains[old], kernel.home_domains[new]
+    if old in second.parameters or new in first.parameters:
+        raise _differ(kernel, old, new, "the bounds of one mention the other")
+    if first == second:
+        joined = _one_of_both(kernel, first, old, new)
+    else:
+        _check_values(kernel, _only(first, old, new), _only(second, new, new), (old, new))
+        others = [i for i in first.inames if i != old]
+        joined = second
+        if others:
+            flat = rename_dimension(first.flat, old, new).intersect(second.flat)
+            joined = Domain(unflatten(flat, (*second.inames, *others)))
+    # Where the iname stands that stays: the order of domains decides what nothing else does.
+    return tuple(
+        [
+            joined if d == second else _renamed(d, old, new)
+            for d in kernel.domains
+            if d == second or d != first
+        ]
+    )
+
+
+def _one_of_both(kernel: Kernel, domain: Domain, old: str, new: str) -> Domain:
+    """Return a domain with two inames that have the same values beside all others without one."""
+    kept = [i for i in domain.inames if i != old]
+    without_old = project_out(domain.flat, [old])
+    without_new = rename_dimension(project_out(domain.flat, [new]), old, new)
+    _check_values(kernel, without_new, without_old, (old, new))
+    return Domain(unflatten(without_old, kept))
+
+
+def _only(domain: Domain, iname: str, name: str) -> isl.Set:
+    """Return the values of an iname, under a name."""
+    flat = project_out(domain.flat, [i for i in domain.inames if i != iname])
+    return rename_dimension(flat, iname, name)
+
+
+def _check_values(kernel: Kernel, olds: isl.Set, news: isl.Set, inames: tuple[str, str]) -> None:
+    """Check that two sets of values, both of them under the second name, are the same."""
+    old, new = inames
+    context = kernel.assumptions.flat
+    for has, more, less in ((old, olds, news), (new, news, olds)):
+        left = more.intersect(context).subtract(less)
+        if not left.is_empty():
+            point = witness(left)
+            value = point.pop(new)
+            given = ", ".join(f"{n}={point[n]}" for n in flat_names(left) if n in point)
+            lacks = new if has == old else old
+            what = f"{has}={value} is there, {lacks}={value} is not"
+            raise _differ(kernel, old, new, f"for {given}, {what}" if given else what)
+
+
+def _differ(kernel: Kernel, old: str, new: str, why: str) -> DomainsDiffer:
+    homes = dict.fromkeys(kernel.home_domains[i].text for i in (old, new))
+    return DomainsDiffer(
+        f"'{old}' cannot be fused with '{new}': they do not have the same values: {why}",
+        where=caller_location(),
+        excerpt="\n".join(homes),
+        remedy=f"if they are the same for the sizes that occur, say so first (assume); or shift "
+        f"'{old}' (map_domain)",
+    )
+
+
+def _check_one_loop(kernel: Kernel, old: str, new: str) -> None:
+    """Check that there is a loop tree for the new kernel."""
+    found = circle(kernel.priorities)
+    if found:
+        raise NotFusible(
+            f"'{old}' cannot be fused with '{new}': then priorities would put loops in a circle: "
+            f"{', '.join(found)}",
+            where=caller_location(),
+            remedy="give priorities after fusing",
+        )
+    try:
+        loop_tree(kernel, quiet=True)
+    except (DependencyCycle, NoLoopNest, DomainCycle) as error:
+        raise NotFusible(
+            f"'{old}' cannot be fused with '{new}': then {error.what}",
+            where=caller_location(),
+            excerpt=error.excerpt,
+            remedy="fuse the instructions in between, too; leave out a dependency that is not "
+            "needed; or keep the loops apart",
+        ) from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,22 @@ def mentioned(
         names = walk.free_variables(values[iname]) if iname in values else {iname}
         found.update(dict.fromkeys(n for n in known if n in names))
     return tuple(found)
+
+
+def instruction_at(
+    insn: Assignment, values: Mapping[str, Expression], known: Sequence[str]
+) -> Assignment:
+    """Return an instruction that does at each new instance what `insn` does at the old one.
+
+    Parameters:
+        insn: the instruction.
+        values: what its inames, and those of its reductions, are in terms of the new ones; one
+            that is not mentioned is itself.
+        known: the inames of the new kernel.
+    """
+    around = insn.within_inames
+    moved = insn.map_expressions(lambda e: at_new_instance(e, around, values, known))
+    return moved.copy(within_inames=frozenset(mentioned(around, values, known)))
 
 
 _BOUND = "old "  # marks inames of reductions, which would keep their names from being replaced

@@ -61,7 +61,7 @@ def _moved_points(old: Kernel, new: Kernel, instances: InstanceMap) -> str | Non
     for insn in old.instructions:
         values = instances.of(insn.id)
         moved = _moved(old, kept, values)
-        for around in _iname_groups(insn):
+        for around in iname_groups(insn):
             inames = around & moved
             # What says what others are is looked at together with them.
             inames |= around.intersection(mentioned(inames, values, new.inames)).difference(values)
@@ -101,7 +101,7 @@ def _moved_group(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> 
     return _not_bijective(before, after, values)
 
 
-def _iname_groups(insn: Assignment) -> Iterator[frozenset[str]]:
+def iname_groups(insn: Assignment) -> Iterator[frozenset[str]]:
     """Yield the inames around an instruction, and around what each of its reductions adds up."""
 
     def inside(node: Expression, around: frozenset[str]) -> Iterator[frozenset[str]]:
