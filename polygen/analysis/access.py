@@ -116,6 +116,7 @@ class Access:
         exact: whether each of these elements is touched for certain.  If not, the set holds at
             least all that may be touched: every element along an axis whose subscript is not
             affine, whatever the value of a condition or bound that is not.
+        reference: what it says in the text; None for a bound of a loop around the instruction.
     """
 
     insn_id: str
@@ -124,6 +125,7 @@ class Access:
     relation: isl.Set
     inames: frozenset[str]
     exact: bool
+    reference: Reference | None = None
 
 
 @per_kernel
@@ -158,6 +160,7 @@ def access_of(kernel: Kernel, reference: Reference) -> Access:
         relation.intersect_params(domain),
         reference.inames,
         exact and affine,
+        reference,
     )
 
 

@@ -128,15 +128,21 @@ def conflicts(
     """
     for a in touched(kernel, first).get(name, ()):
         for b in touched(kernel, second).get(other_name or name, ()):
-            if not (a.is_write or b.is_write):
-                continue
-            kind = ("output" if b.is_write else "flow") if a.is_write else "anti"
-            if other_name is None:
-                pairs = a.relation.intersect(renamed(b.relation, kernel.inames)).params()
-                yield Conflict(name, kind, a.exact and b.exact, pairs)
-            else:
-                pairs = a.relation.params().intersect(renamed(b.relation.params(), kernel.inames))
-                yield Conflict(name, kind, False, pairs)
+            if a.is_write or b.is_write:
+                yield conflict(kernel, a, b)
+
+
+def conflict(kernel: Kernel, a: Access, b: Access) -> Conflict:
+    """Return the pairs of instances that touch one element through these accesses.
+
+    One of them writes.  Accesses of two variables are of arrays that may overlap.
+    """
+    kind = ("output" if b.is_write else "flow") if a.is_write else "anti"
+    if a.name == b.name:
+        pairs = a.relation.intersect(renamed(b.relation, kernel.inames)).params()
+        return Conflict(a.name, kind, a.exact and b.exact, pairs)
+    pairs = a.relation.params().intersect(renamed(b.relation.params(), kernel.inames))
+    return Conflict(a.name, kind, False, pairs)
 
 
 def witness(pairs: isl.Set) -> dict[str, int]:

@@ -16,6 +16,7 @@ from polygen.analysis.access import Access, index_set, references
 from polygen.analysis.copies import has_copies, same_copy
 from polygen.analysis.domains import domain_temporaries, with_surrounding
 from polygen.analysis.instance_map import UNMOVED
+from polygen.analysis.known import known_parameters
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import equal, piece_set, renamed, touched, users
 from polygen.ir import expression as ex
@@ -25,6 +26,8 @@ from polygen.ir.domain import project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel, per_kernel
+
+_SET = isl.dim_type.set
 
 
 @per_kernel
@@ -64,23 +67,45 @@ def passes_nothing(kernel: Kernel, name: str, inames: frozenset[str]) -> bool:
 
 def _is_covered(kernel: Kernel, read: Access, inames: frozenset[str]) -> bool:
     """Tell whether all that is read was written before in the same iteration of `inames`."""
-    left = renamed(read.relation, kernel.inames).intersect_params(kernel.assumptions.flat)
+    return bool(unwritten(kernel, read, inames).is_empty())
+
+
+def unwritten(
+    kernel: Kernel, read: Access, inames: frozenset[str] = frozenset(), *, doubt: bool = True
+) -> isl.Set:
+    """Return what is read of a temporary before it was written in the same iteration of `inames`.
+
+    Parameters:
+        kernel: the kernel.
+        read: an access.
+        inames: loops or axes around all that touch the temporary.
+        doubt: whether what may have been written counts as not written.  Otherwise, it counts as
+            written: what is returned then was certainly not, if the access is exact.
+
+    Returns:
+        A set like the relation of the access, with a suffix at its inames.
+    """
+    left = renamed(read.relation, kernel.inames).intersect_params(known_parameters(kernel))
+    for axis, extent in enumerate(kernel.array(read.name).shape or ()):
+        if isinstance(extent, int):  # as all extents of temporaries are
+            left = left.lower_bound_val(_SET, axis, isl.Val(0))
+            left = left.upper_bound_val(_SET, axis, isl.Val(extent - 1))
     same = [equal(i) for i in sorted(inames)]
-    for writer in kernel.writers[read.name]:
+    for writer in kernel.writers.get(read.name, ()):
         copy = same_copy(kernel, (writer.id, read.insn_id), read.name, UNMOVED)
-        if not (copy.certain and copy.complete):
+        if doubt and not (copy.certain and copy.complete):
             continue
         (written,) = (a for a in touched(kernel, writer.id)[read.name] if a.is_write)
-        pairs = reduce(isl.Set.intersect_params, [*same, copy.possible], written.relation)
-        pairs = pairs.intersect(left)
+        there = _certainly_written(kernel, writer, written, read) if doubt else universe()
+        if there is None:
+            continue
+        where = [*same, copy.possible, there]
+        pairs = reduce(isl.Set.intersect_params, where, written.relation).intersect(left)
         for piece in order_of(kernel).before(writer.id, read.insn_id):
-            there = _certainly_written(kernel, writer, written, read)
-            if there is not None:
-                found = piece_set(pairs.intersect_params(there), piece)
-                left = left.subtract(project_out(found, writer.within_inames))
-                if left.is_empty():
-                    return True
-    return bool(left.is_empty())
+            left = left.subtract(project_out(piece_set(pairs, piece), writer.within_inames))
+            if left.is_empty():
+                return left
+    return left
 
 
 def _certainly_written(

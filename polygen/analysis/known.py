@@ -1,0 +1,32 @@
+"""What is known of the parameters of a kernel, whatever it is called with."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import islpy as isl
+
+from polygen.analysis.isl_affine import condition_set
+from polygen.ir import expression as ex
+from polygen.ir.array import GlobalArg
+from polygen.ir.kernel import Kernel, per_kernel
+
+
+@per_kernel
+def known_parameters(kernel: Kernel) -> isl.Set:
+    """Return the values that the parameters may have, as a flat set.
+
+    Those that the assumptions allow, and for which no array argument has an extent less than 0:
+    calls check both.
+    """
+    extents = {
+        extent: None
+        for array in kernel.arguments
+        if isinstance(array, GlobalArg)
+        for extent in array.shape or ()
+        if not isinstance(extent, int)
+    }
+    conditions = (condition_set(ex.Comparison(extent, ">=", 0)) for extent in extents)
+    return reduce(
+        isl.Set.intersect, [c for c in conditions if c is not None], kernel.assumptions.flat
+    )
