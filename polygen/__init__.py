@@ -1,5 +1,7 @@
 """polygen: a polyhedral, transformation-based code generator for GPUs and CPUs."""
 
+from polygen import errors
+from polygen.analysis.dependences import Dependence, dependences
 from polygen.analysis.proving import without_proofs
 from polygen.errors import (
     AmbiguousNesting,
@@ -35,6 +37,7 @@ __all__ = [
     "AddressSpace",
     "AmbiguousNesting",
     "Assignment",
+    "Dependence",
     "Executor",
     "GlobalArg",
     "InternalError",
@@ -50,6 +53,8 @@ __all__ = [
     "add_dtypes",
     "assume",
     "default_target",
+    "dependences",
+    "errors",
     "fix_parameters",
     "generate_code",
     "get_dot_dependency_graph",
