@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from polygen.analysis.dataflow import is_covered
 from polygen.analysis.equivalence import flow_difference
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.instances import difference
 from polygen.analysis.legality import UNORDERED, Violation, violation
+from polygen.analysis.liveness import live_variables
 from polygen.analysis.proving import limited
 from polygen.analysis.realized import shares_reduction_loops
 from polygen.analysis.settled import Settled
@@ -83,7 +85,7 @@ def _prove(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
         broken = _look_at_order(old, new, instances, settled)
         if broken is None:
             return
-        if not _may_be_harmless(broken):
+        if not _may_be_harmless(old, new, broken):
             refuse_order(step, new, broken)
     found = flow_difference(old, new, instances, settled)
     if found is None:
@@ -117,7 +119,7 @@ def _look_at_order(
     first: Violation | None = None
     doubted: frozenset[str] = frozenset()
     while (found := violation(old, new, instances, skip=doubted)) is not None:
-        if not _may_be_harmless(found):
+        if not _may_be_harmless(old, new, found):
             return found
         first = first or found
         doubted |= {found.name}
@@ -129,9 +131,13 @@ def _look_at_order(
     return first
 
 
-def _may_be_harmless(found: Violation) -> bool:
+def _may_be_harmless(old: Kernel, new: Kernel, found: Violation) -> bool:
     """Tell whether two instances may do that without a change of what is computed."""
-    return found.certain and found.now != UNORDERED and found.other_name is None
+    if found.now == UNORDERED or found.other_name is not None:
+        return False
+    if not found.certain and found.name in live_variables(old):
+        return False
+    return is_covered(new, found.name)
 
 
 def _nothing_moved(old: Kernel, new: Kernel) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from polygen.analysis.equivalence import END, At, Difference
+from polygen.analysis.difference import END, At, Difference
 from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Violation
 from polygen.analysis.pairs import OTHER
 from polygen.errors import CannotProve, IllegalStep, NotTheSame

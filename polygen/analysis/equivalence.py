@@ -15,88 +15,22 @@ variable so touched, the order of all that touches it has to be kept (`polygen.a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.context import (
-    Context,
-    Frame,
-    Names,
-    at_source,
-    equal_set,
-    executed,
-    renamed_by,
-    unequal_set,
-)
-from polygen.analysis.dataflow import (
-    Source,
-    element_names,
-    final_sources,
-    is_decided,
-    may_overlap,
-    sources,
-)
+from polygen.analysis.context import Context, Frame, Names, equal_set, executed
+from polygen.analysis.dataflow import element_names, is_decided
+from polygen.analysis.difference import END, Difference, undecided
 from polygen.analysis.instance_map import InstanceMap
-from polygen.analysis.pairs import witness
+from polygen.analysis.liveness import live_variables
+from polygen.analysis.matching import Matcher
 from polygen.analysis.settled import Settled
-from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir import walk
 from polygen.ir.array import GlobalArg
-from polygen.ir.domain import flat_names, project_out
-from polygen.ir.expression import Expression
+from polygen.ir.domain import project_out
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
-from polygen.ir.show_expression import show_expression
-
-_DEEPEST = 8  # how many writes are followed, one from the other
-_RECOMPUTED = 2  # how many of those that both kernels have
-
-
-@dataclass(frozen=True)
-class At:
-    """An instance: an instruction, and where its inames are in the witness.
-
-    Attributes:
-        insn_id: the instruction; None stands for what was there before the kernel.
-        names: for each iname, the name of its value in the witness.
-    """
-
-    insn_id: str | None
-    names: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Something that the new kernel does not compute as the old one does.
-
-    Attributes:
-        insn_id: the instruction that computes something else, or `END`'s.
-        name: the variable whose value is another, if it is one.
-        what: what is wrong, where it is not that a value comes from elsewhere.
-        certain: whether this is so for certain; otherwise it cannot be decided.
-        reader: the instance that sees another value.
-        before: where the value came from.
-        now: where it comes from after the step.
-        point: the values of all names for which this is so.
-    """
-
-    insn_id: str
-    name: str | None = None
-    what: str = ""
-    certain: bool = True
-    reader: At | None = None
-    before: At | None = None
-    now: At | None = None
-    point: Mapping[str, int] | None = None
-
-    @property
-    def is_work(self) -> bool:
-        """Whether an expression is another, not only what its values come from."""
-        return self.certain and self.reader is None
 
 
 def flow_difference(
@@ -121,6 +55,7 @@ class _Comparison:
         self._instances = instances
         self._settled = settled
         self._names = Names()
+        self._matcher = Matcher(old, new, instances, settled, self._names)
         self._known = old.assumptions.flat
 
     def run(self) -> Difference | None:
@@ -139,13 +74,16 @@ class _Comparison:
     # --- what instructions compute
 
     def _instruction(self, before: Assignment, after: Assignment) -> Difference | None:
+        live = live_variables(self._old) | live_variables(self._new)
+        if live.isdisjoint((before.written, after.written)):
+            return None
         if self._is_untouched(before, after):
             return None
         old = Frame(self._old, before, self._names.fresh(before.within_inames))
         new = Frame(self._new, after, self._names.fresh(after.within_inames))
         (wanted, exact), (points, also) = executed(old), executed(new)
         if not (exact and also):
-            return self._undecided(before, None, "how often it is executed depends on data")
+            return undecided(before, None, "how often it is executed depends on data")
         links = [
             equal_set(ex.Variable(old.names[i]), new.named(self._instances.value(before.id, i)))
             for i in sorted(before.within_inames)
@@ -160,12 +98,12 @@ class _Comparison:
             return found
         old, new = old.under(*before.predicates), new.under(*after.predicates)
         context = Context(points, old, new)
-        found = self._match(before.expression, after.expression, context, 0)
+        found = self._matcher.match(before.expression, after.expression, context, 0)
         if found is not None or before.written != after.written:
             return found
         if is_decided(self._old, before.written) and is_decided(self._new, before.written):
             return None  # which elements are written, their readers tell
-        return self._same_element(before.assignee, after.assignee, context, 0)
+        return self._matcher.same_element(before.assignee, after.assignee, context, 0)
 
     def _is_untouched(self, before: Assignment, after: Assignment) -> bool:
         if before != after or self._instances.of(before.id):
@@ -182,7 +120,7 @@ class _Comparison:
         if len(before.predicates) != len(after.predicates):
             return Difference(before.id, what="it has other predicates")
         for old, new in zip(before.predicates, after.predicates, strict=True):
-            found = self._match(old, new, context, 0)
+            found = self._matcher.match(old, new, context, 0)
             if found is not None:
                 return found
         return None
@@ -197,316 +135,4 @@ class _Comparison:
         element = ex.Subscript(ex.Variable(name), index) if index else ex.Variable(name)
         names = self._names.fresh(axes)
         end = [Frame(kernel, END, names) for kernel in (self._old, self._new)]
-        return self._match(element, element, Context(self._known, *end), 0)
-
-    # --- expressions, term by term
-
-    def _match(
-        self, old: Expression, new: Expression, at: Context, depth: int
-    ) -> Difference | None:
-        if at.points.is_empty():
-            return None
-        if depth > _DEEPEST:
-            return self._undecided(at.old.insn, None, "too many writes would have to be followed")
-        if _is_access(old, at.old) or _is_access(new, at.new):
-            return self._access(old, new, at, depth)
-        integers = at.old.integer(old), at.new.integer(new)
-        if integers[0] is not None and integers[1] is not None:
-            bad = at.points.intersect(integers[0].ne_set(integers[1]))
-            return None if bad.is_empty() else self._other_work(old, new, at, bad)
-        if isinstance(old, ex.Reduction) and isinstance(new, ex.Reduction):
-            return self._reduction(_merged(old), _merged(new), at, depth)
-        if isinstance(old, ex.If) and isinstance(new, ex.If):
-            return self._choice(old, new, at, depth)
-        return self._parts(old, new, at, depth)
-
-    def _parts(
-        self, old: Expression, new: Expression, at: Context, depth: int
-    ) -> Difference | None:
-        same = type(old) is type(new) and len(walk.parts(old)) == len(walk.parts(new))
-        if not same or not _same_node(old, new):
-            return self._other_work(old, new, at, at.points)
-        for before, after in zip(walk.parts(old), walk.parts(new), strict=True):
-            found = self._match(before, after, at, depth)
-            if found is not None:
-                return found
-        return None
-
-    def _choice(self, old: ex.If, new: ex.If, at: Context, depth: int) -> Difference | None:
-        found = self._match(old.condition, new.condition, at, depth)
-        if found is not None:
-            return found
-        branches = (
-            (old.then, new.then, old.condition, new.condition),
-            (old.else_, new.else_, ex.LogicalNot(old.condition), ex.LogicalNot(new.condition)),
-        )
-        for before, after, was, now in branches:
-            holds = at.old.holds(was)
-            points = at.points if holds is None else at.points.intersect(holds)
-            inner = Context(points, at.old.under(was), at.new.under(now))
-            found = self._match(before, after, inner, depth)
-            if found is not None:
-                return found
-        return None
-
-    def _reduction(
-        self, old: ex.Reduction, new: ex.Reduction, at: Context, depth: int
-    ) -> Difference | None:
-        if old.operation != new.operation:
-            return self._other_work(old, new, at, at.points)
-        before = _inside(at.old, old.inames, self._names)
-        after = _inside(at.new, new.inames, self._names)
-        (wanted, exact), (points, also) = executed(before), executed(after)
-        if not (exact and also):
-            return self._undecided(at.old.insn, None, "how long a reduction is depends on data")
-        wanted, points = at.points.intersect(wanted), at.points.intersect(points)
-        linked = points
-        for iname in old.inames:
-            value = self._value_in_reduction(iname, old, new, at)
-            if value is None:
-                return self._other_work(old, new, at, at.points)
-            there = ex.Variable(before.names[iname])
-            linked = linked.intersect(equal_set(there, after.named(value)))
-        news = [after.names[i] for i in new.inames]
-        if not project_out(linked, news).is_equal(wanted) or not _is_injective(linked, news):
-            return self._other_work(old, new, at, at.points)
-        return self._match(old.operand, new.operand, Context(linked, before, after), depth)
-
-    def _value_in_reduction(
-        self, iname: str, old: ex.Reduction, new: ex.Reduction, at: Context
-    ) -> Expression | None:
-        """Return what an iname of a reduction is in terms of the new one's."""
-        if at.old.insn.id == at.new.insn.id:
-            value = self._instances.of(at.old.insn.id).get(iname)
-            if value is not None:
-                return value
-        if iname in new.inames:
-            return ex.Variable(iname)
-        if len(old.inames) == len(new.inames):
-            return ex.Variable(new.inames[old.inames.index(iname)])
-        return None
-
-    # --- reads
-
-    def _access(
-        self, old: Expression, new: Expression, at: Context, depth: int
-    ) -> Difference | None:
-        before = ex.name_of(old) if _is_access(old, at.old) else None
-        after = ex.name_of(new) if _is_access(new, at.new) else None
-        if before is not None and before == after and self._is_constant(before, at):
-            return self._same_element(old, new, at, depth)
-        was = self._sources(old, at.old) if before is not None else _NOWHERE
-        now = self._sources(new, at.new) if after is not None else _NOWHERE
-        if was is None or now is None:
-            name = before if was is None else after
-            return self._undecided(at.old.insn, name, "which elements are touched depends on data")
-        for source in now:
-            found = self._from(source, was, (old, new), at, depth)
-            if found is not None:
-                return found
-        return None
-
-    def _is_constant(self, name: str, at: Context) -> bool:
-        """Tell whether a variable has the same values wherever the two frames read it."""
-        if name not in self._old.writers and name not in self._new.writers:
-            return True
-        return at.old.insn.id == at.new.insn.id and self._settled.holds(name)
-
-    def _same_element(
-        self, old: Expression, new: Expression, at: Context, depth: int
-    ) -> Difference | None:
-        for before, after in zip(_index(old), _index(new), strict=True):
-            found = self._match(before, after, at, depth)
-            if found is not None and found.is_work and found.point is not None:
-                return self._work(old, new, at, found.point)
-            if found is not None:
-                return found
-        return None
-
-    def _sources(self, node: Expression, frame: Frame) -> tuple[Source, ...] | None:
-        name = ex.name_of(node)
-        if name not in frame.kernel.writers:
-            return _NOWHERE
-        if may_overlap(frame.kernel, name):
-            return None
-        if frame.insn is END:
-            return final_sources(frame.kernel, name)
-        return sources(frame.kernel, frame.reference(node))
-
-    def _from(
-        self,
-        now: Source,
-        was: tuple[Source, ...],
-        nodes: tuple[Expression, Expression],
-        at: Context,
-        depth: int,
-    ) -> Difference | None:
-        """Compare a value that comes from one write of the new kernel, or was there before."""
-        old, new = nodes
-        if now.writer is not None and now.writer not in self._old.instructions_by_id:
-            frame, points = self._followed(self._new, now, at.new, at.points)
-            inner = Context(points, at.old, frame)
-            return self._match(old, frame.insn.expression, inner, depth + 1)
-        for source in was:
-            if source.writer is not None and source.writer not in self._new.instructions_by_id:
-                frame, points = self._followed(self._old, source, at.old, at.points)
-                inner = Context(points, frame, at.new)
-                found = self._match(frame.insn.expression, new, inner, depth + 1)
-            else:
-                found = self._both_have(source, now, nodes, at, depth)
-                if found is not None and depth < _RECOMPUTED:
-                    found = self._recomputed(source, now, nodes, at, depth, found)
-            if found is not None:
-                return found
-        return None
-
-    def _recomputed(
-        self,
-        was: Source,
-        now: Source,
-        nodes: tuple[Expression, Expression],
-        at: Context,
-        depth: int,
-        otherwise: Difference,
-    ) -> Difference | None:
-        """Look whether one kernel computes anew what the other one has stored."""
-        if was.writer is not None:
-            points = at.points.intersect(at_source(now, at.new.names, self._unread(self._new, now)))
-            frame, points = self._followed(self._old, was, at.old, points)
-            inner = Context(points, frame, at.new)
-            writer = frame.insn
-            if self._match(writer.expression, nodes[1], inner, depth + 1) is None:
-                return None
-        if now.writer is not None:
-            points = at.points.intersect(at_source(was, at.old.names, self._unread(self._old, was)))
-            frame, points = self._followed(self._new, now, at.new, points)
-            inner = Context(points, at.old, frame)
-            if self._match(nodes[0], frame.insn.expression, inner, depth + 1) is None:
-                return None
-        return otherwise
-
-    def _unread(self, kernel: Kernel, source: Source) -> dict[str, str]:
-        """Return names for the instances of a writer that nothing else asks for."""
-        if source.writer is None:
-            return {}
-        return self._names.fresh(kernel.instruction(source.writer).within_inames)
-
-    def _followed(
-        self, kernel: Kernel, source: Source, reader: Frame, points: isl.Set
-    ) -> tuple[Frame, isl.Set]:
-        """Return the frame of the writer that a value comes from, and the points in it."""
-        if source.writer is None:
-            raise InternalError("what was there before the kernel has no writer")
-        writer = kernel.instruction(source.writer)
-        names = self._names.fresh(writer.within_inames)
-        frame = Frame(kernel, writer, names, writer.predicates)
-        return frame, points.intersect(at_source(source, reader.names, names))
-
-    def _both_have(
-        self,
-        was: Source,
-        now: Source,
-        nodes: tuple[Expression, Expression],
-        at: Context,
-        depth: int,
-    ) -> Difference | None:
-        old, new = nodes
-        if was.writer is None and now.writer is None:
-            points = at.points.intersect(at_source(was, at.old.names, {}))
-            points = points.intersect(at_source(now, at.new.names, {}))
-            if points.is_empty():
-                return None
-            both = _is_access(old, at.old) and _is_access(new, at.new)
-            if not both or ex.name_of(old) != ex.name_of(new):
-                return self._other_work(old, new, at, points)
-            return self._same_element(old, new, at.restricted(points), depth)
-        before, after = self._at(self._old, was), self._at(self._new, now)
-        pairs = at.points.intersect(at_source(was, at.old.names, before.names))
-        pairs = pairs.intersect(at_source(now, at.new.names, after.names))
-        if was.writer is not None and was.writer == now.writer:
-            pairs = pairs.intersect(self._other_instances(was.writer, before, after))
-        if pairs.is_empty():
-            return None
-        name = ex.name_of(new if _is_access(new, at.new) else old)
-        reader = At(at.new.insn.id, at.new.names)
-        return Difference(at.new.insn.id, name, "", True, reader, before, after, witness(pairs))
-
-    def _at(self, kernel: Kernel, source: Source) -> At:
-        if source.writer is None:
-            return At(None, {})
-        inames = kernel.instruction(source.writer).within_inames
-        return At(source.writer, self._names.fresh(inames))
-
-    def _other_instances(self, writer: str, before: At, after: At) -> isl.Set:
-        """Return where a new instance of a writer does not compute the old one."""
-        frame = Frame(self._new, self._new.instruction(writer), after.names)
-        bad = [
-            unequal_set(ex.Variable(name), frame.named(self._instances.value(writer, iname)))
-            for iname, name in before.names.items()
-        ]
-        return reduce(isl.Set.union, bad, isl.Set("{ : 1 = 0 }"))
-
-    # --- what is wrong
-
-    def _other_work(
-        self, old: Expression, new: Expression, at: Context, bad: isl.Set
-    ) -> Difference:
-        return self._work(old, new, at, witness(bad))
-
-    def _work(
-        self, old: Expression, new: Expression, at: Context, point: Mapping[str, int]
-    ) -> Difference:
-        what = f"it would compute {show_expression(new)} instead of {show_expression(old)}"
-        return Difference(at.old.insn.id, what=what, point=point)
-
-    def _undecided(self, insn: Assignment, name: str | None, what: str) -> Difference:
-        return Difference(insn.id, name, what=what, certain=False)
-
-
-# Reads all arrays after everything else.
-END = Assignment("__end", ex.Variable("__end"), 0)
-
-_NOWHERE = (Source(None, isl.Set("{ : }")),)
-
-
-def _is_access(node: Expression, frame: Frame) -> bool:
-    """Tell whether an expression is a variable's or an element's value, not that of an iname."""
-    if isinstance(node, ex.Subscript):
-        return True
-    return isinstance(node, ex.Variable) and node.name in frame.kernel.variables
-
-
-def _index(node: Expression) -> tuple[Expression, ...]:
-    return ex.index_tuple(node) if isinstance(node, ex.Subscript) else ()
-
-
-def _same_node(old: Expression, new: Expression) -> bool:
-    """Tell whether two nodes differ in nothing but their parts."""
-    marks = tuple(ex.Variable(f"__{number}") for number in range(len(walk.parts(old))))
-    if not marks:
-        return old == new
-    if isinstance(old, ex.Subscript):
-        raise InternalError("a subscript is compared as an access")
-    return bool(walk.rebuild(old, marks) == walk.rebuild(new, marks))
-
-
-def _merged(node: ex.Reduction) -> ex.Reduction:
-    """Return ``sum(i, sum(j, x))`` as ``sum((i, j), x)``."""
-    inner = node.operand
-    while isinstance(inner, ex.Reduction) and inner.operation == node.operation:
-        node = ex.Reduction(node.operation, (*node.inames, *inner.inames), inner.operand)
-        inner = node.operand
-    return node
-
-
-def _inside(frame: Frame, inames: tuple[str, ...], names: Names) -> Frame:
-    both = {**frame.names, **names.fresh(inames)}
-    return Frame(frame.kernel, frame.insn, both, frame.conditions)
-
-
-def _is_injective(linked: isl.Set, news: list[str]) -> bool:
-    """Tell whether, all other names given, there is one value of the named ones at most."""
-    copies = {name: f"{name}_again" for name in news if name in flat_names(linked)}
-    both = linked.intersect(renamed_by(linked, copies))
-    differ = [unequal_set(ex.Variable(name), ex.Variable(again)) for name, again in copies.items()]
-    return not differ or both.intersect(reduce(isl.Set.union, differ)).is_empty()
+        return self._matcher.match(element, element, Context(self._known, *end), 0)
