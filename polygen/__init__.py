@@ -12,6 +12,7 @@ from polygen.errors import (
     UserError,
 )
 from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
+from polygen.inspection.legal import Verdict, is_legal
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel, Step
@@ -25,6 +26,7 @@ from polygen.transformation import replay, transformation
 from polygen.transforms.add_dtypes import add_dtypes
 from polygen.transforms.assume import assume
 from polygen.transforms.fix_parameters import fix_parameters
+from polygen.transforms.map_domain import map_domain
 from polygen.transforms.prioritize_loops import prioritize_loops
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.set_options import set_options
@@ -50,6 +52,7 @@ __all__ = [
     "TemporaryVariable",
     "UserError",
     "ValueArg",
+    "Verdict",
     "add_dtypes",
     "assume",
     "default_target",
@@ -58,8 +61,10 @@ __all__ = [
     "fix_parameters",
     "generate_code",
     "get_dot_dependency_graph",
+    "is_legal",
     "lower_kernel",
     "make_kernel",
+    "map_domain",
     "parse_kernel",
     "prioritize_loops",
     "rename_iname",

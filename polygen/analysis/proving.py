@@ -12,7 +12,8 @@ import islpy as isl
 from polygen.errors import ProofLimit
 from polygen.source import caller_location
 
-_SWITCHED_OFF: ContextVar[bool] = ContextVar("proofs are switched off", default=False)
+# None where nothing was said: then POLYGEN_PROOFS decides.
+_WANTED: ContextVar[bool | None] = ContextVar("whether proofs are wanted", default=None)
 
 
 @contextmanager
@@ -24,16 +25,30 @@ def without_proofs() -> Generator[None]:
     >>> with pg.without_proofs():
     ...     racy = pg.tag_inames(knl, {"i": "g.0"})
     """
-    token = _SWITCHED_OFF.set(True)
+    with _proofs(wanted=False):
+        yield
+
+
+@contextmanager
+def with_proofs() -> Generator[None]:
+    """Prove, also within `without_proofs` and with POLYGEN_PROOFS=0."""
+    with _proofs(wanted=True):
+        yield
+
+
+@contextmanager
+def _proofs(*, wanted: bool) -> Generator[None]:
+    token = _WANTED.set(wanted)
     try:
         yield
     finally:
-        _SWITCHED_OFF.reset(token)
+        _WANTED.reset(token)
 
 
 def proofs_are_on() -> bool:
     """Tell whether to prove: not within `without_proofs`, nor with POLYGEN_PROOFS=0."""
-    return not _SWITCHED_OFF.get() and os.environ.get("POLYGEN_PROOFS") != "0"
+    wanted = _WANTED.get()
+    return os.environ.get("POLYGEN_PROOFS") != "0" if wanted is None else wanted
 
 
 MOST_OPERATIONS = 20_000_000  # of isl, in one proof: a few seconds
