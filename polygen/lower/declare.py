@@ -105,7 +105,13 @@ class _Placer:
 
     def _start(self, node: Assign, declaration: Declare) -> Declare:
         constant = self._assigned[declaration.name] == 1
-        return replace(declaration, initial=node.value, constant=constant)
+        return replace(
+            declaration,
+            initial=node.value,
+            constant=constant,
+            insn_id=node.insn_id,
+            values=node.values,
+        )
 
     def _moves_into(self, node: Node, declaration: Declare) -> bool:
         """Tell whether the declaration can stand inside the loop or condition."""

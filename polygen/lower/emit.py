@@ -124,7 +124,8 @@ class Emitter:
             *self._owner_conditions(insn),
             *(Condition(final(p)) for p in insn.predicates),
         )
-        node = Assign(target, final(insn.expression), insn.id)
+        values = tuple((i, v) for i, v in place.values.items() if i in insn.within_inames)
+        node = Assign(target, final(insn.expression), insn.id, values)
         return _Item((node,), conditions, frozenset((insn.written,)))
 
     def _statement_guards(self, insn: Assignment, place: _Place) -> tuple[Condition, ...]:

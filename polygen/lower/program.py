@@ -32,6 +32,8 @@ class Declare:
         address_space: who shares it.
         initial: the value that a scalar starts with, or None.
         constant: whether nothing assigns to it later.
+        insn_id: the instruction that gives it the initial value, if one does.
+        values: as those of an assignment.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Declare:
     address_space: AddressSpace = AddressSpace.PRIVATE
     initial: Expression | None = None
     constant: bool = False
+    insn_id: str = ""
+    values: tuple[tuple[str, Expression], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +52,14 @@ class Assign:
 
     Attributes:
         insn_id: the instruction of the kernel that it carries out.
+        values: the inames of the instruction that are no loop here, outermost first, and what
+            each stands for: those of unrolled loops, and of loops with one iteration.
     """
 
     target: ex.Variable | ex.Subscript
     value: Expression
     insn_id: str
+    values: tuple[tuple[str, Expression], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
