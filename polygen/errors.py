@@ -172,6 +172,26 @@ class DependencyCycle(UserError):
     """Instructions that each have to come before the other."""
 
 
+class IllFormedKernel(UserError):
+    """A kernel whose result is not determined: what is wrong is said with a counterexample."""
+
+
+class UnorderedAccess(IllFormedKernel):
+    """Two instances that touch one element, one writing it, and nothing says which comes first."""
+
+
+class NestingDecides(IllFormedKernel):
+    """Two instances that touch one element, and come in the order of loops that are not nested yet."""
+
+
+class UninitializedRead(IllFormedKernel):
+    """A temporary that is read before it is written."""
+
+
+class OutOfBounds(IllFormedKernel):
+    """An access outside of an array."""
+
+
 class ShapeNotFound(UserError):
     """An array whose shape cannot be guessed from its subscripts."""
 
@@ -225,6 +245,26 @@ class LoopOfReduction(UserError):
 
 class NotFusible(UserError):
     """Two loops that cannot be one: something has to come between them, or nest otherwise."""
+
+
+class MalformedMap(UserError):
+    """A map of inames that isl cannot read, or whose parts lack names."""
+
+
+class MapNotTotal(UserError):
+    """A map of inames that leaves out points of the domain."""
+
+
+class MapNotInjective(UserError):
+    """A map of inames that makes one point of two, or two of one."""
+
+
+class MapNotAffine(UserError):
+    """A map of inames whose inverse is not affine."""
+
+
+class MapMixesInames(UserError):
+    """A map that makes one iname of several, of which an instruction is within some only."""
 
 
 # ---- generating code ----

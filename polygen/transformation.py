@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import (
     Annotated,
     Any,
@@ -22,10 +22,13 @@ from typing import (
     overload,
 )
 
+from polygen.analysis.instance_map import at_new_instance
 from polygen.analysis.proving import proofs_are_on
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
+from polygen.ir import walk
 from polygen.ir.kernel import Kernel, Step
 from polygen.ir.names import check_name
+from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import ForTag, GroupTag, InameTag, LocalTag, UnrollTag, parse_tag
 from polygen.ir.verify import verify
 from polygen.proof import Rearranged, prove
@@ -149,18 +152,39 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         arguments = interface.bind(kernel, args, kwargs)
         returned = interface.call(kernel, arguments)
         result = returned if isinstance(returned, Rearranged) else Rearranged(returned)
+        result = _with_rules(result)
         if result.kernel is kernel:
             return kernel
         verify(result.kernel)
         if unsafe:
             arguments["unsafe"] = True
         elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
-            prove(interface.name, kernel, result)
+            expanded = replace(result, kernel=result.kernel.expanded)
+            prove(interface.name, kernel.expanded, expanded)
         taken = Step(interface.name, tuple(arguments.items()), step)
         claims = (*kernel.claims, f"{taken}") if unsafe else result.kernel.claims
         return _with_history(result.kernel.copy(claims=claims), kernel, taken)
 
     return step
+
+
+def _with_rules(result: Rearranged) -> Rearranged:
+    """Let the reductions in substitution rules run over the new inames.
+
+    What else a rule has to do with inames is said where it is invoked: see `ex.Invocation`.
+    """
+    kernel = result.kernel
+    if result.by_instruction or not (result.values and kernel.substitutions):
+        return result
+
+    def moved(rule: SubstitutionRule) -> SubstitutionRule:
+        reduced = walk.reduction_inames(rule.expression)
+        values = {i: value for i, value in result.values.items() if i in reduced}
+        body = at_new_instance(rule.expression, frozenset(), values, kernel.inames)
+        return replace(rule, expression=body)
+
+    rules = tuple(moved(rule) for rule in kernel.substitutions)
+    return replace(result, kernel=kernel.copy(substitutions=rules))
 
 
 _BEFORE = "the kernel before the last step"

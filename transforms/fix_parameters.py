@@ -75,6 +75,7 @@ def fix_parameters(kernel: Kernel, /, **values: IntValue) -> Kernel:
     return kernel.copy(
         domains=tuple(_fix(d, values) for d in kernel.domains),
         instructions=tuple(insn.map_expressions(rewrite) for insn in kernel.instructions),
+        substitutions=tuple(rule.with_values(constants) for rule in kernel.substitutions),
         arguments=tuple(
             fixed(a) if isinstance(a, GlobalArg) else a
             for a in kernel.arguments

@@ -13,6 +13,7 @@ import islpy as isl
 
 from polygen.analysis.domains import domain_of, domain_temporaries
 from polygen.analysis.isl_affine import condition_set, to_pw_aff
+from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
@@ -47,7 +48,10 @@ class Reference:
 
 
 def references(insn: Assignment) -> tuple[Reference, ...]:
-    """Return the reads and then the write of an instruction; inames are not mentioned."""
+    """Return the reads and then the write of an instruction; inames are not mentioned.
+
+    The instruction is one of a kernel whose rules are expanded (`Kernel.expanded`).
+    """
     target = insn.assignee
     index = ex.index_tuple(target) if isinstance(target, ex.Subscript) else ()
     inames = insn.within_inames
@@ -71,6 +75,8 @@ def _reads(
         if node.name not in inames:
             yield Reference(insn, node.name, (), False, inames, conditions)
         return
+    if isinstance(node, ex.Invocation):
+        raise InternalError(f"what rule '{node.rule}' reads is not seen before it is expanded")
     if isinstance(node, ex.Subscript):
         index = ex.index_tuple(node)
         yield Reference(insn, ex.name_of(node), index, False, inames, conditions)
@@ -93,7 +99,7 @@ def _reads(
 def references_by_name(kernel: Kernel) -> Mapping[str, tuple[Reference, ...]]:
     """Return all references of a kernel to each variable, in the order of the instructions."""
     found: dict[str, list[Reference]] = {}
-    for insn in kernel.instructions:
+    for insn in kernel.expanded.instructions:
         for reference in references(insn):
             found.setdefault(reference.name, []).append(reference)
     return {name: tuple(refs) for name, refs in found.items()}
@@ -134,7 +140,7 @@ def accesses(kernel: Kernel, insn_id: str) -> tuple[Access, ...]:
 
     Scalar arguments are left out: they never change.
     """
-    insn = kernel.instruction(insn_id)
+    insn = kernel.expanded.instruction(insn_id)
     mentioned = {
         (r.name, r.index, r.is_write, r.inames, r.conditions): r
         for r in references(insn)

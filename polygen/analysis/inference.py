@@ -106,9 +106,9 @@ def infer_types(kernel: Kernel, index_dtype: Any = np.int32) -> Kernel:
         WrongArity: if a function is called with the wrong number of arguments.
     """
     index = np.dtype(index_dtype)
-    inference = _Inference(kernel, index)
+    inference = _Inference(kernel.expanded, index)
     known = inference.run()
-    _check_types(kernel, known, inference.values)
+    _check_types(kernel.expanded, known, inference.values)
     found = {n: default_dtype(k) for n, k in known.items()}
     found.update(dict.fromkeys(sizes(kernel), index))
     return kernel.copy(
@@ -286,7 +286,7 @@ def check_calls(kernel: Kernel) -> None:
     Raises:
         UnknownFunction, WrongArity: if one does not.
     """
-    for insn in kernel.instructions:
+    for insn in kernel.expanded.instructions:
         with _Located(kernel, insn):
             for node in insn.reads:
                 for part in walk.subexpressions(node):

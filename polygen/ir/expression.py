@@ -1,4 +1,4 @@
-"""Expressions: pymbolic's nodes, and the one that polygen adds.
+"""Expressions: pymbolic's nodes, and the two that polygen adds.
 
 An expression is a tree of pymbolic nodes with Python numbers at its leaves.  Its nodes are
 immutable and hashable, and their hash is computed once.
@@ -45,6 +45,7 @@ __all__ = [
     "ExpressionNode",
     "FloorDiv",
     "If",
+    "Invocation",
     "LeftShift",
     "LogicalAnd",
     "LogicalNot",
@@ -81,6 +82,29 @@ class Reduction(ExpressionNode):
     operation: str
     inames: tuple[str, ...]
     operand: Expression
+
+
+@expr_dataclass()
+class Invocation(ExpressionNode):
+    """``f(x)``, where a substitution rule says what ``f(x)`` stands for.
+
+    A rule may mention inames, as in ``f(x) := a[x, i]``.  What they are is said here: at first
+    they stand for themselves, after a split ``i`` is ``16*i_outer + i_inner``.  So a rule means
+    the same whatever happens to the loops, and is never rewritten because of them.
+
+    Attributes:
+        rule: its name.
+        tag: what tells some invocations of a rule from others (``f$tag(x)``), or None.
+        arguments: what is put in place of the rule's arguments.
+        inames: the inames that the rule mentions.
+        values: what each of them is here.
+    """
+
+    rule: str
+    tag: str | None
+    arguments: tuple[Expression, ...]
+    inames: tuple[str, ...]
+    values: tuple[Expression, ...]
 
 
 def sum_of(*terms: Expression) -> Sum:

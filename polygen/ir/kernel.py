@@ -18,8 +18,10 @@ from polygen.errors import (
 )
 from polygen.ir.array import Argument, Array, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain, universe
+from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.options import Options
+from polygen.ir.substitution import SubstitutionRule, expand
 from polygen.ir.tags import InameTag
 from polygen.source import SourceLocation
 
@@ -57,6 +59,7 @@ class Kernel:
         instructions: in the order in which they were written, which by itself orders nothing.
         arguments: arrays and scalars that a call passes, in the order of the generated code's.
         temporaries: variables that live while the kernel runs.
+        substitutions: rules that instructions may invoke: names for expressions.
         tags: how inames are implemented; an iname without a tag becomes a loop.
         priorities: each a sequence of inames, outermost first.
         assumptions: what is known of the parameters; a domain without inames.
@@ -73,6 +76,7 @@ class Kernel:
     instructions: tuple[Assignment, ...]
     arguments: tuple[Argument, ...]
     temporaries: tuple[TemporaryVariable, ...] = ()
+    substitutions: tuple[SubstitutionRule, ...] = ()
     tags: Mapping[str, InameTag] = field(default_factory=constantdict[str, InameTag])
     priorities: tuple[tuple[str, ...], ...] = ()
     assumptions: Domain = field(default_factory=lambda: Domain(universe()))
@@ -166,6 +170,28 @@ class Kernel:
         return {insn.id: insn for insn in self.instructions}
 
     @cached_property
+    def rules(self) -> Mapping[str, SubstitutionRule]:
+        """The substitution rules by their names."""
+        return {rule.name: rule for rule in self.substitutions}
+
+    @cached_property
+    def expanded(self) -> Kernel:
+        """The kernel that this one stands for: without substitution rules; itself if it has none.
+
+        What instructions do is a question to this one.
+        """
+        if not self.substitutions:
+            return self
+
+        def inlined(node: Expression) -> Expression:
+            return expand(node, self.rules)
+
+        return self.copy(
+            instructions=tuple(insn.map_expressions(inlined) for insn in self.instructions),
+            substitutions=(),
+        )
+
+    @cached_property
     def writers(self) -> Mapping[str, tuple[Assignment, ...]]:
         """For each variable that is written, the instructions that write it."""
         found: dict[str, tuple[Assignment, ...]] = {}
@@ -177,7 +203,9 @@ class Kernel:
     def names(self) -> frozenset[str]:
         """Every name that the kernel uses, functions aside."""
         ids = (insn.id for insn in self.instructions)
-        return frozenset((self.name, *self.inames, *self.variables, *ids))
+        # An iname that is gone may be left as a name in a rule, where it must stay one.
+        rules = (name for rule in self.substitutions for name in (rule.name, *rule.inames))
+        return frozenset((self.name, *self.inames, *self.variables, *ids, *rules))
 
     def new_name(self, like: str) -> str:
         """Return a name that starts with `like` and is not used in the kernel."""

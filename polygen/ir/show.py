@@ -12,6 +12,7 @@ from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel, fill_slot
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
+from polygen.ir.substitution import SubstitutionRule
 
 RULE = "-" * 75
 
@@ -58,6 +59,11 @@ def show_instruction(insn: Assignment, iname_order: tuple[str, ...]) -> str:
     )
 
 
+def show_rule(rule: SubstitutionRule) -> str:
+    """Return the line of a substitution rule."""
+    return f"{rule.name}({', '.join(rule.arguments)}) := {show_expression(rule.expression)}"
+
+
 def _options(options: Options) -> list[str]:
     default = Options()
     return [
@@ -80,6 +86,7 @@ def show_kernel(kernel: Kernel) -> str:
         ("ASSUMPTIONS", known),
         ("INAME TAGS", [f"{i}: {kernel.tags[i]}" for i in order if i in kernel.tags]),
         ("PRIORITIES", [", ".join(p) for p in kernel.priorities]),
+        ("SUBSTITUTION RULES", [show_rule(r) for r in kernel.substitutions]),
         ("INSTRUCTIONS", [show_instruction(i, order) for i in kernel.instructions]),
         ("CLAIMS", list(kernel.claims)),
         ("OPTIONS", _options(kernel.options)),

@@ -71,6 +71,15 @@ def _arguments(nodes: tuple[Expression, ...], show: _Show) -> str:
     return ", ".join(show(n, OR) for n in nodes)
 
 
+def _invocation(node: Any, show: _Show) -> str:
+    name = node.rule if node.tag is None else f"{node.rule}${node.tag}"
+    given = [show(a, OR) for a in node.arguments]
+    for iname, value in zip(node.inames, node.values, strict=True):
+        if value != ex.Variable(iname):
+            given.append(f"{iname}={show(value, OR)}")
+    return f"{name}({', '.join(given)})"
+
+
 _TABLE: dict[type, _Row] = {
     ex.Variable: (ATOM, lambda n, show: n.name),
     ex.Subscript: (
@@ -89,6 +98,7 @@ _TABLE: dict[type, _Row] = {
             + f", {show(n.operand, OR)})"
         ),
     ),
+    ex.Invocation: (ATOM, _invocation),
     ex.If: (
         ATOM,
         lambda n, show: f"if({_arguments((n.condition, n.then, n.else_), show)})",

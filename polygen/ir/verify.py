@@ -22,6 +22,7 @@ from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_instruction
 from polygen.ir.tags import is_parallel
+from polygen.ir.verify_rules import check_rules
 
 
 def excerpt(kernel: Kernel, *insn_ids: str) -> str:
@@ -37,7 +38,8 @@ def verify(kernel: Kernel) -> None:
         UserError: the subclass that says what does not fit.
     """
     _check_unique(kernel)
-    for insn in kernel.instructions:
+    check_rules(kernel)
+    for insn in kernel.expanded.instructions:
         _check_names(kernel, insn)
         _check_subscripts(kernel, insn)
         _check_tags(kernel, insn)
@@ -48,7 +50,14 @@ def verify(kernel: Kernel) -> None:
 def _check_unique(kernel: Kernel) -> None:
     spaces: tuple[tuple[str, list[str]], ...] = (
         ("instruction", [i.id for i in kernel.instructions]),
-        ("name", [*kernel.inames, *[v.name for v in (*kernel.arguments, *kernel.temporaries)]]),
+        (
+            "name",
+            [
+                *kernel.inames,
+                *[v.name for v in (*kernel.arguments, *kernel.temporaries)],
+                *[rule.name for rule in kernel.substitutions],
+            ],
+        ),
     )
     for what, names in spaces:
         if len(set(names)) < len(names):
@@ -56,7 +65,7 @@ def _check_unique(kernel: Kernel) -> None:
             raise NameTaken(
                 f"kernel '{kernel.name}' has more than one {what} '{twice[0]}'",
                 where=kernel.location,
-                remedy="inames, arguments and temporaries share one space of names; "
+                remedy="inames, arguments, temporaries and rules share one space of names; "
                 "instructions have one of their own",
             )
 

@@ -38,6 +38,12 @@ _TABLE: dict[type, _Row] = {
         lambda n: (n.operand,),
         lambda n, p: ex.Reduction(n.operation, n.inames, p[0]),
     ),
+    ex.Invocation: (
+        lambda n: (*n.arguments, *n.values),
+        lambda n, p: ex.Invocation(
+            n.rule, n.tag, p[: len(n.arguments)], n.inames, p[len(n.arguments) :]
+        ),
+    ),
     **dict.fromkeys((ex.Quotient, ex.FloorDiv, ex.Remainder), _QUOTIENT),
     **dict.fromkeys((ex.LeftShift, ex.RightShift), _SHIFT),
     **dict.fromkeys((ex.LogicalNot, ex.BitwiseNot), _NOT),

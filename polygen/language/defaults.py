@@ -31,10 +31,17 @@ from polygen.source import caller_location
 
 @dataclass(frozen=True)
 class Draft:
-    """A statement with its id: an instruction in the making."""
+    """A statement with its id: an instruction in the making.
+
+    Attributes:
+        id: the id.
+        statement: what it does, substitution rules expanded.
+        written_as: the same before that.
+    """
 
     id: str
     statement: Statement
+    written_as: Statement
 
     @property
     def written(self) -> str:

@@ -17,15 +17,25 @@ from polygen.ir import walk
 from polygen.ir.domain import Domain
 from polygen.ir.instruction import Assignment
 from polygen.ir.show import show_instruction
+from polygen.ir.substitution import Rules, SubstitutionRule
 from polygen.language.defaults import Defaults, Draft
-from polygen.language.parser import located, parse_statement, split_lines
+from polygen.language.parser import (
+    is_rule,
+    located,
+    parse_rule,
+    parse_statement,
+    split_lines,
+)
 from polygen.language.reductions import resolve_reductions
+from polygen.language.rules import expand_rules, make_rules, resolve_rules
 from polygen.language.statement import Statement
 from polygen.source import caller_location
 
 
-def make_drafts(instructions: object, inames: Sequence[str]) -> list[Draft]:
-    """Return the instructions that `instructions` stands for, each with an id.
+def make_drafts(
+    instructions: object, inames: Sequence[str]
+) -> tuple[list[Draft], tuple[SubstitutionRule, ...]]:
+    """Return the instructions that `instructions` stands for, each with an id, and the rules.
 
     Parameters:
         instructions: a text with one instruction a line, or several texts and `Assignment`.
@@ -35,9 +45,10 @@ def make_drafts(instructions: object, inames: Sequence[str]) -> list[Draft]:
         MalformedInstruction: if a line is not in the language.
         InvalidArgument: if something is no instruction.
         UnknownIname: if ``inames=`` or a reduction names what no domain has.
-        NameTaken: if two have the same id.
+        NameTaken: if two have the same id, or two rules the same name.
+        UnknownRule, WrongArity, RuleCycle: if rules are not invoked as they are meant to be.
     """
-    statements = list(_statements(instructions, inames))
+    statements, rules = _statements(instructions, inames)
     taken: set[str] = set()
     for statement in statements:
         _check_inames(statement, inames)
@@ -56,8 +67,8 @@ def make_drafts(instructions: object, inames: Sequence[str]) -> list[Draft]:
     candidates = _new_ids()
     for statement in statements:
         insn_id = statement.id or next(c for c in candidates if c not in taken)
-        drafts.append(Draft(insn_id, statement))
-    return drafts
+        drafts.append(Draft(insn_id, expand_rules(statement, rules), statement))
+    return drafts, tuple(rules.values())
 
 
 def _check_inames(statement: Statement, inames: Sequence[str]) -> None:
@@ -94,11 +105,11 @@ def make_instructions(
         [
             Assignment(
                 id=draft.id,
-                assignee=draft.statement.assignee,
-                expression=draft.statement.expression,
+                assignee=draft.written_as.assignee,
+                expression=draft.written_as.expression,
                 within_inames=defaults.within_inames[draft.id],
                 depends_on=defaults.depends_on[draft.id],
-                predicates=draft.statement.predicates,
+                predicates=draft.written_as.predicates,
                 location=location,
             )
             for draft in drafts
@@ -106,21 +117,37 @@ def make_instructions(
     )
 
 
-def _statements(instructions: object, inames: Sequence[str]) -> Iterable[Statement]:
+def _statements(
+    instructions: object, inames: Sequence[str]
+) -> tuple[list[Statement], dict[str, SubstitutionRule]]:
+    """Return what the instructions say, and the rules that stand between them."""
     given: Any = instructions
     if isinstance(given, str | Assignment):
         given = [given]
     if not isinstance(given, Iterable):
         raise _no_instruction(instructions)
-    known = frozenset(inames)
+    written: list[Assignment | str] = []
+    defined: list[SubstitutionRule] = []
     for part in cast("Iterable[object]", given):
         if isinstance(part, Assignment):
-            yield _as_statement(part)
+            written.append(part)
         elif isinstance(part, str):
             for line in split_lines(part):
-                yield resolve_reductions(parse_statement(line), known)
+                if is_rule(line):
+                    defined.append(parse_rule(line))
+                else:
+                    written.append(line)
         else:
             raise _no_instruction(part)
+    rules = make_rules(defined, inames)
+    known = frozenset(inames)
+    return [_statement(part, rules, known) for part in written], rules
+
+
+def _statement(part: Assignment | str, rules: Rules, inames: frozenset[str]) -> Statement:
+    if isinstance(part, Assignment):
+        return resolve_rules(_as_statement(part), rules)
+    return resolve_reductions(resolve_rules(parse_statement(part), rules), inames)
 
 
 def _no_instruction(given: object) -> InvalidArgument:

@@ -15,10 +15,12 @@ from polygen.ir.dtype import DType
 from polygen.ir.instruction import Assignment
 from polygen.ir.names import check_name
 from polygen.ir.options import Options
+from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.language.nodes import Nodes, Refused, element_type
 from polygen.language.parser import load_grammar, located, parse_statement, parse_with
 from polygen.language.reductions import resolve_reductions
+from polygen.language.rules import resolve_rules
 from polygen.source import caller_location
 
 _Children: TypeAlias = list[Any]
@@ -103,14 +105,15 @@ def read_priority(line: str) -> tuple[str, ...]:
     return found
 
 
-def read_instruction(line: str, inames: frozenset[str]) -> Assignment:
+def read_instruction(line: str, inames: frozenset[str], rules: Rules) -> Assignment:
     """Return the instruction of a line such as ``[i] a[i] = 0  {id=insn}``.
 
     Parameters:
         line: with all inames that the instruction is within, and all its dependencies.
         inames: those of the kernel.
+        rules: those of the kernel.
     """
-    statement = resolve_reductions(parse_statement(line), inames)
+    statement = resolve_reductions(resolve_rules(parse_statement(line), rules), inames)
     if statement.id is None or statement.inames is None or statement.declares:
         lacks = "id" if statement.id is None else "list of inames"
         raise located(

@@ -43,6 +43,9 @@ def make_kernel(
             Options follow in braces: ``id=name``; ``dep=a:b``, instructions that come before
             (patterns such as ``load_*`` are allowed; ``dep=*a:b``: these and no others, ``dep=*``:
             none); ``inames=i:j``, the loops that it is in; ``if=i < j``, a condition.
+            ``f(x) := x*a[x]`` is a substitution rule: ``f(2*i)`` then stands for
+            ``2*i*a[2*i]``.  Rules may mention inames and other rules; ``f$tag(x)`` tells some
+            uses from others.
             An element may also be an `Assignment`, which is taken as it is.
         kernel_data: arguments and temporaries: `GlobalArg`, `ValueArg`, `TemporaryVariable`, or
             names.  None, or ``"..."`` in the list, has what is missing guessed: the types from
@@ -61,7 +64,7 @@ def make_kernel(
     options = Options(silenced_warnings=warning_names(silenced_warnings))
     loops = parse_domains(domains)
     known = parse_assumptions(assumptions)
-    drafts = make_drafts(instructions, [i for d in loops for i in d.inames])
+    drafts, rules = make_drafts(instructions, [i for d in loops for i in d.inames])
     declared = read_kernel_data(kernel_data)
     uses = find_uses([d.statement for d in drafts], (*loops, known), declared)
     arguments, temporaries = make_variables(uses, declared)
@@ -71,6 +74,7 @@ def make_kernel(
         instructions=make_instructions(drafts, loops, [t.name for t in temporaries]),
         arguments=arguments,
         temporaries=temporaries,
+        substitutions=rules,
         assumptions=known,
         target=_checked_target(target),
         options=options,

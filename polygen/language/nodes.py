@@ -18,6 +18,7 @@ from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, to_dtype
 from polygen.ir.expression import Expression
+from polygen.ir.substitution import SubstitutionRule
 from polygen.language.statement import Statement
 
 # A token is a string with a position; lark is imported only where the parser is built.
@@ -59,6 +60,13 @@ class _Option(NamedTuple):
     name: str
     value: Any
     position: int = 0
+
+
+class _Named(NamedTuple):
+    """``i=value`` in an invocation of a rule."""
+
+    name: _Token
+    value: Expression
 
 
 class _Several(tuple[str, ...]):
@@ -186,8 +194,17 @@ class Nodes:
     def several(self, children: _Children) -> _Several:
         return _Several(token.value for token in children)
 
+    def named(self, children: _Children) -> _Named:
+        return _Named(*children)
+
+    def tagged_call(self, children: _Children) -> Expression:
+        name, tag, *args = children
+        return _invocation(name, tag.value, args)
+
     def call(self, children: _Children) -> Expression:
         name, *args = children
+        if any(isinstance(a, _Named) for a in args):
+            return _invocation(name, None, args)
         tuples = [a for a in args if isinstance(a, _Several)]
         if name in ("sum", "product") or (name in _SELECTIONS and tuples):
             return _reduction(name, args)
@@ -211,6 +228,10 @@ class Nodes:
 
     def expressions(self, children: _Children) -> tuple[Expression, ...]:
         return tuple(children)
+
+    def rule(self, children: _Children) -> SubstitutionRule:
+        name, *arguments, expression = children
+        return SubstitutionRule(name.value, tuple(a.value for a in arguments), (), expression)
 
     def prefix(self, children: _Children) -> dict[str, Any]:
         return {"inames": frozenset(t.value for t in children)}
@@ -271,6 +292,22 @@ class Nodes:
                 )
             expression = _combined(assignee, operator[0], expression)
         return replace(_NOTHING, assignee=assignee, expression=expression, **said)
+
+
+def _invocation(name: _Token, tag: str | None, args: list[Any]) -> Expression:
+    """Return ``f$tag(x, i=0)``; what it does not say is filled in when the rules are known."""
+    by_name = [a for a in args if isinstance(a, _Named)]
+    if args[len(args) - len(by_name) :] != by_name or any(isinstance(a, _Several) for a in args):
+        raise Refused(
+            f"{name}() is given something that no rule takes",
+            name.start_pos,
+            "write the arguments of a substitution rule first, then what its inames are: f(x, i=0)",
+        )
+    given = {a.name.value: a.value for a in by_name}
+    if len(given) < len(by_name):
+        raise Refused(f"{name}() is given an iname twice", name.start_pos, "leave one out")
+    arguments = tuple(args[: len(args) - len(by_name)])
+    return ex.Invocation(name.value, tag, arguments, tuple(given), tuple(given.values()))
 
 
 def _text_of(token: _Token) -> tuple[str, int]:

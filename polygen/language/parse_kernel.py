@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from polygen.errors import InvalidArgument, MalformedText, UserError, did_you_mean
+from polygen.ir import walk
 from polygen.ir.array import Argument, TemporaryVariable
 from polygen.ir.domain import Domain, universe
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
 from polygen.ir.options import Options
+from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag
 from polygen.ir.verify import verify
 from polygen.language.isl_text import read_set
@@ -23,6 +26,8 @@ from polygen.language.kernel_lines import (
     read_tag,
     read_temporary,
 )
+from polygen.language.parser import parse_rule
+from polygen.language.rules import make_rules
 from polygen.source import caller_location
 
 
@@ -67,6 +72,7 @@ class _Parts:
     assumptions: Domain = field(default_factory=lambda: Domain(universe()))
     tags: dict[str, InameTag] = field(default_factory=dict[str, "InameTag"])
     priorities: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    rules: list[SubstitutionRule] = field(default_factory=list["SubstitutionRule"])
     instructions: list[Assignment] = field(default_factory=list[Assignment])
     claims: list[str] = field(default_factory=list[str])
     options: Options = field(default_factory=Options)
@@ -84,6 +90,7 @@ class _Parts:
             instructions=tuple(self.instructions),
             arguments=tuple(self.arguments),
             temporaries=tuple(self.temporaries),
+            substitutions=tuple(self.finished_rules.values()),
             priorities=tuple(self.priorities),
             assumptions=self.assumptions,
             target=self.target,
@@ -95,6 +102,17 @@ class _Parts:
         for iname in (*self.tags, *(i for p in self.priorities for i in p)):
             kernel.check_iname(iname)
         return kernel
+
+    @property
+    def _inames(self) -> frozenset[str]:
+        return frozenset(iname for domain in self.domains for iname in domain.inames)
+
+    @cached_property
+    def finished_rules(self) -> dict[str, SubstitutionRule]:
+        """The rules, once all of them are read: what is no variable in one is an iname."""
+        names = frozenset[str]().union(*(walk.free_variables(r.expression) for r in self.rules))
+        variables = {v.name for v in (*self.arguments, *self.temporaries)}
+        return make_rules(self.rules, self._inames, names - variables)
 
     # --- one method for each section
 
@@ -117,9 +135,18 @@ class _Parts:
     def add_priority(self, line: str) -> None:
         self.priorities.append(read_priority(line))
 
+    def add_rule(self, line: str) -> None:
+        if self.instructions:
+            raise MalformedText(
+                "a substitution rule comes after instructions",
+                where=caller_location(),
+                excerpt=line,
+                remedy="put SUBSTITUTION RULES before INSTRUCTIONS",
+            )
+        self.rules.append(parse_rule(line))
+
     def add_instruction(self, line: str) -> None:
-        inames = frozenset(iname for domain in self.domains for iname in domain.inames)
-        self.instructions.append(read_instruction(line, inames))
+        self.instructions.append(read_instruction(line, self._inames, self.finished_rules))
 
     def add_claim(self, line: str) -> None:
         self.claims.append(line)
@@ -135,6 +162,7 @@ _SECTIONS: Mapping[str, Callable[[_Parts, str], None]] = {
     "ASSUMPTIONS": _Parts.add_assumption,
     "INAME TAGS": _Parts.add_tag,
     "PRIORITIES": _Parts.add_priority,
+    "SUBSTITUTION RULES": _Parts.add_rule,
     "INSTRUCTIONS": _Parts.add_instruction,
     "CLAIMS": _Parts.add_claim,
     "OPTIONS": _Parts.add_option,

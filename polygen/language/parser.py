@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from importlib import resources
@@ -12,6 +13,8 @@ import lark
 
 from polygen.errors import MalformedExpression, MalformedInstruction, UserError, caret
 from polygen.ir.expression import Expression
+from polygen.ir.show_expression import show_expression
+from polygen.ir.substitution import SubstitutionRule, invocations
 from polygen.language.explain import CLOSING, expectation, found_at, hint, line_at
 from polygen.language.nodes import Nodes, Refused
 from polygen.language.statement import Statement
@@ -39,7 +42,7 @@ def load_grammar(files: Iterable[str], start: list[str], callbacks: object) -> l
 
 @functools.cache
 def _parser() -> lark.Lark:
-    return load_grammar(["grammar.lark"], ["instruction", "test", "expressions"], Nodes())
+    return load_grammar(["grammar.lark"], ["instruction", "rule", "test", "expressions"], Nodes())
 
 
 def parse_statement(text: str) -> Statement:
@@ -50,6 +53,26 @@ def parse_statement(text: str) -> Statement:
     """
     statement: Statement = _parse(text, "instruction", MalformedInstruction)
     return replace(statement, text=text.strip())
+
+
+def is_rule(line: str) -> bool:
+    """Tell whether a line defines a substitution rule."""
+    return _RULE.match(line) is not None
+
+
+_RULE = re.compile(r"[^={}]*\)\s*:=")
+
+
+def parse_rule(text: str) -> SubstitutionRule:
+    """Return the rule that one line of the language defines.
+
+    Which names in it are inames, and what it invokes, is left to `polygen.language.rules`.
+
+    Raises:
+        MalformedInstruction: if it is not in the language.
+    """
+    rule: SubstitutionRule = _parse(text, "rule", MalformedInstruction)
+    return rule
 
 
 def parse_expression(text: str) -> Expression:
@@ -65,7 +88,29 @@ def parse_expression(text: str) -> Expression:
     Sum((Subscript(Variable('a'), Variable('i')), Product((-1, Product((2, Variable('b')))))))
     """
     result: Expression = _parse(text, "test", MalformedExpression)
+    _check_no_rule(result, text)
     return result
+
+
+def parse_invocation(text: str) -> Expression:
+    """Return the expression that `text` stands for, which may say ``f$tag(x)`` or ``f(x, i=0)``.
+
+    Raises:
+        MalformedExpression: if it is no expression.
+    """
+    result: Expression = _parse(text, "test", MalformedExpression)
+    return result
+
+
+def _check_no_rule(node: Expression, text: str) -> None:
+    for use in invocations(node):
+        raise located(
+            MalformedExpression,
+            f"'{show_expression(use)}' invokes a substitution rule, which cannot be done here",
+            text,
+            max(0, text.find(use.rule)),
+            "write what it stands for",
+        )
 
 
 def parse_expressions(text: str) -> tuple[Expression, ...]:
@@ -75,6 +120,8 @@ def parse_expressions(text: str) -> tuple[Expression, ...]:
         MalformedExpression: if one is no expression.
     """
     result: tuple[Expression, ...] = _parse(text, "expressions", MalformedExpression)
+    for node in result:
+        _check_no_rule(node, text)
     return result
 
 

@@ -60,6 +60,7 @@ def lower(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> LoopProgr
     Raises:
         UserError: the subclass that says why there is no such program.
     """
+    kernel = kernel.expanded  # what substitution rules stand for
     kernel = infer_types(kernel, index_dtype)  # every variable has a type
     kernel = realize_reductions(kernel)  # accumulators and their updates
     tree = loop_tree(kernel)  # one loop an iname; siblings in order

@@ -52,7 +52,7 @@ class Executor:
 
     def __init__(self, kernel: Kernel, device: Any = None) -> None:
         """Find where to run; nothing is compiled yet."""
-        self.kernel = kernel
+        self.kernel = kernel.expanded
         self._place = place_of(kernel, device)
         self._calls: dict[Any, Callable[..., Any]] = {}
         self._variants: dict[VariantKey, Variant] = {}

@@ -22,6 +22,7 @@ from polygen.ir.tags import GroupTag, LocalTag
 from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
 from tests.oracle.memory import Memory
 from tests.oracle.points import Points, surrounding
+from tests.oracle.rules import inlined
 from tests.oracle.typing import samples_of, size_names
 
 Arrays = dict[str, NDArray[Any]]
@@ -46,6 +47,7 @@ def interpret(kernel: Kernel, arguments: Mapping[str, Any], seed: int = 0) -> Ou
     Raises:
         OracleError: if the kernel reads what was not written, or touches what is not there.
     """
+    kernel = inlined(kernel)
     run = _Run(kernel, arguments, random.Random(seed))
     with np.errstate(all="ignore"):
         run.execute(kernel.instructions, {})

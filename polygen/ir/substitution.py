@@ -1,0 +1,70 @@
+"""Substitution rules: names for expressions, such as ``f(x) := x*a[x]``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from polygen.errors import InternalError
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
+from polygen.source import SourceLocation
+
+
+@dataclass(frozen=True)
+class SubstitutionRule:
+    """``name(arguments) := expression``: what an invocation of the rule stands for.
+
+    Attributes:
+        name: what invocations call it.
+        arguments: names that invocations give values to.
+        inames: the other names to which invocations give values: those of the inames that the
+            expression mentions, sorted.  An iname that a reduction in the expression runs over
+            is not among them.
+        expression: may invoke other rules.
+        location: where the user wrote it; not part of its value.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    inames: tuple[str, ...]
+    expression: Expression
+    location: SourceLocation | None = field(default=None, compare=False)
+
+    def values(self, use: ex.Invocation) -> dict[str, Expression]:
+        """Return what an invocation puts in place of the arguments and inames."""
+        names = (*self.arguments, *self.inames)
+        return dict(zip(names, (*use.arguments, *use.values), strict=True))
+
+    def with_values(self, values: Mapping[str, Expression]) -> SubstitutionRule:
+        """Return the rule with variables of the kernel replaced."""
+        own = {*self.arguments, *self.inames}
+        others = {name: value for name, value in values.items() if name not in own}
+        return replace(self, expression=walk.substitute(self.expression, others))
+
+
+Rules: TypeAlias = Mapping[str, SubstitutionRule]
+
+
+def expand(node: Expression, rules: Rules) -> Expression:
+    """Return `node` with the invocations of `rules` replaced by what they stand for.
+
+    Other invocations are kept.  The rules must not invoke each other in a circle.
+    """
+
+    def rule(part: Expression) -> Expression:
+        if not isinstance(part, ex.Invocation) or part.rule not in rules:
+            return part
+        found = rules[part.rule]
+        if len(part.arguments) != len(found.arguments) or part.inames != found.inames:
+            raise InternalError(f"an invocation does not fit its rule: {part!r}")
+        return walk.substitute(expand(found.expression, rules), found.values(part))
+
+    return walk.rewrite(node, rule) if rules else node
+
+
+def invocations(node: Expression) -> list[ex.Invocation]:
+    """Return the invocations in `node`, outermost first."""
+    return [part for part in walk.subexpressions(node) if isinstance(part, ex.Invocation)]

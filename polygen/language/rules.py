@@ -1,0 +1,145 @@
+"""Substitution rules: which calls invoke one, and which inames each mentions."""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+
+from polygen.analysis.functions import FUNCTIONS
+from polygen.errors import NameTaken
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
+from polygen.ir.names import check_name
+from polygen.ir.show import show_rule
+from polygen.ir.substitution import Rules, SubstitutionRule, expand, invocations
+from polygen.ir.verify_rules import check_circles, check_invocation
+from polygen.language.nodes import REDUCTIONS
+from polygen.language.reductions import resolve_reductions
+from polygen.language.statement import Statement
+from polygen.source import caller_location
+
+
+def make_rules(
+    parsed: Iterable[SubstitutionRule], inames: Collection[str], others: Collection[str] = ()
+) -> dict[str, SubstitutionRule]:
+    """Return the rules by their names, each with the inames that it mentions.
+
+    Parameters:
+        parsed: rules as the parser returns them.
+        inames: those of the kernel.
+        others: names in rules that inames had before they were replaced.
+
+    Raises:
+        NameTaken: if two have one name, or if it is that of a function.
+        RuleCycle: if a rule is part of itself.
+        UserError: if one invokes what is no rule, or reduces over what is no iname.
+    """
+    drafts: dict[str, SubstitutionRule] = {}
+    for rule in parsed:
+        _check_name(rule, drafts)
+        drafts[rule.name] = replace(rule, location=caller_location())
+    marked = {
+        name: replace(rule, expression=_marked(rule.expression, drafts))
+        for name, rule in drafts.items()
+    }
+    check_circles(marked.values())
+    needs = {n: {u.rule for u in invocations(r.expression)} for n, r in marked.items()}
+    done: dict[str, SubstitutionRule] = {}
+    for name in graphlib.TopologicalSorter(needs).static_order():
+        if name in marked:
+            done[name] = _finished(marked[name], done, inames, others)
+    return {name: done[name] for name in drafts}  # in the order in which they were written
+
+
+def _check_name(rule: SubstitutionRule, others: Collection[str]) -> None:
+    for name in (rule.name, *rule.arguments):
+        check_name(name)
+    what = None
+    if rule.name in others:
+        what = "two rules have this name"
+    elif rule.name in FUNCTIONS or rule.name in REDUCTIONS:
+        what = "a function has this name"
+    if what is not None:
+        raise NameTaken(
+            f"'{rule.name}' cannot be this rule's name: {what}",
+            where=caller_location(),
+            excerpt=show_rule(rule),
+            remedy=f"give the rule another name, such as '{rule.name}_'",
+        )
+
+
+def _finished(
+    rule: SubstitutionRule,
+    done: Rules,
+    inames: Collection[str],
+    others: Collection[str],
+) -> SubstitutionRule:
+    text = show_rule(rule)
+    body = _filled(rule.expression, done, text)
+    body = resolve_reductions(
+        Statement(ex.Variable(rule.name), body, text=text),
+        frozenset(inames).difference(rule.arguments),
+    ).expression
+    mentioned = walk.free_variables(body).difference(rule.arguments)
+    return replace(
+        rule, expression=body, inames=tuple(sorted(mentioned.intersection({*inames, *others})))
+    )
+
+
+def resolve_rules(statement: Statement, rules: Rules) -> Statement:
+    """Return `statement` with the calls that invoke a rule as such, complete.
+
+    Raises:
+        UnknownRule, WrongArity, UnknownName: if one does not fit its rule.
+    """
+
+    def resolved(node: Expression) -> Expression:
+        return _filled(_marked(node, rules), rules, statement.text)
+
+    return _mapped(statement, resolved)
+
+
+def _mapped(statement: Statement, rule: Callable[[Expression], Expression]) -> Statement:
+    assignee = rule(statement.assignee)
+    assert isinstance(assignee, ex.Variable | ex.Subscript)  # rules keep the kind of these
+    return replace(
+        statement,
+        assignee=assignee,
+        expression=rule(statement.expression),
+        predicates=tuple([rule(p) for p in statement.predicates]),
+    )
+
+
+def expand_rules(statement: Statement, rules: Rules) -> Statement:
+    """Return `statement` with what the rules that it invokes stand for."""
+    return _mapped(statement, lambda node: expand(node, rules))
+
+
+def _marked(node: Expression, names: Mapping[str, object]) -> Expression:
+    """Return `node` with the calls of these names as invocations."""
+
+    def rule(part: Expression) -> Expression:
+        if isinstance(part, ex.Call) and ex.name_of(part.function) in names:
+            return ex.Invocation(ex.name_of(part.function), None, part.parameters, (), ())
+        return part
+
+    return walk.rewrite(node, rule)
+
+
+def _filled(node: Expression, rules: Rules, text: str) -> Expression:
+    """Return `node` with all inames of the rules that it invokes said to be what they are."""
+
+    def rule(part: Expression) -> Expression:
+        if not isinstance(part, ex.Invocation):
+            return part
+        found = rules.get(part.rule)
+        if found is not None:
+            said = dict(zip(part.inames, part.values, strict=True))
+            values = {i: said.pop(i, ex.Variable(i)) for i in found.inames} | said
+            part = replace(part, inames=tuple(values), values=tuple(values.values()))
+        check_invocation(part, rules, text, caller_location())
+        return part
+
+    return walk.rewrite(node, rule)
