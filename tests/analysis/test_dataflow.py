@@ -21,7 +21,6 @@ from tests.proof.judge import arguments_of
 from tests.proof.patterns import array
 from tests.proof.trace import Instance, Trace, trace
 
-
 Seen = set[tuple[Instance, Instance | None]]  # a reader, and the last writer before it
 SIZES = {"n": 3, "m": 2}
 
