@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import graphlib
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Annotated
 
-from polygen.errors import InvalidArgument
 from polygen.ir.kernel import Kernel
-from polygen.source import caller_location
+from polygen.language.priorities import with_priority
 from polygen.transformation import Kind, are_inames, to_names, transformation
 
 Priority = Annotated[
@@ -53,43 +50,4 @@ def prioritize_loops(kernel: Kernel, loop_priority: Priority) -> Kernel:
 
     Source: Loo.py, section 2.3, rule 1.
     """
-    names = to_names(loop_priority)
-    if len(set(names)) < len(names):
-        raise InvalidArgument(
-            f"the priority {', '.join(names)} names an iname twice", where=caller_location()
-        )
-    if names in kernel.priorities:
-        return kernel
-    for earlier in kernel.priorities:
-        common = [name for name in names if name in earlier]
-        if common != sorted(common, key=earlier.index):
-            raise InvalidArgument(
-                f"the priority {', '.join(names)} contradicts the earlier one, "
-                f"{', '.join(earlier)}",
-                where=caller_location(),
-                remedy="ask for one nesting",
-            )
-    found = circle((*kernel.priorities, names))
-    if found:
-        raise InvalidArgument(
-            f"the priority {', '.join(names)} contradicts the earlier ones, which "
-            f"together put the loops in a circle: {', '.join(found)}",
-            where=caller_location(),
-            remedy="ask for one nesting",
-        )
-    return kernel.copy(priorities=(*kernel.priorities, names))
-
-
-def circle(priorities: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return loops each of which priorities put outside of the next, the last one being the first.
-
-    None, if the priorities agree.
-    """
-    graph = graphlib.TopologicalSorter[str]()
-    for outer, inner in (pair for names in priorities for pair in pairwise(names)):
-        graph.add(inner, outer)
-    try:
-        graph.prepare()
-    except graphlib.CycleError as error:
-        return tuple(error.args[1])
-    return ()
+    return with_priority(kernel, to_names(loop_priority))

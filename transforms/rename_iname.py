@@ -23,10 +23,10 @@ from polygen.ir.domain import Domain, flat_names, project_out, rename_dimension,
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import ForTag
 from polygen.ir.verify import excerpt
+from polygen.language.priorities import circle
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Iname, is_new_name, transformation
-from polygen.transforms.prioritize_loops import circle
 
 
 @transformation

@@ -178,12 +178,12 @@ def _largest_simple(kernel: Kernel, reference: Reference, form: LinearForm) -> L
     factor = form.terms.get(iname, 0)
     if factor <= 0 or any(not isinstance(term, str) for term in form.terms):
         return None
-    last = _last_iteration(kernel, reference.inames, iname)
+    last = last_iteration(kernel, reference.inames, iname)
     return None if last is None else form + (last - LinearForm.of_name(iname)) * factor
 
 
 @per_kernel
-def _last_iteration(kernel: Kernel, inames: frozenset[str], iname: str) -> LinearForm | None:
+def last_iteration(kernel: Kernel, inames: frozenset[str], iname: str) -> LinearForm | None:
     """Return the largest value of `iname` in the loops over `inames`, if a single form is it."""
     domain, _ = loop_domain(kernel, inames)
     domain = project_out(domain, inames - {iname})
@@ -192,15 +192,31 @@ def _last_iteration(kernel: Kernel, inames: frozenset[str], iname: str) -> Linea
     return last or _largest_form(domain.intersect(kernel.assumptions.flat), iname)
 
 
+@per_kernel
+def first_iteration(kernel: Kernel, inames: frozenset[str], iname: str) -> LinearForm | None:
+    """Return the smallest value of `iname` in the loops over `inames`, if a single form is it."""
+    domain, _ = loop_domain(kernel, inames)
+    values = _values(project_out(domain, inames - {iname}), iname)
+    if values is None or not values.dim_has_lower_bound(_SET, 0):
+        return None
+    return _single_form(values.dim_min(0))
+
+
 def _largest_form(domain: isl.Set, iname: str) -> LinearForm | None:
+    values = _values(domain, iname)
+    largest = None if values is None else _largest_value(values)
+    return None if largest is None else _single_form(largest)
+
+
+def _values(domain: isl.Set, iname: str) -> isl.Set | None:
     position = domain.find_dim_by_name(_PARAM, iname)
     if position < 0:
         return None
-    values = isl.Set.from_params(domain).move_dims(_SET, 0, _PARAM, position, 1)
-    largest = _largest_value(values)
-    if largest is None:
-        return None
-    found = {form_of_aff(aff) for _, aff in pieces(largest)}
+    return isl.Set.from_params(domain).move_dims(_SET, 0, _PARAM, position, 1)
+
+
+def _single_form(function: isl.PwAff) -> LinearForm | None:
+    found = {form_of_aff(aff) for _, aff in pieces(function)}
     return found.pop() if len(found) == 1 else None
 
 

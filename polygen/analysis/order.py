@@ -72,6 +72,10 @@ class Order:
         """Return the sequential loops around an instruction, outermost first."""
         return self._loops[insn_id]
 
+    def path(self, insn_id: str) -> tuple[int, ...]:
+        """Return where an instruction stands in the loop tree: later ones have larger paths."""
+        return self._path[insn_id]
+
     def shared_loops(self, first: str, second: str) -> tuple[str, ...]:
         """Return the sequential loops around both instructions, outermost first."""
         a, b = self._loops[first], self._loops[second]

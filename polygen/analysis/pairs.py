@@ -12,27 +12,32 @@ from functools import lru_cache, reduce
 import islpy as isl
 
 from polygen.analysis.access import Access, accesses
+from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.order import Piece
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
-from polygen.ir.domain import flat_names
+from polygen.ir.domain import flat_names, flatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
 
 _PARAM = isl.dim_type.param
-OTHER = "_other"
+OTHER = "'"  # no name in a kernel has one
 
 
 @lru_cache(maxsize=4096)
 def _compared(first: str, operator: str, second: str) -> isl.Set:
-    return isl.Set(f"[{first}, {second}] -> {{ : {first} {operator} {second} }}")
+    # Not from a text: isl reads i' as i.
+    found = condition_set(ex.Comparison(ex.Variable(first), operator, ex.Variable(second)))
+    if found is None:
+        raise InternalError(f"'{first}' and '{second}' cannot be compared")
+    return found
 
 
 def equal(iname: str) -> isl.Set:
     """Return the pairs that agree in an iname."""
-    return _compared(iname, "=", iname + OTHER)
+    return _compared(iname, "==", iname + OTHER)
 
 
 def less(iname: str) -> isl.Set:
@@ -159,6 +164,22 @@ def witness(pairs: isl.Set) -> dict[str, int]:
                 for position, name in enumerate(flat_names(found))
             }
     raise InternalError("a set that is not empty has no point")
+
+
+_AXIS = "__axis_"  # names of users do not begin so
+
+
+def element_witness(relation: isl.Set) -> tuple[dict[str, int], list[int]]:
+    """Return one instance, and the subscripts of the element that it touches.
+
+    Parameters:
+        relation: like that of an access; not empty.
+    """
+    axes = [f"{_AXIS}{axis}" for axis in range(relation.dim(isl.dim_type.set))]
+    for position, axis in enumerate(axes):
+        relation = relation.set_dim_name(isl.dim_type.set, position, axis)
+    point = witness(flatten(relation))
+    return point, [point.pop(axis) for axis in axes]
 
 
 def _within(pairs: isl.Set, bound: int) -> isl.Set:
