@@ -1,0 +1,68 @@
+"""Whether a kernel is well formed: whether its result is determined.
+
+It is if any two instances that touch one element, one of them writing, come in an order, if what
+is read from temporaries was written before, and if all accesses are inside their arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polygen.analysis.obligations import Obligation
+from polygen.analysis.proving import limited
+from polygen.analysis.wellformed_bounds import check_bounds
+from polygen.analysis.wellformed_cover import check_cover
+from polygen.analysis.wellformed_order import check_order
+from polygen.ir.kernel import Kernel, per_kernel
+
+
+def check_well_formed(kernel: Kernel) -> None:
+    """Check that the result of a kernel is determined, as `make_kernel` does.
+
+    What depends on data is not refused: `obligations` lists it.
+
+    Raises:
+        UnorderedAccess: if two instances touch one element, one writing, and nothing orders them.
+        NestingDecides: if such an order depends on which of several loops is outside.
+        UninitializedRead: if a temporary is read before it is written.
+        OutOfBounds: if an access is outside of its array.
+        NoLoopNest, DependencyCycle: if no execution is permitted.
+        ProofLimit: if isl has more to do than is reasonable.
+
+    >>> import polygen as pg
+    >>> knl = pg.make_kernel("{ [i]: 1<=i<n }", "a[i] = a[i-1] + 1")
+    >>> pg.check_well_formed(knl)
+    """
+    obligations(kernel)
+
+
+def obligations(kernel: Kernel) -> tuple[Obligation, ...]:
+    r"""Return what has to hold for a kernel to be well formed, where data decides.
+
+    A call with ``check_assumptions=True`` checks these on its arguments.
+
+    Raises:
+        UserError: if the kernel is not well formed, as `check_well_formed` says.
+
+    >>> import polygen as pg
+    >>> table = pg.GlobalArg("table", shape="m")
+    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = table[idx[i]]", [table, "..."])
+    >>> print(*pg.obligations(knl), sep="\n")
+    insn: table[idx[i]] is inside of 'table': 0 <= idx[i] < m
+    """
+    return _obligations(kernel)
+
+
+@per_kernel
+def _obligations(kernel: Kernel) -> tuple[Obligation, ...]:
+    with limited(
+        f"kernel '{kernel.name}' could not be shown to be well formed",
+        "or make the kernel within polygen.without_proofs()",
+    ):
+        return tuple(dict.fromkeys(_look(kernel.expanded)))
+
+
+def _look(kernel: Kernel) -> Iterator[Obligation]:
+    yield from check_order(kernel)
+    yield from check_cover(kernel)
+    yield from check_bounds(kernel)

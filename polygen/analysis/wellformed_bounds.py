@@ -1,0 +1,120 @@
+"""Whether every access is inside its array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NoReturn
+
+import islpy as isl
+
+from polygen.analysis.access import (
+    Reference,
+    index_set,
+    known_names,
+    reference_domain,
+    references_by_name,
+)
+from polygen.analysis.affine import LinearForm, linear_form
+from polygen.analysis.footprint import first_iteration, last_iteration
+from polygen.analysis.isl_affine import to_pw_aff
+from polygen.analysis.known import known_parameters
+from polygen.analysis.obligations import INSIDE, Obligation, shown_element, shown_reference
+from polygen.analysis.pairs import element_witness
+from polygen.analysis.unknowns import Unknowns
+from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
+from polygen.errors import OutOfBounds
+from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.show import show_tuple
+from polygen.ir.show_expression import show_expression
+from polygen.ir.verify import excerpt
+
+
+def check_bounds(kernel: Kernel) -> Iterator[Obligation]:
+    """Yield what has to hold for every access to be inside its array.
+
+    Raises:
+        OutOfBounds: if one is not.
+    """
+    for name, references in references_by_name(kernel).items():
+        variable = kernel.variables.get(name)
+        if not isinstance(variable, GlobalArg | TemporaryVariable):
+            continue
+        seen = {(r.index, r.inames, r.conditions): r for r in references}
+        for reference in seen.values():
+            for axis, extent in enumerate(variable.shape or ()):
+                if not _is_plainly_inside(kernel, reference, axis, extent):
+                    yield from _check(kernel, reference, axis, extent)
+
+
+def _is_plainly_inside(kernel: Kernel, reference: Reference, axis: int, extent: Expression) -> bool:
+    """Tell, with next to no isl, whether a subscript is never too small nor too large."""
+    subscript = linear_form(reference.index[axis], known_names(kernel, reference))
+    length = linear_form(extent, kernel.parameters)
+    if subscript is None or length is None:
+        return False
+    least, most = (_extreme(kernel, reference, subscript, largest=x) for x in (False, True))
+    if least is None or most is None:
+        return False
+    room = length - 1 - most
+    return least.is_constant and least.constant >= 0 and room.is_constant and room.constant >= 0
+
+
+def _extreme(
+    kernel: Kernel, reference: Reference, form: LinearForm, *, largest: bool
+) -> LinearForm | None:
+    """Return what a form is at most, or at least, with each iname at an end of its own."""
+    for term, factor in form.terms.items():
+        if not isinstance(term, str):
+            return None
+        if term in reference.inames:
+            end = last_iteration if (factor > 0) is largest else first_iteration
+            value = end(kernel, reference.inames, term)
+            if value is None:
+                return None
+            form = form + (value - LinearForm.of_name(term)) * factor
+    return form
+
+
+def _check(
+    kernel: Kernel, reference: Reference, axis: int, extent: Expression
+) -> Iterator[Obligation]:
+    unknowns = Unknowns(known_names(kernel, reference))
+    subscript = unknowns.function(reference.index[axis])
+    length = to_pw_aff(extent, frozenset(kernel.parameters))
+    domain, exact = reference_domain(kernel, reference)
+    known = domain.intersect(known_parameters(kernel))
+    outside: list[isl.Set] = []
+    if subscript is not None:
+        outside.append(subscript.lt_set(subscript.scale_val(isl.Val(0))))
+        if length is not None:
+            outside.append(subscript.ge_set(length))
+    found = [bad for bad in (part.intersect(known) for part in outside) if not bad.is_empty()]
+    if found and exact and not unknowns.names:
+        _refuse(kernel, reference, found[0])
+    if found or subscript is None or length is None:
+        yield _obligation(reference, axis, extent)
+
+
+def _obligation(reference: Reference, axis: int, extent: Expression) -> Obligation:
+    shown = f"0 <= {show_expression(reference.index[axis])} < {show_expression(extent)}"
+    what = f"{shown_reference(reference)} is inside of '{reference.name}': {shown}"
+    return Obligation(INSIDE, (reference.insn.id,), reference.name, what, (reference,), axis=axis)
+
+
+def _refuse(kernel: Kernel, reference: Reference, outside: isl.Set) -> NoReturn:
+    relation, _ = index_set(kernel, reference)
+    point, index = element_witness(relation.intersect_params(outside))
+    insn_id, name = reference.insn.id, reference.name
+    here = shown_instance(kernel, insn_id, point, "", reference.inames)
+    does = "writes" if reference.is_write else "reads"
+    shape = show_tuple(kernel.array(name).shape or ())
+    raise OutOfBounds(
+        f"in kernel '{kernel.name}', {shown_parameters(kernel, point)}{here} {does} "
+        f"{shown_element(name, index)}, which is outside of '{name}': its shape is {shape}",
+        where=shown_places(kernel, insn_id),
+        excerpt=excerpt(kernel, insn_id),
+        remedy="change the bounds of the loop, the subscript or the shape; or say what is known "
+        "of the sizes: make_kernel(..., assumptions=...)",
+    )

@@ -1,0 +1,107 @@
+"""Whether all that is read from temporaries was written before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NoReturn
+
+import islpy as isl
+
+from polygen.analysis.access import Access, loop_domain
+from polygen.analysis.copies import axes
+from polygen.analysis.domains import surrounding_inames
+from polygen.analysis.obligations import WRITTEN, Obligation, shown_element, shown_reference
+from polygen.analysis.order import order_of
+from polygen.analysis.pairs import OTHER, element_witness, touched, users
+from polygen.analysis.scratch import unwritten
+from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
+from polygen.errors import UninitializedRead
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.verify import excerpt
+
+
+def check_cover(kernel: Kernel) -> Iterator[Obligation]:
+    """Yield what has to hold for every read of a temporary to come after a write of it.
+
+    Raises:
+        UninitializedRead: if a read does not.
+    """
+    for temporary in kernel.temporaries:
+        for insn_id in users(kernel, temporary.name):
+            for access in touched(kernel, insn_id)[temporary.name]:
+                if not access.is_write and not _is_plain(kernel, access):
+                    yield from _check(kernel, access)
+
+
+def _is_plain(kernel: Kernel, read: Access) -> bool:
+    """Tell, without isl, whether an instruction wrote this element in the same iteration."""
+    reader = kernel.instruction(read.insn_id)
+    return any(_writes_first(kernel, w, reader, read) for w in kernel.writers.get(read.name, ()))
+
+
+def _writes_first(kernel: Kernel, writer: Assignment, reader: Assignment, read: Access) -> bool:
+    # With fewer inames, it has an instance for each of the reader's, at the same values of these.
+    if writer.predicates or not writer.within_inames <= reader.within_inames:
+        return False
+    if not order_of(kernel).depends(writer.id, reader.id):
+        return False
+    index = ex.index_tuple(writer.assignee) if isinstance(writer.assignee, ex.Subscript) else ()
+    names = frozenset[str]().union(*map(walk.free_variables, index))
+    same = index == (() if read.reference is None else read.reference.index)
+    return same and names <= writer.within_inames.union(kernel.parameters)
+
+
+def _check(kernel: Kernel, read: Access) -> Iterator[Obligation]:
+    if unwritten(kernel, read).is_empty():
+        return
+    inames = _bounded_within(kernel, read)
+    if read.exact or (inames is not None and loop_domain(kernel, inames)[1]):
+        left = unwritten(kernel, read, doubt=False)
+        if not left.is_empty():
+            _refuse(kernel, read, left, inames)
+    what = read.name if read.reference is None else shown_reference(read.reference)
+    references = () if read.reference is None else (read.reference,)
+    what = f"{what} was written before it is read"
+    yield Obligation(WRITTEN, (read.insn_id,), read.name, what, references)
+
+
+def _bounded_within(kernel: Kernel, read: Access) -> frozenset[str] | None:
+    """Return the inames around the loops that the variable bounds; None if the text reads it."""
+    if read.reference is not None:
+        return None
+    insn = kernel.instruction(read.insn_id)
+    bounded = [
+        i
+        for i in insn.within_inames | insn.reduction_inames
+        if read.name in kernel.home_domains[i].parameters
+    ]
+    return frozenset[str]().union(*(surrounding_inames(kernel, i) for i in bounded))
+
+
+def _refuse(kernel: Kernel, read: Access, left: isl.Set, inames: frozenset[str] | None) -> NoReturn:
+    point, index = element_witness(left)
+    element = shown_element(read.name, index)
+    if inames is None:
+        here = shown_instance(kernel, read.insn_id, point, OTHER, read.inames)
+        story = f"{here} reads {element}, which nothing has written before"
+    else:
+        point = {
+            n: v
+            for n, v in point.items()
+            if n.removesuffix(OTHER) not in kernel.inames or n.removesuffix(OTHER) in inames
+        }
+        here = shown_instance(kernel, read.insn_id, point, OTHER)
+        story = f"{element} bounds a loop around {here}, and nothing has written it before"
+    writers = [w.id for w in kernel.writers.get(read.name, ())]
+    if any(axes(kernel, i, read.name) for i in (read.insn_id, *writers)):
+        story += ": not in this copy"
+    raise UninitializedRead(
+        f"in kernel '{kernel.name}', {shown_parameters(kernel, point)}{story}",
+        where=shown_places(kernel, read.insn_id, *writers),
+        excerpt=excerpt(kernel, read.insn_id, *writers),
+        remedy=f"give '{read.name}' a value first, in an instruction that '{read.insn_id}' "
+        "depends on ({dep=...}), or let the loop start later",
+    )

@@ -1,0 +1,249 @@
+"""Whether any two instances that touch one element, one of them writing, come in an order.
+
+What each instruction computes is then the same in every permitted execution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations_with_replacement, pairwise, product
+from typing import NoReturn, TypeAlias
+
+import islpy as isl
+
+from polygen.analysis.access import Access
+from polygen.analysis.copies import same_copy
+from polygen.analysis.distance import distances, subscripts
+from polygen.analysis.instance_map import UNMOVED
+from polygen.analysis.known import known_parameters
+from polygen.analysis.loose import Loose, loose_pairs
+from polygen.analysis.nest import loops_outside
+from polygen.analysis.obligations import ORDERED, Obligation, shown_reference
+from polygen.analysis.order import order_of
+from polygen.analysis.pairs import OTHER, conflict, equal, is_read, touched, users, witness
+from polygen.analysis.scratch import apart, common_inames, passes_nothing
+from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
+from polygen.errors import NestingDecides, UnorderedAccess
+from polygen.ir.array import GlobalArg
+from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.tags import is_parallel
+from polygen.ir.verify import excerpt
+
+_Users: TypeAlias = dict[str, list[Access]]  # accesses of one variable, by instruction
+
+
+def check_order(kernel: Kernel) -> Iterator[Obligation]:
+    """Yield what has to hold for all conflicting instances to be ordered.
+
+    Raises:
+        UnorderedAccess: if two instances touch one element, and nothing orders them.
+        NestingDecides: if the order of two such instances depends on which loop is outside.
+    """
+    for name in kernel.writers:
+        if is_read(kernel, name):
+            for group in _groups(kernel, name):
+                for first, second in _candidates(kernel, group):
+                    yield from _check(kernel, group[first], group[second])
+    for name, other_name in _overlapping(kernel):
+        for first, second in product(users(kernel, name), users(kernel, other_name)):
+            yield from _check(
+                kernel, touched(kernel, first)[name], touched(kernel, second)[other_name]
+            )
+
+
+def _overlapping(kernel: Kernel) -> Iterator[tuple[str, str]]:
+    """Yield pairs of arrays that may overlap, one of them written."""
+    arrays = [a for a in kernel.arguments if isinstance(a, GlobalArg)]
+    for number, a in enumerate(arrays):
+        for b in arrays[number + 1 :]:
+            written = a.name in kernel.writers or b.name in kernel.writers
+            if written and (a.may_alias or b.may_alias):
+                yield a.name, b.name
+
+
+# --- which pairs of instructions to look at
+
+
+def _groups(kernel: Kernel, name: str) -> Iterator[_Users]:
+    """Yield the accesses of a variable, those that constant subscripts keep apart by themselves.
+
+    So that n instructions that write an element each are not looked at in pairs.
+    """
+    accesses = [(i, a) for i in users(kernel, name) for a in touched(kernel, i)[name]]
+    forms = [subscripts(kernel, access) for _, access in accesses]
+    rank = min(map(len, forms))
+    axes = [n for n in range(rank) if all((f := form[n]) and f.is_constant for form in forms)]
+    groups: dict[tuple[int, ...], _Users] = {}
+    for (insn_id, access), form in zip(accesses, forms, strict=True):
+        key = tuple([f.constant for n in axes if (f := form[n]) is not None])
+        groups.setdefault(key, {}).setdefault(insn_id, []).append(access)
+    yield from groups.values()
+
+
+def _candidates(kernel: Kernel, group: _Users) -> Iterator[tuple[str, str]]:
+    """Yield pairs of instructions that may have instances in no order."""
+    writing = {i for i, accesses in group.items() if any(a.is_write for a in accesses)}
+    if not writing:
+        return
+    one_nest = all(map(_one_nest, [kernel] * len(group), group))
+    if one_nest and _in_a_row(kernel, list(group)):
+        yield from ((i, i) for i in writing if _on_axes(kernel, i))
+        return
+    for first, second in combinations_with_replacement(group, 2):
+        if first in writing or second in writing:
+            yield first, second
+
+
+def _in_a_row(kernel: Kernel, insn_ids: Sequence[str]) -> bool:
+    """Tell whether each of the instructions has to come before the next: after all before it."""
+    order = order_of(kernel)
+    insn_ids = sorted(insn_ids, key=order.path)
+    return all(order.depends(a, b) for a, b in pairwise(insn_ids))
+
+
+@per_kernel
+def _one_nest(kernel: Kernel, insn_id: str) -> bool:
+    """Tell whether the loops around an instruction can be nested in one way only."""
+    outside, loops = loops_outside(kernel), order_of(kernel).loops(insn_id)
+    return all(a in outside[b] for a, b in pairwise(loops))
+
+
+def _on_axes(kernel: Kernel, insn_id: str) -> bool:
+    return any(is_parallel(kernel.tags.get(i)) for i in kernel.instruction(insn_id).within_inames)
+
+
+# --- pairs of accesses
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Two instances that touch one element and whose order is open.
+
+    Attributes:
+        first, second: how they touch it.
+        kind: as in `Conflict`.
+        loose: what is open.
+        point: values of parameters and inames.
+    """
+
+    first: Access
+    second: Access
+    kind: str
+    loose: Loose
+    point: Mapping[str, int]
+
+
+def _check(
+    kernel: Kernel, first: Sequence[Access], second: Sequence[Access]
+) -> Iterator[Obligation]:
+    """Look at all pairs of accesses of two instructions."""
+    found = loose_pairs(kernel, first[0].insn_id, second[0].insn_id)
+    for loose, a, b in product(found, first, second):
+        if (a.is_write or b.is_write) and _is_possible(kernel, a, b, loose):
+            yield from _check_pair(kernel, a, b, loose)
+
+
+def _is_possible(kernel: Kernel, a: Access, b: Access, loose: Loose) -> bool:
+    """Tell, without isl, whether such instances may touch one element."""
+    if a.name != b.name:
+        return True
+    known = distances(kernel, a, b)
+    if known is None or any(known.get(iname, 0) for iname in loose.equal):
+        return False
+    if loose.less is not None and known.get(loose.less, 1) <= 0:
+        return False
+    return loose.greater is None or known.get(loose.greater, -1) < 0
+
+
+def _check_pair(kernel: Kernel, a: Access, b: Access, loose: Loose) -> Iterator[Obligation]:
+    found = conflict(kernel, a, b)
+    copy = same_copy(kernel, (a.insn_id, b.insn_id), a.name, UNMOVED)
+    wanted = [loose.pairs, copy.possible, known_parameters(kernel)]
+    pairs = reduce(isl.Set.intersect, wanted, found.pairs)
+    if loose.greater is not None and not pairs.is_empty():
+        frame = _frame(kernel, a.name)
+        pairs = reduce(isl.Set.intersect, map(equal, sorted(frame)), pairs)
+    if pairs.is_empty():
+        return
+    bounds = a.name == b.name and all(x.exact or x.reference is None for x in (a, b))
+    if (found.certain or bounds) and copy.certain:
+        _refuse(kernel, _Found(a, b, found.kind, loose, witness(pairs)))
+    yield _obligation(a, b, loose)
+
+
+def _frame(kernel: Kernel, name: str) -> frozenset[str]:
+    """Return inames between whose iterations a temporary passes nothing.
+
+    Instances of other iterations touch it by chance only: their order does not matter.
+    """
+    inames = apart(kernel, name, common_inames(kernel, name))
+    while inames and not passes_nothing(kernel, name, inames):
+        loops = [i for i in order_of(kernel).loops(users(kernel, name)[0]) if i in inames]
+        if not loops:
+            return frozenset()
+        inames -= {loops[-1]}
+    return inames
+
+
+# --- what is said of them
+
+
+def _obligation(a: Access, b: Access, loose: Loose) -> Obligation:
+    references = tuple(x.reference for x in (a, b) if x.reference is not None)
+    first, second = (shown_reference(r) for r in (references[0], references[-1]))
+    same = f" in the same iteration of {', '.join(loose.equal)}" if loose.equal else ""
+    if loose.greater is not None:
+        what = (
+            f"no instance touches {first} where another with a larger {loose.less} and a smaller "
+            f"{loose.greater} touches {second}{same}"
+        )
+    elif loose.less is not None:
+        through = first if first == second else f"{first} and {second}"
+        what = f"no two instances with different {loose.less} touch one element, {through}{same}"
+    else:
+        what = f"{first} and {second} are never one element{same}"
+    insn_ids = tuple(dict.fromkeys((a.insn_id, b.insn_id)))
+    return Obligation(ORDERED, insn_ids, a.name, what, references, loose=loose)
+
+
+def _refuse(kernel: Kernel, found: _Found) -> NoReturn:
+    first, second = found.first.insn_id, found.second.insn_id
+    here = shown_instance(kernel, first, found.point)
+    there = shown_instance(kernel, second, found.point, OTHER)
+    element = f"the element of '{found.first.name}'"
+    does = {
+        "flow": f"{here} writes {element} that {there} reads",
+        "anti": f"{here} reads {element} that {there} writes",
+        "output": f"{here} writes {element} that {there} writes too",
+    }[found.kind]
+    story = f"{shown_parameters(kernel, found.point)}{does}"
+    where, marked = shown_places(kernel, first, second), excerpt(kernel, first, second)
+    loose = found.loose
+    if loose.greater is not None:
+        raise NestingDecides(
+            f"what kernel '{kernel.name}' computes depends on which loop is outside, that over "
+            f"'{loose.less}' or that over '{loose.greater}': {story}, and comes first only if "
+            f"'{loose.less}' is outside",
+            where=where,
+            excerpt=marked,
+            remedy=f"say which: make_kernel(..., loop_priority='{loose.less}, {loose.greater}') or "
+            f"loop_priority='{loose.greater}, {loose.less}'",
+        )
+    if loose.less is not None:
+        remedy = (
+            f"leave '{loose.less}' in a loop; for a sum over it, write a reduction: "
+            f"sum({loose.less}, ...)"
+        )
+    else:
+        remedy = (
+            f"say which comes first: {{dep={first}}} with '{second}', or {{dep={second}}} with "
+            f"'{first}'"
+        )
+    raise UnorderedAccess(
+        f"kernel '{kernel.name}' leaves open which of two instances comes first: {story}",
+        where=where,
+        excerpt=marked,
+        remedy=remedy,
+    )
