@@ -102,7 +102,8 @@ def refuse_flow(step: str, new: Kernel, found: Difference, why: str | None) -> N
             "and notes it in the kernel",
         )
     if found.reader is None or found.before is None or found.now is None:
-        text = why or f"instruction '{found.insn_id}': {found.what}"
+        own = f"instruction '{found.insn_id}': {found.what}"
+        text = why or (found.what if found.insn_id == END.id else own)
         raise NotTheSame(f"{step}: {text}", where=caller_location())
     raise IllegalStep(
         f"{step} would change what kernel '{new.name}' computes: {_other_value(new, found)}",

@@ -23,6 +23,7 @@ from polygen.analysis.context import (
 from polygen.analysis.dataflow import Source, final_sources, may_overlap, sources
 from polygen.analysis.difference import END, At, Difference, undecided
 from polygen.analysis.instance_map import InstanceMap
+from polygen.analysis.kept_types import keeps_type
 from polygen.analysis.pairs import witness
 from polygen.analysis.settled import Settled
 from polygen.errors import InternalError
@@ -35,6 +36,11 @@ from polygen.ir.show_expression import show_expression
 
 _DEEPEST = 8  # how many writes are followed, one from the other
 _RECOMPUTED = 2  # how many of those that both kernels have
+
+
+_OTHER_TYPE = (
+    "its type may not be that of what is stored in it; types that are declared may settle this"
+)
 
 
 class Matcher:
@@ -198,11 +204,15 @@ class Matcher:
         """Compare a value that comes from one write of the new kernel, or was there before."""
         old, new = nodes
         if now.writer is not None and now.writer not in self._old.instructions_by_id:
+            if not keeps_type(self._new, ex.name_of(new)):
+                return undecided(at.old.insn, ex.name_of(new), _OTHER_TYPE)
             frame, points = self._followed(self._new, now, at.new, at.points)
             inner = Context(points, at.old, frame)
             return self.match(old, frame.insn.expression, inner, depth + 1)
         for source in was:
             if source.writer is not None and source.writer not in self._new.instructions_by_id:
+                if not keeps_type(self._old, ex.name_of(old)):
+                    return undecided(at.old.insn, ex.name_of(old), _OTHER_TYPE)
                 frame, points = self._followed(self._old, source, at.old, at.points)
                 inner = Context(points, frame, at.new)
                 found = self.match(frame.insn.expression, new, inner, depth + 1)
@@ -224,14 +234,14 @@ class Matcher:
         otherwise: Difference,
     ) -> Difference | None:
         """Look whether one kernel computes anew what the other one has stored."""
-        if was.writer is not None:
+        if was.writer is not None and keeps_type(self._old, ex.name_of(nodes[0])):
             points = at.points.intersect(at_source(now, at.new.names, self._unread(self._new, now)))
             frame, points = self._followed(self._old, was, at.old, points)
             inner = Context(points, frame, at.new)
             writer = frame.insn
             if self.match(writer.expression, nodes[1], inner, depth + 1) is None:
                 return None
-        if now.writer is not None:
+        if now.writer is not None and keeps_type(self._new, ex.name_of(nodes[1])):
             points = at.points.intersect(at_source(was, at.old.names, self._unread(self._old, was)))
             frame, points = self._followed(self._new, now, at.new, points)
             inner = Context(points, at.old, frame)
@@ -281,7 +291,9 @@ class Matcher:
             pairs = pairs.intersect(self._other_instances(was.writer, before, after))
         if pairs.is_empty():
             return None
-        name = ex.name_of(new if _is_access(new, at.new) else old)
+        if not (_is_access(old, at.old) and _is_access(new, at.new)):
+            return self._other_work(old, new, at, pairs)
+        name = ex.name_of(new)
         reader = At(at.new.insn.id, at.new.names)
         return Difference(at.new.insn.id, name, "", True, reader, before, after, witness(pairs))
 
@@ -310,6 +322,10 @@ class Matcher:
     def _work(
         self, old: Expression, new: Expression, at: Context, point: Mapping[str, int]
     ) -> Difference:
+        if at.old.insn is END:
+            name = ex.name_of(old)
+            what = f"'{name}' would end with {show_expression(new)}, which is something else"
+            return Difference(END.id, name, what, point=point)
         what = f"it would compute {show_expression(new)} instead of {show_expression(old)}"
         return Difference(at.old.insn.id, what=what, point=point)
 

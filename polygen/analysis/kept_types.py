@@ -1,0 +1,69 @@
+"""Whether a variable has the type of the values that are stored in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from polygen.analysis.inference import infer_types, kinds, sizes
+from polygen.analysis.types import Kind, type_of
+from polygen.errors import TypeMismatch
+from polygen.ir import walk
+from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.kernel import Kernel, per_kernel
+
+
+@per_kernel
+def keeps_type(kernel: Kernel, name: str) -> bool:
+    """Tell whether what is read from a variable has the type of what was written, for certain.
+
+    A number without a type of its own, such as ``2``, takes on that of a variable that it is
+    stored in: ``t*a[i]`` with ``t = 2`` may then have another type than ``2*a[i]``.
+    """
+    variable = kernel.variables[name]
+    if not isinstance(variable, GlobalArg | TemporaryVariable):
+        return False
+    written = list(_written(kernel, name))
+    dtype = _known(kernel).get(name)
+    if dtype is not None:
+        return all(found == (dtype, True) for found in written)
+    # Then its type is that of what is written, if that is one and the same.
+    own = all(found is not None and isinstance(found[0], np.dtype) for found in written)
+    return own and (len(written) == 1 or (len(set(written)) == 1 and _is_known(written[0])))
+
+
+@per_kernel
+def _known(kernel: Kernel) -> Mapping[str, Kind]:
+    """Return the kinds of names, those of temporaries too where arguments have types."""
+    inferred = {*sizes(kernel), *(v.name for v in kernel.temporaries)}
+    if any(v.dtype is None for name, v in kernel.variables.items() if name not in inferred):
+        return kinds(kernel)
+    return kinds(infer_types(kernel))
+
+
+def _is_known(found: tuple[Kind, bool] | None) -> bool:
+    return found is not None and found[1]
+
+
+def _written(kernel: Kernel, name: str) -> Iterator[tuple[Kind, bool] | None]:
+    """Yield the kind of each value that is written, and whether it is known.
+
+    If not, it is what it would be, were all that is unknown of one type: only whether it is a
+    type of its own counts then.
+    """
+    known = _known(kernel)
+    for writer in kernel.writers[name]:
+        names = walk.free_variables(writer.expression)
+        unknown = names.difference(known, writer.reduction_inames)
+        yield next(_possible(kernel, writer.id, unknown), None)
+
+
+def _possible(kernel: Kernel, insn_id: str, unknown: frozenset[str]) -> Iterator[tuple[Kind, bool]]:
+    for guess in (np.float32, np.int32):
+        assumed: dict[str, Kind] = {**_known(kernel), **dict.fromkeys(unknown, np.dtype(guess))}
+        try:
+            found = type_of(kernel.instruction(insn_id).expression, assumed)
+        except TypeMismatch:
+            continue  # no operation on floating-point numbers, then
+        yield found, not unknown
