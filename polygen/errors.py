@@ -263,6 +263,10 @@ class MapNotAffine(UserError):
     """A map of inames whose inverse is not affine."""
 
 
+class MapLosesInstances(UserError):
+    """A map that makes one domain of several, and an instruction that is in some of them only."""
+
+
 class MapMixesInames(UserError):
     """A map that makes one iname of several, of which an instruction is within some only."""
 

@@ -146,7 +146,7 @@ def _check_tags(kernel: Kernel, old: str, new: str) -> None:
 
 
 def _check_instructions(kernel: Kernel, old: str, new: str) -> None:
-    for insn in kernel.instructions:
+    for insn in kernel.expanded.instructions:
         if any(old in group and new in group for group in iname_groups(insn)):
             raise LoopsOfOneInstruction(
                 f"'{old}' cannot be fused with '{new}': instruction '{insn.id}' is executed for "

@@ -279,7 +279,8 @@ def _old_names(step: _Step, name: str, inames: frozenset[str]) -> frozenset[str]
     found: set[str] = set()
     for iname in common_inames(step.old, name):
         first, *others = (step.map.value(insn, iname) for insn in users(step.old, name))
-        if all(value == first for value in others) and walk.free_variables(first) <= inames:
+        names = walk.free_variables(first).intersection(step.new.inames)
+        if all(value == first for value in others) and names <= inames:
             found.add(iname)
     return frozenset(found)
 

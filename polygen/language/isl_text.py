@@ -20,7 +20,7 @@ _HEAD = re.compile(r"\s*\[([^\]]*)\]\s*->")
 _TUPLE = re.compile(r"[{;]\s*\[([^\]]*)\]")
 _BOUND = re.compile(r"\bexists\b\s*\(?([^:]*):")
 _LEADING = re.compile(r"(?:^|,)\s*([A-Za-z_][A-Za-z0-9_]*)")
-_KEYWORDS = frozenset(
+KEYWORDS = frozenset(
     """
     and or not exists mod floor ceil floord ceild min max
     true false implies int infty infinity nan rat
@@ -43,7 +43,7 @@ def read_set(text: str) -> isl.Set:
     pieces: list[list[str]] = [_LEADING.findall(m[1]) for m in _TUPLE.finditer(body)]
     inames = pieces[0] if pieces else []
     _check_tuples(pieces, text)
-    bound = {*_KEYWORDS, *inames}
+    bound = {*KEYWORDS, *inames}
     for match in _BOUND.finditer(body):
         bound.update(_LEADING.findall(match[1]))
     free = sorted(set(_NAME.findall(body)) - bound - set(declared))
