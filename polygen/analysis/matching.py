@@ -326,6 +326,10 @@ class Matcher:
             name = ex.name_of(old)
             what = f"'{name}' would end with {show_expression(new)}, which is something else"
             return Difference(END.id, name, what, point=point)
+        if at.new.insn is END:
+            name = ex.name_of(new)
+            what = f"'{name}' would not end with {show_expression(old)} any more"
+            return Difference(END.id, name, what, point=point)
         what = f"it would compute {show_expression(new)} instead of {show_expression(old)}"
         return Difference(at.old.insn.id, what=what, point=point)
 

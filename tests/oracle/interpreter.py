@@ -19,6 +19,7 @@ from polygen.ir import expression as ex
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
+from tests.oracle.contributions import Contribution, with_contributions
 from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
 from tests.oracle.memory import Memory
 from tests.oracle.points import Points, surrounding
@@ -26,6 +27,9 @@ from tests.oracle.rules import inlined
 from tests.oracle.typing import samples_of, size_names
 
 Arrays = dict[str, NDArray[Any]]
+_Sum = tuple[
+    str, ex.Reduction, frozenset[tuple[str, int]]
+]  # of which instance of which instruction
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ def interpret(kernel: Kernel, arguments: Mapping[str, Any], seed: int = 0) -> Ou
     kernel = inlined(kernel)
     run = _Run(kernel, arguments, random.Random(seed))
     with np.errstate(all="ignore"):
-        run.execute(kernel.instructions, {})
+        run.execute(run.instructions, {})
     return Outcome(run.memory.arrays, run.events)
 
 
@@ -59,6 +63,11 @@ class _Run:
         self, kernel: Kernel, arguments: Mapping[str, Any], shuffler: random.Random
     ) -> None:
         self._kernel = kernel
+        self.instructions = with_contributions(kernel)
+        self.contributed: dict[_Sum, list[Value]] = {}
+        self.summed = {
+            (c.owner, c.reduction) for c in self.instructions if isinstance(c, Contribution)
+        }
         self._random = shuffler
         self.samples = samples_of(kernel, arguments)
         self.sizes = {n: int(arguments[n]) for n in size_names(kernel) if n in arguments}
@@ -67,6 +76,7 @@ class _Run:
         self.events: Counter[Event] = Counter()
         self.memory = Memory(kernel, arguments, self.samples)
         self._tags = {i: t for i, t in kernel.tags.items() if isinstance(t, GroupTag | LocalTag)}
+        self._parallel = frozenset(i for i, t in kernel.tags.items() if str(t)[0] in "gl")
         self._first = {i: self.points.first(i) for i in self._tags}
         self._outside = _loops_outside(kernel)
 
@@ -85,7 +95,7 @@ class _Run:
 
     def _loops(self, insn: Assignment, fixed: Mapping[str, int]) -> frozenset[str]:
         """Return the sequential inames of `insn` that have no value yet."""
-        return insn.within_inames.difference(fixed, self._tags)
+        return insn.within_inames.difference(fixed, self._parallel)
 
     def _groups(
         self, insns: Sequence[Assignment], fixed: Mapping[str, int]
@@ -142,7 +152,7 @@ class _Run:
         within = insn.within_inames
         by_data = [i for i in (*fixed, *others) if i in within and self._reads_data(i)]
         known = {i: v for i, v in fixed.items() if i in within}
-        parallel = tuple(sorted(within.intersection(self._tags)))
+        parallel = tuple(sorted(within.intersection(self._parallel)))
         if not (by_data and parallel):
             return [known]
         static = {i: v for i, v in known.items() if i not in by_data}
@@ -174,14 +184,24 @@ class _Run:
         self._random.shuffle(instances)
         for inames in instances:
             self._at = inames
-            self._execute(_Instance(self, insn.within_inames, inames), insn)
+            self._execute(_Instance(self, insn, insn.within_inames, inames), insn)
 
     def _execute(self, instance: _Instance, insn: Assignment) -> None:
         if not all(instance.holds(p) for p in insn.predicates):
             return
         value = instance.value(insn.expression)
+        if isinstance(insn, Contribution):
+            self._contribute(instance, insn, value)
+            return
         index = instance.index(insn.assignee) if isinstance(insn.assignee, ex.Subscript) else ()
         self.memory.write(insn.written, index, value, self.items(instance.inames))
+
+    def _contribute(self, instance: _Instance, insn: Contribution, value: Value) -> None:
+        if insn.reduction is None:
+            raise OracleError("a contribution to nothing")
+        around = insn.within_inames.difference(insn.reduction.inames)
+        at = frozenset((i, v) for i, v in instance.inames.items() if i in around)
+        self.contributed.setdefault((insn.owner, insn.reduction, at), []).append(value)
 
     def items(self, inames: Mapping[str, int]) -> dict[GroupTag | LocalTag, int]:
         """Return the index of the work item along each axis that these inames are mapped to."""
@@ -195,9 +215,12 @@ class _Run:
 class _Instance(Evaluator):
     """What expressions mean in one instance, or one iteration of a reduction in it."""
 
-    def __init__(self, run: _Run, around: frozenset[str], inames: Mapping[str, int]) -> None:
+    def __init__(
+        self, run: _Run, insn: Assignment, around: frozenset[str], inames: Mapping[str, int]
+    ) -> None:
         super().__init__(run.samples, run.events)
         self._run = run
+        self._insn = insn
         self._around = around
         self.inames = inames
 
@@ -213,9 +236,13 @@ class _Instance(Evaluator):
 
     def contributions(self, node: ex.Reduction) -> Iterator[Value]:
         around = self._around.union(node.inames)
+        if (self._insn.id, node) in self._run.summed:
+            at = frozenset(self.inames.items())
+            yield from self._run.contributed.pop((self._insn.id, node, at), [])
+            return
         for values in self._run.points.values(around, node.inames, self.inames):
             inames = {**self.inames, **dict(zip(node.inames, values, strict=True))}
-            yield _Instance(self._run, around, inames).value(node.operand)
+            yield _Instance(self._run, self._insn, around, inames).value(node.operand)
 
 
 def _loops_outside(kernel: Kernel) -> dict[str, set[str]]:

@@ -71,5 +71,5 @@ def trace(kernel: Kernel, arguments: Mapping[str, Any], seed: int) -> Trace:
     """Execute a kernel and return what happened; reads of what was not written are let pass."""
     run = _Recorder(kernel, arguments, seed)
     with np.errstate(all="ignore"):
-        run.execute(kernel.instructions, {})
+        run.execute(run.instructions, {})
     return run.trace

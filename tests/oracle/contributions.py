@@ -1,0 +1,63 @@
+"""Reductions in whose loops other instructions stand.
+
+Such a reduction adds up in these loops, together with what else is in them: what it reads is what
+is there in that iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Contribution(Assignment):
+    """One value that a reduction adds up: an instruction within the inames of the reduction too.
+
+    Attributes:
+        owner: the id of the instruction with the reduction.
+        reduction: what it is a part of; never None.
+    """
+
+    owner: str = ""
+    reduction: ex.Reduction | None = None
+
+
+def with_contributions(kernel: Kernel) -> tuple[Assignment, ...]:
+    """Return the instructions of a kernel, with those contributions that others stand beside."""
+    found: list[Assignment] = []
+    for insn in kernel.instructions:
+        others = [o for o in kernel.instructions if o is not insn]
+        shared = frozenset[str]().union(*(o.within_inames for o in others))
+        after: set[str] = set()
+        for reduction in dict.fromkeys(r for e in insn.reads for r in _outermost(e)):
+            if shared.isdisjoint(reduction.inames):
+                continue
+            made = Contribution(
+                f"{insn.id}'{len(after)}",
+                insn.assignee,
+                reduction.operand,
+                insn.within_inames.union(reduction.inames),
+                insn.depends_on,
+                insn.predicates,
+                owner=insn.id,
+                reduction=reduction,
+            )
+            found.append(made)
+            after.add(made.id)
+        found.append(replace(insn, depends_on=insn.depends_on | after) if after else insn)
+    return tuple(found)
+
+
+def _outermost(node: Expression) -> Iterator[ex.Reduction]:
+    if isinstance(node, ex.Reduction):
+        yield node
+        return
+    for part in walk.parts(node):
+        yield from _outermost(part)
