@@ -29,7 +29,7 @@ from polygen.ir import walk
 from polygen.ir.kernel import Kernel, Step
 from polygen.ir.names import check_name
 from polygen.ir.substitution import SubstitutionRule
-from polygen.ir.tags import ForTag, GroupTag, InameTag, LocalTag, UnrollTag, parse_tag
+from polygen.ir.tags import InameTag, parse_tag
 from polygen.ir.verify import verify
 from polygen.proof import Rearranged, prove
 from polygen.source import caller_location
@@ -91,7 +91,7 @@ def is_tag(_kernel: Kernel, value: Any) -> bool:
     if isinstance(value, str):
         parse_tag(value)
         return True
-    return isinstance(value, ForTag | UnrollTag | GroupTag | LocalTag)
+    return isinstance(value, get_args(InameTag))
 
 
 def _is_positive(_kernel: Kernel, value: Any) -> bool:

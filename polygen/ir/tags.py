@@ -45,11 +45,19 @@ class LocalTag:
         return f"l.{self.axis}"
 
 
-InameTag: TypeAlias = ForTag | UnrollTag | GroupTag | LocalTag
+@dataclass(frozen=True, slots=True)
+class AutoLocalTag:
+    """An axis of the work items that is chosen when code is generated."""
+
+    def __str__(self) -> str:
+        return "l.auto"
+
+
+InameTag: TypeAlias = ForTag | UnrollTag | GroupTag | LocalTag | AutoLocalTag
 HardwareTag: TypeAlias = GroupTag | LocalTag
 
 _AXIS = re.compile(r"(?P<kind>[gl])\.(?P<axis>[0-2])")
-_PLAIN: dict[str, InameTag] = {"for": ForTag(), "unr": UnrollTag()}
+_PLAIN: dict[str, InameTag] = {"for": ForTag(), "unr": UnrollTag(), "l.auto": AutoLocalTag()}
 
 
 def parse_tag(text: str) -> InameTag:
@@ -67,7 +75,8 @@ def parse_tag(text: str) -> InameTag:
     if match is None:
         raise MalformedTag(
             f"'{text}' is no iname tag",
-            remedy="the tags are: for, unr, g.0 to g.2 (work groups), l.0 to l.2 (work items)",
+            remedy="the tags are: for, unr, g.0 to g.2 (work groups), l.0 to l.2 (work items), "
+            "l.auto",
         )
     axis = int(match["axis"])
     return GroupTag(axis) if match["kind"] == "g" else LocalTag(axis)
@@ -75,4 +84,4 @@ def parse_tag(text: str) -> InameTag:
 
 def is_parallel(tag: InameTag | None) -> bool:
     """Tell whether iterations of an iname with this tag run in no particular order."""
-    return isinstance(tag, GroupTag | LocalTag)
+    return isinstance(tag, GroupTag | LocalTag | AutoLocalTag)

@@ -16,12 +16,12 @@ from polygen.errors import (
 )
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_instruction
-from polygen.ir.tags import is_parallel
+from polygen.ir.tags import AutoLocalTag, is_parallel
 from polygen.ir.verify_rules import check_rules
 
 
@@ -131,6 +131,9 @@ def _check_tags(kernel: Kernel, insn: Assignment) -> None:
         tag = kernel.tags.get(iname)
         if tag is None or not is_parallel(tag):
             continue
+        if isinstance(tag, AutoLocalTag):
+            _check_shared(kernel, insn, iname)
+            continue
         if tag in taken:
             raise TagConflict(
                 f"instruction '{insn.id}' is within '{taken[tag]}' and '{iname}', "
@@ -140,6 +143,19 @@ def _check_tags(kernel: Kernel, insn: Assignment) -> None:
                 remedy="give one of them another axis",
             )
         taken[tag] = iname
+
+
+def _check_shared(kernel: Kernel, insn: Assignment, iname: str) -> None:
+    """Check that what is written does not depend on which work item does it: `iname` is l.auto."""
+    written = kernel.variables.get(insn.written)
+    if isinstance(written, TemporaryVariable) and written.address_space is AddressSpace.PRIVATE:
+        raise TagConflict(
+            f"instruction '{insn.id}' is within '{iname}', tagged l.auto, and writes "
+            f"'{insn.written}', which each work item has for itself",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy=f"declare '{insn.written}' local, or say which axis '{iname}' is on",
+        )
 
 
 def _check_domain_parameters(kernel: Kernel) -> None:

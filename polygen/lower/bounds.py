@@ -15,7 +15,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
-from polygen.analysis.isl_affine import form_of_aff, form_of_constraint, to_pw_aff
+from polygen.analysis.isl_affine import form_of_aff, form_of_constraint, to_aff, to_pw_aff
 from polygen.errors import InternalError, UnboundedDomain
 from polygen.ir import expression as ex
 from polygen.ir.domain import flat_names, project_out, unflatten, universe
@@ -96,6 +96,8 @@ def loop_bounds(
     constant = _constant_ends(ends[0]) if len(pieces) == 1 else None
     if constant and values.n_basic_set() == 1 and not pieces[0].dim(isl.dim_type.div):
         return _constant_bounds(constant)
+    if len(pieces) == 1 and (steady := _steady_bounds(iname, values, ends[0])):
+        return steady
     simplified = values
     if not known.plain_is_universe():
         simplified = _concerning(iname, values).gist(known).compute_divs()
@@ -124,6 +126,25 @@ def constant_bounds(iname: str, values: isl.Set) -> Bounds | None:
     except UnboundedDomain:
         return None
     return None if found.constant is None else found
+
+
+def _steady_bounds(iname: str, values: isl.Set, ends: _Ends) -> Bounds | None:
+    """Return constants in place of bounds with divisions, if that adds one iteration at most.
+
+    ``for (io = 0; io < (33 - ii) / 16; ++io)`` becomes two iterations and a guard in them.
+    """
+    lowers, uppers = ends
+    forms = [limit.bound for limit in (*lowers, *uppers)]
+    if not any(isinstance(term, FloorTerm) for form in forms for term in form.terms):
+        return None
+    fixed = constant_bounds(iname, values)
+    if fixed is None or fixed.constant is None:
+        return None
+    first = reduce(isl.PwAff.max, [isl.PwAff.from_aff(to_aff(f.bound)) for f in lowers])
+    last = reduce(isl.PwAff.min, [isl.PwAff.from_aff(to_aff(f.bound)) for f in uppers])
+    count = last.sub(first).intersect_params(project_out(values, [iname])).min_val()
+    enough = count.is_int() and count.to_python() >= len(fixed.constant) - 1
+    return fixed if enough else None
 
 
 def _concerning(iname: str, values: isl.Set) -> isl.Set:

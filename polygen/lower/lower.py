@@ -22,6 +22,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.tags import LocalTag
 from polygen.ir.verify import excerpt
 from polygen.lower.address import element_count
+from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.bounds import Bounds, loop_bounds
 from polygen.lower.declare import mentioned, place_declarations
@@ -61,6 +62,7 @@ def lower(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> LoopProgr
         UserError: the subclass that says why there is no such program.
     """
     kernel = kernel.expanded  # what substitution rules stand for
+    kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
     kernel = infer_types(kernel, index_dtype)  # every variable has a type
     kernel = realize_reductions(kernel)  # accumulators and their updates
     tree = loop_tree(kernel)  # one loop an iname; siblings in order
