@@ -11,8 +11,10 @@ from polygen.errors import (
     PriorityIgnored,
     UserError,
 )
+from polygen.inspection.explain_order import explain_order
 from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
 from polygen.inspection.legal import Verdict, is_legal
+from polygen.inspection.parallelism import ParallelInames, Parallelism, parallel_inames
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel, Step
@@ -44,6 +46,8 @@ __all__ = [
     "GlobalArg",
     "InternalError",
     "Kernel",
+    "ParallelInames",
+    "Parallelism",
     "PolygenError",
     "PolygenWarning",
     "PriorityIgnored",
@@ -58,6 +62,7 @@ __all__ = [
     "default_target",
     "dependences",
     "errors",
+    "explain_order",
     "fix_parameters",
     "generate_code",
     "get_dot_dependency_graph",
@@ -65,6 +70,7 @@ __all__ = [
     "lower_kernel",
     "make_kernel",
     "map_domain",
+    "parallel_inames",
     "parse_kernel",
     "prioritize_loops",
     "rename_iname",

@@ -96,7 +96,7 @@ class _Maker:
         found: set[str] = set()
         for reduction in dict.fromkeys(r for node in nodes for r in _outermost(node)):
             number = len(self._made)
-            start, update = f"{insn.id}'{number}", f"{insn.id}'{number + 1}"
+            start, update = f"{insn.id}'{number}", f"{insn.id}'{number}'"
             accumulator = ex.Variable(start)
             early = self._outside(depends_on, reduction.inames)
             self._made.append(Assignment(start, accumulator, 0, around, early))

@@ -207,6 +207,14 @@ def test_a_distance_that_varies() -> None:
     assert [d.direction for d in flows] == [("<", "*"), ("=", "<"), ("=", "=")]
 
 
+def test_through_nested_reductions() -> None:
+    text = "b[0] = 1 {id=z}\nb[0] = sum(j, b[0]*sum(k, a[j,k])) {id=s, dep=z}"
+    assert lines(kernel("{ [j,k]: 0<=j,k<n }", text)) == [
+        "flow z -> s through b, loop-independent",
+        "output z -> s through b, loop-independent",
+    ]
+
+
 # --- temporaries
 
 

@@ -1,0 +1,205 @@
+"""`explain_order`: what it says is so, and why."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+import polygen as pg
+from polygen.analysis import proving
+from polygen.analysis.order import order_of
+from polygen.errors import DependencyCycle, NoLoopNest, ProofLimit, UnknownInstruction
+from polygen.inspection.chain import chain
+from polygen.ir.kernel import Kernel
+from tests.analysis.brute_force import every_pair, runs
+from tests.oracle.cases import kernel
+from tests.proof.generator import LIMITS, Maker
+from tests.proof.patterns import PATTERNS
+
+
+def told(knl: Kernel, first: str, second: str) -> list[str]:
+    return [" ".join(line.split()) for line in pg.explain_order(knl, first, second).splitlines()]
+
+
+def matrix_product() -> Kernel:
+    return kernel(
+        "{ [i,j,k]: 0<=i,j,k<n }",
+        """
+        acc[i,j] = 0  {id=init}
+        acc[i,j] = acc[i,j] + a[i,k]*b[k,j]  {id=update, inames=i:j:k, dep=init}
+        c[i,j] = acc[i,j]  {id=store, dep=update}
+        """,
+    )
+
+
+def test_loops_and_a_chain_of_dependencies() -> None:
+    assert told(matrix_product(), "store", "init") == [
+        "'store' and 'init' are both in the loops i, j: an earlier iteration comes first; the "
+        "outermost loop in which two instances differ decides.",
+        "i is outside of j: nothing but the order of the domains says so; prioritize_loops would "
+        "decide it",
+        "Within an iteration, 'init' comes before 'store': init -> update -> store",
+        "'update' depends on 'init': it is declared",
+        "'store' depends on 'update': it is declared",
+        "This order is needed:",
+        "flow init[i, j] -> store[i, j] through acc, distance (0, 0), loop-independent",
+    ]
+
+
+def test_one_instruction() -> None:
+    knl = pg.prioritize_loops(matrix_product(), "j, i")
+    assert told(knl, "update", "update")[1:4] == [
+        "j is outside of i: a priority says so",
+        "i is outside of k: 'init' is in i and not in k",
+        "This order is needed:",
+    ]
+    assert told(knl, "init", "init")[-1] == (
+        "No order is needed: nothing that one writes is touched by the other."
+    )
+
+
+def test_a_reader_depends_on_the_only_writer() -> None:
+    knl = kernel("{ [i]: 1<=i<n }", "a[i] = c[i] {id=load}\nb[i] = a[i-1] {id=shift}")
+    assert told(knl, "shift", "load")[1:3] == [
+        "Within an iteration, 'load' comes before 'shift': load -> shift",
+        "'shift' depends on 'load': it reads 'a', which nothing else writes",
+    ]
+
+
+def test_loops_come_as_wholes() -> None:
+    knl = kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"],
+        "a[i] = 1 {id=s}\nb[i] = 1 {id=t}\nc[j] = b[j] {id=u}\nd[j] = 3 {id=v}",
+    )
+    assert told(knl, "s", "v") == [
+        "No loop is around both 's' and 'v'.",
+        "As a whole, 's' comes before 'v': s .. t -> u .. v",
+        "'t' is with 's' in the loop i",
+        "'u' depends on 't': it reads 'b', which nothing else writes",
+        "'v' is with 'u' in the loop j",
+        "No order is needed: nothing that one writes is touched by the other.",
+    ]
+
+
+def test_what_puts_a_loop_outside() -> None:
+    knl = kernel("{ [i,j]: 0<=j<i<n }", "a[i,j] = 1 {id=s}\nb[i] = a[i,0] {id=u}")
+    assert "i is outside of j: 'u' is in i and not in j" in told(knl, "s", "s")
+    knl = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<i }"], "a[i,j] = 1 {id=s}")
+    assert "i is outside of j: the bounds of j are known there only" in told(knl, "s", "s")
+    knl = kernel("{ [i,j,k]: 0<=i,j,k<n }", "a[i,j] = 1 {id=s}\nb[i,j,k] = 2 {id=u}")
+    knl = pg.prioritize_loops(pg.prioritize_loops(knl, "k, i"), "j, i")
+    assert "j is outside of i: a priority says so" in told(knl, "s", "u")
+
+
+def test_what_follows_from_other_loops() -> None:
+    knl = kernel("{ [i,j,k]: 0<=i,j,k<n }", "a[i,j,k] = 1 {id=s}\nb[i,k] = 1 {id=u, inames=i:j:k}")
+    knl = pg.prioritize_loops(pg.prioritize_loops(knl, "k, j"), "j, i")
+    assert order_of(knl).loops("s") == ("k", "j", "i")
+    assert told(knl, "s", "s")[1:3] == [
+        "k is outside of j: a priority says so",
+        "j is outside of i: a priority says so",
+    ]
+
+
+def test_what_nothing_orders() -> None:
+    with pg.without_proofs():
+        knl = kernel("{ [i]: 0<=i<n }", "a[i] = 1 {id=s}\na[i] = 2 {id=u}")
+    assert told(knl, "s", "u") == [
+        "'s' and 'u' are both in the loop i: an earlier iteration comes first.",
+        "Within an iteration, 's' and 'u' are unordered: no dependency leads from one to the "
+        "other.",
+        "Nothing orders what should be in order: for n=1, s[i=0] and u[i=0] both touch an element "
+        "of 'a'.",
+    ]
+
+
+def test_axes_order_nothing() -> None:
+    knl = kernel("{ [i,j]: 0<=i,j<n }", "a[i] = b[i,j] {id=s}")
+    with pg.without_proofs():
+        knl = pg.tag_inames(knl, {"j": "g.0"})
+    assert told(knl, "s", "s") == [
+        "'s' is in the loop i: an earlier iteration comes first.",
+        "j is on the hardware's axis g.0, and orders nothing.",
+        "Within an iteration, nothing orders the instances of 's'.",
+        "Nothing orders what should be in order: for n=2, s[i=0, j=0] and s[i=0, j=1] both touch "
+        "an element of 'a'.",
+    ]
+
+
+def test_doubt_is_told() -> None:
+    knl = PATTERNS["scatter"].kernel()
+    with pg.without_proofs():
+        knl = pg.tag_inames(knl, {"i": "g.0"})
+    assert told(knl, "s", "s")[0] == "'s' is in no loop."
+    assert "may both touch an element of 'a'" in told(knl, "s", "s")[-1]
+
+
+def test_unknown_instructions() -> None:
+    with pytest.raises(UnknownInstruction, match="did you mean 'store'"):
+        pg.explain_order(matrix_product(), "init", "stor")
+
+
+def test_without_an_order() -> None:
+    text = "a[i,j] = 1 {id=x}\nb[i] = 1 {id=y}\nc[j] = 1 {id=z}"
+    with pg.without_proofs():
+        knl = kernel("{ [i,j]: 0<=i,j<n }", text)
+    with pytest.raises(NoLoopNest):
+        pg.explain_order(knl, "x", "y")
+
+
+def test_isl_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    knl = matrix_product()
+    pg.dependences(knl, memory=True)  # known from now on: this is not where it stops
+    monkeypatch.setattr(proving, "MOST_OPERATIONS", 5)
+    with pytest.raises(ProofLimit, match="the order of 'init' and 'store' could not be explained"):
+        pg.explain_order(knl, "init", "store")
+
+
+# --- beside what decides, and beside executions
+
+
+def random_kernels(seeds: range) -> list[Kernel]:
+    found: list[Kernel] = []
+    for seed in seeds:
+        with pg.without_proofs():
+            knl = Maker(seed).kernel()
+        try:
+            order_of(knl)
+        except DependencyCycle:
+            continue
+        found.append(knl)
+    return found
+
+
+@pytest.mark.parametrize("start", range(0, 60, 30))
+def test_a_chain_is_there_where_dependencies_decide(start: int) -> None:
+    lengths: set[int] = set()
+    for knl in random_kernels(range(start, start + 30)):
+        ids = [insn.id for insn in knl.instructions]
+        for first, second in product(ids, ids):
+            links = chain(knl, first, second)
+            assert bool(links) is order_of(knl).depends(first, second)
+            assert all(x.before in knl.instruction(x.after).depends_on for x in links)
+            lengths.add(len(links))
+    assert lengths >= {0, 1}
+
+
+@pytest.mark.parametrize("start", range(0, 60, 30))
+def test_what_executions_have_in_different_orders_is_found(start: int) -> None:
+    sizes = {"n": 2, "m": 2}
+    seen = {True: 0, False: 0}
+    for ordered in random_kernels(range(start, start + 30)):
+        free = tuple(i.copy(depends_on=frozenset()) for i in ordered.instructions)
+        knl = ordered.copy(instructions=free)
+        traces = runs(knl, sizes, LIMITS, 16)
+        together = every_pair(knl, traces[:1])
+        loose = {tuple(sorted((x[0], y[0]))) for _, _, x, y in together - every_pair(knl, traces)}
+        for a, b in product(knl.instructions, knl.instructions):
+            if a.id < b.id:
+                text = pg.explain_order(knl, a.id, b.id)
+                # Other data, or sizes, may show more than these executions do.
+                if (a.id, b.id) in loose:
+                    assert "Nothing orders what should be" in text
+                seen["Nothing orders what should be" in text] += 1
+    assert min(seen.values()) > 3
