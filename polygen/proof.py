@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from polygen.analysis.dataflow import is_covered
 from polygen.analysis.equivalence import flow_difference
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.instances import difference
@@ -18,10 +17,18 @@ from polygen.analysis.liveness import live_variables
 from polygen.analysis.proving import limited
 from polygen.analysis.realized import shares_reduction_loops
 from polygen.analysis.settled import Settled
-from polygen.errors import NotTheSame
+from polygen.analysis.wellformed import check_well_formed
+from polygen.errors import (
+    NestingDecides,
+    NotTheSame,
+    OutOfBounds,
+    UninitializedRead,
+    UnorderedAccess,
+    UserError,
+)
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.refusals import refuse_flow, refuse_order
+from polygen.refusals import refuse_flow, refuse_order, refuse_result
 from polygen.source import caller_location
 
 
@@ -85,15 +92,28 @@ def _prove(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
         broken = _look_at_order(old, new, instances, settled)
         if broken is None:
             return
-        if not _may_be_harmless(old, new, broken):
+        if not _may_be_harmless(old, broken):
             refuse_order(step, new, broken)
     found = flow_difference(old, new, instances, settled)
-    if found is None:
+    ill_formed = None if found is not None else _ill_formed(new)
+    if found is None and ill_formed is None:
         return
     if broken is not None:
         refuse_order(step, new, broken)
-    same = [i.id for i in old.instructions] == [i.id for i in new.instructions]
-    refuse_flow(step, new, found, why if same else None)
+    if ill_formed is not None:
+        refuse_result(step, ill_formed)
+    if found is not None:
+        same = [i.id for i in old.instructions] == [i.id for i in new.instructions]
+        refuse_flow(step, new, found, why if same else None)
+
+
+def _ill_formed(kernel: Kernel) -> UserError | None:
+    """Return what makes the result of a kernel depend on chance, or None."""
+    try:
+        check_well_formed(kernel)
+    except (UnorderedAccess, NestingDecides, UninitializedRead, OutOfBounds) as error:
+        return error
+    return None
 
 
 def _other_interface(old: Kernel, new: Kernel) -> str | None:
@@ -119,7 +139,7 @@ def _look_at_order(
     first: Violation | None = None
     doubted: frozenset[str] = frozenset()
     while (found := violation(old, new, instances, skip=doubted)) is not None:
-        if not _may_be_harmless(old, new, found):
+        if not _may_be_harmless(old, found):
             return found
         first = first or found
         doubted |= {found.name}
@@ -131,13 +151,11 @@ def _look_at_order(
     return first
 
 
-def _may_be_harmless(old: Kernel, new: Kernel, found: Violation) -> bool:
+def _may_be_harmless(old: Kernel, found: Violation) -> bool:
     """Tell whether two instances may do that without a change of what is computed."""
     if found.now == UNORDERED or found.other_name is not None:
         return False
-    if not found.certain and found.name in live_variables(old):
-        return False
-    return is_covered(new, found.name)
+    return found.certain or found.name not in live_variables(old)
 
 
 def _nothing_moved(old: Kernel, new: Kernel) -> bool:

@@ -8,7 +8,7 @@ from typing import NoReturn
 from polygen.analysis.difference import END, At, Difference
 from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Violation
 from polygen.analysis.pairs import OTHER
-from polygen.errors import CannotProve, IllegalStep, NotTheSame
+from polygen.errors import CannotProve, IllegalStep, NotTheSame, UserError
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
@@ -83,6 +83,16 @@ def _instances(kernel: Kernel, found: Violation) -> tuple[str, str]:
 
 def _shown(values: Mapping[str, int], names: list[str]) -> str:
     return ", ".join(f"{name}={values[name]}" for name in names)
+
+
+def refuse_result(step: str, found: UserError) -> NoReturn:
+    """Raise the error that says why the new kernel would not be well formed."""
+    raise IllegalStep(
+        f"{step} would make a kernel that is not well formed: {found.what}",
+        where=caller_location(),
+        excerpt=found.excerpt,
+        remedy=found.remedy,
+    ) from None
 
 
 # --- values that come from elsewhere

@@ -231,19 +231,6 @@ def _flat(pairs: isl.Map) -> isl.Set:
     return pairs.params()
 
 
-def is_covered(kernel: Kernel, name: str) -> bool:
-    """Tell whether every read of a temporary sees what was written; if data decides, it is not."""
-    if isinstance(kernel.variables[name], GlobalArg):
-        return True
-    for insn in users(kernel, name):
-        for reference in references(kernel.instruction(insn)):
-            if reference.name == name and not reference.is_write:
-                found = sources(kernel, reference)
-                if found is None or any(s.writer is None and not s.pairs.is_empty() for s in found):
-                    return False
-    return True
-
-
 # --- what data decides
 
 

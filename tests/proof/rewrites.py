@@ -105,6 +105,8 @@ CARRIED = Text(
     "t = a[i] + t {id=t, dep=z}\nb[i] = 2*t {id=b, dep=t}\nt = a[0] {id=z, dep=*, inames=}",
     (temporary("t"),),
 )
+ROWS_OF_8 = (array("a", "n", "8"), array("b", "n", "8"), array("s", "n"))
+SUMS_OF_8 = Text((IJ[0], "{ [j]: 0<=j<8 }"), "s[i] = sum(j, a[i,j]*b[i,j]) {id=s}")
 SUMS = Text(IJ, "s[i] = sum(j, a[i,j]*b[i,j]) {id=s}")
 
 
@@ -235,10 +237,10 @@ REWRITES = [
     # --- reductions
     Rewrite(
         "a reduction of products that were stored",
-        ROWS,
-        SUMS,
+        ROWS_OF_8,
+        SUMS_OF_8,
         Text(
-            (*IJ, "{ [k]: 0<=k<m }"),
+            ("{ [i]: 0<=i<n }", "{ [j]: 0<=j<8 }", "{ [k]: 0<=k<8 }"),
             "t[k] = a[i,k]*b[i,k] {id=t, inames=i:k}\ns[i] = sum(j, t[j]) {id=s, dep=t}",
             (temporary("t", "8"),),
         ),
