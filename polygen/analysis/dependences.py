@@ -123,7 +123,7 @@ def dependences(kernel: Kernel, *, memory: bool = False) -> tuple[Dependence, ..
         f"the dependences of kernel '{kernel.name}' could not be found",
         "dependences(..., memory=True) takes less work",
     ):
-        return _dependences(kernel, memory)
+        return _dependences(kernel.expanded, memory)
 
 
 @per_kernel

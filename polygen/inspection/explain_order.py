@@ -53,13 +53,14 @@ def explain_order(kernel: Kernel, first: str, second: str) -> str:
     This order is needed:
       flow   load[i] -> shift[i + 1]  through a, distance (1), carried by i
     """
-    a, b = kernel.instruction(first), kernel.instruction(second)
+    expanded = kernel.expanded
+    a, b = expanded.instruction(first), expanded.instruction(second)
     with limited(
         f"the order of '{first}' and '{second}' could not be explained",
         "print(lower_kernel(kernel)) shows the order that was taken",
     ):
         parts = (_loops, _axes, _within, _needed)
-        return "\n".join(line for part in parts for line in part(kernel, a, b))
+        return "\n".join(line for part in parts for line in part(expanded, a, b))
 
 
 def _quoted(names: Sequence[str]) -> str:

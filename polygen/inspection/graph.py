@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 
+from polygen.analysis.dependences import Dependence, dependences
 from polygen.errors import InvalidArgument
 from polygen.inspection.graphviz import draw
 from polygen.inspection.nesting import Box, Item, Nesting, nesting
@@ -24,12 +25,21 @@ _HEAD = """\
   fontsize=11;
   labeljust=l;
   node [shape=box, style="rounded,filled", fillcolor=white, fontname="Courier", fontsize=11];
-  edge [arrowsize=0.7];"""
+  edge [arrowsize=0.7, fontname="Courier", fontsize=10];"""
 _LOOP = 'style="rounded,filled"; fillcolor="#0000000c"; color="#808080";'
 _PARALLEL = 'style="rounded,filled"; fillcolor="#1f6fb414"; color="#1f6fb4";'
 
 
-def get_dot_dependency_graph(kernel: Kernel) -> str:
+_EDGES = {
+    "flow": 'color="#000000"',
+    "anti": 'color="#b35900", fontcolor="#b35900", style=dashed',
+    "output": 'color="#6a3d9a", fontcolor="#6a3d9a", style=dotted',
+}
+_DECLARED = 'color="#b0b0b0"'
+_SIDE = {"flow": "e", "anti": "w", "output": "s"}  # where an edge to itself leaves an instruction
+
+
+def get_dot_dependency_graph(kernel: Kernel, *, with_dependences: bool = False) -> str:
     r"""Return the dependencies of a kernel's instructions, in Graphviz's language.
 
     Instructions are nodes; an edge leads from an instruction to one that has to come after it.
@@ -38,19 +48,52 @@ def get_dot_dependency_graph(kernel: Kernel) -> str:
     loop nest stand outside of the boxes, with their inames beside them, and the graph's label
     says what is wrong.
 
+    Parameters:
+        kernel: its types need not be known.
+        with_dependences: draw what `dependences` returns too: an edge for each kind, labelled
+            with the variables and distances; dashed for anti-dependences, dotted for output
+            dependences.  The dependencies are grey then.
+
+    Raises:
+        NoLoopNest, DependencyCycle, ProofLimit: if dependences are wanted, and there is no order,
+            or isl has more to do than is reasonable.
+
     >>> import polygen as pg
-    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i] {id=double}")
+    >>> knl = pg.make_kernel("{ [i]: 1<=i<n }", "a[i] = 2*a[i-1] {id=double}")
     >>> [line for line in pg.get_dot_dependency_graph(knl).splitlines() if "double" in line]
-    ['    "double" [label="double\\lout[i] = 2*a[i]\\l"];']
+    ['    "double" [label="double\\la[i] = 2*a[i - 1]\\l"];']
+    >>> dot = pg.get_dot_dependency_graph(knl, with_dependences=True)
+    >>> [line for line in dot.splitlines() if "->" in line]
+    ['  "double" -> "double" [label="flow a (1)\\l", color="#000000", tailport=e, headport=e];']
     """
     nest = nesting(kernel)
     lines = [f"digraph {_quoted(kernel.name)} {{", _HEAD]
     if nest.problem is not None:
         lines.append(f"  label={_label(_folded(nest.problem))};")
     lines += _Clusters(kernel, nest).lines(nest.items, "  ")
+    look = f" [{_DECLARED}]" if with_dependences else ""
     for insn in kernel.instructions:
-        lines += [f"  {_quoted(d)} -> {_quoted(insn.id)};" for d in sorted(insn.depends_on)]
+        lines += [f"  {_quoted(d)} -> {_quoted(insn.id)}{look};" for d in sorted(insn.depends_on)]
+    if with_dependences:
+        lines += _dependence_edges(kernel)
     return "\n".join([*lines, "}", ""])
+
+
+def _dependence_edges(kernel: Kernel) -> Iterator[str]:
+    labels: dict[tuple[str, str, str], dict[str, None]] = {}
+    for found in dependences(kernel):
+        label = labels.setdefault((found.source, found.sink, found.kind), {})
+        label[_short(found)] = None
+    for (source, sink, kind), label in labels.items():
+        side = f", tailport={_SIDE[kind]}, headport={_SIDE[kind]}" if source == sink else ""
+        look = f"label={_label(list(label))}, {_EDGES[kind]}{side}"
+        yield f"  {_quoted(source)} -> {_quoted(sink)} [{look}];"
+
+
+def _short(found: Dependence) -> str:
+    through = found.array if found.sink_array is None else f"{found.array}, {found.sink_array}"
+    distance = f" ({', '.join(map(str, found.distance))})" if found.loops else ""
+    return f"{found.kind} {through}{distance}{'' if found.certain else ', may be'}"
 
 
 def show_dependency_graph(
@@ -58,6 +101,7 @@ def show_dependency_graph(
     path: str | PathLike[str] | None = None,
     *,
     format: str | None = None,  # noqa: A002
+    with_dependences: bool = False,
 ) -> Path | None:
     """Show the dependencies of a kernel's instructions, and the loops around them.
 
@@ -66,6 +110,7 @@ def show_dependency_graph(
         path: the file to write; its suffix tells the format.  If not given, the text is
             printed, and a picture goes to a file in the current folder, named as the kernel.
         format: ``"dot"`` (text), ``"svg"`` or ``"png"`` (pictures, drawn by Graphviz).
+        with_dependences: show the dependences too: see `get_dot_dependency_graph`.
 
     Returns:
         The file that was written, or None if the text was printed.
@@ -74,9 +119,10 @@ def show_dependency_graph(
         InvalidArgument: if there is no such format.
         NoGraphviz: if a picture is asked for, and the program ``dot`` is not found.
         DrawingFailed: if Graphviz does not draw the graph.
+        NoLoopNest, DependencyCycle, ProofLimit: as `get_dot_dependency_graph` does.
     """
     wanted = _format(path, format)
-    text = get_dot_dependency_graph(kernel)
+    text = get_dot_dependency_graph(kernel, with_dependences=with_dependences)
     if path is None and wanted == "dot":
         sys.stdout.write(text)
         return None

@@ -125,7 +125,7 @@ def _parallelism(kernel: Kernel, iname: str, carried: tuple[Dependence, ...]) ->
         return Parallelism(iname, here, here, carried)
     as_group = _tagged(kernel, iname, GroupTag(_free_axis(kernel)))
     as_item = as_group
-    if _touches_local(kernel, iname):
+    if _touches_local(kernel.expanded, iname):
         as_item = _tagged(kernel, iname, LocalTag(_free_axis(kernel)))
     return Parallelism(iname, as_group, as_item, carried)
 

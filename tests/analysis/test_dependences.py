@@ -215,6 +215,17 @@ def test_through_nested_reductions() -> None:
     ]
 
 
+def test_what_rules_stand_for_is_read() -> None:
+    text = "old(x,y) := a[x-1,y+1]\na[i,j] = old(i,j) + 1 {id=s}"
+    knl = kernel("{ [i,j]: 1<=i<n and 0<=j<n-1 }", text)
+    assert lines(knl) == TEXTBOOK["skew"][2]
+    assert pg.explain_order(knl, "s", "s").endswith(str(pg.dependences(knl)[0]))
+    assert {i: row.parallel for i, row in pg.parallel_inames(knl).items()} == {
+        "i": False,
+        "j": True,
+    }
+
+
 # --- temporaries
 
 

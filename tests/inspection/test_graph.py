@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import polygen as pg
-from polygen.errors import DrawingFailed, InvalidArgument, NoGraphviz
+from polygen.errors import DrawingFailed, InvalidArgument, NoGraphviz, NoLoopNest
 from polygen.ir import expression as ex
 from polygen.ir.domain import parse_domain
 
@@ -76,7 +76,7 @@ def test_loops_are_boxes_and_edges_lead_to_what_comes_later() -> None:
 
 def test_a_shared_loop_is_one_box() -> None:
     knl = pg.make_kernel(
-        "{ [i,j]: 0<=i,j<n }", "<> t = a[i] {id=load}\nb[i, j] = t {id=store}\nc[i] = t {id=last}"
+        "{ [i,j]: 0<=i,j<n }", "<> t = a[i] {id=load}\nb[i, j] = t {id=store}\nc[i] = t {id=last, inames=}"
     )
     dot = pg.get_dot_dependency_graph(knl)
     assert boxes(dot) == {"load": ["i"], "store": ["i", "j"], "last": ["i"]}
@@ -178,7 +178,7 @@ def test_the_text_does_not_depend_on_the_hash_seed() -> None:
         "knl = pg.make_kernel('{[i,j,k,l]: 0<=i,j,k,l<8}', 'a[i,j,k,l] = 1 {id=x}\\n"
         "b[i,j,k,l] = a[i,j,k,l] {id=y}\\nc[i,j,k,l] = a[i,j,k,l] + b[i,j,k,l]');"
         "knl = pg.tag_inames(knl, {'k': 'g.0', 'l': 'l.0', 'j': 'l.1'});"
-        "print(pg.get_dot_dependency_graph(knl))"
+        "print(pg.get_dot_dependency_graph(knl, with_dependences=True))"
     )
     texts = {
         subprocess.run(
@@ -191,6 +191,60 @@ def test_the_text_does_not_depend_on_the_hash_seed() -> None:
         for seed in ("1", "2", "3")
     }
     assert len(texts) == 1
+
+
+# --- dependences
+
+
+LABELLED = re.compile(rf"{QUOTED} -> {QUOTED} \[label={QUOTED}, (.*)\];")
+
+
+def gauss_seidel() -> pg.Kernel:
+    return pg.make_kernel(
+        ["{ [t]: 0<=t<n }", "{ [i]: 1<=i<n-1 }"],
+        "a[i] = a[i-1] + a[i+1] {id=relax, inames=t:i}\nb[0] = a[1] {id=last, inames=}",
+        silenced_warnings=["AmbiguousNesting"],
+    )
+
+
+def test_dependences_are_edges_with_kinds_and_distances() -> None:
+    dot = pg.get_dot_dependency_graph(gauss_seidel(), with_dependences=True)
+    found = [(m[1], m[2], m[3]) for m in LABELLED.finditer(dot)]
+    assert found == [
+        ("relax", "relax", r"flow a (1, -1)\lflow a (0, 1)\l"),
+        ("relax", "relax", r"anti a (1, -1)\lanti a (0, 1)\l"),
+        ("relax", "relax", r"output a (1, 0)\l"),
+        ("relax", "last", r"flow a\l"),
+    ]
+    styles = {m[3][:4]: m[4] for m in LABELLED.finditer(dot) if m[1] == m[2]}
+    assert "style=dashed" in styles["anti"]
+    assert "style=dotted" in styles["outp"]
+    # What is declared stays there, in grey.
+    assert '"relax" -> "last" [color="#b0b0b0"];' in dot
+    assert edges(pg.get_dot_dependency_graph(gauss_seidel())) == {("relax", "last")}
+
+
+def test_doubt_is_drawn() -> None:
+    array = pg.GlobalArg("a", "float64", "n", may_alias=True)
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }", "a[idx[i]] = b[i] {id=s}", [array, pg.GlobalArg("b", shape="n"), "..."]
+    )
+    dot = pg.get_dot_dependency_graph(knl, with_dependences=True)
+    assert [m[3] for m in LABELLED.finditer(dot)] == [
+        r"flow a, b (<), may be\lflow a, idx (<), may be\l",
+        r"output a (<), may be\l",
+        r"anti b, a (<), may be\lanti idx, a (<), may be\l",
+    ]
+
+
+def test_without_an_order_there_are_no_dependences_to_draw() -> None:
+    with pg.without_proofs():
+        knl = pg.make_kernel(
+            "{ [i,j]: 0<=i,j<n }", "a[i,j] = 1 {id=x}\nb[i] = 1 {id=y}\nc[j] = 1 {id=z}"
+        )
+    assert "no loop nest has one loop an iname" in pg.get_dot_dependency_graph(knl)
+    with pytest.raises(NoLoopNest):
+        pg.get_dot_dependency_graph(knl, with_dependences=True)
 
 
 # --- showing it
@@ -265,6 +319,17 @@ def test_graphviz_draws_what_the_kernel_says(tmp_path: Path, knl: pg.Kernel) -> 
     assert set(knl.inames) <= shown
     titles = [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
     assert len([t for t in titles if t and "->" in t]) == 1
+
+
+@needs_dot
+def test_graphviz_draws_dependences(tmp_path: Path) -> None:
+    file = pg.show_dependency_graph(gauss_seidel(), tmp_path / "graph.svg", with_dependences=True)
+    assert file is not None
+    root = ET.fromstring(file.read_text(encoding="utf-8"))  # noqa: S314  (dot's own output)
+    shown = {
+        (t.text or "").replace("\xa0", " ") for t in root.iter("{http://www.w3.org/2000/svg}text")
+    }
+    assert shown >= {"flow a (1, -1)", "flow a (0, 1)", "anti a (1, -1)", "output a (1, 0)"}
 
 
 @needs_dot
