@@ -76,7 +76,7 @@ def test_loops_are_boxes_and_edges_lead_to_what_comes_later() -> None:
 
 def test_a_shared_loop_is_one_box() -> None:
     knl = pg.make_kernel(
-        "{ [i,j]: 0<=i,j<n }", "<> t = a[i] {id=load}\nb[i, j] = t {id=store}\nc[i] = t {id=last, inames=}"
+        "{ [i,j]: 0<=i,j<n }", "<> t = a[i] {id=load}\nb[i, j] = t {id=store}\nc[i] = t {id=last}"
     )
     dot = pg.get_dot_dependency_graph(knl)
     assert boxes(dot) == {"load": ["i"], "store": ["i", "j"], "last": ["i"]}
