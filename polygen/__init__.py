@@ -27,12 +27,15 @@ from polygen.runtime.executor import Executor
 from polygen.transformation import replay, transformation
 from polygen.transforms.add_dtypes import add_dtypes
 from polygen.transforms.assume import assume
+from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.fix_parameters import fix_parameters
 from polygen.transforms.map_domain import map_domain
 from polygen.transforms.prioritize_loops import prioritize_loops
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.set_options import set_options
 from polygen.transforms.split_iname import split_iname
+from polygen.transforms.split_reduction_inward import split_reduction_inward
+from polygen.transforms.split_reduction_outward import split_reduction_outward
 from polygen.transforms.tag_inames import tag_inames
 
 __version__ = "0.1.0"
@@ -61,6 +64,7 @@ __all__ = [
     "assume",
     "default_target",
     "dependences",
+    "duplicate_inames",
     "errors",
     "explain_order",
     "fix_parameters",
@@ -78,6 +82,8 @@ __all__ = [
     "set_options",
     "show_dependency_graph",
     "split_iname",
+    "split_reduction_inward",
+    "split_reduction_outward",
     "tag_inames",
     "transformation",
     "without_proofs",

@@ -227,6 +227,22 @@ class NotTheSame(UserError):
     """A step whose result does not have the old instances, at other coordinates."""
 
 
+class NothingMatches(UserError):
+    """A step that looks for expressions of a certain form, of which the kernel has none."""
+
+
+class NotARule(UserError):
+    """An assignment that no single expression can stand for."""
+
+
+class FootprintNotAffine(UserError):
+    """Uses of which it is not known which elements they need, because data decides."""
+
+
+class FootprintNotConstant(UserError):
+    """Uses that need more elements than fit into an array of constant size."""
+
+
 class TagConflict(UserError):
     """Two inames of one instruction on one hardware axis, or an iname that is tagged already."""
 
@@ -245,6 +261,30 @@ class LoopOfReduction(UserError):
 
 class NotFusible(UserError):
     """Two loops that cannot be one: something has to come between them, or nest otherwise."""
+
+
+class InameNotUsed(UserError):
+    """An iname that none of the instructions has which a step is about."""
+
+
+class InameNeeded(UserError):
+    """An iname without which the bounds of another one mean nothing."""
+
+
+class NotDistributable(UserError):
+    """Loops that cannot be separated: they would have to come before and after each other."""
+
+
+class NoSuchReduction(UserError):
+    """A reduction that a step is about, and that no instruction has."""
+
+
+class ReductionNotNestable(UserError):
+    """Reductions that share loops, and would need them nested in different ways."""
+
+
+class Reassociated(UserError):
+    """A step that adds up numbers in another order, in a kernel that does not permit that."""
 
 
 class MalformedMap(UserError):
@@ -308,6 +348,37 @@ class TypeNotSupported(UserError):
 
 class LiteralOutOfRange(UserError):
     """A number that the integer type it is used at cannot hold."""
+
+
+# ---- a loop program that is not its kernel ----
+
+
+class WrongLoopProgram(InternalError):
+    """A loop program that does not do what its kernel means: lowering made a mistake."""
+
+
+class WrongStatement(WrongLoopProgram):
+    """A statement that computes, or writes, something else than its instruction."""
+
+
+class WrongInstances(WrongLoopProgram):
+    """An instruction that is not executed exactly once at each point of its domain."""
+
+
+class WrongOrder(WrongLoopProgram):
+    """Two instances that come in another order than the kernel's, or in none."""
+
+
+class DivergentBarrier(WrongLoopProgram):
+    """A barrier that not all work items of a group reach."""
+
+
+class WrongStorage(WrongLoopProgram):
+    """A variable of another type or size than the kernel's, or declared where it loses its value."""
+
+
+class UnsafeCondition(WrongLoopProgram):
+    """A condition that reads outside of an array, where the kernel would not ask it."""
 
 
 # ---- calling a kernel ----
@@ -408,6 +479,10 @@ class AmbiguousNesting(PolygenWarning):
 
 class PriorityIgnored(PolygenWarning):
     """A loop priority that contradicts what the kernel's structure requires."""
+
+
+class NotValidated(PolygenWarning):
+    """A loop program that was not compared with its kernel: it takes more work than polygen gives."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from typing import (
     Concatenate,
     ParamSpec,
     TypeAlias,
+    cast,
     get_args,
     get_type_hints,
     overload,
@@ -31,6 +32,7 @@ from polygen.ir.names import check_name
 from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.ir.verify import verify
+from polygen.language.within import matching
 from polygen.proof import Rearranged, prove
 from polygen.source import caller_location
 
@@ -69,7 +71,8 @@ def are_inames(kernel: Kernel, value: Any) -> bool:
     """Tell whether `value` lists inames; raise UnknownIname if it lists another name."""
     if not isinstance(value, str | Sequence):
         return False
-    return all(is_iname(kernel, name) for name in to_names(value))
+    given = cast("str | Sequence[str]", value)
+    return all(is_iname(kernel, name) for name in to_names(given))
 
 
 def is_new_name(kernel: Kernel, value: Any) -> bool:
@@ -84,6 +87,16 @@ def is_new_name(kernel: Kernel, value: Any) -> bool:
             remedy=f"'{kernel.new_name(value)}' is free",
         )
     return True
+
+
+def _are_texts(value: Any) -> bool:
+    if not isinstance(value, str | Sequence):
+        return False
+    return all(isinstance(v, str) for v in cast("Sequence[object]", value))
+
+
+def _is_within(kernel: Kernel, value: Any) -> bool:
+    return _are_texts(value) and bool(matching(kernel, value))
 
 
 def is_tag(_kernel: Kernel, value: Any) -> bool:
@@ -103,6 +116,13 @@ Inames: TypeAlias = Annotated[
     str | Sequence[str], Kind("inames: 'i, j' or a sequence of them", are_inames)
 ]
 NewName: TypeAlias = Annotated[str, Kind("a name that is not used yet", is_new_name)]
+Names: TypeAlias = Annotated[
+    str | Sequence[str], Kind("names: 'i, j' or a sequence of them", lambda _, v: _are_texts(v))
+]
+Within: TypeAlias = Annotated[
+    str | Sequence[str],
+    Kind("ids of instructions, patterns of ids, or a sequence of these", _is_within),
+]
 Tag: TypeAlias = Annotated[str | InameTag, Kind("an iname tag such as 'g.0' or 'unr'", is_tag)]
 PositiveInt: TypeAlias = Annotated[int, Kind("a positive integer", _is_positive)]
 

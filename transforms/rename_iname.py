@@ -6,15 +6,12 @@ import islpy as isl
 
 from polygen.analysis.instance_map import instruction_at
 from polygen.analysis.instances import iname_groups
-from polygen.analysis.nest import loop_tree
 from polygen.analysis.pairs import witness
+from polygen.analysis.permitted import why_none_is_permitted
 from polygen.errors import (
-    DependencyCycle,
-    DomainCycle,
     DomainsDiffer,
     LoopOfReduction,
     LoopsOfOneInstruction,
-    NoLoopNest,
     NotFusible,
     TagConflict,
 )
@@ -246,13 +243,12 @@ def _check_one_loop(kernel: Kernel, old: str, new: str) -> None:
             where=caller_location(),
             remedy="give priorities after fusing",
         )
-    try:
-        loop_tree(kernel, quiet=True)
-    except (DependencyCycle, NoLoopNest, DomainCycle) as error:
+    why = why_none_is_permitted(kernel)
+    if why is not None:
         raise NotFusible(
-            f"'{old}' cannot be fused with '{new}': then {error.what}",
+            f"'{old}' cannot be fused with '{new}': then {why.what}",
             where=caller_location(),
-            excerpt=error.excerpt,
+            excerpt=why.excerpt,
             remedy="fuse the instructions in between, too; leave out a dependency that is not "
             "needed; or keep the loops apart",
-        ) from None
+        )

@@ -151,6 +151,12 @@ def test_a_read_ahead_is_refused_with_a_witness() -> None:
 
 REFUSED: list[tuple[Kernel, tuple[str, str], type[pg.UserError], str]] = [
     (
+        chain("c[0] = sum(j, a[j])*b[0]", first="b[0] = sum(i, a[i])"),
+        ("j", "i"),
+        NotFusible,
+        "then a reduction would have to run in a loop, and before or after it",
+    ),
+    (
         chain("c[j] = b[j]", "{ [i,j]: 0<=i<n and 0<=j<n-1 }"),
         ("j", "i"),
         DomainsDiffer,
