@@ -26,8 +26,11 @@ from polygen.runtime.devices import default_target
 from polygen.runtime.executor import Executor
 from polygen.transformation import replay, transformation
 from polygen.transforms.add_dtypes import add_dtypes
+from polygen.transforms.assignment_to_subst import assignment_to_subst
 from polygen.transforms.assume import assume
 from polygen.transforms.duplicate_inames import duplicate_inames
+from polygen.transforms.expand_subst import expand_subst
+from polygen.transforms.extract_subst import extract_subst
 from polygen.transforms.fix_parameters import fix_parameters
 from polygen.transforms.map_domain import map_domain
 from polygen.transforms.prioritize_loops import prioritize_loops
@@ -61,12 +64,15 @@ __all__ = [
     "ValueArg",
     "Verdict",
     "add_dtypes",
+    "assignment_to_subst",
     "assume",
     "default_target",
     "dependences",
     "duplicate_inames",
     "errors",
+    "expand_subst",
     "explain_order",
+    "extract_subst",
     "fix_parameters",
     "generate_code",
     "get_dot_dependency_graph",

@@ -73,6 +73,19 @@ class Assignment:
             return frozenset[str]().union(*(walk.free_variables(e) for e in self.reads))
         return frozenset([ex.name_of(access) for access in self.accesses[1:]])
 
+    def map_reads(self, rule: Callable[[Expression], Expression]) -> Assignment:
+        """Return the instruction with `rule` applied to what it evaluates (see `reads`)."""
+        assignee = self.assignee
+        if isinstance(assignee, ex.Subscript):
+            index = tuple([rule(i) for i in ex.index_tuple(assignee)])
+            if index != ex.index_tuple(assignee):
+                assignee = ex.Subscript(assignee.aggregate, index[0] if len(index) == 1 else index)
+        return self.copy(
+            assignee=assignee,
+            expression=rule(self.expression),
+            predicates=tuple([rule(p) for p in self.predicates]),
+        )
+
     def map_expressions(self, rule: Callable[[Expression], Expression]) -> Assignment:
         """Return the instruction with `rule` applied to its assignee, value and predicates."""
         assignee = rule(self.assignee)

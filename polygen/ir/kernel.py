@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -21,7 +21,7 @@ from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.options import Options
-from polygen.ir.substitution import SubstitutionRule, expand
+from polygen.ir.substitution import SubstitutionRule, expand, used_rules
 from polygen.ir.tags import InameTag
 from polygen.source import SourceLocation
 
@@ -189,6 +189,18 @@ class Kernel:
         return self.copy(
             instructions=tuple(insn.map_expressions(inlined) for insn in self.instructions),
             substitutions=(),
+        )
+
+    def without_unused(self, names: Iterable[str]) -> Kernel:
+        """Return the kernel without those of the named rules that nothing invokes."""
+        nodes = [node for insn in self.instructions for node in insn.reads]
+        dropped = frozenset(names)
+        kept = [rule for rule in self.substitutions if rule.name not in dropped]
+        used = used_rules([*nodes, *(rule.expression for rule in kept)], self.rules)
+        return self.copy(
+            substitutions=tuple(
+                [r for r in self.substitutions if r.name in used or r.name not in dropped]
+            )
         )
 
     @cached_property

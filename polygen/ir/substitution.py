@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -63,6 +63,27 @@ def expand(node: Expression, rules: Rules) -> Expression:
         return walk.substitute(expand(found.expression, rules), found.values(part))
 
     return walk.rewrite(node, rule) if rules else node
+
+
+def used_rules(nodes: Iterable[Expression], rules: Rules) -> frozenset[str]:
+    """Return the names of the rules that expressions invoke, through other rules too."""
+    found: set[str] = set()
+    pending = list(nodes)
+    while pending:
+        new = {use.rule for use in invocations(pending.pop())} & rules.keys() - found
+        found |= new
+        pending += [rules[name].expression for name in sorted(new)]
+    return frozenset(found)
+
+
+def rules_mentioning(rules: Rules, name: str) -> dict[str, SubstitutionRule]:
+    """Return those of the rules that mention a variable, themselves or through others."""
+    return {
+        rule.name: rule
+        for rule in rules.values()
+        if name not in rule.arguments
+        and name in walk.free_variables(expand(rule.expression, rules))
+    }
 
 
 def invocations(node: Expression) -> list[ex.Invocation]:

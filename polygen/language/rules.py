@@ -11,6 +11,7 @@ from polygen.errors import NameTaken
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
 from polygen.ir.show import show_rule
 from polygen.ir.substitution import Rules, SubstitutionRule, expand, invocations
@@ -51,6 +52,28 @@ def make_rules(
         if name in marked:
             done[name] = _finished(marked[name], done, inames, others)
     return {name: done[name] for name in drafts}  # in the order in which they were written
+
+
+def make_rule(
+    name: str, arguments: tuple[str, ...], expression: Expression, kernel: Kernel
+) -> SubstitutionRule:
+    """Return a rule to be added to a kernel: what it invokes are the rules that are there.
+
+    Parameters:
+        name: not used in the kernel yet.
+        arguments: the names that invocations will give values to.
+        expression: as the parser returns it.
+        kernel: has the inames and rules that the expression may mention.
+
+    Raises:
+        NameTaken, ReservedName, UnknownRule, WrongArity, UnknownIname: if something is wrong.
+    """
+    rule = SubstitutionRule(name, arguments, (), expression, caller_location())
+    _check_name(rule, kernel.rules)
+    rule = replace(rule, expression=_marked(expression, kernel.rules))
+    # Names that inames had once are names in rules.
+    others = {iname for r in kernel.substitutions for iname in r.inames}
+    return _finished(rule, kernel.rules, kernel.inames, others)
 
 
 def _check_name(rule: SubstitutionRule, others: Collection[str]) -> None:

@@ -21,7 +21,7 @@ from polygen.lower.program import (
     LoopProgram,
     Node,
 )
-from tests.oracle.compare import check, make_arguments, typed
+from tests.oracle.compare import check, check_arrays, make_arguments, typed
 from tests.oracle.trace import traced
 
 Step: TypeAlias = Callable[[Kernel], Kernel]
@@ -86,6 +86,19 @@ def agree(knl: Kernel, sizes: Iterable[Mapping[str, int]], *variants: Step, **gi
         arguments = make_arguments(knl, call, seed, **arrays)
         marked = traced(typed(knl, arguments))
         check(marked, arguments, [v(marked.kernel) for v in (same, *variants)], seed)
+
+
+def agree_in_arrays(
+    knl: Kernel, sizes: Iterable[Mapping[str, int]], *variants: Step, **given: Any
+) -> None:
+    """Check what steps make of a kernel, where they add, drop or repeat instances.
+
+    Parameters are those of `agree`.
+    """
+    for seed, call in enumerate(sizes):
+        arrays = {name: np.asarray(make(call)) for name, make in given.items()}
+        arguments = make_arguments(knl, call, seed, **arrays)
+        check_arrays(typed(knl, arguments), arguments, variants, seed)
 
 
 def lowered(knl: Kernel, model: Model = Model.GRID, dtype: Any = np.float32) -> LoopProgram:

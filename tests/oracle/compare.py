@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,25 @@ def check(
             outcome = run_program(program, passed, seed)
             same_outcome(outcome, expected, replicated(marked, kernel))
     return expected
+
+
+def check_arrays(
+    kernel: Kernel,
+    arguments: Mapping[str, Any],
+    steps: Iterable[Callable[[Kernel], Kernel]],
+    seed: int = 0,
+) -> None:
+    """Check that what steps make of a kernel leaves the arrays that the kernel leaves."""
+    expected = interpret(kernel, arguments, seed)
+    for step in steps:
+        new = step(kernel)
+        outcomes = [interpret(new, arguments, seed + 1)]
+        outcomes += [run_program(lower(new, model), arguments, seed) for model in Model]
+        for outcome in outcomes:
+            for name, array in expected.arrays.items():
+                np.testing.assert_array_equal(
+                    outcome.arrays[name], array, err_msg=name, strict=True
+                )
 
 
 def run_program(program: LoopProgram, arguments: Mapping[str, Any], seed: int = 0) -> Outcome:

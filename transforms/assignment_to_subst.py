@@ -1,0 +1,153 @@
+"""`polygen.assignment_to_subst`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from polygen.errors import NotARule
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import TemporaryVariable
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.substitution import SubstitutionRule, expand, rules_mentioning
+from polygen.ir.verify import excerpt
+from polygen.language.rules import make_rule
+from polygen.language.within import matching
+from polygen.source import caller_location
+from polygen.transformation import Kind, Within, transformation
+
+
+def _is_written(kernel: Kernel, value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    kernel.variable(value)
+    return value in kernel.writers
+
+
+WrittenName = Annotated[str, Kind("the name of a variable that the kernel writes", _is_written)]
+
+
+@transformation
+def assignment_to_subst(
+    kernel: Kernel, lhs_name: WrittenName, within: Within | None = None
+) -> Kernel:
+    """Compute a variable anew wherever it is read: its assignment becomes a substitution rule.
+
+    The rule is called ``<name>_subst``.  The subscripts that are written become its arguments.  A
+    temporary that nothing reads any more is gone, with its assignment.
+
+    Kind: order and storage.
+
+    Requires:
+        1. One instruction writes the variable, under no condition, and does not read it.
+        2. The subscripts that it writes are inames, each once.
+        3. What it reads is the same where the variable is read.
+
+    Parameters:
+        lhs_name: the variable.
+        within: the instructions that compute it anew: an id, a pattern, or several of these; all
+            if not given.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel(
+        ...     "{ [i]: 0<=i<n }", ["<> t = 2*a[i]  {id=t}", "out[i] = t*t"], name="square"
+        ... )
+        >>> knl = pg.assignment_to_subst(knl, "t")
+        >>> text = str(knl)
+        >>> print(text[text.index("SUBSTITUTION") :])
+        SUBSTITUTION RULES:
+        t_subst() := 2*a[i]
+        ---------------------------------------------------------------------------
+        INSTRUCTIONS:
+        [i] out[i] = t_subst()*t_subst()  {id=insn}
+        ---------------------------------------------------------------------------
+
+    Raises:
+        UnknownArgument: if the kernel has no such variable.
+        NotARule: if 1 or 2 does not hold, or if nothing reads the variable.
+        IllegalStep, CannotProve: if 3 does not hold.
+
+    Source: Loo.py's transformation of this name.
+    """
+    definition = _definition(kernel, lhs_name)
+    arguments = _arguments(kernel, definition)
+    name = kernel.new_name(f"{lhs_name}_subst")
+    rule = make_rule(name, arguments, definition.expression, kernel)
+    reading = rules_mentioning(kernel.rules, lhs_name)
+    ids = {i.id for i in matching(kernel, within)}
+
+    def rewrite(insn: Assignment) -> Assignment:
+        if insn.id not in ids:
+            return insn
+        return insn.map_reads(lambda e: _computed(expand(e, reading), lhs_name, rule))
+
+    instructions = tuple(rewrite(insn) for insn in kernel.instructions)
+    new = kernel.copy(instructions=instructions)
+    if new is kernel:
+        raise _refusal(kernel, definition, "nothing that reads it is looked at")
+    new = new.copy(substitutions=(*kernel.substitutions, rule)).without_unused(reading)
+    left = any(lhs_name in insn.read_names for insn in new.expanded.instructions)
+    if left or not isinstance(kernel.variables[lhs_name], TemporaryVariable):
+        return new
+    return _without(new, definition)
+
+
+def _definition(kernel: Kernel, name: str) -> Assignment:
+    definition, *others = kernel.writers[name]
+    if others:
+        raise _refusal(kernel, definition, f"'{others[0].id}' writes it, too")
+    if definition.predicates:
+        raise _refusal(kernel, definition, "it is written under a condition")
+    if name in kernel.expanded.instruction(definition.id).read_names:
+        raise _refusal(kernel, definition, "its new value depends on its old one")
+    return definition
+
+
+def _refusal(kernel: Kernel, insn: Assignment, why: str) -> NotARule:
+    return NotARule(
+        f"assignment_to_subst: no rule can be made of '{insn.written}': {why}",
+        where=caller_location(),
+        excerpt=excerpt(kernel, insn.id),
+        remedy="a rule stands for one expression, the same wherever the variable is read",
+    )
+
+
+def _arguments(kernel: Kernel, definition: Assignment) -> tuple[str, ...]:
+    target = definition.assignee
+    names: list[str] = []
+    for subscript in ex.index_tuple(target) if isinstance(target, ex.Subscript) else ():
+        if not isinstance(subscript, ex.Variable) or subscript.name not in kernel.inames:
+            raise _refusal(kernel, definition, "a subscript that it is written with is no iname")
+        names.append(subscript.name)
+    if len(set(names)) < len(names):
+        raise _refusal(kernel, definition, "two subscripts that it is written with are one iname")
+    return tuple(names)
+
+
+def _computed(node: Expression, name: str, rule: SubstitutionRule) -> Expression:
+    """Return `node` with reads of a variable replaced by invocations of a rule."""
+    if isinstance(node, ex.Subscript | ex.Variable) and ex.name_of(node) == name:
+        index = ex.index_tuple(node) if isinstance(node, ex.Subscript) else ()
+        arguments = tuple([_computed(i, name, rule) for i in index])
+        inames = tuple(ex.Variable(iname) for iname in rule.inames)
+        return ex.Invocation(rule.name, None, arguments, rule.inames, inames)
+    return walk.rebuild(node, tuple([_computed(p, name, rule) for p in walk.parts(node)]))
+
+
+def _without(kernel: Kernel, gone: Assignment) -> Kernel:
+    """Return the kernel without an instruction and what it writes."""
+    instructions: list[Assignment] = []
+    for insn in kernel.instructions:
+        if insn.id == gone.id:
+            continue
+        if gone.id in insn.depends_on:
+            insn = insn.copy(depends_on=insn.depends_on - {gone.id} | gone.depends_on)  # noqa: PLW2901
+        instructions.append(insn)
+    return kernel.copy(
+        instructions=tuple(instructions),
+        temporaries=tuple(t for t in kernel.temporaries if t.name != gone.written),
+    )
