@@ -17,6 +17,7 @@ from polygen.analysis.liveness import live_variables
 from polygen.analysis.proving import limited
 from polygen.analysis.realized import shares_reduction_loops
 from polygen.analysis.settled import Settled
+from polygen.analysis.summation import reordered
 from polygen.analysis.wellformed import check_well_formed
 from polygen.errors import (
     NestingDecides,
@@ -28,7 +29,7 @@ from polygen.errors import (
 )
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.refusals import refuse_flow, refuse_order, refuse_result
+from polygen.refusals import refuse_flow, refuse_order, refuse_reassociation, refuse_result
 from polygen.source import caller_location
 
 
@@ -68,6 +69,7 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
         NotTheSame: if the new instances are not the old ones at other coordinates.
         IllegalStep: if it breaks a dependence.
         CannotProve: if it may break one, by what subscripts or conditions that are data say.
+        Reassociated: if a sum would be added up in another order, and the kernel forbids that.
         ProofLimit: if isl has more to do than is reasonable.
     """
     new = result.kernel
@@ -79,6 +81,10 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
         "the kernel",
     ):
         _prove(step, old, new, result.instances)
+        if not new.options.allow_reassociation:
+            moved = reordered(old, new, result.instances)
+            if moved is not None:
+                refuse_reassociation(step, old, new, moved)
 
 
 def _prove(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:

@@ -8,8 +8,10 @@ from typing import NoReturn
 from polygen.analysis.difference import END, At, Difference
 from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Violation
 from polygen.analysis.pairs import OTHER
-from polygen.errors import CannotProve, IllegalStep, NotTheSame, UserError
+from polygen.analysis.summation import Reordered
+from polygen.errors import CannotProve, IllegalStep, NotTheSame, Reassociated, UserError
 from polygen.ir.kernel import Kernel
+from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 
@@ -31,6 +33,28 @@ def refuse_order(step: str, kernel: Kernel, found: Violation) -> NoReturn:
         where=caller_location(),
         excerpt=marked,
         remedy=_REMEDIES[found.now],
+    )
+
+
+def refuse_reassociation(step: str, old: Kernel, new: Kernel, found: Reordered) -> NoReturn:
+    """Raise the error that says which contributions to a reduction come in another order."""
+    story = "it would not be one reduction, or not over what corresponds to its inames"
+    if found.point is not None:
+        parameters = _shown(found.point, [p for p in new.parameters if p in found.point])
+        first = {i: found.point[i] for i in found.inames}
+        second = {i: found.point[i + OTHER] for i in found.inames}
+        story = (
+            f"{f'for {parameters}, ' if parameters else ''}the contribution of "
+            f"{_shown(first, list(first))} would come before that of "
+            f"{_shown(second, list(second))}, or might, which it did not before"
+        )
+    raise Reassociated(
+        f"{step} would compute {show_expression(found.reduction)} in another order, which kernel "
+        f"'{old.name}' does not permit (allow_reassociation is False): {story}",
+        where=caller_location(),
+        excerpt=excerpt(old, found.insn_id),
+        remedy="keep the order of the reduction's loops (prioritize_loops), or permit another one: "
+        "set_options(kernel, allow_reassociation=True)",
     )
 
 

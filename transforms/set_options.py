@@ -18,7 +18,7 @@ _NAMES = {f.name: f.default for f in fields(Options)}
 
 @transformation(declared=True)
 def set_options(kernel: Kernel, /, **options: object) -> Kernel:
-    """Change how the kernel is compiled and called.
+    """Change how the kernel is compiled, called and transformed.
 
     Kind: change of interface.
 
@@ -30,6 +30,8 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             ``return_dict``: a call returns its outputs by name instead of in order;
             ``skip_arg_checks``: do not check shapes, types and overlap at a call;
             ``build_options``: a sequence of texts, passed on to the device's compiler;
+            ``allow_reassociation``: whether steps may change the order in which a floating-point
+            sum or product is computed, and so how it is rounded; they may unless it is False;
             ``silenced_warnings``: a sequence of names of warnings that are not issued, such as
             ``"AmbiguousNesting"``.
 

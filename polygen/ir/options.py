@@ -1,4 +1,4 @@
-"""Options of a kernel: how it is compiled and called, not what it computes."""
+"""Options of a kernel: how it is compiled, called and transformed, not what it computes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ class Options:
         skip_arg_checks: do not check shapes, types and overlap at a call.
         build_options: passed on to the device's compiler.
         silenced_warnings: the names of the classes of warnings that are not issued.
+        allow_reassociation: steps may change the order in which sums and products are added up
+            and multiplied, and so how they are rounded.
     """
 
     write_code: bool = False
@@ -24,3 +26,4 @@ class Options:
     skip_arg_checks: bool = False
     build_options: tuple[str, ...] = ()
     silenced_warnings: tuple[str, ...] = ()
+    allow_reassociation: bool = True
