@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygen.analysis.instance_text import shown_pair
+from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import OTHER, piece_set
 from polygen.analysis.proving import limited
 from polygen.analysis.related import Related, direct_pairs, memory_pairs
-from polygen.ir.domain import unflatten
+from polygen.ir.domain import project_out, unflatten
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import is_parallel
 
@@ -41,7 +42,8 @@ class Dependence:
             The tuples are named as the instructions; their dimensions are the inames, loops
             from the outermost inwards before inames on hardware axes.  Inames that both
             instructions have carry a prime in the sink.
-        loops: the sequential loops that both instructions are in, outermost first.
+        loops: the sequential loops that both instructions are in, outermost first; a reduction
+            that reads the element is in the loops of its inames, if other instructions are, too.
         distance: for each of these loops, in how many more values of it the sink comes: an
             integer where it is always the same, else ``"<"`` (the source's value is less),
             ``">"`` or ``"*"`` (it varies).
@@ -144,9 +146,9 @@ def _dependences(kernel: Kernel, memory: bool) -> tuple[Dependence, ...]:
 
 def _by_loop(kernel: Kernel, related: Related) -> Iterator[Dependence]:
     """Yield what of some pairs each loop carries, and what none does."""
-    order = order_of(kernel)
-    loops = order.shared_loops(related.first, related.second)
-    for piece in order.before(related.first, related.second):
+    first, second = related.first, related.second
+    loops = moments(kernel).loops(first, second)
+    for piece in moments(kernel).before(first, second):
         pairs = piece_set(related.pairs, piece)
         if pairs.is_empty():
             continue
@@ -155,16 +157,16 @@ def _by_loop(kernel: Kernel, related: Related) -> Iterator[Dependence]:
         if piece.less is not None:
             distance += _distances(pairs, loops[depth:])
         yield Dependence(
-            related.first,
-            related.second,
+            first.insn_id,
+            second.insn_id,
             related.kind,
-            related.name,
+            first.name,
             _relation(kernel, related, pairs),
             loops,
             tuple(distance),
             piece.less,
             related.certain,
-            related.other_name,
+            None if first.name == second.name else second.name,
         )
 
 
@@ -187,18 +189,21 @@ def _distances(pairs: isl.Set, loops: Sequence[str]) -> Iterator[int | str]:
 
 
 def _relation(kernel: Kernel, related: Related, pairs: isl.Set) -> isl.Map:
-    first = instance_inames(kernel, related.first)
-    second = instance_inames(kernel, related.second)
+    insns = related.first.insn_id, related.second.insn_id
+    first, second = (_instance_inames(kernel, insn_id) for insn_id in insns)
+    # The inames of reductions tell no instances apart.
+    pairs = project_out(pairs, (i for i in related.first.inames if i not in first))
+    pairs = project_out(pairs, (i + OTHER for i in related.second.inames if i not in second))
     both = unflatten(pairs, [*first, *(i + OTHER for i in second)])
     result = isl.Map.from_range(both).move_dims(_IN, 0, _OUT, 0, len(first))
     for position, iname in enumerate(second):
         result = result.set_dim_name(_OUT, position, f"{iname}'" if iname in first else iname)
-    result = result.set_tuple_name(_IN, related.first).set_tuple_name(_OUT, related.second)
+    result = result.set_tuple_name(_IN, insns[0]).set_tuple_name(_OUT, insns[1])
     return _without_unused_parameters(result.coalesce())
 
 
 @per_kernel
-def instance_inames(kernel: Kernel, insn_id: str) -> tuple[str, ...]:
+def _instance_inames(kernel: Kernel, insn_id: str) -> tuple[str, ...]:
     """Return the inames of an instruction: loops from the outermost inwards, then the others."""
     within = kernel.instruction(insn_id).within_inames
     others = [i for i in kernel.inames if i in within and is_parallel(kernel.tags.get(i))]

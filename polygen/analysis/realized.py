@@ -42,11 +42,17 @@ def places(kernel: Kernel) -> Places:
     Raises:
         NoLoopNest, DependencyCycle: if no execution is permitted.
     """
-    maker = _Maker(kernel)
-    tree = loop_tree(kernel.copy(instructions=maker.run()), quiet=True)
-    by_id = dict(_places(tree, ()))
-    of = {key: by_id[insn_id] for key, insn_id in maker.ids.items()}
+    statements, ids = realized(kernel)
+    by_id = dict(_places(loop_tree(statements, quiet=True), ()))
+    of = {key: by_id[insn_id] for key, insn_id in ids.items()}
     return Places(of, max((len(place) for place in of.values()), default=0))
+
+
+@per_kernel
+def realized(kernel: Kernel) -> tuple[Kernel, Mapping[tuple[str, frozenset[str]], str]]:
+    """Return the statements as a kernel, and their ids by instruction and the inames around."""
+    maker = _Maker(kernel)
+    return kernel.copy(instructions=maker.run()), maker.ids
 
 
 def _places(nodes: Sequence[TreeNode], around: Place) -> Iterator[tuple[str, Place]]:

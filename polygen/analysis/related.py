@@ -5,19 +5,30 @@ Two views: every such pair, and the direct ones, without a write of that element
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
 
 import islpy as isl
 
-from polygen.analysis.access import Reference, access_of, references_by_name
+from polygen.analysis.access import Access
 from polygen.analysis.copies import same_copy
 from polygen.analysis.dataflow import Source, sources
 from polygen.analysis.instance_map import UNMOVED
+from polygen.analysis.known import known_parameters
+from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import OTHER, conflicts, equal, is_read, piece_set, renamed, users
+from polygen.analysis.pairs import (
+    OTHER,
+    conflict,
+    equal,
+    is_read,
+    piece_set,
+    renamed,
+    touched,
+    users,
+)
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out
@@ -31,25 +42,27 @@ class Related:
     """Pairs of instances that touch one element, one of them writing, in whatever order.
 
     Attributes:
-        first, second: the ids of the instructions.
-        name: the variable.
-        kind: ``"flow"`` (written, then read), ``"anti"`` (read, then written) or ``"output"``.
-        pairs: a flat set over the inames of the two instructions, the second's with a suffix.
+        first: what the first instance does.
+        second: what the second does; to another array, if these two may overlap.
+        pairs: a flat set over the inames of the two accesses, the second's with a suffix.
         certain: whether both touch the element for certain; otherwise data decides.
-        other_name: the variable that the second touches, if it is another that may overlap.
     """
 
-    first: str
-    second: str
-    name: str
-    kind: str
+    first: Access
+    second: Access
     pairs: isl.Set
     certain: bool
-    other_name: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """``"flow"`` (written, then read), ``"anti"`` (read, then written) or ``"output"``."""
+        if not self.first.is_write:
+            return "anti"
+        return "output" if self.second.is_write else "flow"
 
 
 def memory_pairs(kernel: Kernel) -> Iterator[Related]:
-    """Yield every pair, those of each two references by themselves."""
+    """Yield every pair, those of each two accesses by themselves."""
     for name in kernel.writers:
         yield from _touching(kernel, name)
     yield from _overlapping(kernel)
@@ -72,33 +85,31 @@ def direct_pairs(kernel: Kernel) -> Iterator[Related]:
 # --- every pair
 
 
-def _touching(kernel: Kernel, name: str, other_name: str | None = None) -> Iterator[Related]:
-    known = kernel.assumptions.flat
-    for insns in product(users(kernel, name), users(kernel, other_name or name)):
-        copy = None if other_name else same_copy(kernel, insns, name, UNMOVED)
-        for conflict in conflicts(kernel, *insns, name, other_name):
-            pairs = conflict.pairs.intersect(known)
-            if copy is not None:
-                pairs = pairs.intersect(copy.possible)
-            pairs = _of_instances(kernel, insns, pairs)
-            certain = conflict.certain and (copy is None or copy.certain)
-            yield Related(*insns, name, conflict.kind, pairs, certain, other_name)
+def _accesses(kernel: Kernel, name: str) -> list[Access]:
+    return [a for insn_id in users(kernel, name) for a in touched(kernel, insn_id)[name]]
 
 
-def _of_instances(kernel: Kernel, insns: tuple[str, str], pairs: isl.Set) -> isl.Set:
-    """Return the pairs without the inames of reductions."""
-    first, second = (kernel.instruction(insn) for insn in insns)
-    inner = [*first.reduction_inames, *(i + OTHER for i in second.reduction_inames)]
-    return project_out(pairs, inner)
+def _touching(kernel: Kernel, name: str) -> Iterator[Related]:
+    known = known_parameters(kernel)
+    accesses = _accesses(kernel, name)
+    for a, b in product(accesses, accesses):
+        if a.is_write or b.is_write:
+            copy = same_copy(kernel, (a.insn_id, b.insn_id), name, UNMOVED)
+            found = conflict(kernel, a, b)
+            pairs = found.pairs.intersect(known).intersect(copy.possible)
+            yield Related(a, b, pairs, found.certain and copy.certain)
 
 
 def _overlapping(kernel: Kernel) -> Iterator[Related]:
     """Yield what arrays that may overlap add: any of their elements may be one."""
-    arrays = [a for a in kernel.arguments if isinstance(a, GlobalArg)]
-    for a, b in product(arrays, arrays):
-        overlap = (a.may_alias or b.may_alias) and a != b
-        if overlap and (a.name in kernel.writers or b.name in kernel.writers):
-            yield from _touching(kernel, a.name, b.name)
+    known = known_parameters(kernel)
+    arrays = [x for x in kernel.arguments if isinstance(x, GlobalArg)]
+    for x, y in product(arrays, arrays):
+        if x != y and (x.may_alias or y.may_alias):
+            for a, b in product(_accesses(kernel, x.name), _accesses(kernel, y.name)):
+                if a.is_write or b.is_write:
+                    pairs = conflict(kernel, a, b).pairs.intersect(known)
+                    yield Related(a, b, pairs, certain=False)
 
 
 # --- direct ones
@@ -118,54 +129,51 @@ def _frame(kernel: Kernel, name: str) -> frozenset[str]:
 
 def _direct(kernel: Kernel, name: str) -> Iterator[Related]:
     every = list(_touching(kernel, name))
-    outputs = (r for r in every if r.kind == "output")
-    if all(pairs.is_empty() for r in outputs for pairs in _in_order(kernel, r)):
-        yield from every  # no element is written twice
-        return
-    known = _last_writes(kernel, name)
+    known = _last_writes(kernel, name) if _is_overwritten(kernel, every) else None
     if known is None:
         yield from every
         return
     yield from (r for r in every if not r.certain)
-    for reference, found in known.items():
-        kind = "output" if reference.is_write else "flow"
+    writes = {a.insn_id: a for a in known if a.is_write}
+    for access, found in known.items():
         for source in found:
             if source.writer is not None:
-                insns = source.writer, reference.insn.id
-                pairs = _of_instances(kernel, insns, _swapped(kernel, source.pairs))
-                yield Related(*insns, name, kind, pairs, certain=True)
-    yield from _next_writes(kernel, name, known)
+                pairs = _swapped(kernel, source.pairs)
+                yield Related(writes[source.writer], access, pairs, certain=True)
+    yield from _next_writes(kernel, known)
 
 
-def _in_order(kernel: Kernel, related: Related) -> Iterator[isl.Set]:
-    for piece in order_of(kernel).before(related.first, related.second):
-        yield piece_set(related.pairs, piece)
+def _is_overwritten(kernel: Kernel, every: Iterable[Related]) -> bool:
+    """Tell whether any element is written twice: if none is, nothing is ever in between."""
+    return any(
+        not piece_set(related.pairs, piece).is_empty()
+        for related in every
+        if related.kind == "output"
+        for piece in moments(kernel).before(related.first, related.second)
+    )
 
 
-def _last_writes(kernel: Kernel, name: str) -> dict[Reference, tuple[Source, ...]] | None:
-    """Return for each reference what was written before; None if that is not known.
+def _last_writes(kernel: Kernel, name: str) -> dict[Access, tuple[Source, ...]] | None:
+    """Return for each access what was written before; None if that is not known.
 
     Reads of which data decides what they touch are left out.
     """
-    found: dict[Reference, tuple[Source, ...]] = {}
-    for reference in references_by_name(kernel)[name]:
-        if not (reference.is_write or access_of(kernel, reference).exact):
+    found: dict[Access, tuple[Source, ...]] = {}
+    for access in _accesses(kernel, name):
+        if not (access.is_write or access.exact):
             continue
-        known = sources(kernel, reference)
+        known = None if access.reference is None else sources(kernel, access.reference)
         if known is None:
             return None
-        found[reference] = known
+        found[access] = known
     return found
 
 
-def _next_writes(
-    kernel: Kernel, name: str, known: dict[Reference, tuple[Source, ...]]
-) -> Iterator[Related]:
+def _next_writes(kernel: Kernel, known: dict[Access, tuple[Source, ...]]) -> Iterator[Related]:
     """Yield reads with the next write of what they read: both come after the same last write."""
-    reads = [r for r in known if not r.is_write]
-    writes = [r for r in known if r.is_write]
+    reads = [a for a in known if not a.is_write]
+    writes = [a for a in known if a.is_write]
     for read, write in product(reads, writes):
-        insns = read.insn.id, write.insn.id
         found = [
             _after_same(kernel, read, write, a, b)
             for a, b in product(known[read], known[write])
@@ -173,16 +181,16 @@ def _next_writes(
         ]
         if found:
             # One write may be in several copies, of which the two have others.
-            copy = same_copy(kernel, insns, name, UNMOVED)
+            copy = same_copy(kernel, (read.insn_id, write.insn_id), read.name, UNMOVED)
             pairs = reduce(isl.Set.union, found).intersect(copy.possible)
-            pairs = _of_instances(kernel, insns, pairs)
-            yield Related(*insns, name, "anti", pairs, copy.certain)
+            yield Related(read, write, pairs, copy.certain)
 
 
-def _after_same(kernel: Kernel, read: Reference, write: Reference, a: Source, b: Source) -> isl.Set:
+def _after_same(kernel: Kernel, read: Access, write: Access, a: Source, b: Source) -> isl.Set:
+    """Return pairs of a read and a write between which and one last write is no other."""
     if a.writer is None:
-        first, second = access_of(kernel, read).relation, access_of(kernel, write).relation
-        first, second = first.intersect_params(a.pairs), second.intersect_params(b.pairs)
+        first = read.relation.intersect_params(a.pairs)
+        second = write.relation.intersect_params(b.pairs)
         return first.intersect(renamed(second, kernel.inames)).params()
     later = _with_suffix(kernel, b.pairs, "", _LATER)
     pairs = a.pairs.intersect(later)
@@ -190,7 +198,7 @@ def _after_same(kernel: Kernel, read: Reference, write: Reference, a: Source, b:
     return _with_suffix(kernel, pairs, _LATER, OTHER)
 
 
-_LATER = "_later"
+_LATER = "''"
 
 
 def _swapped(kernel: Kernel, pairs: isl.Set) -> isl.Set:

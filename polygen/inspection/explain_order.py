@@ -59,7 +59,7 @@ def explain_order(kernel: Kernel, first: str, second: str) -> str:
         f"the order of '{first}' and '{second}' could not be explained",
         "print(lower_kernel(kernel)) shows the order that was taken",
     ):
-        parts = (_loops, _axes, _within, _needed)
+        parts = (_loops, _reductions, _axes, _within, _needed)
         return "\n".join(line for part in parts for line in part(expanded, a, b))
 
 
@@ -90,6 +90,16 @@ def _loops(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
         yield f"  {outer} is outside of {inner}: {_why_outside(kernel, outer, inner)}"
 
 
+def _reductions(_kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
+    for one, other in ((a, b), (b, a)):
+        inames = sorted(one.reduction_inames & other.within_inames)
+        if inames:
+            yield (
+                f"'{one.id}' is a reduction over {', '.join(inames)}, and '{other.id}' is in that "
+                "loop: what it reads there, it reads in the course of the loop."
+            )
+
+
 def _why_outside(kernel: Kernel, outer: str, inner: str) -> str:
     if outer in surrounding_inames(kernel, inner):
         return f"the bounds of {inner} are known there only"
@@ -116,7 +126,8 @@ def _axes(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
 
 
 def _within(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
-    same = "Within an iteration, " if order_of(kernel).shared_loops(a.id, b.id) else "As a whole, "
+    loops = order_of(kernel).shared_loops(a.id, b.id) or list(_reductions(kernel, a, b))
+    same = "Within an iteration, " if loops else "As a whole, "
     if a.id == b.id:
         if any(is_parallel(kernel.tags.get(i)) for i in a.within_inames):
             yield f"{same}nothing orders the instances of '{a.id}'."
@@ -179,11 +190,12 @@ def _unordered(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
     """Yield what both touch, one of them writing, in no order: one pair for each variable."""
     names: set[str] = set()
     for related in memory_pairs(kernel):
-        if (related.first, related.second) != (a.id, b.id) or related.name in names:
+        name = related.first.name
+        if (related.first.insn_id, related.second.insn_id) != (a.id, b.id) or name in names:
             continue
         pairs = _without_order(kernel, related)
         if not pairs.is_empty():
-            names.add(related.name)
+            names.add(name)
             point = witness(pairs)
             given = shown_parameters(kernel, point)
             first, second = (
@@ -193,14 +205,14 @@ def _unordered(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
             both = "both touch" if related.certain else "may both touch"
             yield (
                 f"Nothing orders what should be in order: {given}{first} and {second} {both} an "
-                f"element of '{related.name}'."
+                f"element of '{name}'."
             )
 
 
 def _without_order(kernel: Kernel, related: Related) -> isl.Set:
     """Return the pairs in one iteration of the loops, unless dependencies order these."""
     order = order_of(kernel)
-    first, second = related.first, related.second
+    first, second = related.first.insn_id, related.second.insn_id
     loops = order.shared_loops(first, second)
     same = reduce(isl.Set.intersect, map(equal, loops), related.pairs)
     if first != second:

@@ -215,6 +215,16 @@ def test_through_nested_reductions() -> None:
     ]
 
 
+def test_a_reduction_reads_in_the_course_of_its_loop() -> None:
+    text = "t = a[k] {id=load, inames=k}\nb[0] = sum(k, t) {id=use, inames=, dep=*load}"
+    t = pg.TemporaryVariable("t", "float64")
+    assert lines(kernel("{ [k]: 0<=k<n }", text, t)) == [
+        "output load[k] -> load[k + 1] through t, distance (1), carried by k",
+        "flow load[k] -> use through t, distance (0), loop-independent",
+        "anti use -> load[k] through t, distance (1), carried by k",
+    ]
+
+
 def test_what_rules_stand_for_is_read() -> None:
     text = "old(x,y) := a[x-1,y+1]\na[i,j] = old(i,j) + 1 {id=s}"
     knl = kernel("{ [i,j]: 1<=i<n and 0<=j<n-1 }", text)

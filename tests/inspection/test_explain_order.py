@@ -102,6 +102,17 @@ def test_what_follows_from_other_loops() -> None:
     ]
 
 
+def test_a_reduction_runs_in_its_loop() -> None:
+    text = "t = a[k] {id=load, inames=k}\nb[0] = sum(k, t) {id=use, inames=, dep=*load}"
+    t = pg.TemporaryVariable("t", "float64")
+    assert told(kernel("{ [k]: 0<=k<n }", text, t), "load", "use")[:3] == [
+        "No loop is around both 'load' and 'use'.",
+        "'use' is a reduction over k, and 'load' is in that loop: what it reads there, it reads in "
+        "the course of the loop.",
+        "Within an iteration, 'load' comes before 'use': load -> use",
+    ]
+
+
 def test_what_nothing_orders() -> None:
     with pg.without_proofs():
         knl = kernel("{ [i]: 0<=i<n }", "a[i] = 1 {id=s}\na[i] = 2 {id=u}")
