@@ -255,10 +255,6 @@ class LoopsOfOneInstruction(UserError):
     """Two inames that are to become one loop, and an instruction that needs both."""
 
 
-class LoopOfReduction(UserError):
-    """A loop that a reduction and instructions outside of it would come to share."""
-
-
 class NotFusible(UserError):
     """Two loops that cannot be one: something has to come between them, or nest otherwise."""
 

@@ -10,7 +10,6 @@ from polygen.analysis.pairs import witness
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.errors import (
     DomainsDiffer,
-    LoopOfReduction,
     LoopsOfOneInstruction,
     NotFusible,
     TagConflict,
@@ -42,8 +41,7 @@ def rename_iname(
         2. Both inames have the same values.
         3. Both are tagged alike.
         4. No instruction, and no reduction, is within both.
-        5. No instruction reduces over one of them while others are within the other.
-        6. One loop can hold the instructions of both: no dependency leads from one loop's
+        5. One loop can hold the instructions of both: no dependency leads from one loop's
            instructions through others back into the other loop, some nest has one loop an iname,
            and the priorities of both agree.
 
@@ -82,8 +80,7 @@ def rename_iname(
         DomainsDiffer: if 2 does not hold: with a value that one has, and the other has not.
         TagConflict: if 3 does not hold.
         LoopsOfOneInstruction: if 4 does not hold.
-        LoopOfReduction: if 5 does not hold.
-        NotFusible: if 6 does not hold.
+        NotFusible: if 5 does not hold.
 
     Source: Kennedy, McKinley, Maximizing loop parallelism and improving data locality via loop
     fusion and distribution, LCPC 1993.
@@ -126,7 +123,6 @@ def _fused(kernel: Kernel, old: str, new: str) -> Rearranged:
         return Rearranged(kernel)
     _check_tags(kernel, old, new)
     _check_instructions(kernel, old, new)
-    _check_reductions(kernel, old, new)
     result = _with_domains(kernel, _joined_domains(kernel, old, new), old, new)
     _check_one_loop(result.kernel, old, new)
     return result
@@ -151,20 +147,6 @@ def _check_instructions(kernel: Kernel, old: str, new: str) -> None:
                 where=caller_location(),
                 excerpt=excerpt(kernel, insn.id),
                 remedy="fuse loops of different instructions",
-            )
-
-
-def _check_reductions(kernel: Kernel, old: str, new: str) -> None:
-    for one, other in ((old, new), (new, old)):
-        reducing = [i.id for i in kernel.instructions if one in i.reduction_inames]
-        within = [i.id for i in kernel.instructions if other in i.within_inames]
-        if reducing and within:
-            raise LoopOfReduction(
-                f"'{old}' cannot be fused with '{new}': '{reducing[0]}' reduces over '{one}', and "
-                f"'{within[0]}', which is within '{other}', would be executed in its loop",
-                where=caller_location(),
-                excerpt=excerpt(kernel, reducing[0], within[0]),
-                remedy="give the reduction's iname a name of its own",
             )
 
 
