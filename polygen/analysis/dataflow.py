@@ -58,9 +58,9 @@ def sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
         return None
     relation = relation.intersect_params(kernel.assumptions.flat)
     inames = sorted(reference.inames)
-    reader = _map(relation, inames, "R")
-    time = _time(kernel, place, inames, "R", is_write=False)
-    return tuple(_flow(kernel, reader, time, inames, writers))
+    row = _row(kernel, place, inames, is_write=False)
+    reader = _Timed(reference.insn.id, _map(relation, inames, "R"), "R", inames, row)
+    return tuple(_flow(reader, writers))
 
 
 def element_names(kernel: Kernel, name: str) -> tuple[str, ...]:
@@ -80,42 +80,64 @@ def final_sources(kernel: Kernel, name: str) -> tuple[Source, ...] | None:
         return None
     inames = element_names(kernel, name)
     text = ", ".join(inames)
-    reader = isl.Map(f"{{ R[{text}] -> [{text}] }}")
-    reader = reader.intersect_params(kernel.assumptions.flat)
+    relation = isl.Map(f"{{ R[{text}] -> [{text}] }}").intersect_params(kernel.assumptions.flat)
     row = [str(len(kernel.instructions) * 4)] + ["0"] * (_width(kernel) - 1)
-    time = isl.Map(f"{{ R[{text}] -> [{', '.join(row)}] }}")
-    return tuple(_flow(kernel, reader, time, inames, writers))
+    return tuple(_flow(_Timed("", relation, "R", inames, row), writers))
 
 
-def _flow(
-    kernel: Kernel,
-    reader: isl.Map,
-    time: isl.Map,
-    inames: Sequence[str],
-    writers: Sequence[tuple[str, isl.Map, isl.Map]],
-) -> Iterator[Source]:
-    must, schedule = isl.UnionMap("{ }"), isl.UnionMap.from_map(time)
-    for _, written, when in writers:
-        must = must.union(isl.UnionMap.from_map(written))
-        schedule = schedule.union(isl.UnionMap.from_map(when))
-    known = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(reader))
+@dataclass(frozen=True)
+class _Timed:
+    """The elements that instances of an instruction touch, and when they do.
+
+    Attributes:
+        insn_id: the instruction.
+        elements: a map from instances to elements.
+        label: what its instances are called.
+        inames: those of the instances, in order.
+        row: the numbers and inames that are the time of an instance.
+    """
+
+    insn_id: str
+    elements: isl.Map
+    label: str
+    inames: Sequence[str]
+    row: Sequence[str]
+
+    def schedule(self, columns: Iterable[int]) -> isl.UnionMap:
+        """Return the map from instances to some columns of their time."""
+        time = ", ".join([self.row[c] for c in columns])
+        return isl.UnionMap(f"{{ {self.label}[{', '.join(self.inames)}] -> [{time}] }}")
+
+
+def _flow(reader: _Timed, writers: Sequence[_Timed]) -> Iterator[Source]:
+    # Columns in which all have one number do not matter to isl, but cost it most of its time.
+    rows = [timed.row for timed in (reader, *writers)]
+    columns = [
+        c
+        for c, here in enumerate(zip(*rows, strict=True))
+        if len(set(here)) > 1 or here[0] in reader.inames
+    ]
+    must, schedule = isl.UnionMap("{ }"), reader.schedule(columns)
+    for written in writers:
+        must = must.union(isl.UnionMap.from_map(written.elements))
+        schedule = schedule.union(written.schedule(columns))
+    known = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(reader.elements))
     flow = known.set_must_source(must).set_schedule_map(schedule).compute_flow()
     found: dict[str, isl.Map] = {}
     for pairs in _maps(flow.get_must_dependence()):
         found[pairs.get_tuple_name(_IN)] = pairs
-    for number, (writer, _, _) in enumerate(writers):
-        if f"W{number}" in found:
-            theirs = sorted(kernel.instruction(writer).within_inames)
-            pairs = _named(found[f"W{number}"], _IN, [i + OTHER for i in theirs])
-            yield Source(writer, _flat(_named(pairs, _OUT, inames)))
+    for writer in writers:
+        if writer.label in found:
+            pairs = _named(found[writer.label], _IN, [i + OTHER for i in writer.inames])
+            yield Source(writer.insn_id, _flat(_named(pairs, _OUT, reader.inames)))
     for before in _maps(flow.get_must_no_source()):
-        yield Source(None, _flat(_named(before, _IN, inames)))
+        yield Source(None, _flat(_named(before, _IN, reader.inames)))
 
 
 @per_kernel
-def _writers(kernel: Kernel, name: str) -> tuple[tuple[str, isl.Map, isl.Map], ...] | None:
+def _writers(kernel: Kernel, name: str) -> tuple[_Timed, ...] | None:
     """Return who writes a variable, which elements, and when; None if data decides."""
-    found: list[tuple[str, isl.Map, isl.Map]] = []
+    found: list[_Timed] = []
     for number, insn in enumerate(kernel.writers.get(name, ())):
         (reference,) = (r for r in references(insn) if r.is_write)
         access = access_of(kernel, reference)
@@ -124,8 +146,8 @@ def _writers(kernel: Kernel, name: str) -> tuple[tuple[str, isl.Map, isl.Map], .
             return None
         inames, label = sorted(insn.within_inames), f"W{number}"
         place = places(kernel).of[insn.id, insn.within_inames]
-        time = _time(kernel, place, inames, label, is_write=True)
-        found.append((insn.id, _map(relation, inames, label), time))
+        row = _row(kernel, place, inames, is_write=True)
+        found.append(_Timed(insn.id, _map(relation, inames, label), label, inames, row))
     return tuple(found)
 
 
@@ -175,7 +197,7 @@ def _with_copies(kernel: Kernel, access: Access) -> isl.Set | None:
 _ANY = isl.Set("{ [copy] }")
 
 
-# --- isl's maps: an instance to the elements that it touches, and to its time
+# --- an instance's elements, and its time
 
 
 def _map(relation: isl.Set, inames: Sequence[str], label: str) -> isl.Map:
@@ -190,15 +212,15 @@ def _map(relation: isl.Set, inames: Sequence[str], label: str) -> isl.Map:
     return result.set_tuple_name(_IN, label)
 
 
-def _time(
-    kernel: Kernel, place: Sequence[int | str], inames: Sequence[str], label: str, *, is_write: bool
-) -> isl.Map:
+def _row(
+    kernel: Kernel, place: Sequence[int | str], inames: Sequence[str], *, is_write: bool
+) -> list[str]:
     """Return when an instance is executed: reads come before the write."""
     row = [str(p) for p in place]
     # What is written last by equal times is not asked for: such writes are of other elements.
     parallel = [i for i in inames if is_parallel(kernel.tags.get(i))]
-    row += ["0"] * (_width(kernel) - len(row) - 1 - len(parallel)) + parallel + [str(int(is_write))]
-    return isl.Map(f"{{ {label}[{', '.join(inames)}] -> [{', '.join(row)}] }}")
+    free = _width(kernel) - len(row) - 1 - len(parallel)
+    return row + ["0"] * free + parallel + [str(int(is_write))]
 
 
 @per_kernel
