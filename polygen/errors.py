@@ -239,6 +239,14 @@ class FootprintNotAffine(UserError):
     """Uses of which it is not known which elements they need, because data decides."""
 
 
+class OutsideFootprint(UserError):
+    """Uses that need more elements than the footprint that is given has."""
+
+
+class NotSwept(UserError):
+    """An iname over which values have to be gathered, and are not, or are without use."""
+
+
 class FootprintNotConstant(UserError):
     """Uses that need more elements than fit into an array of constant size."""
 

@@ -1,0 +1,1 @@
+"""Whether a loop program is the kernel that it was made of."""

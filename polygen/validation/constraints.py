@@ -1,0 +1,240 @@
+"""What holds at a place of the program: affine constraints, and conditions that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from math import gcd
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygen.analysis.isl_affine import to_aff
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
+from polygen.validation import polynomial
+from polygen.validation.polynomial import Floor, Polynomial, constant, of_atom, plus, scaled
+from polygen.validation.terms import VARIABLE, Term, Terms, key
+
+_IsInteger: TypeAlias = Callable[[str], bool]
+
+
+@dataclass
+class Facts:
+    """A conjunction.
+
+    Attributes:
+        affine: polynomials that are affine, and not negative.
+        others: by their keys, conditions that are no such constraint; in the terms of where they
+            stand.
+    """
+
+    affine: list[Polynomial] = field(default_factory=list[Polynomial])
+    others: dict[Hashable, tuple[Expression, Terms]] = field(
+        default_factory=dict[Hashable, tuple[Expression, Terms]]
+    )
+
+    def and_(self, more: Facts) -> Facts:
+        """Return what both say together."""
+        return Facts([*self.affine, *more.affine], {**self.others, **more.others})
+
+    def add(self, condition: Expression, terms: Terms, is_integer: _IsInteger) -> None:
+        """Add a condition.
+
+        Parameters:
+            condition: the condition.
+            terms: of the place where it stands.
+            is_integer: tells whether a variable is an integer.
+        """
+        if isinstance(condition, ex.LogicalAnd):
+            for child in condition.children:
+                self.add(child, terms, is_integer)
+            return
+        found: list[Polynomial] | None = None
+        if isinstance(condition, bool):
+            found = [] if condition else [constant(-1)]
+        elif isinstance(condition, ex.Comparison):
+            left, right = terms.index(condition.left), terms.index(condition.right)
+            found = _compared(left, str(condition.operator), right)
+        if found is not None and all(is_affine(each, is_integer) for each in found):
+            self.affine += found
+        else:
+            self.others[key(terms.value(condition))] = condition, terms
+
+
+def _compared(left: Polynomial, operator: str, right: Polynomial) -> list[Polynomial] | None:
+    """Return what is not negative if the comparison holds; None if that says it not all."""
+    if operator in ("<", "<="):
+        return [_difference(right, left, strictly=operator == "<")]
+    if operator in (">", ">="):
+        return [_difference(left, right, strictly=operator == ">")]
+    if operator == "==":
+        return [_difference(left, right), _difference(right, left)]
+    return None
+
+
+def _difference(larger: Polynomial, smaller: Polynomial, *, strictly: bool = False) -> Polynomial:
+    """Return what is not negative if one is at least as large as the other.
+
+    A floor in it is multiplied out: ``v < floor(x/16)`` is ``16*v + 16 <= x``.
+    """
+    value = plus(larger, smaller, -1)
+    if strictly:
+        value = plus(value, constant(-1))
+    floors = [
+        m for m, c in value.items() if c in (1, -1) and len(m) == 1 and isinstance(m[0], Floor)
+    ]
+    if len(floors) != 1:
+        return value
+    (monomial,) = floors
+    (floor,) = monomial
+    rest = {m: c for m, c in value.items() if m != monomial}
+    if value[monomial] > 0:
+        return plus(scaled(rest, floor.divisor), dict(floor.numerator))
+    outside = plus(scaled(rest, floor.divisor), constant(floor.divisor - 1))
+    return plus(outside, dict(floor.numerator), -1)
+
+
+def is_affine(value: Polynomial, is_integer: _IsInteger) -> bool:
+    """Tell whether a polynomial is affine in integers."""
+    found = polynomial.names(value)
+    return found is not None and all(map(is_integer, found))
+
+
+def add_loop(
+    facts: Facts,
+    name: str,
+    bounds: tuple[Expression, Expression, int],
+    terms: tuple[Terms, Terms],
+    is_integer: _IsInteger,
+) -> None:
+    """Add what holds inside a loop because of it.
+
+    Parameters:
+        facts: what is added to.
+        name: the loop's variable.
+        bounds: the first value, the value past the last one, and the step.
+        terms: of the place of the first value, and of that past the last one.
+        is_integer: tells whether a variable is an integer.
+    """
+    lower, upper, step = bounds
+    variable = of_atom(name)
+
+    def add(bound: Expression, operator: str, terms: Terms) -> None:
+        value = terms.index(bound)
+        low, high = (value, variable) if operator == ">=" else (variable, value)
+        found = _difference(high, low, strictly=operator == "<")
+        if is_affine(found, is_integer):
+            facts.affine.append(found)
+        else:
+            condition = ex.Comparison(ex.Variable(name), operator, bound)
+            facts.others[name, operator, key(value)] = condition, _With(name, terms)
+
+    for bound in lower.children if isinstance(lower, ex.Max) else (lower,):
+        add(bound, ">=", terms[0])
+    for bound in upper.children if isinstance(upper, ex.Min) else (upper,):
+        add(bound, "<", terms[1])
+    if step != 1:
+        distance = ex.sum_of(ex.Variable(name), ex.negated(lower))
+        stride = ex.Comparison(ex.Remainder(distance, step), "==", 0)
+        facts.add(stride, _With(name, terms[0]), is_integer)
+
+
+class _With(Terms):
+    """The terms of a loop's bounds, and its variable."""
+
+    def __init__(self, name: str, outside: Terms) -> None:
+        self._name = name
+        self._outside = outside
+
+    def counter(self, name: str) -> Polynomial | None:
+        return of_atom(name) if name == self._name else self._outside.counter(name)
+
+    def scalar(self, name: str) -> Term:
+        return self._outside.scalar(name)
+
+    def element(self, node: ex.Subscript) -> Term:
+        return self._outside.element(node)
+
+
+# --- what follows from what
+
+
+_Part: TypeAlias = frozenset[tuple[polynomial.Monomial, int]]
+
+
+def _primitive(value: Polynomial) -> tuple[_Part | None, int]:
+    """Return the part that is not constant, in lowest terms, and what it is at least, negated.
+
+    None in place of the part if there is none.
+    """
+    rest = {m: c for m, c in value.items() if m}
+    added = value.get((), 0)
+    if not rest:
+        return None, added
+    common = gcd(*rest.values())
+    if common > 1:
+        rest = {m: c // common for m, c in rest.items()}
+    return frozenset(rest.items()), added // common
+
+
+class Cone:
+    """Constraints, and which others follow from them by addition: a cheap, incomplete test."""
+
+    def __init__(self, affine: Iterable[Polynomial]) -> None:
+        self._known: dict[_Part, int] = {}
+        for each in affine:
+            part, bound = _primitive(each)
+            if part is not None and self._known.get(part, bound) >= bound:
+                self._known[part] = bound
+
+    def implies(self, value: Polynomial, depth: int = 2) -> bool:
+        """Tell whether a polynomial is certainly not negative."""
+        part, bound = _primitive(value)
+        if part is None:
+            return bound >= 0
+        if part in self._known and self._known[part] <= bound:
+            return True
+        if depth == 0:
+            return False
+        monomial, coefficient = next((m, c) for m, c in value.items() if m)
+        for known, known_bound in self._known.items():
+            if any(m == monomial and (c > 0) == (coefficient > 0) for m, c in known):
+                rest = plus(plus(value, dict(known), -1), constant(-known_bound))
+                if self.implies(rest, depth - 1):
+                    return True
+        return False
+
+
+def to_set(affine: Iterable[Polynomial]) -> isl.Set:
+    """Return the flat set in which affine polynomials are not negative."""
+    result = isl.Set("{ : }")
+    for each in affine:
+        form = polynomial.linear_form(each)
+        result = result.intersect(isl.PwAff.from_aff(to_aff(form)).nonneg_set())
+    return result
+
+
+def conjuncts(condition: Expression) -> Iterator[Expression]:
+    """Yield the parts of a conjunction."""
+    if isinstance(condition, ex.LogicalAnd):
+        for child in condition.children:
+            yield from conjuncts(child)
+    else:
+        yield condition
+
+
+def plain(node: Expression, terms: Terms) -> Expression:
+    """Return an expression of the program in terms of loops, sizes and the kernel's variables."""
+    if isinstance(node, ex.Variable):
+        value = terms.counter(node.name)
+        if value is None or value == of_atom(node.name):
+            return node
+        return polynomial.linear_form(value).expression()
+    if isinstance(node, ex.Subscript):
+        term = terms.element(node)
+        if isinstance(term, tuple) and term[0] == VARIABLE:
+            return ex.Variable(str(term[1]))
+        return node
+    return walk.rebuild(node, tuple([plain(part, terms) for part in walk.parts(node)]))

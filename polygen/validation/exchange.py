@@ -1,0 +1,295 @@
+"""What work items exchange through shared memory comes in the order of the kernel.
+
+Two instances in different groups of a launch are in no order.  Two in different work items of a
+group are if a barrier stands between them that both execute, or, in a program without a grid, if
+the loop over the work items ends between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygen.analysis.copies import address_space
+from polygen.analysis.order import Piece, order_of
+from polygen.analysis.pairs import (
+    OTHER,
+    Conflict,
+    conflicts,
+    piece_set,
+    renamed,
+    users,
+    witness,
+)
+from polygen.errors import WrongOrder
+from polygen.ir.array import AddressSpace
+from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
+from polygen.lower.program import Barrier
+from polygen.validation.constraints import to_set
+from polygen.validation.faults import fault
+from polygen.validation.frames import Frame, Role, Statement, head_names
+from polygen.validation.points import executed
+from polygen.validation.polynomial import (
+    Polynomial,
+    constant,
+    number,
+    of_atom,
+    plus,
+    scaled,
+    substituted,
+)
+from polygen.validation.touching import described, overlapping
+from polygen.validation.view import View
+from polygen.validation.works import Copy, Work, Works
+
+Position: TypeAlias = tuple[Frame, int]  # a frame, and where in its block
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two works that touch a variable, the first one first, in one launch.
+
+    Attributes:
+        first, second: the works.
+        name: the variable.
+        copies: the statements of each, in the launch.
+        piece: which instances.
+        conflict: those that touch one element.
+    """
+
+    first: Work
+    second: Work
+    name: str
+    copies: tuple[Sequence[Copy], Sequence[Copy]]
+    piece: Piece
+    conflict: Conflict
+
+
+class Exchange:
+    """Checks what work items exchange.
+
+    Parameters:
+        view: the program.
+        works: what it has to execute.
+        without: barriers that are not looked at: the frames that they are in, and where.
+    """
+
+    def __init__(
+        self, view: View, works: Works, without: frozenset[Position] = frozenset()
+    ) -> None:
+        self._view = view
+        self._works = works
+        self._without = without
+        self._kernel = works.kernel
+        self._by_id = {work.insn.id: work for work in works.all}
+
+    def check(self) -> None:
+        """Check everything that is exchanged.
+
+        Raises:
+            WrongOrder: if two instances that the kernel orders are in no order.
+        """
+        if any(isinstance(t, GroupTag | LocalTag) for t in self._kernel.tags.values()):
+            for pair in self._pairs():
+                self._check(pair)
+
+    def _pairs(self) -> Iterator[_Pair]:
+        for name, other in self._exchanged():
+            for ids in product(users(self._kernel, name), users(self._kernel, other or name)):
+                pieces = list(order_of(self._kernel).before(*ids))
+                if pieces:
+                    yield from self._conflicting(ids, pieces, name, other)
+
+    def _exchanged(self) -> Iterator[tuple[str, str | None]]:
+        """Yield what several work items may touch, and arrays that may overlap."""
+        for name in self._kernel.writers:
+            if address_space(self._kernel, name) is not AddressSpace.PRIVATE:
+                yield name, None
+        for name, other in sorted(overlapping(self._kernel)):
+            if name in self._kernel.writers or other in self._kernel.writers:
+                yield name, other
+
+    def _conflicting(
+        self, ids: tuple[str, str], pieces: Sequence[Piece], name: str, other: str | None
+    ) -> Iterator[_Pair]:
+        first, second = (self._by_id[i] for i in ids)
+        found: list[Conflict] | None = None
+        for launch in dict.fromkeys(copy.statement.frame.launch for copy in first.copies):
+            here = tuple(
+                [c for c in work.copies if c.statement.frame.launch is launch]
+                for work in (first, second)
+            )
+            if launch is None or not all(here) or not here[0][0].statement.frame.axes:
+                continue
+            hosts = {f.name for f in launch.outwards() if f.role is Role.HOST}
+            for piece in pieces:
+                if piece.less in hosts:
+                    continue  # the host waits for each launch
+                if found is None:
+                    found = list(conflicts(self._kernel, *ids, name, other))
+                for conflict in found:
+                    yield _Pair(first, second, name, (here[0], here[1]), piece, conflict)
+
+    def _check(self, pair: _Pair) -> None:
+        pairs = piece_set(pair.conflict.pairs, pair.piece).intersect(self._view.known)
+        if pairs.is_empty():
+            return
+        pairs = self._with_axes(pair, pairs)
+        axes = pair.copies[0][0].statement.frame.axes
+        groups = [tag for tag in axes if isinstance(tag, GroupTag)]
+        for group in groups:
+            same, differ = self._indices(pair, group)
+            if address_space(self._kernel, pair.name) is not AddressSpace.LOCAL:
+                self._refuse(pair, pairs.intersect(differ), "groups of one launch")
+            pairs = pairs.intersect(same)
+        if self._is_separated(pair):
+            return
+        for tag in axes:
+            if isinstance(tag, LocalTag):
+                _, differ = self._indices(pair, tag)
+                self._refuse(pair, pairs.intersect(differ), "work items, without a barrier between")
+
+    def _refuse(self, pair: _Pair, pairs: isl.Set, where: str) -> None:
+        if pairs.is_empty():
+            return
+        point = witness(pairs)
+        doubt = "" if pair.conflict.certain else ", for all that is known,"
+        raise fault(
+            WrongOrder,
+            self._view.kernel,
+            f"{described(self._view.kernel, pair.first, point)} has to come before "
+            f"{described(self._view.kernel, pair.second, point, other=True)}, for both{doubt} "
+            f"touch an element of '{pair.name}'; but they are in different {where}",
+            pair.first.origin,
+            pair.second.origin,
+            point=point,
+        )
+
+    # --- indices of the hardware
+
+    def _with_axes(self, pair: _Pair, pairs: isl.Set) -> isl.Set:
+        """Return the pairs with what is known of the axes that the works are not within."""
+        for work, copies, other in (
+            (pair.first, pair.copies[0], False),
+            (pair.second, pair.copies[1], True),
+        ):
+            own = {self._kernel.tags.get(iname) for iname in work.insn.within_inames}
+            lacking = copies[0].statement.frame.axes.keys() - own
+            if not lacking:
+                continue
+            points = reduce(isl.Set.union, (executed(self._view, copy)[0] for copy in copies))
+            pairs = pairs.intersect(renamed(points, self._kernel.inames) if other else points)
+        return pairs
+
+    def _indices(self, pair: _Pair, tag: HardwareTag) -> tuple[isl.Set, isl.Set]:
+        """Return the pairs of instances with one index along an axis, and those with two."""
+        first = self._index(pair.first, pair.copies[0][0], tag)
+        second = self._index(pair.second, pair.copies[1][0], tag)
+        others = {i: of_atom(i + OTHER) for i in self._kernel.inames}
+        distance = plus(first, substituted(second, others), -1)
+        same = to_set([distance, scaled(distance, -1)])
+        above = to_set([plus(distance, constant(-1))])
+        below = to_set([plus(scaled(distance, -1), constant(-1))])
+        return same, above.union(below)
+
+    def _index(self, work: Work, copy: Copy, tag: HardwareTag) -> Polynomial:
+        """Return the index of an instance along an axis, in terms of the work's inames."""
+        frame = copy.statement.frame.axes[tag]
+        assert frame.name is not None
+        assert frame.parent is not None
+        variable = of_atom(frame.name)
+        index = plus(variable, self._view.terms(frame.parent).index(frame.first), -1)
+        for iname in work.insn.within_inames:
+            if self._kernel.tags.get(iname) == tag:
+                shift = plus(copy.values[iname], variable, -1)
+                return plus(plus(of_atom(iname), shift, -1), plus(index, variable, -1))
+        return index
+
+    # --- barriers
+
+    def _is_separated(self, pair: _Pair) -> bool:
+        """Tell whether the statements of a pair are on different sides of a barrier."""
+        return all(
+            self._is_between(pair, a, b)
+            for a, b in product(*pair.copies)
+            if _is_in_piece(a, b, pair.piece)
+        )
+
+    def _is_between(self, pair: _Pair, a: Copy, b: Copy) -> bool:
+        """Tell whether one statement is executed by all work items before another by any."""
+        kind = pair.conflict.kind
+        before = _path(a.statement, pair.name if kind == "anti" else None)
+        after = _path(b.statement, pair.name if kind == "flow" else None)
+        common = [x for (x, _), (y, _) in zip(before, after, strict=False) if x is y]
+        space = address_space(self._kernel, pair.name)
+        loops = [at for at, frame in enumerate(common) if _is_loop(frame, pair.piece.less)]
+        if loops:
+            # After the one, in this iteration, or in the next one, before the other.
+            around, inside = common[: loops[0]], loops[0]
+            between = range(0)
+        else:
+            last = len(common) - 1
+            if before[last][1] >= after[last][1]:
+                return False
+            around, inside = common, last + 1
+            between = range(before[last][1] + 1, after[last][1])
+        if all(frame.role is not Role.ITEM for frame in around):
+            return True
+        return (
+            any(self._has_barrier(around[-1], at, space) for at in between)
+            or any(
+                self._has_barrier(frame, at, space)
+                for frame, position in before[inside:]
+                for at in range(position + 1, len(frame.block))
+            )
+            or any(
+                self._has_barrier(frame, at, space)
+                for frame, position in after[inside:]
+                for at in range(position)
+            )
+        )
+
+    def _has_barrier(self, frame: Frame, position: int, space: AddressSpace) -> bool:
+        node = frame.block[position]
+        return (
+            isinstance(node, Barrier)
+            and space in node.address_spaces
+            and (frame, position) not in self._without
+        )
+
+
+def _is_loop(frame: Frame, name: str | None) -> bool:
+    return frame.role is Role.LOOP and frame.name == name
+
+
+def _is_in_piece(a: Copy, b: Copy, piece: Piece) -> bool:
+    """Tell whether two copies of unrolled loops' bodies have instances in a piece."""
+    stated = {i for i in a.stated if i in b.stated}
+    if any(a.values[i] != b.values[i] for i in piece.equal if i in stated):
+        return False
+    if piece.less is None or piece.less not in stated:
+        return True
+    first, second = number(a.values[piece.less]), number(b.values[piece.less])
+    return first is None or second is None or first < second
+
+
+def _path(statement: Statement, name: str | None) -> list[Position]:
+    """Return where a statement is, from the outermost frame inwards.
+
+    Of one that reads a variable in a condition or a bound around it, that of the outermost such.
+    """
+    path = [(statement.frame, statement.position)]
+    for frame in statement.frame.outwards():
+        if frame.parent is None:
+            break
+        here = (frame.parent, frame.position)
+        if name is not None and name in head_names(frame):
+            path = [here]
+        else:
+            path.append(here)
+    return path[::-1]

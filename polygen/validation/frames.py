@@ -1,0 +1,287 @@
+"""A loop program as its statements, each with what surrounds it.
+
+A frame is a loop, an index of the hardware, or a condition.  A grid of work items and the loops
+over groups and work items that targets without a grid have become the same frames.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from polygen.errors import WrongStorage
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import Argument
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
+from polygen.lower.program import (
+    Assign,
+    Barrier,
+    Block,
+    Declare,
+    HardwareAxis,
+    HostLoop,
+    HostNode,
+    If,
+    Launch,
+    Loop,
+    LoopProgram,
+)
+
+
+class Role(enum.Enum):
+    """What a frame is."""
+
+    PROGRAM = "program"
+    HOST = "loop on the host"
+    LAUNCH = "launch"
+    GROUP = "index of a group"
+    ITEM = "index of a work item"
+    LOOP = "loop"
+    BRANCH = "condition"
+
+
+SEQUENTIAL = (Role.HOST, Role.LOOP)
+HARDWARE = (Role.GROUP, Role.ITEM)
+
+
+@dataclass(eq=False, slots=True)
+class Storage:
+    """A variable that a launch declares.
+
+    Attributes:
+        node: its declaration.
+        frame: where that is.
+    """
+
+    node: Declare
+    frame: Frame
+
+
+# What a name stands for: a loop's variable (None), another name for values of these, an argument,
+# or a variable.
+Meaning: TypeAlias = Expression | Argument | Storage | None
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """What surrounds statements.
+
+    Attributes:
+        role: what it is.
+        parent: the next one outside.
+        position: where in the block of its parent it is.
+        node: what it stands for.
+        name: its variable, if it has one; that of an axis is the first of the inames on it.
+        first: the first value of its variable.
+        end: the value of its variable past the last one.
+        block: what it holds.
+        children: the frames and the statements in it.
+        bound: the names that it brings into scope.
+        axes: the frames of the hardware's axes from it on outwards.
+        launch: the launch that it is in.
+    """
+
+    role: Role
+    parent: Frame | None
+    position: int
+    node: HostNode | HardwareAxis | Loop | If | None
+    name: str | None = None
+    first: Expression = 0
+    end: Expression = 0
+    block: Block = ()
+    children: list[Frame | Statement] = field(default_factory=list["Frame | Statement"])
+    bound: dict[str, Meaning] = field(default_factory=dict[str, Meaning])
+    axes: Mapping[HardwareTag, Frame] = field(default_factory=dict[HardwareTag, "Frame"])
+    launch: Frame | None = None
+
+    def find(self, name: str) -> Meaning:
+        """Return what a name stands for here.
+
+        A launch sees its arguments only.
+
+        Raises:
+            KeyError: if it stands for nothing.
+        """
+        for frame in self.outwards():
+            if name in frame.bound:
+                return frame.bound[name]
+            if frame.role is Role.LAUNCH:
+                break
+        raise KeyError(name)
+
+    def outwards(self) -> Iterator[Frame]:
+        """Yield the frame, and all around it."""
+        frame: Frame | None = self
+        while frame is not None:
+            yield frame
+            frame = frame.parent
+
+    def inside(self) -> Iterator[Frame]:
+        """Yield the frame, and all frames in it."""
+        yield self
+        for child in self.children:
+            if isinstance(child, Frame):
+                yield from child.inside()
+
+    def statements(self) -> Iterator[Statement]:
+        """Yield the statements in it, in order."""
+        for child in self.children:
+            if isinstance(child, Statement):
+                yield child
+            else:
+                yield from child.statements()
+
+
+@dataclass(eq=False, slots=True)
+class Statement:
+    """An assignment of the program, or a declaration with an initial value.
+
+    Attributes:
+        insn_id: the instruction that it says it carries out.
+        target: what is written.
+        value: what is written there.
+        values: what inames of the instruction stand for that are no loop here, outermost first.
+        frame: the innermost frame around it.
+        position: where in the frame's block it is.
+    """
+
+    insn_id: str
+    target: ex.Variable | ex.Subscript
+    value: Expression
+    values: Mapping[str, Expression]
+    frame: Frame
+    position: int
+
+    @property
+    def written(self) -> str:
+        """The name of the variable that is written."""
+        return ex.name_of(self.target)
+
+
+def head_names(frame: Frame) -> frozenset[str]:
+    """Return the names that the bounds or the condition of a frame mention."""
+    if isinstance(frame.node, If):
+        return walk.free_variables(frame.node.condition)
+    if frame.name is None:
+        return frozenset()
+    return walk.free_variables(frame.first) | walk.free_variables(frame.end)
+
+
+def frames_of(kernel: Kernel, program: LoopProgram) -> Frame:
+    """Return the outermost frame of a program, with everything in it.
+
+    Raises:
+        WrongStorage: if a name is declared where it stands for something else already.
+    """
+    root = Frame(Role.PROGRAM, None, 0, None)
+    root.bound.update({a.name: a for a in program.arguments})
+    reader = _Reader(kernel)
+    for position, node in enumerate(program.host):
+        reader.host(node, root, position)
+    return root
+
+
+class _Reader:
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._inames = frozenset(kernel.inames)
+
+    def host(self, node: HostNode, parent: Frame, position: int) -> None:
+        if isinstance(node, Launch):
+            self._launch(node, parent, position)
+            return
+        frame = self._loop(Role.HOST, node, parent, position)
+        for at, child in enumerate(node.body):
+            self.host(child, frame, at)
+
+    def _launch(self, node: Launch, parent: Frame, position: int) -> None:
+        frame = self._enter(Frame(Role.LAUNCH, parent, position, node))
+        frame.launch = frame
+        frame.bound.update({a.name: None if a.name in self._inames else a for a in node.arguments})
+        for axis in node.axes:
+            frame = self._axis(axis, frame)
+        frame.block = node.body
+        self._block(frame)
+
+    def _axis(self, axis: HardwareAxis, parent: Frame) -> Frame:
+        role = Role.GROUP if isinstance(axis.tag, GroupTag) else Role.ITEM
+        (name, first), *others = axis.inames
+        frame = self._enter(Frame(role, parent, 0, axis, name, first))
+        frame.end = ex.sum_of(axis.size, first)
+        frame.axes = {**frame.axes, axis.tag: frame}
+        self._bind(frame, name, None)
+        for other, start in others:
+            shift = ex.sum_of(ex.Variable(name), start, ex.negated(first))
+            self._bind(frame, other, shift)
+        return frame
+
+    def _loop(self, role: Role, node: HostLoop | Loop, parent: Frame, position: int) -> Frame:
+        frame = self._enter(Frame(role, parent, position, node, node.iname))
+        frame.first, frame.end = node.lower, node.upper
+        self._bind(frame, node.iname, None)
+        return frame
+
+    def _enter(self, frame: Frame) -> Frame:
+        assert frame.parent is not None
+        frame.parent.children.append(frame)
+        frame.axes, frame.launch = frame.parent.axes, frame.parent.launch
+        return frame
+
+    def _bind(self, frame: Frame, name: str, meaning: Meaning) -> None:
+        if any(name in around.bound for around in frame.outwards()):
+            raise WrongStorage(
+                f"in the loop program of kernel '{self._kernel.name}', '{name}' is declared where "
+                "it stands for something else already",
+                where=self._kernel.location,
+            )
+        frame.bound[name] = meaning
+
+    def _block(self, frame: Frame) -> None:
+        for position, node in enumerate(frame.block):
+            if isinstance(node, Assign):
+                self._statement(node, node.target, node.value, frame, position)
+            elif isinstance(node, Declare):
+                self._declare(node, frame, position)
+            elif isinstance(node, If):
+                self._body(self._enter(Frame(Role.BRANCH, frame, position, node)), node)
+            elif isinstance(node, Loop):
+                self._body(self._device_loop(node, frame, position), node)
+            else:
+                assert isinstance(node, Barrier)  # found by position, when it is looked for
+
+    def _body(self, frame: Frame, node: If | Loop) -> None:
+        frame.block = node.body
+        self._block(frame)
+
+    def _device_loop(self, node: Loop, parent: Frame, position: int) -> Frame:
+        tag = self._kernel.tags.get(node.iname)
+        if not isinstance(tag, GroupTag | LocalTag):
+            return self._loop(Role.LOOP, node, parent, position)
+        role = Role.GROUP if isinstance(tag, GroupTag) else Role.ITEM
+        frame = self._loop(role, node, parent, position)
+        frame.axes = {**frame.axes, tag: frame}
+        return frame
+
+    def _declare(self, node: Declare, frame: Frame, position: int) -> None:
+        if node.name in self._inames:
+            self._bind(frame, node.name, node.initial)
+            return
+        self._bind(frame, node.name, Storage(node, frame))
+        if node.initial is not None:
+            self._statement(node, ex.Variable(node.name), node.initial, frame, position)
+
+    def _statement(
+        self,
+        node: Assign | Declare,
+        target: ex.Variable | ex.Subscript,
+        value: Expression,
+        frame: Frame,
+        position: int,
+    ) -> None:
+        statement = Statement(node.insn_id, target, value, dict(node.values), frame, position)
+        frame.children.append(statement)

@@ -1,0 +1,170 @@
+"""Conditions and bounds: asked before what they guard, and so perhaps where the kernel does not.
+
+Their value must not change before the last statement that they guard, and they must not read
+outside of an array where the kernel would not ask them at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+import islpy as isl
+
+from polygen.analysis.domains import domain_of
+from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.pairs import witness
+from polygen.errors import UnsafeCondition, WrongOrder
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.domain import project_out, universe
+from polygen.ir.expression import Expression
+from polygen.ir.show_expression import show_expression
+from polygen.lower.program import If
+from polygen.validation.constraints import Facts, conjuncts, is_affine, to_set
+from polygen.validation.faults import fault, shown
+from polygen.validation.frames import Frame, Role, Statement, head_names
+from polygen.validation.points import set_of, where
+from polygen.validation.polynomial import Polynomial, constant, of_atom, plus
+from polygen.validation.view import View
+from polygen.validation.works import Copy, Work, Works
+
+
+def check_heads(view: View, works: Works) -> None:
+    """Check the conditions and bounds of a program.
+
+    Raises:
+        WrongOrder: if what one depends on is written by what it guards.
+        UnsafeCondition: if one reads outside of an array.
+    """
+    heads = _Heads(view, works)
+    for frame in view.root.inside():
+        if frame.role is Role.LOOP or isinstance(frame.node, If):
+            heads.check(frame)
+
+
+class _Heads:
+    def __init__(self, view: View, works: Works) -> None:
+        self._view = view
+        self._works = works
+        self._changing = works.kernel.writers.keys()
+        self._copies: dict[Statement, tuple[Work, Copy]] = {
+            copy.statement: (work, copy) for work in works.all for copy in work.copies
+        }
+
+    def check(self, frame: Frame) -> None:
+        names = head_names(frame)
+        changing = names & self._changing
+        if changing:
+            self._check_stable(frame, changing)
+        if isinstance(frame.node, If) and not names.isdisjoint(self._view.layouts.arrays):
+            self._check_inside(frame, frame.node)
+
+    def _check_stable(self, frame: Frame, names: frozenset[str]) -> None:
+        """Check that nothing that is guarded writes what the condition or the bounds read.
+
+        But for the last statement, if it is executed once.
+        """
+        statements = list(frame.statements())
+        last = statements[-1] if statements else None
+        for statement in statements:
+            if statement.written not in names:
+                continue
+            around = list(_between(statement.frame, frame))
+            once = frame.role is Role.BRANCH and all(f.role is Role.BRANCH for f in around)
+            if statement is not last or not once:
+                raise fault(
+                    WrongOrder,
+                    self._view.kernel,
+                    f"'{statement.written}' is written where a condition or a bound has read it "
+                    "already, and counts on it further on",
+                    self._copies[statement][0].origin,
+                )
+
+    # --- where conditions are asked
+
+    def _check_inside(self, frame: Frame, node: If) -> None:
+        assert frame.parent is not None
+        asked = self._view.facts(frame.parent)
+        terms = self._view.terms(frame.parent)
+        for condition in conjuncts(node.condition):
+            facts = Facts()
+            facts.add(condition, terms, self._view.is_integer)
+            if not walk.free_variables(condition).isdisjoint(self._view.layouts.arrays):
+                self._check_condition(frame, asked, next(iter(facts.others)), condition)
+            asked = asked.and_(facts)
+
+    def _check_condition(
+        self, frame: Frame, asked: Facts, name: Hashable, condition: Expression
+    ) -> None:
+        """Check a condition that reads an array.
+
+        It is asked where the kernel asks it, or it reads inside of the array anyway.
+        """
+        statements = list(frame.statements())
+        for statement in statements:
+            looped = any(f.role is not Role.BRANCH for f in _between(statement.frame, frame))
+            if not looped and len(self._view.facts(statement.frame).affine) == len(asked.affine):
+                return  # asked for the points of this statement, and no others
+        left = set_of(self._view, asked)[0].intersect(self._view.known)
+        for statement in statements:
+            work, copy = self._copies[statement]
+            for at, node in self._in_kernel(work, copy, name):
+                left = left.subtract(self._asked_in_kernel(work, copy, frame, at))
+                if left.is_subset(self._reads_inside(copy, node)):
+                    return
+        if not left.is_empty():
+            point = witness(left)
+            raise fault(
+                UnsafeCondition,
+                self._view.kernel,
+                f"'{show_expression(condition)}' is asked for {shown(point, point)}, where the "
+                "kernel does not ask it, and may read outside of an array",
+                *(self._copies[s][0].origin for s in statements[:1]),
+            )
+
+    def _in_kernel(
+        self, work: Work, copy: Copy, name: Hashable
+    ) -> Iterator[tuple[int, Expression]]:
+        """Yield where a condition stands among those of a work, and what it is there."""
+        for at, condition in enumerate(_all_conjuncts(work)):
+            facts = Facts()
+            facts.add(condition, copy.terms, self._view.is_integer)
+            if name in facts.others:
+                yield at, condition
+
+    def _asked_in_kernel(self, work: Work, copy: Copy, frame: Frame, at: int) -> isl.Set:
+        """Return for which values of the loops around a frame the kernel asks a condition."""
+        asked = domain_of(self._view.kernel, work.insn.within_inames)
+        for condition in _all_conjuncts(work)[:at]:
+            holds = condition_set(condition, self._view.integers)
+            asked = asked if holds is None else asked.intersect(holds)
+        asked = asked.intersect(where({i: v for i, v in copy.values.items() if v != of_atom(i)}))
+        around = {f.name for f in frame.outwards()}
+        loops = {f.name for f in copy.statement.frame.outwards()} | work.insn.within_inames
+        return project_out(asked, sorted(n for n in loops - around if n is not None))
+
+    def _reads_inside(self, copy: Copy, condition: Expression) -> isl.Set:
+        """Return where a condition of the kernel certainly reads inside of its arrays."""
+        bounds: list[Polynomial] = []
+        for node in walk.subexpressions(condition):
+            if not isinstance(node, ex.Subscript):
+                continue
+            extents = self._view.layouts.extents(ex.name_of(node))
+            for subscript, extent in zip(ex.index_tuple(node), extents, strict=True):
+                value = copy.terms.index(subscript)
+                bounds += [value, plus(plus(extent, value, -1), constant(-1))]
+        if not all(is_affine(bound, self._view.is_integer) for bound in bounds):
+            return universe().complement()
+        return to_set(bounds)
+
+
+def _between(inner: Frame, outer: Frame) -> Iterator[Frame]:
+    """Yield the frames inside of one that another is in, itself included."""
+    for frame in inner.outwards():
+        if frame is outer:
+            return
+        yield frame
+
+
+def _all_conjuncts(work: Work) -> list[Expression]:
+    return [part for predicate in work.insn.predicates for part in conjuncts(predicate)]

@@ -1,0 +1,264 @@
+"""The terms of the kernel at a statement of the program, and those of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+
+from polygen.analysis.inference import sizes
+from polygen.errors import WrongStatement, WrongStorage
+from polygen.ir import expression as ex
+from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import HardwareTag, LocalTag
+from polygen.lower.program import Loop
+from polygen.validation.frames import Frame, Role, Storage
+from polygen.validation.polynomial import (
+    Polynomial,
+    constant,
+    number,
+    of_atom,
+    plus,
+    scaled,
+    times,
+)
+from polygen.validation.terms import ELEMENT, VARIABLE, Term, Terms, key
+
+
+class Layouts:
+    """How far neighbours along each axis of a kernel's arrays are apart, and its sizes.
+
+    Attributes:
+        kernel: the kernel.
+        sizes: its scalar arguments that count things.
+        arrays: its variables that have elements.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.sizes = sizes(kernel)
+        self.arrays = frozenset(
+            name
+            for name, v in kernel.variables.items()
+            if isinstance(v, GlobalArg) or (isinstance(v, TemporaryVariable) and v.shape != ())
+        )
+        self._strides: dict[str, list[Polynomial]] = {}
+        self._terms = _Sizes(self)
+
+    def strides(self, name: str) -> list[Polynomial]:
+        """Return the strides of an array: those declared, or those of a row-major one."""
+        found = self._strides.get(name)
+        if found is None:
+            found = self._strides[name] = self._found(name)
+        return found
+
+    def _found(self, name: str) -> list[Polynomial]:
+        array = self.kernel.array(name)
+        declared = array.strides if isinstance(array, GlobalArg) else None
+        if declared is not None:
+            return [self._terms.index(stride) for stride in declared]
+        result = [constant(1)]
+        for extent in reversed((array.shape or ())[1:]):
+            result.append(times(result[-1], self._terms.index(extent)))
+        return result[::-1]
+
+    def extents(self, name: str) -> list[Polynomial]:
+        """Return the extents of an array."""
+        return [self._terms.index(extent) for extent in self.kernel.array(name).shape or ()]
+
+    def count(self, name: str) -> Polynomial:
+        """Return the number of elements of an array; 1 for a scalar."""
+        return reduce(times, self.extents(name), constant(1))
+
+
+class _Sizes(Terms):
+    """Expressions of parameters, such as extents."""
+
+    def __init__(self, layouts: Layouts) -> None:
+        self._layouts = layouts
+
+    def counter(self, name: str) -> Polynomial | None:
+        return of_atom(name)
+
+    def scalar(self, name: str) -> Term:
+        return VARIABLE, name
+
+    def element(self, node: ex.Subscript) -> Term:
+        raise WrongStorage(f"the shape or stride of an array mentions {node}")
+
+
+class KernelTerms(Terms):
+    """Terms of the kernel where its inames have certain values.
+
+    Parameters:
+        layouts: of the kernel.
+        values: of the inames, in terms of the program; those of reductions may be left out.
+    """
+
+    def __init__(self, layouts: Layouts, values: Mapping[str, Polynomial]) -> None:
+        self._layouts = layouts
+        self._values = values
+
+    def counter(self, name: str) -> Polynomial | None:
+        """Return the value of an iname or a size; None for any other variable."""
+        found = self._values.get(name)
+        if found is None and name in self._layouts.sizes:
+            return of_atom(name)
+        return found
+
+    def scalar(self, name: str) -> Term:
+        """Return the term of any other variable."""
+        variable = self._layouts.kernel.variables.get(name)
+        if isinstance(variable, GlobalArg):  # without axes
+            return ELEMENT, name, key({})
+        return VARIABLE, name
+
+    def element(self, node: ex.Subscript) -> Term:
+        """Return the term of an element of an array."""
+        name = ex.name_of(node)
+        offset: Polynomial = {}
+        strides = self._layouts.strides(name)
+        for subscript, stride in zip(ex.index_tuple(node), strides, strict=True):
+            offset = plus(offset, times(self.index(subscript), stride))
+        return ELEMENT, name, key(offset)
+
+
+class ProgramTerms(Terms):
+    """Terms of the program in a frame.
+
+    Parameters:
+        layouts: of the kernel.
+        frame: says what names mean.
+        items: of the loops over work items of the launch: the number of each.
+    """
+
+    def __init__(self, layouts: Layouts, frame: Frame, items: Mapping[HardwareTag, int]) -> None:
+        self._layouts = layouts
+        self._frame = frame
+        self._items = items
+        self._counters: dict[str, Polynomial | None] = {}
+
+    def bound(self, iname: str) -> Polynomial | None:
+        """Return the value of an iname, in terms of the loops around; None if it has none."""
+        for frame in self._frame.outwards():
+            if iname in frame.bound:
+                meaning = frame.bound[iname]
+                return of_atom(iname) if meaning is None else self.counter(iname)
+        return None
+
+    def counter(self, name: str) -> Polynomial | None:
+        """Return the value of a loop's variable or a size; None for any other variable."""
+        if name not in self._counters:
+            self._counters[name] = self._counter(name)
+        return self._counters[name]
+
+    def _counter(self, name: str) -> Polynomial | None:
+        try:
+            meaning = self._frame.find(name)
+        except KeyError:
+            raise _out_of_scope(self._layouts.kernel, name) from None
+        if meaning is None:
+            return of_atom(name)
+        if isinstance(meaning, ValueArg):
+            return of_atom(name) if name in self._layouts.sizes else None
+        if isinstance(meaning, GlobalArg | Storage):
+            return None
+        return self.index(meaning)
+
+    def scalar(self, name: str) -> Term:
+        """Return the term of any other variable."""
+        meaning = self._frame.find(name)
+        if isinstance(meaning, Storage) and self.is_expanded(meaning):
+            raise WrongStorage(
+                f"kernel '{self._layouts.kernel.name}': each work item has a '{name}' of its own, "
+                "and the loop program does not say which it means",
+                where=self._layouts.kernel.location,
+            )
+        return VARIABLE, name
+
+    def element(self, node: ex.Subscript) -> Term:
+        """Return the term of an element of an array; of the item's own part if it has one."""
+        name = ex.name_of(node)
+        offset = self.index(ex.index_tuple(node)[0])
+        try:
+            meaning = self._frame.find(name)
+        except KeyError:
+            raise _out_of_scope(self._layouts.kernel, name) from None
+        if isinstance(meaning, Storage) and self.is_expanded(meaning):
+            return self._own(name, offset)
+        return ELEMENT, name, key(offset)
+
+    def is_expanded(self, storage: Storage) -> bool:
+        """Tell whether a variable has a part for each work item of the loops around regions."""
+        return (
+            bool(self._items)
+            and storage.node.address_space is AddressSpace.PRIVATE
+            and not any(isinstance(tag, LocalTag) for tag in storage.frame.axes)
+        )
+
+    def _own(self, name: str, offset: Polynomial) -> Term:
+        variable = self._layouts.kernel.variables.get(name)
+        is_array = isinstance(variable, TemporaryVariable) and variable.shape != ()
+        count = number(self._layouts.count(name)) if is_array else 1
+        assert count is not None  # shapes of temporaries are constant
+        item = self._item()
+        if item is None:
+            # Outside of the loops: what is the same for all items is read from any.
+            total = reduce(int.__mul__, self._items.values(), 1)
+            at = number(offset)
+            inside = at is not None and not is_array and 0 <= at < total
+            item = constant(at or 0) if inside else {}
+        own = plus(offset, scaled(item, count), -1)
+        if is_array:
+            return ELEMENT, name, key(own)
+        if own:
+            raise WrongStatement(
+                f"kernel '{self._layouts.kernel.name}': a work item touches the '{name}' of "
+                "another one in the loop program",
+                where=self._layouts.kernel.location,
+            )
+        return VARIABLE, name
+
+    def _item(self) -> Polynomial | None:
+        """Return the number of the work item in its group, as OpenCL counts; None if outside."""
+        item: Polynomial = {}
+        for tag in sorted(self._items, key=lambda tag: -tag.axis):
+            frame = self._frame.axes.get(tag)
+            if frame is None or frame.name is None:
+                return None
+            index = plus(of_atom(frame.name), self.index(frame.first), -1)
+            item = plus(scaled(item, self._items[tag]), index)
+        return item
+
+
+def items_of(layouts: Layouts, launch: Frame) -> dict[HardwareTag, int]:
+    """Return how many work items the loops of a launch run over, along each axis; none on a grid.
+
+    Raises:
+        WrongStorage: if that is no number, or differs from loop to loop.
+    """
+    found: dict[HardwareTag, tuple[str | None, Expression, Expression]] = {}
+    result: dict[HardwareTag, int] = {}
+    for frame in launch.inside():
+        if frame.role is not Role.ITEM or not isinstance(frame.node, Loop):
+            continue
+        tag = next(tag for tag, axis in frame.axes.items() if axis is frame)
+        loop = frame.name, frame.first, frame.end
+        terms = ProgramTerms(layouts, frame, {})
+        count = number(plus(terms.index(frame.end), terms.index(frame.first), -1))
+        if count is None or found.setdefault(tag, loop) != loop or frame.node.step != 1:
+            raise WrongStorage(
+                f"kernel '{layouts.kernel.name}': the loops of the loop program over the work "
+                f"items along {tag} differ, or have no constant number of iterations",
+                where=layouts.kernel.location,
+            )
+        result[tag] = count
+    return result
+
+
+def _out_of_scope(kernel: Kernel, name: str) -> WrongStatement:
+    return WrongStatement(
+        f"the loop program of kernel '{kernel.name}' mentions '{name}' where it stands for nothing",
+        where=kernel.location,
+    )

@@ -1,0 +1,193 @@
+"""Each work item executes its instances in the order of the kernel.
+
+The loops of the program are the kernel's: one an iname, each running upward, nested as in the
+kernel.  Then instances come in the order of the loops if, in each block, what depends on something
+comes after it.  So it is enough to look at each dependency once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import NoReturn, TypeAlias
+
+import islpy as isl
+
+from polygen.analysis.order import order_of
+from polygen.analysis.pairs import conflicts, equal, witness
+from polygen.errors import WrongOrder
+from polygen.validation.faults import fault
+from polygen.validation.frames import SEQUENTIAL, Frame, Statement
+from polygen.validation.polynomial import Polynomial, number
+from polygen.validation.touching import described, touching
+from polygen.validation.view import View
+from polygen.validation.works import Copy, Work, Works
+
+# What stands beside each other in a block: the loop of an iname, or a work.
+Sibling: TypeAlias = str | Work
+Block: TypeAlias = tuple[str, ...]  # the loops around it
+
+
+@dataclass
+class _Interval:
+    """Where in a block of the program a sibling is: its children, first and last position."""
+
+    first: int
+    last: int
+    children: list[Frame | Statement] = field(default_factory=list["Frame | Statement"])
+
+
+def check_sequence(view: View, works: Works) -> None:
+    """Check the order in which a work item executes its instances.
+
+    Raises:
+        WrongOrder: if it is not the kernel's.
+    """
+    _Sequence(view, works).run()
+
+
+class _Sequence:
+    def __init__(self, view: View, works: Works) -> None:
+        self._view = view
+        self._works = works
+        self._order = order_of(works.kernel)
+        self._copies: dict[Statement, tuple[Work, Copy]] = {
+            copy.statement: (work, copy) for work in works.all for copy in work.copies
+        }
+        self._loops = {work: self._order.loops(work.insn.id) for work in works.all}
+        self._edges: dict[Block, list[tuple[Sibling, Sibling, Work, Work]]] = {}
+        by_id = {work.insn.id: work for work in works.all}
+        for work in works.all:
+            for dep in sorted(work.insn.depends_on):
+                self._note(by_id[dep], work)
+
+    def _note(self, first: Work, second: Work) -> None:
+        """Note which siblings a dependency orders, and in which block."""
+        a, b = self._loops[first], self._loops[second]
+        block = self._order.shared_loops(first.insn.id, second.insn.id)
+        depth = len(block)
+        before: Sibling = a[depth] if depth < len(a) else first
+        after: Sibling = b[depth] if depth < len(b) else second
+        if before is not after:
+            self._edges.setdefault(block, []).append((before, after, first, second))
+
+    def run(self) -> None:
+        self._check(list(_flat(self._view.root)), ())
+
+    def _check(self, children: Sequence[Frame | Statement], block: Block) -> None:
+        siblings: dict[Sibling, _Interval] = {}
+        for position, child in enumerate(children):
+            sibling = self._sibling(child, block)
+            interval = siblings.setdefault(sibling, _Interval(position, position))
+            interval.last = position
+            interval.children.append(child)
+        for before, after, first, second in self._edges.get(block, ()):
+            if before in siblings and after in siblings:
+                late = siblings[before].last >= siblings[after].first
+                if late:
+                    self._refuse(first, second)
+        for sibling, interval in siblings.items():
+            if isinstance(sibling, str):
+                self._check_loop(sibling, interval, block)
+
+    def _sibling(self, child: Frame | Statement, block: Block) -> Sibling:
+        """Return what a child of a block is: a part of a loop, or a work."""
+        statement = child if isinstance(child, Statement) else next(child.statements(), None)
+        if statement is None:
+            assert isinstance(child, Frame)
+            return child.name or ""  # an empty loop
+        work = self._copies[statement][0]
+        loops = self._loops[work]
+        if loops[: len(block)] != block:
+            self._refuse_nesting(work)
+        if len(loops) > len(block):
+            return loops[len(block)]
+        if isinstance(child, Frame):
+            self._refuse_nesting(work)
+        return work
+
+    def _check_loop(self, iname: str, interval: _Interval, block: Block) -> None:
+        """Check a loop, or the copies of its body if it is none in the program."""
+        children = interval.children
+        inside = (*block, iname)
+        if len(children) == 1 and isinstance(children[0], Frame) and children[0].name == iname:
+            self._check(list(_flat(children[0])), inside)
+            return
+        runs: list[tuple[Polynomial, list[Frame | Statement]]] = []
+        for child in children:
+            value = self._value(child, iname)
+            if not runs or runs[-1][0] != value:
+                runs.append((value, []))
+            runs[-1][1].append(child)
+        values = [number(value) for value, _ in runs]
+        known = [value for value in values if value is not None]
+        if len(runs) > 1 and (len(known) < len(runs) or known != sorted(set(known))):
+            statement = next(s for child in children for s in _statements(child))
+            self._refuse_nesting(self._copies[statement][0])
+        for _, run in runs:
+            self._check(run, inside)
+
+    def _value(self, child: Frame | Statement, iname: str) -> Polynomial:
+        """Return what an iname that is no loop stands for in a child of a block."""
+        found: Polynomial | None = None
+        for statement in _statements(child):
+            work, copy = self._copies[statement]
+            if iname not in copy.stated or (found is not None and copy.values[iname] != found):
+                self._refuse_nesting(work)
+            found = copy.values[iname]
+        assert found is not None  # there is a statement, or the child would be no part of the loop
+        return found
+
+    # --- refusals
+
+    def _refuse(self, first: Work, second: Work) -> None:
+        """Raise an error if two works touch an element of something."""
+        kernel = self._works.kernel
+        same = order_of(kernel).shared_loops(first.insn.id, second.insn.id)
+        for name, other in touching(kernel, first.insn.id, second.insn.id):
+            for found in conflicts(kernel, first.insn.id, second.insn.id, name, other):
+                pairs = reduce(isl.Set.intersect, map(equal, same), found.pairs)
+                pairs = pairs.intersect(self._view.known)
+                if not pairs.is_empty():
+                    raise self._reversed(first, second, name, witness(pairs))
+
+    def _reversed(
+        self, first: Work, second: Work, name: str, point: Mapping[str, int]
+    ) -> WrongOrder:
+        return fault(
+            WrongOrder,
+            self._view.kernel,
+            f"{described(self._view.kernel, first, point)} has to come before "
+            f"{described(self._view.kernel, second, point, other=True)}, and does not: both touch "
+            f"an element of '{name}'",
+            first.origin,
+            second.origin,
+            point=point,
+        )
+
+    def _refuse_nesting(self, work: Work) -> NoReturn:
+        loops = ", ".join(self._loops[work])
+        raise fault(
+            WrongOrder,
+            self._view.kernel,
+            f"the loops around {work.what} are not those of the kernel, from the outermost "
+            f"inwards, each running upward: {loops or 'none'}",
+            work.origin,
+        )
+
+
+def _flat(frame: Frame) -> Iterator[Frame | Statement]:
+    """Yield what is in a frame, conditions and indices of the hardware left out."""
+    for child in frame.children:
+        if isinstance(child, Statement) or child.role in SEQUENTIAL:
+            yield child
+        else:
+            yield from _flat(child)
+
+
+def _statements(child: Frame | Statement) -> Iterator[Statement]:
+    if isinstance(child, Statement):
+        yield child
+    else:
+        yield from child.statements()

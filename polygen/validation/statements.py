@@ -1,0 +1,37 @@
+"""Each statement computes, and writes, what its instruction says."""
+
+from __future__ import annotations
+
+from polygen.errors import WrongStatement
+from polygen.ir.show_expression import show_expression
+from polygen.validation.faults import fault
+from polygen.validation.terms import key
+from polygen.validation.view import View
+from polygen.validation.works import Copy, Work
+
+
+def check_statements(view: View, work: Work) -> None:
+    """Check the statements that carry out a work.
+
+    Raises:
+        WrongStatement: if one writes another element, or another value.
+    """
+    for copy in work.copies:
+        _check(view, work, copy)
+
+
+def _check(view: View, work: Work, copy: Copy) -> None:
+    statement, terms = copy.statement, view.terms(copy.statement.frame)
+    pairs = (
+        ("writes", statement.target, work.insn.assignee),
+        ("computes", statement.value, work.insn.expression),
+    )
+    for verb, found, wanted in pairs:
+        if key(terms.value(found)) != key(copy.terms.value(wanted)):
+            raise fault(
+                WrongStatement,
+                view.kernel,
+                f"for {work.what}, a statement {verb} '{show_expression(found)}', which is not "
+                f"'{show_expression(wanted)}'",
+                work.origin,
+            )

@@ -1,0 +1,155 @@
+"""Variables are what the kernel says, have room for what they hold, and keep it long enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polygen.analysis.inference import kinds
+from polygen.analysis.scratch import apart, passes_nothing
+from polygen.analysis.types import same_kind
+from polygen.errors import WrongStorage
+from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.tags import GroupTag, HardwareTag
+from polygen.lower.program import Launch, Loop
+from polygen.validation.faults import fault
+from polygen.validation.frames import SEQUENTIAL, Frame, Role, Storage
+from polygen.validation.polynomial import number
+from polygen.validation.view import View
+from polygen.validation.works import Works
+
+
+def check_storage(view: View, works: Works) -> None:
+    """Check the variables of a program.
+
+    Raises:
+        WrongStorage: if one is not what the kernel says, too small, or loses its value.
+    """
+    _Storages(view, works).run()
+
+
+class _Storages:
+    def __init__(self, view: View, works: Works) -> None:
+        self._view = view
+        self._works = works
+        self._kernel = view.kernel
+        self._temporaries = {t.name: t for t in view.kernel.temporaries}
+        self._temporaries.update(works.accumulators)
+        self._launch_of: dict[str, Frame] = {}
+
+    def run(self) -> None:
+        self._check_program()
+        for launch in self._view.root.inside():
+            if launch.role is Role.LAUNCH:
+                self._check_launch(launch)
+
+    def _refuse(self, name: str, why: str) -> WrongStorage:
+        writers = self._kernel.writers.get(name, ())
+        return fault(WrongStorage, self._kernel, f"'{name}' {why}", *writers[:1])
+
+    def _check_program(self) -> None:
+        program = self._view.program
+        shared = tuple(
+            t for t in self._kernel.temporaries if t.address_space is AddressSpace.GLOBAL
+        )
+        pairs = (
+            (program.arguments, self._kernel.arguments),
+            (program.global_temporaries, shared),
+        )
+        for found, wanted in pairs:
+            if found != wanted:
+                differing = {v.name for v in wanted if v not in found}
+                differing |= {v.name for v in found if v not in wanted}
+                raise self._refuse(
+                    min(differing, default=self._kernel.name), "is not declared as in the kernel"
+                )
+        for name, kind in kinds(self._kernel).items():
+            if not same_kind(program.dtypes.get(name), kind):
+                raise self._refuse(name, "has another type than in the kernel")
+
+    def _check_launch(self, launch: Frame) -> None:
+        node = launch.node
+        assert isinstance(node, Launch)
+        for argument in node.arguments:
+            known = self._kernel.variables.get(argument.name)
+            if isinstance(known, TemporaryVariable):
+                known = GlobalArg(known.name, known.dtype, known.shape)
+            if known is not None and known != argument:
+                raise self._refuse(argument.name, "is passed as something else than it is")
+        groups = _groups(launch)
+        for storage in _storages(launch):
+            self._check_storage(storage, launch)
+            if not groups <= storage.frame.axes.keys():
+                raise self._refuse(storage.node.name, "is shared by groups that run at once")
+            self._check_lifetime(storage)
+
+    def _check_storage(self, storage: Storage, launch: Frame) -> None:
+        node = storage.node
+        temporary = self._temporaries.get(node.name)
+        if temporary is None:
+            raise self._refuse(node.name, "is declared, and the kernel has no such variable")
+        if self._launch_of.setdefault(node.name, launch) is not launch:
+            raise self._refuse(node.name, "is needed in two launches, and each has its own")
+        if node.dtype != temporary.dtype or node.address_space is not temporary.address_space:
+            raise self._refuse(node.name, "is of another type, or in another address space")
+        if node.address_space is AddressSpace.LOCAL and any(
+            frame.role is Role.ITEM and isinstance(frame.node, Loop)
+            for frame in storage.frame.outwards()
+        ):
+            raise self._refuse(node.name, "is shared by a group, and each item has its own")
+        extent = None
+        if temporary.shape:
+            extent = number(self._view.layouts.count(node.name))
+        if self._view.terms(storage.frame).is_expanded(storage):
+            items = 1
+            for count in self._view.items(launch).values():
+                items *= count
+            extent = (extent or 1) * items
+        if node.extent != extent:
+            raise self._refuse(
+                node.name, f"is declared with {node.extent} elements, and needs {extent}"
+            )
+
+    def _check_lifetime(self, storage: Storage) -> None:
+        """Check that what is written is still there where it is read.
+
+        A variable that is declared in a loop starts anew in each iteration.
+        """
+        node = storage.node
+        loops = frozenset(
+            frame.name
+            for frame in storage.frame.outwards()
+            if frame.role in SEQUENTIAL and frame.name is not None
+        )
+        if not loops or node.initial is not None:
+            return
+        if node.name in self._works.accumulators:
+            starts = [w for w in self._works.all if w.insn.written == node.name]
+            if all(loops <= work.insn.within_inames for work in starts):
+                return
+        elif apart(self._kernel, node.name, loops) == loops and passes_nothing(
+            self._kernel, node.name, loops
+        ):
+            return
+        raise self._refuse(
+            node.name,
+            f"is declared in the loop of '{min(loops)}', and may have to keep its value longer",
+        )
+
+
+def _groups(launch: Frame) -> frozenset[HardwareTag]:
+    """Return the axes along which groups of a launch run at once."""
+    return frozenset(
+        tag
+        for frame in launch.inside()
+        if frame.role is Role.GROUP
+        for tag in frame.axes
+        if isinstance(tag, GroupTag)
+    )
+
+
+def _storages(launch: Frame) -> Iterator[Storage]:
+    """Yield the variables that a launch declares; some twice, if they are declared twice."""
+    for frame in launch.inside():
+        for meaning in frame.bound.values():
+            if isinstance(meaning, Storage):
+                yield meaning

@@ -1,0 +1,136 @@
+"""A kernel and its loop program, as all checks look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+
+import islpy as isl
+
+from polygen.analysis.domains import domain_of
+from polygen.analysis.isl_affine import form_of_constraint
+from polygen.analysis.known import known_parameters
+from polygen.ir.dtype import is_integer
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import HardwareTag
+from polygen.lower.program import HardwareAxis, HostLoop, If, Loop, LoopProgram
+from polygen.validation.constraints import Facts, add_loop
+from polygen.validation.frames import Frame, frames_of
+from polygen.validation.polynomial import Polynomial, of_linear_form, scaled
+from polygen.validation.readings import Layouts, ProgramTerms, items_of
+
+
+class View:
+    """What is found out about a program once, for all checks.
+
+    Attributes:
+        kernel: with types, and without substitution rules.
+        program: its loop program.
+        layouts: of the kernel's arrays.
+        root: the outermost frame of the program.
+    """
+
+    def __init__(self, kernel: Kernel, program: LoopProgram) -> None:
+        self.kernel = kernel
+        self.program = program
+        self.layouts = Layouts(kernel)
+        self.root = frames_of(kernel, program)
+        self._terms: dict[Frame, ProgramTerms] = {}
+        self._items: dict[Frame, Mapping[HardwareTag, int]] = {}
+        self._facts: dict[Frame, Facts] = {self.root: self._assumptions()}
+        self._integers: dict[str, bool] = dict.fromkeys((*kernel.inames, *self.layouts.sizes), True)
+        self._constraints: dict[frozenset[str], list[Polynomial] | None] = {}
+
+    def _assumptions(self) -> Facts:
+        return Facts(_constraints(self.kernel.assumptions.flat) or [])
+
+    @property
+    def known(self) -> isl.Set:
+        """What is known of the parameters."""
+        return known_parameters(self.kernel)
+
+    def is_integer(self, name: str) -> bool:
+        """Tell whether a name stands for an integer."""
+        found = self._integers.get(name)
+        if found is None:
+            variable = self.kernel.variables.get(name)
+            dtype = None if variable is None else variable.dtype
+            found = self._integers[name] = dtype is not None and is_integer(dtype)
+        return found
+
+    @property
+    def integers(self) -> Container[str]:
+        """The names that stand for integers."""
+        return _Integers(self)
+
+    def terms(self, frame: Frame) -> ProgramTerms:
+        """Return the terms of the program in a frame."""
+        found = self._terms.get(frame)
+        if found is None:
+            items = self.items(frame.launch) if frame.launch else dict[HardwareTag, int]()
+            found = self._terms[frame] = ProgramTerms(self.layouts, frame, items)
+        return found
+
+    def items(self, launch: Frame) -> Mapping[HardwareTag, int]:
+        """Return how many work items the loops of a launch run over, along each axis."""
+        if launch not in self._items:
+            self._items[launch] = items_of(self.layouts, launch)
+        return self._items[launch]
+
+    def facts(self, frame: Frame) -> Facts:
+        """Return what holds in a frame."""
+        found = self._facts.get(frame)
+        if found is None:
+            assert frame.parent is not None  # what holds outermost is there from the start
+            found = self._facts[frame] = self.facts(frame.parent).and_(self.own_facts(frame))
+        return found
+
+    def own_facts(self, frame: Frame) -> Facts:
+        """Return what holds in a frame because of itself."""
+        facts = Facts()
+        outside = frame.parent
+        assert outside is not None
+        if isinstance(frame.node, If):
+            facts.add(frame.node.condition, self.terms(outside), self.is_integer)
+        elif frame.name is not None:
+            terms = self.terms(outside)
+            step = frame.node.step if isinstance(frame.node, Loop | HostLoop) else 1
+            both = terms, terms
+            if isinstance(frame.node, HardwareAxis):
+                # The host computes how many indices there are.
+                assert frame.launch is not None
+                assert frame.launch.parent is not None
+                both = terms, self.terms(frame.launch.parent)
+            bounds = frame.first, frame.end, step
+            add_loop(facts, frame.name, bounds, both, self.is_integer)
+        return facts
+
+    def constraints(self, inames: frozenset[str]) -> list[Polynomial] | None:
+        """Return what bounds inames together, as affine polynomials that are not negative.
+
+        None if that is no conjunction.
+        """
+        if inames not in self._constraints:
+            self._constraints[inames] = _constraints(domain_of(self.kernel, inames))
+        return self._constraints[inames]
+
+
+class _Integers(Container[str]):
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._view.is_integer(name)
+
+
+def _constraints(flat: isl.Set) -> list[Polynomial] | None:
+    if flat.n_basic_set() != 1:
+        return None
+    found: list[Polynomial] = []
+    for constraint in flat.get_basic_sets()[0].get_constraints():
+        if constraint.dim(isl.dim_type.div):
+            return None
+        value = of_linear_form(form_of_constraint(constraint))
+        found.append(value)
+        if constraint.is_equality():
+            found.append(scaled(value, -1))
+    return found

@@ -1,0 +1,381 @@
+"""What has to be executed: the instructions of the kernel, its reductions spelled out.
+
+A reduction is an accumulator, which starts with the identity of the operation, takes up the
+operand once for each point of the reduction's domain, and is then used.  Which variable of the
+program is the accumulator of which reduction is found in the program: it is the one that is
+mentioned where the reduction stands, and that takes up what the reduction reduces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polygen.analysis.inference import kinds
+from polygen.analysis.types import reduction_type
+from polygen.errors import WrongStatement
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import TemporaryVariable
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.show_expression import show_expression
+from polygen.ir.verify import excerpt
+from polygen.lower.program import If
+from polygen.validation.constraints import Cone, Facts
+from polygen.validation.frames import Statement
+from polygen.validation.polynomial import Polynomial
+from polygen.validation.readings import KernelTerms
+from polygen.validation.terms import key
+from polygen.validation.view import View
+
+
+@dataclass(eq=False, slots=True)
+class Copy:
+    """A statement that carries out a work.
+
+    Attributes:
+        statement: the statement.
+        values: what the inames of the work stand for there, in terms of the program.
+        stated: those of the inames that are no loop there.
+        terms: of the kernel, for these values.
+    """
+
+    statement: Statement
+    values: dict[str, Polynomial]
+    stated: tuple[str, ...]
+    terms: KernelTerms
+
+
+@dataclass(eq=False, slots=True)
+class Work:
+    """Something that the program has to execute at each point of a domain.
+
+    Attributes:
+        insn: what it does: an instruction without reductions, its `id` unique.
+        origin: the instruction of the kernel that it is a part of.
+        what: what to call it.
+        copies: the statements that carry it out.
+    """
+
+    insn: Assignment
+    origin: Assignment
+    what: str
+    copies: list[Copy] = field(default_factory=list[Copy])
+
+
+@dataclass(frozen=True)
+class Works:
+    """All works of a kernel.
+
+    Attributes:
+        all: in the order of the instructions.
+        kernel: a kernel with these as its instructions.
+        accumulators: the variables of the program that are no temporaries of the kernel.
+    """
+
+    all: tuple[Work, ...]
+    kernel: Kernel
+    accumulators: Mapping[str, TemporaryVariable]
+
+
+def works_of(view: View) -> Works:
+    """Return the works of a kernel, each with its statements.
+
+    Raises:
+        WrongStatement: if a statement belongs to none, or a reduction has no accumulator.
+    """
+    maker = _Maker(view)
+    works = maker.run()
+    if not maker.accumulators:
+        return Works(works, view.kernel, {})
+    kernel = view.kernel.copy(
+        instructions=tuple(work.insn for work in works),
+        temporaries=(*view.kernel.temporaries, *maker.accumulators.values()),
+    )
+    return Works(works, kernel, maker.accumulators)
+
+
+def copy_of(view: View, statement: Statement, inames: frozenset[str]) -> Copy:
+    """Return a statement as a copy of a work within these inames.
+
+    Raises:
+        WrongStatement: if one of them has no value there.
+    """
+    terms = view.terms(statement.frame)
+    values: dict[str, Polynomial] = {}
+    stated: list[str] = []
+    for iname in inames:
+        value = terms.bound(iname)
+        if value is None:
+            stated.append(iname)
+            if iname not in statement.values:
+                raise WrongStatement(
+                    f"kernel '{view.kernel.name}': instruction '{statement.insn_id}' is within "
+                    f"'{iname}', which has no value where the loop program carries it out",
+                    where=view.kernel.location,
+                )
+            value = terms.index(statement.values[iname])
+        values[iname] = value
+    return Copy(statement, values, tuple(stated), KernelTerms(view.layouts, values))
+
+
+# --- reductions
+
+_Key: TypeAlias = tuple[ex.Reduction, tuple[Expression, ...]]  # and the conditions it stands under
+
+
+def _largest(dtype: DType) -> Any:
+    return {"f": float("inf"), "b": 1}.get(dtype.kind) or int(np.iinfo(dtype).max)
+
+
+def _smallest(dtype: DType) -> Any:
+    if dtype.kind in "fb":
+        return float("-inf") if dtype.kind == "f" else 0
+    return int(np.iinfo(dtype).min)
+
+
+_IDENTITIES: Mapping[str, Callable[[DType], Any]] = {
+    "sum": lambda _: 0,
+    "product": lambda _: 1,
+    "min": _largest,
+    "max": _smallest,
+}
+_COMBINED: Mapping[str, Callable[[Expression, Expression], Expression]] = {
+    "sum": ex.sum_of,
+    "product": ex.product_of,
+    "min": lambda a, b: ex.Min((a, b)),
+    "max": lambda a, b: ex.Max((a, b)),
+}
+
+
+def _under_conditions(
+    node: Expression,
+    change: Callable[[ex.Reduction, tuple[Expression, ...]], Expression],
+    conditions: tuple[Expression, ...] = (),
+) -> Expression:
+    """Return an expression with each outermost reduction changed.
+
+    A reduction is computed under the conditions of each ``if(c, a, b)`` that it stands in, of
+    those that have no reduction in them.
+    """
+    if isinstance(node, ex.Reduction):
+        return change(node, conditions)
+    if isinstance(node, ex.If) and not walk.reductions(node.condition):
+        then = _under_conditions(node.then, change, (*conditions, node.condition))
+        otherwise = (*conditions, ex.LogicalNot(node.condition))
+        return ex.If(node.condition, then, _under_conditions(node.else_, change, otherwise))
+    parts = tuple([_under_conditions(p, change, conditions) for p in walk.parts(node)])
+    return walk.rebuild(node, parts)
+
+
+class _Maker:
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._kernel = view.kernel
+        self._kinds = dict(kinds(view.kernel))
+        self._done: list[Work] = []
+        self._by_insn: dict[str, list[Statement]] = {}
+        self._by_accumulator: dict[str, list[Statement]] = {}
+        for statement in view.root.statements():
+            self._sort(statement)
+        self.accumulators: dict[str, TemporaryVariable] = {}
+
+    def _sort(self, statement: Statement) -> None:
+        if statement.written not in self._kernel.variables:
+            self._by_accumulator.setdefault(statement.written, []).append(statement)
+            return
+        if statement.insn_id not in self._kernel.instructions_by_id:
+            raise WrongStatement(
+                f"the loop program of kernel '{self._kernel.name}' writes "
+                f"'{statement.written}' for '{statement.insn_id}', which is no instruction",
+                where=self._kernel.location,
+            )
+        self._by_insn.setdefault(statement.insn_id, []).append(statement)
+
+    def run(self) -> tuple[Work, ...]:
+        for insn in self._kernel.instructions:
+            statements = self._by_insn.get(insn.id, [])
+            if insn.reduction_inames:
+                always = tuple(p for p in insn.predicates if not walk.reductions(p))
+                alone = self._replaced(insn, insn, statements, always)
+            else:
+                alone = insn
+            self._add(alone, insn, f"instruction '{insn.id}'", statements)
+        for name in self._by_accumulator.keys() - self.accumulators.keys():
+            raise WrongStatement(
+                f"the loop program of kernel '{self._kernel.name}' writes '{name}', which no "
+                "instruction needs",
+                where=self._kernel.location,
+            )
+        return tuple(self._done)
+
+    def _add(
+        self, insn: Assignment, origin: Assignment, what: str, statements: Sequence[Statement]
+    ) -> None:
+        copies = [copy_of(self._view, s, insn.within_inames) for s in statements]
+        self._done.append(Work(insn, origin, what, copies))
+
+    def _replaced(
+        self,
+        insn: Assignment,
+        origin: Assignment,
+        uses: Sequence[Statement],
+        always: tuple[Expression, ...],
+    ) -> Assignment:
+        """Add the works of the reductions in `insn`; return it with accumulators instead."""
+        found: dict[_Key, str] = {}
+        open_names = [n for n in self._mentioned(uses) if n not in self.accumulators]
+        last: set[str] = set()
+
+        def change(node: ex.Reduction, conditions: tuple[Expression, ...]) -> Expression:
+            if (node, conditions) not in found:
+                around = (*always, *conditions)
+                name = self._accumulator(insn, node, open_names, around)
+                if name is None:
+                    raise _not_computed(self._kernel, origin, node)
+                found[node, conditions] = name
+                open_names.remove(name)
+                last.add(self._spell_out(insn, node, name, around, origin))
+            return ex.Variable(found[node, conditions])
+
+        replaced = insn.map_expressions(lambda node: _under_conditions(node, change))
+        return replaced.copy(depends_on=insn.depends_on | last)
+
+    def _mentioned(self, uses: Sequence[Statement]) -> list[str]:
+        """Return the variables of the program that statements depend on, and the kernel lacks."""
+        names: dict[str, None] = {}
+        for use in uses:
+            conditions = [f.node.condition for f in use.frame.outwards() if isinstance(f.node, If)]
+            for node in (use.target, use.value, *conditions):
+                names.update(dict.fromkeys(ex.name_of(access) for access in walk.accesses(node)))
+        return [n for n in names if n in self._by_accumulator]
+
+    # --- finding accumulators
+
+    def _accumulator(
+        self,
+        insn: Assignment,
+        node: ex.Reduction,
+        names: Sequence[str],
+        conditions: tuple[Expression, ...],
+    ) -> str | None:
+        """Return the one of the variables that a reduction is computed in, or None."""
+        fitting = [n for n in names if self._fits(insn, node, n)]
+        if len(fitting) > 1:  # under other conditions, perhaps
+            fitting = [n for n in fitting if self._under(insn, n, conditions)] or fitting
+        return fitting[0] if fitting else None
+
+    def _fits(self, insn: Assignment, node: ex.Reduction, name: str) -> bool:
+        """Tell whether a variable takes up what a reduction reduces."""
+        _, updates = self._starts_and_updates(name)
+        if not updates:
+            return True  # there may be nothing to reduce
+        operand = self._operand(insn, node, name, updates)
+        if operand is None:
+            return False
+        copy = self._copy(updates[0], insn.within_inames.union(node.inames))
+        if copy is None:
+            return False
+        wanted = copy.terms.value(_COMBINED[node.operation](ex.Variable(name), operand))
+        return key(wanted) == key(self._view.terms(updates[0].frame).value(updates[0].value))
+
+    def _operand(
+        self, insn: Assignment, node: ex.Reduction, name: str, updates: Sequence[Statement]
+    ) -> Expression | None:
+        """Return what is reduced, accumulators in place of reductions; None if there are none."""
+        if not walk.reductions(node.operand):
+            return node.operand
+        names = [n for n in self._mentioned(updates) if n != name]
+        inner = insn.copy(within_inames=insn.within_inames.union(node.inames))
+        complete = True
+
+        def change(node: ex.Reduction, conditions: tuple[Expression, ...]) -> Expression:
+            nonlocal complete
+            found = self._accumulator(inner, node, names, conditions)
+            complete = complete and found is not None
+            return ex.Variable(found or "")
+
+        replaced = _under_conditions(node.operand, change)
+        return replaced if complete else None
+
+    def _under(self, insn: Assignment, name: str, conditions: tuple[Expression, ...]) -> bool:
+        """Tell whether a variable is started where some conditions hold."""
+        (start, *_), _ = self._starts_and_updates(name)
+        copy = self._copy(start, insn.within_inames)
+        if copy is None:
+            return False
+        wanted = Facts()
+        for condition in conditions:
+            wanted.add(condition, copy.terms, self._view.is_integer)
+        known = self._view.facts(start.frame)
+        cone = Cone(known.affine)
+        return wanted.others.keys() <= known.others.keys() and all(map(cone.implies, wanted.affine))
+
+    def _copy(self, statement: Statement, inames: frozenset[str]) -> Copy | None:
+        try:
+            return copy_of(self._view, statement, inames)
+        except WrongStatement:
+            return None
+
+    def _starts_and_updates(self, name: str) -> tuple[list[Statement], list[Statement]]:
+        """Return what sets a variable whatever its old value, and the other writes."""
+        parts: tuple[list[Statement], list[Statement]] = [], []
+        for statement in self._by_accumulator[name]:
+            parts[name in walk.free_variables(statement.value)].append(statement)
+        return parts
+
+    # --- spelling reductions out
+
+    def _spell_out(
+        self,
+        insn: Assignment,
+        node: ex.Reduction,
+        name: str,
+        conditions: tuple[Expression, ...],
+        origin: Assignment,
+    ) -> str:
+        """Add the works of a reduction; return the id of its update."""
+        starts, updates = self._starts_and_updates(name)
+        shown = f"'{show_expression(node)}' in instruction '{origin.id}'"
+        dtype = reduction_type(node, self._kinds)
+        self._kinds[name] = dtype
+        self.accumulators[name] = TemporaryVariable(name, dtype)
+        start = Assignment(
+            id=f"{origin.id}'{name}'start",
+            assignee=ex.Variable(name),
+            expression=_IDENTITIES[node.operation](dtype),
+            within_inames=insn.within_inames,
+            depends_on=self._outside(insn.depends_on, node.inames),
+            predicates=conditions,
+            location=origin.location,
+        )
+        update = start.copy(
+            id=f"{origin.id}'{name}'update",
+            expression=_COMBINED[node.operation](start.assignee, node.operand),
+            within_inames=insn.within_inames.union(node.inames),
+            depends_on=insn.depends_on | {start.id},
+        )
+        self._add(start, origin, f"the start of {shown}", starts)
+        if update.reduction_inames:
+            update = self._replaced(update, origin, updates, conditions)
+        self._add(update, origin, shown, updates)
+        return update.id
+
+    def _outside(self, ids: frozenset[str], inames: tuple[str, ...]) -> frozenset[str]:
+        """Return those of the kernel's instructions that are not in the loop of a reduction."""
+        by_id = self._kernel.instructions_by_id
+        return frozenset(i for i in ids if i in by_id and by_id[i].within_inames.isdisjoint(inames))
+
+
+def _not_computed(kernel: Kernel, insn: Assignment, node: ex.Reduction) -> WrongStatement:
+    return WrongStatement(
+        f"the loop program of kernel '{kernel.name}' does not compute '{show_expression(node)}'",
+        where=insn.location,
+        excerpt=excerpt(kernel, insn.id),
+    )
