@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.proof.patterns import Call, prior, rename, split, tag
+from tests.proof.patterns import (
+    Call,
+    fuse,
+    inward,
+    move,
+    outward,
+    own,
+    prior,
+    rename,
+    split,
+    tag,
+)
 
 G, L = "g.0", "l.0"
 
@@ -47,6 +58,11 @@ FREE = {
 # A loop inside, or a barrier, keeps the order of what the parallel iname separates.
 KEPT_INSIDE = {"diagonal": "i", "solve": "i", "anti": "i", "flow": "i"}
 
+STRIPS = [(pattern, iname) for pattern, iname in SERIAL.items() if pattern != "time"]
+
+# Two instructions in a loop, of which all instances of the first may come first.
+APART = ("anti", "flow", "pointwise", "predicate apart")
+
 CATALOGUE: list[tuple[str, tuple[Call, ...]]] = [
     *(case for pattern, iname in SERIAL.items() for case in _in_order(pattern, iname)),
     *(case for pattern, iname in FREE.items() for case in _any_order(pattern, iname)),
@@ -84,4 +100,84 @@ CATALOGUE: list[tuple[str, tuple[Call, ...]]] = [
     ("row sums", (tag(i=G), tag(i=L), tag(i="unr"))),
     ("private tile", (tag(i="unr", j="unr", g=L),)),
     ("local scalar", (tag(i=G),)),
+    # other coordinates
+    *((pattern, (move(f"[{i}] -> [r] : r = {i} + 3"),)) for pattern, i in SERIAL.items()),
+    *((pattern, (move(f"[{i}] -> [o,p] : {i} = 3*o+p and 0<=p<3"),)) for pattern, i in STRIPS),
+    *((pattern, (move(f"[{i}] -> [r] : r = -{i}"),)) for pattern, i in FREE.items()),
+    *((pattern, (move(f"[{i}] -> [{i}'] : {i}' = 5-{i}"),)) for pattern, i in FREE.items()),
+    ("wavefront", (move("[i,j] -> [p,q] : p = i+j and q = j"),)),
+    ("wavefront", (move("[i,j] -> [p,q] : p = j and q = i-j"),)),
+    ("wavefront", (move("[i,j] -> [p,q] : p = i+j and q = i"), tag(q=G))),
+    ("wavefront", (move("[i,j] -> [p,q] : p = 2*i+j and q = i+j"),)),
+    ("antidiagonal", (move("[i,j] -> [i,p] : p = i+j"), prior("p,i"))),
+    ("antidiagonal", (move("[j] -> [r] : r = n-j"), prior("r,i"))),
+    ("diagonal", (move("[i,j] -> [i,p] : p = j-i"), tag(p=G))),
+    ("diagonal", (move("[i,j] -> [p,i] : p = i-j"),)),
+    ("time", (move("[t,i] -> [p,t] : p = i+t"),)),
+    (
+        "time",
+        (
+            move("[t,i] -> [t,p] : p = i+t"),
+            split("t", 2),
+            split("p", 2),
+            prior("t_outer,p_outer,t_inner,p_inner"),
+        ),
+    ),
+    ("time", (prior("t,i"), move("[i] -> [r] : r = n-i"))),
+    ("gauss-seidel", (move("[t,i] -> [p,t] : p = i+t"),)),
+    ("gauss-seidel", (move("[t,i] -> [p,t] : p = i+2*t"), tag(t=G))),
+    (
+        "gauss-seidel",
+        (
+            move("[t,i] -> [t,p] : p = i+t"),
+            split("t", 2),
+            split("p", 2),
+            prior("t_outer,p_outer,t_inner,p_inner"),
+        ),
+    ),
+    (
+        "copy",
+        (move("[i,j] -> [io,jo,ii,ji] : i = 2*io+ii and 0<=ii<2 and j = 3*jo+ji and 0<=ji<3"),),
+    ),
+    ("reverse in place", (move("[i] -> [r] : r = i+n"),)),
+    ("reduction", (move("[i,j] -> [i,p] : p = i+j"), tag(i=G))),
+    ("reduction", (move("[j] -> [r] : r = -j"), split("r", 2))),
+    ("double sum", (move("[j,k] -> [p,q] : p = j+k and q = j-k"),)),
+    ("tile", (move("[g] -> [r] : r = n-g"), tag(r=G))),
+    ("tile", (move("[i] -> [r] : r = 3-i"), move("[j] -> [s_] : s_ = 3-j"), tag(r=L, s_=L))),
+    ("private", (move("[i] -> [r] : r = 7-i"), tag(r=G))),
+    ("row sums", (move("[i] -> [r] : r = n-1-i"), tag(r=L))),
+    # one loop instead of two
+    ("loops", (fuse("j", "i"),)),
+    ("loops", (fuse("i", "j"), tag(j=G))),
+    ("loops", (fuse("i", "j"), split("j", 2, G, L))),
+    ("loops", (split("i", 2), split("j", 2), fuse("j_outer", "i_outer"))),
+    ("loops apart", (fuse("j", "i"), move("[i] -> [r] : r = -i"))),
+    ("loops behind", (fuse("j", "i"),)),
+    ("loops overwrite behind", (fuse("j", "i"),)),
+    ("loops scratch", (fuse("j", "i"), tag(i=G))),
+    ("loops one scratch", (fuse("i", "j"), tag(j=L))),
+    ("loop then sum", (fuse("j", "i"),)),
+    ("planes", (fuse("j", "i"),)),
+    ("planes", (fuse("l", "k"),)),
+    ("planes", (fuse("j", "i"), fuse("l", "k"), tag(i=G, k=L))),
+    ("planes ahead", (fuse("j", "i"),)),
+    ("planes down", (fuse("l", "k"),)),
+    # two loops instead of one
+    *((pattern, (own("i", insn),)) for pattern in APART for insn in "su"),
+    ("pointwise", (own("i", "u"), fuse("i_0", "i"))),
+    ("anti", (own("i", "u"), tag(i=G), tag(i_0=L))),
+    ("flow", (own("i", "u"), tag(i=G, i_0=G))),
+    ("plane then line", (own("i,j", "s"),)),
+    ("plane then line", (own("j", "s"),)),
+    ("row sums", (own("j", "s"),)),
+    ("tile", (own("j", "u"),)),
+    ("loops", (fuse("j", "i"), own("i", "u"))),
+    ("planes", (fuse("j", "i"), fuse("l", "k"), own("k", "u"), own("i,k", "s"))),
+    ("double sum", (own("j,k", "s"),)),
+    # reductions in parts
+    ("double sum", (inward("j"),)),
+    ("double sum", (outward("j"), tag(i=G))),
+    ("double sum", (inward("k"), split("j", 2), split("k", 3))),
+    ("double sum", (split("j", 2), outward("j_outer"))),
 ]

@@ -11,6 +11,7 @@ from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel
 
 LINE = "{ [i]: 0<=i<n }"
+LOOPS = "{ [i,j]: 0<=i,j<n }"
 FROM1 = "{ [i]: 1<=i<n }"
 PLANE = "{ [i,j]: 0<=i<n and 0<=j<n }"
 INSIDE = "{ [i,j]: 1<=i<n and 1<=j<n }"
@@ -65,6 +66,31 @@ def split(iname: str, length: int, outer: str | None = None, inner: str | None =
 def rename(iname: str, name: str) -> Call:
     """Return a step that renames an iname."""
     return "rename_iname", (iname, name), {}
+
+
+def move(text: str) -> Call:
+    """Return a step that maps inames."""
+    return "map_domain", (f"{{ {text} }}",), {}
+
+
+def fuse(iname: str, other: str) -> Call:
+    """Return a step that fuses a loop with another."""
+    return "rename_iname", (iname, other), {"existing_ok": True}
+
+
+def own(inames: str, within: str) -> Call:
+    """Return a step that gives instructions loops of their own."""
+    return "duplicate_inames", (inames, within), {}
+
+
+def inward(inames: str) -> Call:
+    """Return a step that splits reductions in two."""
+    return "split_reduction_inward", (inames,), {}
+
+
+def outward(inames: str) -> Call:
+    """Return a step that splits reductions in two."""
+    return "split_reduction_outward", (inames,), {}
 
 
 def take(knl: Kernel, call: Call, **options: Any) -> Kernel:
@@ -150,6 +176,67 @@ PATTERNS: dict[str, Pattern] = {
     "pointwise": Pattern(LINE, _two("a[i] = c[i]", "b[i] = a[i]")),
     "overwrite": Pattern(LINE, _two("a[i] = b[i]", "a[i+1] = c[i]")),
     "plane then line": Pattern(PLANE, _two("a[i,j] = c[i,j]", "b[i] = a[i,0]", "i:j", "i")),
+    "feedback": Pattern(FROM1, _two("b[i] = a[i-1]", "a[i] = b[i] + c[i]")),
+    "ahead": Pattern(LINE, _two("a[i] = c[i]", "b[i] = a[i+1]")),
+    # loops to fuse
+    "loops": Pattern(LOOPS, _two("a[i] = c[i]", "b[j] = a[j]", other="j")),
+    "loops apart": Pattern(LOOPS, _two("a[i] = c[i]", "b[j] = c[j]", other="j")),
+    "loops ahead": Pattern(LOOPS, _two("a[i] = c[i]", "b[j] = a[j+1]", other="j")),
+    "loops behind": Pattern(
+        "{ [i,j]: 1<=i,j<n }", _two("a[i] = c[i]", "b[j] = a[j-1]", other="j")
+    ),
+    "loops mirrored": Pattern(LOOPS, _two("a[i] = c[i]", "b[j] = a[n-1-j]", other="j")),
+    "loops overwrite ahead": Pattern(LOOPS, _two("b[i] = a[i]", "a[j+1] = c[j]", other="j")),
+    "loops overwrite behind": Pattern(
+        "{ [i,j]: 1<=i,j<n }", _two("b[i] = a[i]", "a[j-1] = c[j]", other="j")
+    ),
+    "loops twice": Pattern(LOOPS, _two("a[i] = b[i]", "a[j+1] = c[j]", other="j")),
+    "loops one element": Pattern(
+        LOOPS,
+        "a[0] = c[i] {id=s, inames=i, dep=*, if=i == 2}\nb[j] = a[0] {id=u, inames=j, dep=*s}",
+    ),
+    "loops halves": Pattern(LOOPS, _two("a[i//2] = b[i]", "b[j] = a[j//2]", other="j")),
+    "loops stencil": Pattern(
+        "{ [i,j]: 1<=i,j<n-1 }",
+        _two("a[i] = c[i-1] + c[i+1]", "b[j] = a[j-1] + a[j+1]", other="j"),
+    ),
+    "loops total": Pattern(
+        LOOPS,
+        "t = 0 {id=z, dep=*}\nt = t + a[i] {id=s, inames=i, dep=*z}\n"
+        "b[j] = t {id=u, inames=j, dep=*s}",
+        (scalar("t", "global"), "..."),
+    ),
+    "loops scatter": Pattern(
+        LOOPS, _two("a[idx[i]] = c[i]", "b[j] = a[j]", other="j"),
+        (array("idx", "n", dtype="int32"), array("a", "n+4"), "..."), {"idx": 4},
+    ),
+    "loops scratch": Pattern(
+        LOOPS,
+        "t = a[i] {id=s, inames=i, dep=*}\nb[i] = t {id=u, inames=i, dep=*s}\n"
+        "v = a[j] {id=w, inames=j, dep=*u}\nc[j] = v {id=x, inames=j, dep=*w}",
+        (scalar("t"), scalar("v"), "..."),
+    ),
+    "loops one scratch": Pattern(
+        LOOPS,
+        "t = a[i] {id=s, inames=i, dep=*}\nb[i] = t {id=u, inames=i, dep=*s}\n"
+        "t = c[j] {id=w, inames=j, dep=*u}\nc[j] = t {id=x, inames=j, dep=*w}",
+        (scalar("t"), "..."),
+    ),
+    "planes": Pattern(
+        "{ [i,j,k,l]: 0<=i,j,k,l<n }",
+        _two("a[i,k] = c[i,k]", "b[j,l] = a[j,l]", "i:k", "j:l"),
+    ),
+    "planes ahead": Pattern(
+        "{ [i,j,k,l]: 0<=i,j,k,l<n }",
+        _two("a[i,k] = c[i,k]", "b[j,l] = a[j,l+1]", "i:k", "j:l"),
+    ),
+    "planes down": Pattern(
+        "{ [i,j,k,l]: 0<=i,j,k,l<n }",
+        _two("a[i,k] = c[i,k]", "b[j,l] = a[j+1,l]", "i:k", "j:l"),
+    ),
+    "loop then sum": Pattern(
+        LOOPS, _two("a[i] = c[i]", "b[0] = sum(j, a[j])", other="")
+    ),
     # temporaries
     "private": Pattern(LINE, _two("t = a[i]", "b[i] = t"), (scalar("t"), "...")),
     "local scalar": Pattern(LINE, _two("t = a[i]", "b[i] = t"), (scalar("t", "local"), "...")),
@@ -183,6 +270,9 @@ PATTERNS: dict[str, Pattern] = {
     ),
     # reductions and others
     "reduction": Pattern(PLANE, "b[i] = sum(j, a[i,j])  {id=s}"),
+    "double sum": Pattern(
+        "{ [i,j,k]: 0<=i,j,k<n }", "b[i] = sum((j,k), a[j,k]*c[i,j])  {id=s}"
+    ),
     "reduction of itself": Pattern(
         "{ [i,j]: 0<=i<n and 0<=j<i }", "x[i] = b[i] + sum(j, x[j])  {id=s}"
     ),

@@ -74,7 +74,7 @@ def _confirm(case: Illegal, knl: Kernel, result: Rearranged, found: Violation) -
     sizes = {p: found.point.get(p, 3) for p in knl.parameters}
     arguments = arguments_of(knl, sizes, 0, PATTERNS[case.pattern].limits)
     now = _pair(result.kernel, found)
-    before = [_old(knl, result, insn_id, dict(inames)) for insn_id, inames in now]
+    before = [_old(knl, result, insn_id, {**sizes, **dict(inames)}) for insn_id, inames in now]
     old = trace(typed(knl, arguments), arguments, 0)
     with pg.without_proofs():
         changed = typed(result.kernel, arguments)
