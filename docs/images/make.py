@@ -37,10 +37,24 @@ def make_graph() -> None:
     pg.show_dependency_graph(knl, HERE / "transpose_then_double.svg")
 
 
+def make_dependences() -> None:
+    """The dependences of a sum for each row."""
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }"],
+        """
+        <> acc = 0  {id=init, inames=i}
+        acc = acc + a[i,j]  {id=update, inames=i:j, dep=init}
+        out[i] = acc  {id=store, inames=i, dep=update}
+        """,
+    )
+    pg.show_dependency_graph(knl, HERE / "dependences.svg", with_dependences=True)
+
+
 def main() -> None:
     """Make them all."""
     make_photograph()
     make_graph()
+    make_dependences()
 
 
 if __name__ == "__main__":

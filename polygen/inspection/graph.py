@@ -36,7 +36,6 @@ _EDGES = {
     "output": 'color="#6a3d9a", fontcolor="#6a3d9a", style=dotted',
 }
 _DECLARED = 'color="#b0b0b0"'
-_SIDE = {"flow": "e", "anti": "w", "output": "s"}  # where an edge to itself leaves an instruction
 
 
 def get_dot_dependency_graph(kernel: Kernel, *, with_dependences: bool = False) -> str:
@@ -52,7 +51,8 @@ def get_dot_dependency_graph(kernel: Kernel, *, with_dependences: bool = False) 
         kernel: its types need not be known.
         with_dependences: draw what `dependences` returns too: an edge for each kind, labelled
             with the variables and distances; dashed for anti-dependences, dotted for output
-            dependences.  The dependencies are grey then.
+            dependences.  Those of an instruction on itself are one edge.  The dependencies
+            are grey then.
 
     Raises:
         NoLoopNest, DependencyCycle, ProofLimit: if dependences are wanted, and there is no order,
@@ -64,7 +64,7 @@ def get_dot_dependency_graph(kernel: Kernel, *, with_dependences: bool = False) 
     ['    "double" [label="double\\la[i] = 2*a[i - 1]\\l"];']
     >>> dot = pg.get_dot_dependency_graph(knl, with_dependences=True)
     >>> [line for line in dot.splitlines() if "->" in line]
-    ['  "double" -> "double" [label="flow a (1)\\l", color="#000000", tailport=e, headport=e];']
+    ['  "double" -> "double" [label="flow a (1)\\l", color="#000000"];']
     """
     nest = nesting(kernel)
     lines = [f"digraph {_quoted(kernel.name)} {{", _HEAD]
@@ -80,14 +80,15 @@ def get_dot_dependency_graph(kernel: Kernel, *, with_dependences: bool = False) 
 
 
 def _dependence_edges(kernel: Kernel) -> Iterator[str]:
-    labels: dict[tuple[str, str, str], dict[str, None]] = {}
+    labels: dict[tuple[str, str, str], list[Dependence]] = {}
     for found in dependences(kernel):
-        label = labels.setdefault((found.source, found.sink, found.kind), {})
-        label[_short(found)] = None
-    for (source, sink, kind), label in labels.items():
-        side = f", tailport={_SIDE[kind]}, headport={_SIDE[kind]}" if source == sink else ""
-        look = f"label={_label(list(label))}, {_EDGES[kind]}{side}"
-        yield f"  {_quoted(source)} -> {_quoted(sink)} [{look}];"
+        # Graphviz draws several edges from a node to itself over each other: they are one.
+        kind = "" if found.source == found.sink else found.kind
+        labels.setdefault((found.source, found.sink, kind), []).append(found)
+    for (source, sink, _), together in labels.items():
+        label = _label(list(dict.fromkeys(map(_short, together))))
+        look = _EDGES[together[0].kind]
+        yield f"  {_quoted(source)} -> {_quoted(sink)} [label={label}, {look}];"
 
 
 def _short(found: Dependence) -> str:

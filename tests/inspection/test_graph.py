@@ -210,18 +210,30 @@ def gauss_seidel() -> pg.Kernel:
 def test_dependences_are_edges_with_kinds_and_distances() -> None:
     dot = pg.get_dot_dependency_graph(gauss_seidel(), with_dependences=True)
     found = [(m[1], m[2], m[3]) for m in LABELLED.finditer(dot)]
+    itself = ("flow a (1, -1)", "flow a (0, 1)", "anti a (1, -1)", "anti a (0, 1)")
     assert found == [
-        ("relax", "relax", r"flow a (1, -1)\lflow a (0, 1)\l"),
-        ("relax", "relax", r"anti a (1, -1)\lanti a (0, 1)\l"),
-        ("relax", "relax", r"output a (1, 0)\l"),
+        ("relax", "relax", "".join(rf"{x}\l" for x in (*itself, "output a (1, 0)"))),
         ("relax", "last", r"flow a\l"),
     ]
-    styles = {m[3][:4]: m[4] for m in LABELLED.finditer(dot) if m[1] == m[2]}
-    assert "style=dashed" in styles["anti"]
-    assert "style=dotted" in styles["outp"]
     # What is declared stays there, in grey.
     assert '"relax" -> "last" [color="#b0b0b0"];' in dot
     assert edges(pg.get_dot_dependency_graph(gauss_seidel())) == {("relax", "last")}
+
+
+def test_kinds_look_different() -> None:
+    text = """
+        b[i] = a[i+1] {id=read, dep=*}
+        a[i] = c[i] {id=write, dep=read}
+        b[i] = a[i] {id=again, dep=write}
+        """
+    dot = pg.get_dot_dependency_graph(
+        pg.make_kernel("{ [i]: 0<=i<n }", text), with_dependences=True
+    )
+    assert {(m[1], m[2], m[3]): m[4] for m in LABELLED.finditer(dot)} == {
+        ("read", "write", r"anti a (1)\l"): 'color="#b35900", fontcolor="#b35900", style=dashed',
+        ("read", "again", r"output b (0)\l"): 'color="#6a3d9a", fontcolor="#6a3d9a", style=dotted',
+        ("write", "again", r"flow a (0)\l"): 'color="#000000"',
+    }
 
 
 def test_doubt_is_drawn() -> None:
@@ -231,9 +243,8 @@ def test_doubt_is_drawn() -> None:
     )
     dot = pg.get_dot_dependency_graph(knl, with_dependences=True)
     assert [m[3] for m in LABELLED.finditer(dot)] == [
-        r"flow a, b (<), may be\lflow a, idx (<), may be\l",
-        r"output a (<), may be\l",
-        r"anti b, a (<), may be\lanti idx, a (<), may be\l",
+        r"flow a, b (<), may be\lflow a, idx (<), may be\loutput a (<), may be\l"
+        r"anti b, a (<), may be\lanti idx, a (<), may be\l"
     ]
 
 
