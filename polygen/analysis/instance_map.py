@@ -54,8 +54,11 @@ def mentioned(
     """
     found: dict[str, None] = {}
     for iname in inames:
-        names = walk.free_variables(values[iname]) if iname in values else {iname}
-        found.update(dict.fromkeys(n for n in known if n in names))
+        if iname in values:
+            names = walk.free_variables(values[iname])
+            found.update(dict.fromkeys(n for n in known if n in names))
+        else:
+            found[iname] = None
     return tuple(found)
 
 

@@ -46,7 +46,9 @@ def difference(old: Kernel, new: Kernel, instances: InstanceMap) -> str | None:
         return moved
     for before, after in zip(old.instructions, new.instructions, strict=True):
         values = instances.of(before.id)
-        if before == after and not values:
+        if before == after and values.keys().isdisjoint(
+            before.within_inames | before.reduction_inames
+        ):
             continue
         what = _other_work(before, after, values, new.inames)
         if what is not None:
@@ -58,9 +60,10 @@ def _moved_points(old: Kernel, new: Kernel, instances: InstanceMap) -> str | Non
     """Check that the instances of each instruction, and of its reductions, are the old ones."""
     kept = set(old.domains) & set(new.domains)
     seen: set[tuple[tuple[str, Expression], ...]] = set()
+    for_all = _moved(old, kept, instances.values)
     for insn in old.instructions:
         values = instances.of(insn.id)
-        moved = _moved(old, kept, values)
+        moved = for_all if values is instances.values else _moved(old, kept, values)
         for around in iname_groups(insn):
             inames = around & moved
             # What says what others are is looked at together with them.
