@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from polygen.analysis.equivalence import flow_difference
 from polygen.analysis.instance_map import InstanceMap
-from polygen.analysis.instances import difference
+from polygen.analysis.instances import difference, not_affine
 from polygen.analysis.legality import UNORDERED, Violation, violation
 from polygen.analysis.liveness import live_variables
 from polygen.analysis.proving import limited
@@ -88,7 +88,7 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
 
 
 def _prove(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
-    why = _other_interface(old, new)
+    why = _other_interface(old, new) or not_affine(new, instances)
     if why is not None:
         raise NotTheSame(f"{step}: {why}", where=caller_location())
     settled = Settled(old, new, instances)

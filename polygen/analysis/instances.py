@@ -32,7 +32,7 @@ def difference(old: Kernel, new: Kernel, instances: InstanceMap) -> str | None:
     Parameters:
         old: the kernel before.
         new: the kernel after.
-        instances: which old instance each new one computes.
+        instances: which old instance each new one computes; its values are affine.
     """
     if [i.id for i in old.instructions] != [i.id for i in new.instructions]:
         return "it has other instructions"
@@ -53,6 +53,21 @@ def difference(old: Kernel, new: Kernel, instances: InstanceMap) -> str | None:
         what = _other_work(before, after, values, new.inames)
         if what is not None:
             return f"instruction '{before.id}' would {what}"
+    return None
+
+
+def not_affine(new: Kernel, instances: InstanceMap) -> str | None:
+    """Return which old iname is said to be something that no set can say, or None.
+
+    Parameters:
+        new: the kernel after.
+        instances: which old instance each new one computes.
+    """
+    known = {*new.inames, *new.parameters}
+    for values in (instances.values, *instances.by_instruction.values()):
+        for iname, value in values.items():
+            if linear_form(value) is None or not walk.free_variables(value) <= known:
+                return f"'{iname}' = {show_expression(value)} is no affine function of its inames"
     return None
 
 
@@ -93,10 +108,6 @@ def _moved(old: Kernel, kept: set[Domain], values: Mapping[str, Expression]) -> 
 
 def _moved_group(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> str | None:
     """Check that the values of some old inames together, in terms of new ones, are the old ones."""
-    known = {*new.inames, *new.parameters}
-    for iname, value in values.items():
-        if linear_form(value) is None or not walk.free_variables(value) <= known:
-            return f"'{iname}' = {show_expression(value)} is no affine function of its inames"
     others = mentioned(values, values, new.inames)
     context = old.assumptions.flat
     before = (domain_of(old, frozenset(values)).intersect(context), list(values))
