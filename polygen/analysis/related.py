@@ -15,6 +15,7 @@ import islpy as isl
 from polygen.analysis.access import Access
 from polygen.analysis.copies import same_copy
 from polygen.analysis.dataflow import Source, sources
+from polygen.analysis.distance import distances
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.known import known_parameters
 from polygen.analysis.moments import moments
@@ -93,7 +94,7 @@ def _touching(kernel: Kernel, name: str) -> Iterator[Related]:
     known = known_parameters(kernel)
     accesses = _accesses(kernel, name)
     for a, b in product(accesses, accesses):
-        if a.is_write or b.is_write:
+        if (a.is_write or b.is_write) and distances(kernel, a, b) is not None:
             copy = same_copy(kernel, (a.insn_id, b.insn_id), name, UNMOVED)
             found = conflict(kernel, a, b)
             pairs = found.pairs.intersect(known).intersect(copy.possible)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from collections import defaultdict
 from collections.abc import Mapping
 
 import islpy as isl
@@ -15,10 +16,11 @@ from polygen.analysis.nest import loop_tree
 from polygen.analysis.pairs import touched, users
 from polygen.errors import DependencyCycle, NoLoopNest, ProofLimit
 from polygen.ir.kernel import Kernel
-from tests.analysis.brute_force import direct_pairs, every_pair, listed, runs
+from tests.analysis.brute_force import Found, direct_pairs, every_pair, listed, runs
 from tests.oracle.cases import kernel
 from tests.proof.generator import LIMITS, Maker
 from tests.proof.patterns import PATTERNS
+from tests.proof.trace import Instance
 
 
 def lines(knl: Kernel, *, memory: bool = False) -> list[str]:
@@ -302,7 +304,25 @@ def check(knl: Kernel, sizes: Mapping[str, int], limits: Mapping[str, int]) -> i
     assert {f for f in expected if f[0] == "flow" or f[1] not in temporaries} <= direct
     assert {f for f in direct if f[1] in exact} <= expected
     assert direct <= found
+    # Whatever must come in an order does so through direct dependences.
+    later = reachable(direct)
+    assert all(y in later[x] for _, name, x, y in found if name in exact - temporaries)
     return len(expected)
+
+
+def reachable(pairs: set[Found]) -> dict[Instance, set[Instance]]:
+    """Return what comes after each instance, directly or through others."""
+    after: dict[Instance, set[Instance]] = defaultdict(set)
+    for _, _, x, y in pairs:
+        after[x].add(y)
+    found: dict[Instance, set[Instance]] = defaultdict(set)
+    for start in after:
+        pending = [start]
+        while pending:
+            new = after.get(pending.pop(), set()) - found[start]
+            found[start] |= new
+            pending += new
+    return found
 
 
 @pytest.mark.parametrize("name", sorted(PATTERNS.keys() - {"alias"}))
