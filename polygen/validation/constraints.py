@@ -157,6 +157,9 @@ class _With(Terms):
     def element(self, node: ex.Subscript) -> Term:
         return self._outside.element(node)
 
+    def alias(self, name: str) -> Expression | None:
+        return None if name == self._name else self._outside.alias(name)
+
 
 # --- what follows from what
 
@@ -228,10 +231,8 @@ def conjuncts(condition: Expression) -> Iterator[Expression]:
 def plain(node: Expression, terms: Terms) -> Expression:
     """Return an expression of the program in terms of loops, sizes and the kernel's variables."""
     if isinstance(node, ex.Variable):
-        value = terms.counter(node.name)
-        if value is None or value == of_atom(node.name):
-            return node
-        return polynomial.linear_form(value).expression()
+        alias = terms.alias(node.name)
+        return node if alias is None else plain(alias, terms)
     if isinstance(node, ex.Subscript):
         term = terms.element(node)
         if isinstance(term, tuple) and term[0] == VARIABLE:

@@ -28,9 +28,10 @@ from polygen.analysis.pairs import (
 )
 from polygen.errors import WrongOrder
 from polygen.ir.array import AddressSpace
+from polygen.ir.domain import universe
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.lower.program import Barrier
-from polygen.validation.constraints import to_set
+from polygen.validation.constraints import is_affine, to_set
 from polygen.validation.faults import fault
 from polygen.validation.frames import Frame, Role, Statement, head_names
 from polygen.validation.points import executed
@@ -191,16 +192,21 @@ class Exchange:
         first = self._index(pair.first, pair.copies[0][0], tag)
         second = self._index(pair.second, pair.copies[1][0], tag)
         others = {i: of_atom(i + OTHER) for i in self._kernel.inames}
+        if first is None or second is None:
+            return universe(), universe()  # it may be either
         distance = plus(first, substituted(second, others), -1)
+        if not is_affine(distance, lambda _: True):
+            return universe(), universe()
         same = to_set([distance, scaled(distance, -1)])
         above = to_set([plus(distance, constant(-1))])
         below = to_set([plus(scaled(distance, -1), constant(-1))])
         return same, above.union(below)
 
-    def _index(self, work: Work, copy: Copy, tag: HardwareTag) -> Polynomial:
+    def _index(self, work: Work, copy: Copy, tag: HardwareTag) -> Polynomial | None:
         """Return the index of an instance along an axis, in terms of the work's inames."""
-        frame = copy.statement.frame.axes[tag]
-        assert frame.name is not None
+        frame = copy.statement.frame.axes.get(tag)
+        if frame is None or frame.name is None:
+            return None
         assert frame.parent is not None
         variable = of_atom(frame.name)
         index = plus(variable, self._view.terms(frame.parent).index(frame.first), -1)

@@ -31,6 +31,7 @@ from polygen.lower.program import (
     Loop,
     LoopProgram,
 )
+from polygen.validation.faults import fault
 
 
 class Role(enum.Enum):
@@ -234,12 +235,11 @@ class _Reader:
 
     def _bind(self, frame: Frame, name: str, meaning: Meaning) -> None:
         if any(name in around.bound for around in frame.outwards()):
-            raise WrongStorage(
-                f"in the loop program of kernel '{self._kernel.name}', '{name}' is declared where "
-                "it stands for something else already",
-                where=self._kernel.location,
-            )
+            raise self._refused(name, "is declared where it stands for something else already")
         frame.bound[name] = meaning
+
+    def _refused(self, name: str, why: str) -> WrongStorage:
+        return fault(WrongStorage, self._kernel, f"'{name}' {why}")
 
     def _block(self, frame: Frame) -> None:
         for position, node in enumerate(frame.block):
@@ -269,6 +269,8 @@ class _Reader:
 
     def _declare(self, node: Declare, frame: Frame, position: int) -> None:
         if node.name in self._inames:
+            if node.initial is None:
+                raise self._refused(node.name, "is an iname without a value")
             self._bind(frame, node.name, node.initial)
             return
         self._bind(frame, node.name, Storage(node, frame))

@@ -16,15 +16,15 @@ from polygen.analysis.pairs import witness
 from polygen.errors import UnsafeCondition, WrongOrder
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.domain import project_out, universe
+from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 from polygen.lower.program import If
 from polygen.validation.constraints import Facts, conjuncts, is_affine, to_set
 from polygen.validation.faults import fault, shown
 from polygen.validation.frames import Frame, Role, Statement, head_names
-from polygen.validation.points import set_of, where
-from polygen.validation.polynomial import Polynomial, constant, of_atom, plus
+from polygen.validation.points import inames_of, set_of
+from polygen.validation.polynomial import Polynomial, constant, plus
 from polygen.validation.view import View
 from polygen.validation.works import Copy, Work, Works
 
@@ -105,11 +105,12 @@ class _Heads:
             looped = any(f.role is not Role.BRANCH for f in _between(statement.frame, frame))
             if not looped and len(self._view.facts(statement.frame).affine) == len(asked.affine):
                 return  # asked for the points of this statement, and no others
-        left = set_of(self._view, asked)[0].intersect(self._view.known)
+        names = walk.free_variables(condition).union(self._view.kernel.parameters)
+        left = _onto(set_of(self._view, asked)[0].intersect(self._view.known), names)
         for statement in statements:
             work, copy = self._copies[statement]
             for at, node in self._in_kernel(work, copy, name):
-                left = left.subtract(self._asked_in_kernel(work, copy, frame, at))
+                left = left.subtract(_onto(self._asked_in_kernel(work, copy, at), names))
                 if left.is_subset(self._reads_inside(copy, node)):
                     return
         if not left.is_empty():
@@ -132,16 +133,13 @@ class _Heads:
             if name in facts.others:
                 yield at, condition
 
-    def _asked_in_kernel(self, work: Work, copy: Copy, frame: Frame, at: int) -> isl.Set:
-        """Return for which values of the loops around a frame the kernel asks a condition."""
-        asked = domain_of(self._view.kernel, work.insn.within_inames)
+    def _asked_in_kernel(self, work: Work, copy: Copy, at: int) -> isl.Set:
+        """Return where the kernel asks a condition of a work, in terms of the program's loops."""
+        asked = domain_of(self._view.kernel, work.asked_within)
         for condition in _all_conjuncts(work)[:at]:
             holds = condition_set(condition, self._view.integers)
             asked = asked if holds is None else asked.intersect(holds)
-        asked = asked.intersect(where({i: v for i, v in copy.values.items() if v != of_atom(i)}))
-        around = {f.name for f in frame.outwards()}
-        loops = {f.name for f in copy.statement.frame.outwards()} | work.insn.within_inames
-        return project_out(asked, sorted(n for n in loops - around if n is not None))
+        return asked.intersect(inames_of(self._view, copy, work.asked_within))
 
     def _reads_inside(self, copy: Copy, condition: Expression) -> isl.Set:
         """Return where a condition of the kernel certainly reads inside of its arrays."""
@@ -156,6 +154,11 @@ class _Heads:
         if not all(is_affine(bound, self._view.is_integer) for bound in bounds):
             return universe().complement()
         return to_set(bounds)
+
+
+def _onto(flat: isl.Set, names: frozenset[str]) -> isl.Set:
+    """Return a flat set without all other dimensions."""
+    return project_out(flat, [name for name in flat_names(flat) if name not in names])
 
 
 def _between(inner: Frame, outer: Frame) -> Iterator[Frame]:

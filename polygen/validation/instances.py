@@ -81,7 +81,7 @@ class Instances:
             if not self._is_shown(work, copies[0], fixed):
                 self._compare(work, copies, fixed)
             return
-        iname = _unrolled(copies, fixed)
+        iname = _unrolled(copies, fixed) if copies else None
         if iname is None:
             self._compare(work, copies, fixed)
             return
@@ -106,7 +106,7 @@ class Instances:
             high = plus(constant(values[-1]), of_atom(iname), -1)
             if cone.implies(low) and cone.implies(high):
                 return
-        covered = [where({iname: constant(value)}) for value in values]
+        covered = [where({iname: value}) for value in values]
         left = self._wanted(work, fixed).subtract(reduce(isl.Set.union, covered))
         self._check_empty(left, work, "is not executed")
 
@@ -189,7 +189,7 @@ class Instances:
         """Return the points at which a work has to be executed, as far as data does not decide."""
         wanted = domain_of(self._view.kernel, work.insn.within_inames).intersect(self._view.known)
         if fixed:
-            wanted = wanted.intersect(where({i: constant(v) for i, v in fixed.items()}))
+            wanted = wanted.intersect(where(fixed))
         for predicate in work.insn.predicates:
             for condition in conjuncts(predicate):
                 holds = condition_set(condition, self._view.integers)

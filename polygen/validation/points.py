@@ -8,8 +8,10 @@ import islpy as isl
 
 from polygen.analysis.isl_affine import condition_set
 from polygen.errors import InternalError
+from polygen.ir import expression as ex
+from polygen.ir.domain import universe
 from polygen.validation.constraints import Facts, plain, to_set
-from polygen.validation.polynomial import Polynomial, names, of_atom, plus, scaled
+from polygen.validation.polynomial import constant, of_atom, plus, scaled
 from polygen.validation.view import View
 from polygen.validation.works import Copy
 
@@ -32,13 +34,34 @@ def executed(view: View, copy: Copy) -> tuple[isl.Set, set[Hashable]]:
     And the conditions that are not affine.
     """
     found, left = set_of(view, view.facts(copy.statement.frame))
-    moved = {i: v for i, v in copy.values.items() if v != of_atom(i)}
-    return found.intersect(view.known).intersect(where(moved)), left
+    return found.intersect(view.known).intersect(inames_of(view, copy)), left
 
 
-def where(values: Mapping[str, Polynomial]) -> isl.Set:
+def inames_of(view: View, copy: Copy, only: frozenset[str] | None = None) -> isl.Set:
+    """Return where inames of a work that are no loops have the values that they stand for.
+
+    Parameters:
+        view: the program.
+        copy: a statement that carries out the work.
+        only: the inames that matter; None for all.
+    """
+    result = universe()
+    terms = view.terms(copy.statement.frame)
+    for iname, value in copy.values.items():
+        if value == of_atom(iname) or (only is not None and iname not in only):
+            continue
+        stands_for = terms.alias(iname)
+        if stands_for is None:
+            stands_for = copy.statement.values[iname]
+        equation = ex.Comparison(ex.Variable(iname), "==", plain(stands_for, terms))
+        holds = condition_set(equation, view.integers)
+        if holds is None:
+            raise InternalError(f"'{iname}' stands for {stands_for}, which is not affine")
+        result = result.intersect(holds)
+    return result
+
+
+def where(values: Mapping[str, int]) -> isl.Set:
     """Return the flat set in which inames have these values."""
-    differences = [plus(of_atom(iname), value, -1) for iname, value in values.items()]
-    if any(names(difference) is None for difference in differences):
-        raise InternalError(f"an iname stands for something that is not affine: {values}")
+    differences = [plus(of_atom(iname), constant(value), -1) for iname, value in values.items()]
     return to_set([part for d in differences for part in (d, scaled(d, -1))])

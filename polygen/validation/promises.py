@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.pairs import witness
 from polygen.errors import WrongOrder, WrongStorage
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg, ValueArg
 from polygen.ir.expression import Expression
 from polygen.lower.program import Loop
-from polygen.validation.constraints import to_set
+from polygen.validation.constraints import plain
 from polygen.validation.faults import fault
 from polygen.validation.frames import Frame, Meaning, Role, Storage
 from polygen.validation.points import set_of
-from polygen.validation.polynomial import Floor, Polynomial, constant, plus, scaled
+from polygen.validation.polynomial import Floor, Polynomial
 from polygen.validation.terms import Terms
 from polygen.validation.view import View
 
@@ -63,10 +64,10 @@ class _Signs:
 
     def _check_point(self, name: str, frame: Frame) -> None:
         """Check that a name is nowhere negative in a frame."""
-        value = self._view.terms(frame).counter(name) or {}
-        negative = to_set([plus(scaled(value, -1), constant(-1))])
-        points = set_of(self._view, self._view.facts(frame))[0]
-        points = points.intersect(self._view.known).intersect(negative)
+        value = plain(ex.Variable(name), self._view.terms(frame))
+        negative = condition_set(ex.Comparison(value, "<", 0), self._view.integers)
+        points = set_of(self._view, self._view.facts(frame))[0].intersect(self._view.known)
+        points = points if negative is None else points.intersect(negative)
         if not points.is_empty():
             raise fault(
                 WrongStorage,

@@ -166,6 +166,16 @@ class ProgramTerms(Terms):
             return None
         return self.index(meaning)
 
+    def alias(self, name: str) -> Expression | None:
+        """Return the expression that a name is another name for; None if it is none."""
+        for frame in self._frame.outwards():
+            if name in frame.bound:
+                meaning = frame.bound[name]
+                if isinstance(meaning, GlobalArg | ValueArg | Storage):
+                    return None
+                return meaning
+        return None
+
     def scalar(self, name: str) -> Term:
         """Return the term of any other variable."""
         meaning = self._frame.find(name)

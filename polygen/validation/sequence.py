@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import product
 from typing import NoReturn, TypeAlias
 
 import islpy as isl
 
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import conflicts, equal, witness
+from polygen.analysis.pairs import conflicts, equal, greater, piece_set, witness
 from polygen.errors import WrongOrder
 from polygen.validation.faults import fault
 from polygen.validation.frames import SEQUENTIAL, Frame, Statement
@@ -74,6 +75,31 @@ class _Sequence:
 
     def run(self) -> None:
         self._check(list(_flat(self._view.root)), ())
+        if self._works.kernel is not self._view.kernel:
+            self._check_nests()
+
+    def _check_nests(self) -> None:
+        """Check that spelling out reductions has not exchanged loops that carry something."""
+        kernel, order = self._view.kernel, order_of(self._view.kernel)
+        moved = {
+            work.insn.id
+            for work in self._works.all
+            if work.insn.id == work.origin.id and order.loops(work.insn.id) != self._loops[work]
+        }
+        by_id = {work.insn.id: work for work in self._works.all}
+        ids = [insn.id for insn in kernel.instructions]
+        for first, second in product(ids, ids):
+            if moved.isdisjoint((first, second)):
+                continue
+            shared = self._order.shared_loops(first, second)
+            for name, other in touching(kernel, first, second):
+                for found in conflicts(kernel, first, second, name, other):
+                    for piece, depth in product(order.before(first, second), range(len(shared))):
+                        pairs = piece_set(found.pairs, piece).intersect(self._view.known)
+                        pairs = reduce(isl.Set.intersect, map(equal, shared[:depth]), pairs)
+                        pairs = pairs.intersect(greater(shared[depth]))
+                        if not pairs.is_empty():
+                            raise self._reversed(by_id[first], by_id[second], name, witness(pairs))
 
     def _check(self, children: Sequence[Frame | Statement], block: Block) -> None:
         siblings: dict[Sibling, _Interval] = {}

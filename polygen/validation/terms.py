@@ -55,6 +55,10 @@ class Terms(ABC):
     def element(self, node: ex.Subscript) -> Term:
         """Return the term of an element of an array."""
 
+    def alias(self, name: str) -> Expression | None:  # noqa: ARG002
+        """Return the expression that a name is another name for; None if it is none."""
+        return None
+
     def index(self, node: Expression) -> Polynomial:
         """Return an integer expression as a polynomial."""
         if type(node) is int:

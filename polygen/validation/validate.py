@@ -55,8 +55,8 @@ def check(kernel: Kernel, program: LoopProgram) -> None:
         check_statements(view, work)  # each does what its instruction says
         instances.check(work)  # once at each point of its domain
     check_sequence(view, works)  # a work item does it in the kernel's order
-    Exchange(view, works).check()  # and so do work items together
-    check_uniform(view)  # all of them reach the same barriers
+    check_uniform(view)  # all work items of a group reach the same barriers
+    Exchange(view, works).check()  # what they exchange comes in the kernel's order
     check_storage(view, works)  # variables hold what is written until it is read
     check_heads(view, works)  # conditions may be asked, and mean what they say
     check_promises(view)

@@ -60,12 +60,15 @@ class Work:
         insn: what it does: an instruction without reductions, its `id` unique.
         origin: the instruction of the kernel that it is a part of.
         what: what to call it.
+        asked_within: the inames for whose values the kernel asks its conditions: those of a
+            reduction's operand are asked once for all of it.
         copies: the statements that carry it out.
     """
 
     insn: Assignment
     origin: Assignment
     what: str
+    asked_within: frozenset[str]
     copies: list[Copy] = field(default_factory=list[Copy])
 
 
@@ -206,7 +209,7 @@ class _Maker:
                 alone = self._replaced(insn, insn, statements, always)
             else:
                 alone = insn
-            self._add(alone, insn, f"instruction '{insn.id}'", statements)
+            self._add(alone, insn, f"instruction '{insn.id}'", insn.within_inames, statements)
         for name in self._by_accumulator.keys() - self.accumulators.keys():
             raise WrongStatement(
                 f"the loop program of kernel '{self._kernel.name}' writes '{name}', which no "
@@ -216,10 +219,15 @@ class _Maker:
         return tuple(self._done)
 
     def _add(
-        self, insn: Assignment, origin: Assignment, what: str, statements: Sequence[Statement]
+        self,
+        insn: Assignment,
+        origin: Assignment,
+        what: str,
+        asked_within: frozenset[str],
+        statements: Sequence[Statement],
     ) -> None:
         copies = [copy_of(self._view, s, insn.within_inames) for s in statements]
-        self._done.append(Work(insn, origin, what, copies))
+        self._done.append(Work(insn, origin, what, asked_within, copies))
 
     def _replaced(
         self,
@@ -228,7 +236,12 @@ class _Maker:
         uses: Sequence[Statement],
         always: tuple[Expression, ...],
     ) -> Assignment:
-        """Add the works of the reductions in `insn`; return it with accumulators instead."""
+        """Add the works of the reductions in `insn`; return it with accumulators instead.
+
+        What is never executed keeps them: nothing is said of their accumulators.
+        """
+        if not uses:
+            return insn
         found: dict[_Key, str] = {}
         open_names = [n for n in self._mentioned(uses) if n not in self.accumulators]
         last: set[str] = set()
@@ -254,7 +267,8 @@ class _Maker:
             conditions = [f.node.condition for f in use.frame.outwards() if isinstance(f.node, If)]
             for node in (use.target, use.value, *conditions):
                 names.update(dict.fromkeys(ex.name_of(access) for access in walk.accesses(node)))
-        return [n for n in names if n in self._by_accumulator]
+        known = self._kernel
+        return [n for n in names if n not in known.variables and n not in known.home_domains]
 
     # --- finding accumulators
 
@@ -306,14 +320,14 @@ class _Maker:
 
     def _under(self, insn: Assignment, name: str, conditions: tuple[Expression, ...]) -> bool:
         """Tell whether a variable is started where some conditions hold."""
-        (start, *_), _ = self._starts_and_updates(name)
-        copy = self._copy(start, insn.within_inames)
+        starts, _ = self._starts_and_updates(name)
+        copy = self._copy(starts[0], insn.within_inames) if starts else None
         if copy is None:
             return False
         wanted = Facts()
         for condition in conditions:
             wanted.add(condition, copy.terms, self._view.is_integer)
-        known = self._view.facts(start.frame)
+        known = self._view.facts(starts[0].frame)
         cone = Cone(known.affine)
         return wanted.others.keys() <= known.others.keys() and all(map(cone.implies, wanted.affine))
 
@@ -326,7 +340,7 @@ class _Maker:
     def _starts_and_updates(self, name: str) -> tuple[list[Statement], list[Statement]]:
         """Return what sets a variable whatever its old value, and the other writes."""
         parts: tuple[list[Statement], list[Statement]] = [], []
-        for statement in self._by_accumulator[name]:
+        for statement in self._by_accumulator.get(name, ()):
             parts[name in walk.free_variables(statement.value)].append(statement)
         return parts
 
@@ -361,10 +375,11 @@ class _Maker:
             within_inames=insn.within_inames.union(node.inames),
             depends_on=insn.depends_on | {start.id},
         )
-        self._add(start, origin, f"the start of {shown}", starts)
+        around = insn.within_inames
+        self._add(start, origin, f"the start of {shown}", around, starts)
         if update.reduction_inames:
             update = self._replaced(update, origin, updates, conditions)
-        self._add(update, origin, shown, updates)
+        self._add(update, origin, shown, around, updates)
         return update.id
 
     def _outside(self, ids: frozenset[str], inames: tuple[str, ...]) -> frozenset[str]:
