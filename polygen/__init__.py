@@ -2,9 +2,12 @@
 
 from polygen import errors
 from polygen.analysis.dependences import Dependence, dependences
+from polygen.analysis.obligations import Obligation
 from polygen.analysis.proving import without_proofs
+from polygen.analysis.wellformed import check_well_formed, obligations
 from polygen.errors import (
     AmbiguousNesting,
+    IllFormedKernel,
     InternalError,
     PolygenError,
     PolygenWarning,
@@ -50,8 +53,10 @@ __all__ = [
     "Dependence",
     "Executor",
     "GlobalArg",
+    "IllFormedKernel",
     "InternalError",
     "Kernel",
+    "Obligation",
     "ParallelInames",
     "Parallelism",
     "PolygenError",
@@ -64,8 +69,10 @@ __all__ = [
     "ValueArg",
     "Verdict",
     "add_dtypes",
+    "add_prefetch",
     "assignment_to_subst",
     "assume",
+    "check_well_formed",
     "default_target",
     "dependences",
     "duplicate_inames",
@@ -80,8 +87,10 @@ __all__ = [
     "lower_kernel",
     "make_kernel",
     "map_domain",
+    "obligations",
     "parallel_inames",
     "parse_kernel",
+    "precompute",
     "prioritize_loops",
     "rename_iname",
     "replay",

@@ -181,7 +181,7 @@ class UnorderedAccess(IllFormedKernel):
 
 
 class NestingDecides(IllFormedKernel):
-    """Two instances that touch one element, and come in the order of loops that are not nested yet."""
+    """Two instances that touch one element: which loop is outside says which comes first."""
 
 
 class UninitializedRead(IllFormedKernel):

@@ -20,12 +20,13 @@ def prioritize_loops(kernel: Kernel, loop_priority: Priority) -> Kernel:
 
     A priority is advice.  What the kernel's structure requires (a domain that needs another
     iname; all of one loop's instructions being part of another's) goes before it, with a warning
-    when code is generated.  Calling it again adds to what was asked for before.
+    when code is generated.  Calling it again adds to what was asked for before; what contradicts
+    it there is reordered: after ``"i, j, k"``, the priority ``"k, i"`` makes that ``"k, j, i"``.
 
     Kind: order and storage.
 
     Requires:
-        1. It does not contradict an earlier priority.
+        1. Together with earlier priorities, it does not put loops in a circle.
 
     Parameters:
         loop_priority: inames, outermost first: a string with commas, or a sequence.

@@ -111,7 +111,7 @@ def dependences(kernel: Kernel, *, memory: bool = False) -> tuple[Dependence, ..
     >>> import polygen as pg
     >>> knl = pg.make_kernel(
     ...     "{ [i,j]: 1<=i<n and 0<=j<n-1 }", "a[i,j] = a[i-1,j+1] + 1  {id=update}",
-    ...     silenced_warnings=["AmbiguousNesting"],
+    ...     loop_priority="i, j",
     ... )
     >>> for dependence in pg.dependences(knl):
     ...     print(dependence)

@@ -88,7 +88,16 @@ def touched(kernel: Kernel, insn_id: str) -> dict[str, tuple[Access, ...]]:
 @per_kernel
 def users(kernel: Kernel, name: str) -> tuple[str, ...]:
     """Return the ids of the instructions that touch a variable."""
-    return tuple(i.id for i in kernel.instructions if name in touched(kernel, i.id))
+    return _all_users(kernel).get(name, ())
+
+
+@per_kernel
+def _all_users(kernel: Kernel) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for insn in kernel.instructions:
+        for name in touched(kernel, insn.id):
+            found.setdefault(name, []).append(insn.id)
+    return {name: tuple(insn_ids) for name, insn_ids in found.items()}
 
 
 def is_read(kernel: Kernel, name: str) -> bool:

@@ -24,6 +24,7 @@ from polygen.analysis.obligations import ORDERED, Obligation, shown_reference
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import OTHER, conflict, equal, is_read, touched, users, witness
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
+from polygen.analysis.wellformed_nests import same_in_every_nest
 from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
 from polygen.errors import NestingDecides, UnorderedAccess
 from polygen.ir.array import GlobalArg
@@ -169,6 +170,9 @@ def _check_pair(kernel: Kernel, a: Access, b: Access, loose: Loose) -> Iterator[
         return
     bounds = a.name == b.name and all(x.exact or x.reference is None for x in (a, b))
     if (found.certain or bounds) and copy.certain:
+        loops = order_of(kernel).shared_loops(a.insn_id, b.insn_id)
+        if loose.greater is not None and same_in_every_nest(kernel, a.name, loops):
+            return
         _refuse(kernel, _Found(a, b, found.kind, loose, witness(pairs)))
     yield _obligation(a, b, loose)
 

@@ -100,7 +100,8 @@ def parallel_inames(kernel: Kernel) -> ParallelInames:
 
     >>> import polygen as pg
     >>> knl = pg.make_kernel(
-    ...     "{ [t,i]: 0<=t<n and 1<=i<n }", "a[t+1,i] = a[t,i-1] + a[t,i+1]  {id=s}"
+    ...     "{ [t,i]: 0<=t<n and 1<=i<n }", "a[t+1,i] = a[t,i-1] + a[t,i+1]  {id=s}",
+    ...     loop_priority="t, i",
     ... )
     >>> print(pg.parallel_inames(knl))
     iname  parallel  carries

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from polygen import errors
 from polygen.analysis.domains import surrounding_inames
 from polygen.analysis.inference import check_calls
+from polygen.analysis.proving import proofs_are_on
+from polygen.analysis.wellformed import check_well_formed
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
@@ -17,6 +19,7 @@ from polygen.language.arguments import find_uses, make_variables, read_kernel_da
 from polygen.language.assumptions import parse_assumptions
 from polygen.language.domains import parse_domains
 from polygen.language.instructions import make_drafts, make_instructions
+from polygen.language.priorities import with_priorities
 from polygen.language.shapes import with_shapes
 from polygen.source import caller_location
 
@@ -29,6 +32,7 @@ def make_kernel(
     name: str = "polygen_kernel",
     assumptions: object = "",
     target: str | None = None,
+    loop_priority: str | Iterable[str] = (),
     silenced_warnings: str | Iterable[str] = (),
 ) -> Kernel:
     """Return a kernel: instructions, each executed once for each point of its loop domain.
@@ -53,9 +57,13 @@ def make_kernel(
         name: of the generated function.
         assumptions: what is known of the parameters, as in ``"n >= 1 and n mod 4 = 0"``.
         target: ``"opencl"`` or ``"c"``.
+        loop_priority: which loops are outside of which, as in ``"i, j"``; or several such texts.
+            It decides where nothing else does: see `prioritize_loops`.
         silenced_warnings: names of warning classes that are not issued for this kernel.
 
     Raises:
+        IllFormedKernel: if the result of the kernel is not determined, unless proofs are switched
+            off: see `check_well_formed`.
         MalformedDomain, MalformedInstruction, ...: one class for each thing that can be wrong;
             all are a `UserError`.
     """
@@ -83,8 +91,11 @@ def make_kernel(
     for iname in kernel.inames:
         surrounding_inames(kernel, iname)
     kernel = with_shapes(kernel, declared)
+    kernel = with_priorities(kernel, loop_priority)
     verify(kernel)
     check_calls(kernel)
+    if proofs_are_on():
+        check_well_formed(kernel)
     return kernel
 
 

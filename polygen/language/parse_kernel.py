@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from polygen.analysis.proving import proofs_are_on
+from polygen.analysis.wellformed import check_well_formed
 from polygen.errors import InvalidArgument, MalformedText, UserError, did_you_mean
 from polygen.ir import walk
 from polygen.ir.array import Argument, TemporaryVariable
@@ -34,10 +36,12 @@ from polygen.source import caller_location
 def parse_kernel(text: object) -> Kernel:
     """Return the kernel whose text is `text`: ``parse_kernel(str(knl)) == knl``.
 
-    Nothing is filled in: the text of a kernel says everything.
+    Nothing is filled in: the text of a kernel says everything.  As in `make_kernel`, its result has
+    to be determined; a kernel with steps that were taken with ``unsafe=True`` is believed to be.
 
     Raises:
         MalformedText: if a line is not one that a kernel is printed as.
+        IllFormedKernel: if the result of the kernel is not determined.
         UserError: another class of it, if the parts of the kernel are wrong.
     """
     if not isinstance(text, str):
@@ -101,6 +105,8 @@ class _Parts:
         verify(kernel)
         for iname in (*self.tags, *(i for p in self.priorities for i in p)):
             kernel.check_iname(iname)
+        if proofs_are_on() and not self.claims:
+            check_well_formed(kernel)
         return kernel
 
     @property

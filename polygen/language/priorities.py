@@ -13,7 +13,9 @@ from polygen.source import caller_location
 
 
 def with_priority(kernel: Kernel, names: tuple[str, ...]) -> Kernel:
-    """Return the kernel with one more priority; itself if it has it.
+    """Return the kernel with one more priority; itself if that changes nothing.
+
+    In earlier priorities, the loops that are named here change places to agree.
 
     Parameters:
         kernel: the kernel.
@@ -21,7 +23,7 @@ def with_priority(kernel: Kernel, names: tuple[str, ...]) -> Kernel:
 
     Raises:
         UnknownIname: if the kernel has no such iname.
-        InvalidArgument: if an iname is named twice, or if this contradicts earlier priorities.
+        InvalidArgument: if an iname is named twice, or if the priorities put loops in a circle.
     """
     for name in names:
         kernel.check_iname(name)
@@ -29,26 +31,23 @@ def with_priority(kernel: Kernel, names: tuple[str, ...]) -> Kernel:
         raise InvalidArgument(
             f"the priority {', '.join(names)} names an iname twice", where=caller_location()
         )
-    if names in kernel.priorities:
-        return kernel
-    for earlier in kernel.priorities:
-        common = [name for name in names if name in earlier]
-        if common != sorted(common, key=earlier.index):
-            raise InvalidArgument(
-                f"the priority {', '.join(names)} contradicts the earlier one, "
-                f"{', '.join(earlier)}",
-                where=caller_location(),
-                remedy="ask for one nesting",
-            )
-    found = circle((*kernel.priorities, names))
+    earlier = (_reordered(priority, names) for priority in kernel.priorities)
+    priorities = tuple(dict.fromkeys((*earlier, names)))
+    found = circle(priorities)
     if found:
         raise InvalidArgument(
-            f"the priority {', '.join(names)} contradicts the earlier ones, which "
-            f"together put the loops in a circle: {', '.join(found)}",
+            f"the priority {', '.join(names)} contradicts other ones: together they put loops in "
+            f"a circle: {', '.join(found)}",
             where=caller_location(),
             remedy="ask for one nesting",
         )
-    return kernel.copy(priorities=(*kernel.priorities, names))
+    return kernel.copy(priorities=priorities)
+
+
+def _reordered(priority: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a priority with the loops that are in `names`, too, in that order."""
+    wanted = iter([name for name in names if name in priority])
+    return tuple([next(wanted) if name in names else name for name in priority])
 
 
 def circle(priorities: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -66,12 +65,28 @@ def circle(priorities: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return ()
 
 
-def read_priorities(loop_priority: object) -> tuple[tuple[str, ...], ...]:
-    """Return the priorities that ``"i, j"``, or a sequence of such texts, stands for.
+def with_priorities(kernel: Kernel, loop_priority: object) -> Kernel:
+    """Return the kernel with the priorities that ``"i, j"``, or a list of such texts, stands for.
 
     Raises:
-        InvalidArgument: if it is something else, or a text that names one loop only.
+        UnknownIname: if the kernel has no such iname.
+        InvalidArgument: if it is something else, a text that names one loop only, or one that
+            names an iname twice; or if the priorities contradict each other.
     """
+    for names in _read(loop_priority):
+        before = kernel.priorities
+        kernel = with_priority(kernel, names)
+        if kernel.priorities[: len(before)] != before:
+            raise InvalidArgument(
+                f"loop_priority={loop_priority!r}: {', '.join(names)} contradicts what stands "
+                "before it",
+                where=caller_location(),
+                remedy="ask for one nesting",
+            )
+    return kernel
+
+
+def _read(loop_priority: object) -> tuple[tuple[str, ...], ...]:
     given: Any = (loop_priority,) if isinstance(loop_priority, str) else loop_priority
     texts: list[object] = list(given) if isinstance(given, Iterable) else [given]
     found: list[tuple[str, ...]] = []

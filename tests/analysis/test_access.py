@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import islpy as isl
@@ -12,6 +13,14 @@ from polygen.analysis.access import Access, accesses, references
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _of_any_kernel() -> Iterator[None]:
+    """What is tested here holds of kernels whose result is open, too."""
+    with pg.without_proofs():
+        yield
+
 
 PARAMETERS = {"n": 5, "m": 3}
 BOX = range(-3, 12)

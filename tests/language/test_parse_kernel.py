@@ -62,7 +62,8 @@ def test_layout_does_not_matter() -> None:
 
 
 def test_nothing_is_filled_in() -> None:
-    text = str(make_kernel("{ [i]: 0<=i<n }", "<> t = a[i] {id=w}\nout[i] = t {dep=*}"))
+    lines = "b[i] = a[i] {id=w}\nout[i] = b[n+i] {dep=*}"
+    text = str(make_kernel("{ [i]: 0<=i<n }", lines))
     kernel = parse_kernel(text)
     assert kernel.instruction("insn").depends_on == frozenset()
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from polygen.analysis.proving import without_proofs
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import parse_domain
@@ -191,7 +192,8 @@ def kernels(draw: Any) -> Kernel:
 @settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(kernels())
 def test_random_kernels_read_back(kernel: Kernel) -> None:
-    again = parse_kernel(str(kernel))
+    with without_proofs():  # what it says makes no sense
+        again = parse_kernel(str(kernel))
     assert again == kernel
     # 1 == 1.0 == True in Python, but not in a kernel.
     assert str(again) == str(kernel)

@@ -88,6 +88,7 @@ def test_rules_say_which_inames_an_instruction_is_within() -> None:
         TWO,
         "f(x) := a[x] + j\nt[i] = f(i)\nout[i] = t[i] + j",
         pg.TemporaryVariable("t", shape=4),
+        assumptions="n <= 4",
     )
     assert [i.within_inames for i in knl.instructions] == [{"i", "j"}] * 2
     assert knl.instructions[1].depends_on == {"insn"}

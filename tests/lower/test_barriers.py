@@ -150,7 +150,10 @@ def test_a_time_loop_around_two_phases_runs_on_the_host() -> None:
 
 def test_the_host_loops_variable_is_passed_where_it_is_used() -> None:
     knl = kernel(
-        "{ [t,i]: 0<=t<m and 0<=i<n }", "a[t+1,i] = a[t,n-1-i] + t", assumptions="n>=1 and m>=1"
+        "{ [t,i]: 0<=t<m and 0<=i<n }",
+        "a[t+1,i] = a[t,n-1-i] + t",
+        assumptions="n>=1 and m>=1",
+        loop_priority="t, i",
     )
     program = lowered(grid("i", 16)(knl))
     (loop,) = host_loops(program)

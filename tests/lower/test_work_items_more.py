@@ -96,6 +96,7 @@ def test_division_of_what_a_loop_on_the_host_counts() -> None:
         a[j] = b[t//2,3-j] {inames=t:j, dep=new}
         """,
         [pg.GlobalArg("a", np.float32, (4,)), pg.GlobalArg("b", np.float32, (9, 4)), "..."],
+        assumptions="steps <= 18",
     )
     knl = pg.tag_inames(knl, {"i": "g.0", "j": "g.0"})
     assert "b[4 * (t / 2) + i] = a[3 - i];" in _lines(knl, "opencl")

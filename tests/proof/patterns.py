@@ -37,11 +37,13 @@ class Pattern:
     text: str
     data: tuple[Any, ...] = ()
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    priority: str = ""
 
     def kernel(self) -> Kernel:
         """Return the kernel."""
         lines = "\n".join(line.strip() for line in self.text.strip().splitlines())
-        return kernel(self.domains, lines, *self.data, *(() if self.data else ("...",)))
+        data = self.data or ("...",)
+        return kernel(self.domains, lines, *data, loop_priority=self.priority or ())
 
 
 # A step: the name of the transformation, and its arguments.
@@ -115,7 +117,7 @@ PATTERNS: dict[str, Pattern] = {
     "column recurrence": Pattern(INSIDE, "a[i,j] = a[i-1,j] + 1  {id=s}"),
     "diagonal": Pattern(INSIDE, "a[i,j] = a[i-1,j-1] + 1  {id=s}"),
     "antidiagonal": Pattern(
-        "{ [i,j]: 1<=i<n and 0<=j<n-1 }", "a[i,j] = a[i-1,j+1] + 1  {id=s}"
+        "{ [i,j]: 1<=i<n and 0<=j<n-1 }", "a[i,j] = a[i-1,j+1] + 1  {id=s}", priority="i,j"
     ),
     "wavefront": Pattern(INSIDE, "a[i,j] = a[i-1,j] + a[i,j-1]  {id=s}"),
     # stencils, in place and not
@@ -124,9 +126,10 @@ PATTERNS: dict[str, Pattern] = {
     ),
     "in place": Pattern("{ [i]: 1<=i<n-1 }", "a[i] = a[i-1] + a[i+1]  {id=s}"),
     "gauss-seidel": Pattern(
-        "{ [t,i]: 0<=t<n and 1<=i<n-1 }", "a[i] = a[i-1] + a[i+1]  {id=s, inames=t:i}"
+        "{ [t,i]: 0<=t<n and 1<=i<n-1 }", "a[i] = a[i-1] + a[i+1]  {id=s, inames=t:i}",
+        priority="t,i",
     ),
-    "time": Pattern(TIME, "a[t+1,i] = a[t,i-1] + a[t,i+1]  {id=s}"),
+    "time": Pattern(TIME, "a[t+1,i] = a[t,i-1] + a[t,i+1]  {id=s}", priority="t,i"),
     "halo": Pattern(LINE, "b[i] = a[i] + a[i+1] + a[i+2]  {id=s}"),
     # triangles
     "triangle": Pattern("{ [i,j]: 0<=i<n and 0<=j<=i }", "a[i,j] = b[j]  {id=s}"),
@@ -142,7 +145,7 @@ PATTERNS: dict[str, Pattern] = {
     "reverse in place": Pattern(LINE, "a[n-1-i] = a[i] + 1  {id=s}", (array("a", "n"), "...")),
     "minimum": Pattern(LINE, "a[min(i,3)] = b[i]  {id=s}", (array("a", "4"), "...")),
     "maximum": Pattern(LINE, "a[i] = a[max(i-1,0)] + 1  {id=s}", (array("a", "n"), "...")),
-    "transpose in place": Pattern(PLANE, "a[i,j] = a[j,i] + 1  {id=s}"),
+    "transpose in place": Pattern(PLANE, "a[i,j] = a[j,i] + 1  {id=s}", priority="i,j"),
     "last write": Pattern(LINE, "a[0] = b[i]  {id=s}"),
     "last column": Pattern(PLANE, "a[i] = b[i,j]  {id=s}"),
     "scatter": Pattern(

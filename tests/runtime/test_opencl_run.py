@@ -44,6 +44,7 @@ def test_loop_on_the_host(any_queue: Any) -> None:
         "{ [t,i]: 0<=t<nt and 1<=i<n-1 }",
         "u[t+1,i] = u[t,i-1] + u[t,i+1]",
         [array_arg("u", "nt+1", "n"), "..."],
+        loop_priority="t, i",
     )
     knl = pg.tag_inames(knl, {"i": "g.0"})
     u = np.random.default_rng(0).random((6, 20))

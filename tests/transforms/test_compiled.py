@@ -47,6 +47,7 @@ CASES: dict[str, tuple[Kernel, Step, int, Callable[[_Numbers], dict[str, _Number
             "a[t+1,i] = a[t,i-1] + a[t,i+1]",
             pg.GlobalArg("a", shape=("n", "n")),
             "...",
+            loop_priority="t, i",
         ),
         steps(map_domain("{ [t,i] -> [t,p] : p = i + t }"), prior("p, t")),
         2,
@@ -58,6 +59,7 @@ CASES: dict[str, tuple[Kernel, Step, int, Callable[[_Numbers], dict[str, _Number
             "a[i] = (a[i-1] + a[i+1])/2  {inames=t:i}",
             pg.GlobalArg("a", shape=("n",)),
             "...",
+            loop_priority="t, i",
         ),
         steps(
             map_domain("{ [t,i] -> [t,p] : p = i + t }"),

@@ -205,7 +205,7 @@ REFUSED: list[tuple[Kernel, tuple[str, str], type[pg.UserError], str]] = [
         "then each of these instructions must come after another.*in between",
     ),
     (
-        kernel("{ [i,j,k,l]: 0<=i,j,k,l<n }", "b[i,k] = 0.0\nc[k,l] = 0.0\nd[l,j] = 0.0"),
+        kernel("{ [i,j,k]: 0<=i,j,k<n }", "b[i,k] = 0.0\nc[k] = 0.0\nd[j] = 0.0"),
         ("j", "i"),
         NotFusible,
         "then no loop nest has one loop an iname",

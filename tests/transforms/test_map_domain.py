@@ -33,7 +33,11 @@ from tests.oracle.interpreter import interpret
 LINE = kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i] + i")
 PLANE = kernel("{ [i,j]: 0<=i<n and 0<=j<8 }", "out[i,j] = a[i,j] + i - j")
 TRIANGLE = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"], "out[i,j] = a[i]*j")
-SWEEP = kernel("{ [t,i]: 0<=t<n and 1<=i<n-1 }", "a[i] = a[i-1] + a[i+1]  {id=s, inames=t:i}")
+SWEEP = kernel(
+    "{ [t,i]: 0<=t<n and 1<=i<n-1 }",
+    "a[i] = a[i-1] + a[i+1]  {id=s, inames=t:i}",
+    loop_priority="t, i",
+)
 SUM = kernel("{ [i,j]: 0<=i,j<n }", "out[i] = sum(j, a[i,j]*j)")
 
 SKEW = "{ [t, i] -> [t, p] : p = i + t }"
@@ -114,7 +118,11 @@ def test_what_stays_is_not_touched() -> None:
 LEGAL: dict[str, tuple[Kernel, Step]] = {
     "wavefront": (SWEEP, steps(mapped(SKEW), prior("t, p"))),
     "time last": (
-        kernel("{ [t,i]: 0<=t<n and 1<=i<n }", "a[t+1,i] = a[t,i-1] + a[t,i+1]"),
+        kernel(
+            "{ [t,i]: 0<=t<n and 1<=i<n }",
+            "a[t+1,i] = a[t,i-1] + a[t,i+1]",
+            loop_priority="t, i",
+        ),
         steps(mapped("{ [t,i] -> [p,t] : p = i + t }"), prior("p, t")),
     ),
     "unimodular": (

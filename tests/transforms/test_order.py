@@ -9,6 +9,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import (
+    IllegalStep,
     InvalidArgument,
     NameTaken,
     ReservedName,
@@ -108,10 +109,16 @@ def test_refused_priorities() -> None:
     _refused(UnknownIname, "no iname 'k'", pg.prioritize_loops, SQUARE, "i, k")
     _refused(InvalidArgument, "i, j, i names an iname twice", pg.prioritize_loops, SQUARE, "i,j,i")
     _refused(InvalidArgument, "inames, outermost first", pg.prioritize_loops, SQUARE, 3)
+
+
+def test_a_later_priority_reorders_earlier_ones() -> None:
     knl = pg.prioritize_loops(SQUARE, "i, j")
-    _refused(
-        InvalidArgument, "j, i contradicts the earlier one, i, j", pg.prioritize_loops, knl, "j, i"
-    )
+    assert pg.prioritize_loops(knl, "j, i").priorities == (("j", "i"),)
+    cube = kernel("{ [i,j,k]: 0<=i,j,k<n }", "out[i,j,k] = 1.0", loop_priority="i, j, k")
+    assert pg.prioritize_loops(cube, "k, i").priorities == (("k", "j", "i"), ("k", "i"))
+    shear = kernel("{ [i,j]: 1<=i<n and 0<=j<n }", "a[i,j] = a[i-1,j+1]", loop_priority="i, j")
+    with pytest.raises(IllegalStep, match="the second would come first"):
+        pg.prioritize_loops(shear, "j, i")
 
 
 def test_priorities_that_contradict_each_other_in_a_circle() -> None:
