@@ -15,25 +15,32 @@ from polygen.ir.kernel import Kernel, per_kernel
 
 
 class Moments:
-    """The order of the accesses of a kernel."""
+    """The order of the accesses of a kernel.
+
+    Attributes:
+        statements: the kernel, with what reductions become where other instructions stand in
+            their loops.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
         self._ids: dict[tuple[str, frozenset[str]], str] = {}
         if shares_reduction_loops(kernel):
             kernel, ids = realized(kernel)
             self._ids.update(ids)
+        self.statements = kernel
         self._order = order_of(kernel)
 
-    def _statement(self, access: Access) -> str:
+    def statement(self, access: Access) -> str:
+        """Return the id of the statement that an access is made by."""
         return self._ids.get((access.insn_id, access.inames), access.insn_id)
 
     def loops(self, first: Access, second: Access) -> tuple[str, ...]:
         """Return the sequential loops around both, outermost first, those of reductions too."""
-        return self._order.shared_loops(self._statement(first), self._statement(second))
+        return self._order.shared_loops(self.statement(first), self.statement(second))
 
     def before(self, first: Access, second: Access) -> Iterator[Piece]:
         """Yield, disjoint, the pairs of instances of which the first comes first."""
-        for piece in self._order.before(self._statement(first), self._statement(second)):
+        for piece in self._order.before(self.statement(first), self.statement(second)):
             # What one instance does in a certain order orders no two instances.
             if piece.less is not None or first.insn_id != second.insn_id:
                 yield piece

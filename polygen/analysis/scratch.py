@@ -17,6 +17,7 @@ from polygen.analysis.copies import has_copies, same_copy
 from polygen.analysis.domains import domain_temporaries, with_surrounding
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.known import known_parameters
+from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import equal, piece_set, renamed, touched, users
 from polygen.ir import expression as ex
@@ -101,7 +102,7 @@ def unwritten(
             continue
         where = [*same, copy.possible, there]
         pairs = reduce(isl.Set.intersect_params, where, written.relation).intersect(left)
-        for piece in order_of(kernel).before(writer.id, read.insn_id):
+        for piece in moments(kernel).before(written, read):
             left = left.subtract(project_out(piece_set(pairs, piece), writer.within_inames))
             if left.is_empty():
                 return left

@@ -19,6 +19,7 @@ from polygen.analysis.distance import distances, subscripts
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.known import known_parameters
 from polygen.analysis.loose import Loose, loose_pairs
+from polygen.analysis.moments import moments
 from polygen.analysis.nest import loops_outside
 from polygen.analysis.obligations import ORDERED, Obligation, shown_reference
 from polygen.analysis.order import order_of
@@ -140,10 +141,18 @@ def _check(
     kernel: Kernel, first: Sequence[Access], second: Sequence[Access]
 ) -> Iterator[Obligation]:
     """Look at all pairs of accesses of two instructions."""
-    found = loose_pairs(kernel, first[0].insn_id, second[0].insn_id)
-    for loose, a, b in product(found, first, second):
-        if (a.is_write or b.is_write) and _is_possible(kernel, a, b, loose):
-            yield from _check_pair(kernel, a, b, loose)
+    for a, b in product(first, second):
+        if a.is_write or b.is_write:
+            for loose in _loose(kernel, a, b):
+                if _is_possible(kernel, a, b, loose):
+                    yield from _check_pair(kernel, a, b, loose)
+
+
+def _loose(kernel: Kernel, a: Access, b: Access) -> tuple[Loose, ...]:
+    if a.insn_id == b.insn_id:
+        return loose_pairs(kernel, a.insn_id, b.insn_id)
+    found = moments(kernel)
+    return loose_pairs(found.statements, found.statement(a), found.statement(b))
 
 
 def _is_possible(kernel: Kernel, a: Access, b: Access, loose: Loose) -> bool:
@@ -170,7 +179,7 @@ def _check_pair(kernel: Kernel, a: Access, b: Access, loose: Loose) -> Iterator[
         return
     bounds = a.name == b.name and all(x.exact or x.reference is None for x in (a, b))
     if (found.certain or bounds) and copy.certain:
-        loops = order_of(kernel).shared_loops(a.insn_id, b.insn_id)
+        loops = moments(kernel).loops(a, b)
         if loose.greater is not None and same_in_every_nest(kernel, a.name, loops):
             return
         _refuse(kernel, _Found(a, b, found.kind, loose, witness(pairs)))
