@@ -378,7 +378,7 @@ class DivergentBarrier(WrongLoopProgram):
 
 
 class WrongStorage(WrongLoopProgram):
-    """A variable of another type or size than the kernel's, or declared where it loses its value."""
+    """A variable of another type or size than in the kernel, or that loses its value."""
 
 
 class UnsafeCondition(WrongLoopProgram):
@@ -486,7 +486,7 @@ class PriorityIgnored(PolygenWarning):
 
 
 class NotValidated(PolygenWarning):
-    """A loop program that was not compared with its kernel: it takes more work than polygen gives."""
+    """A loop program that was not compared with its kernel: that takes too much work."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from polygen.analysis.proving import proofs_are_on
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
-from polygen.lower.lower import INT32, Model, lower
+from polygen.lower.lower import INT32, Model, lower_prepared, prepare
 from polygen.lower.program import LoopProgram
 from polygen.targets.printer import print_program
 from polygen.targets.program import Program
 from polygen.targets.registry import get_target
 from polygen.targets.target import Target
+from polygen.validation.validate import validate
 
 DEFAULT_TARGET = "opencl"
 
@@ -23,8 +25,7 @@ def build_program(kernel: Kernel, target: str, index_dtype: DType = INT32) -> Pr
         index_dtype: the type of loop counters and subscripts.
     """
     description = get_target(target)
-    program = lower(kernel, _model(description), index_dtype)
-    return print_program(program, description)
+    return print_program(_loop_program(kernel, description, index_dtype), description)
 
 
 def generate_code(kernel: Kernel, target: str | None = None) -> Program:
@@ -43,6 +44,8 @@ def generate_code(kernel: Kernel, target: str | None = None) -> Program:
     Raises:
         TypeNotFound: if the type of a variable cannot be inferred.
         NoLoopNest, NotUnrollable, LocalSizeNotConstant, ...: if there is no such code.
+        WrongLoopProgram: if polygen made a mistake: it checks what it made of the kernel, unless
+            proofs are switched off.
     """
     return build_program(kernel, target or kernel.target or DEFAULT_TARGET)
 
@@ -52,7 +55,15 @@ def lower_kernel(kernel: Kernel, target: str | None = None) -> LoopProgram:
 
     Parameters and errors are those of `generate_code`.
     """
-    return lower(kernel, _model(get_target(target or kernel.target or DEFAULT_TARGET)))
+    return _loop_program(kernel, get_target(target or kernel.target or DEFAULT_TARGET), INT32)
+
+
+def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopProgram:
+    kernel = prepare(kernel, index_dtype)
+    program = lower_prepared(kernel, _model(target), index_dtype)
+    if proofs_are_on():
+        validate(kernel, program)
+    return program
 
 
 def _model(target: Target) -> Model:

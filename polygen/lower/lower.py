@@ -61,9 +61,24 @@ def lower(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> LoopProgr
     Raises:
         UserError: the subclass that says why there is no such program.
     """
+    return lower_prepared(prepare(kernel, index_dtype), model, index_dtype)
+
+
+def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
+    """Return the kernel that is lowered: with all that it leaves open chosen.
+
+    Parameters and errors are those of `lower`.
+    """
     kernel = kernel.expanded  # what substitution rules stand for
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
-    kernel = infer_types(kernel, index_dtype)  # every variable has a type
+    return infer_types(kernel, index_dtype)  # every variable has a type
+
+
+def lower_prepared(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> LoopProgram:
+    """Return the loop program of a kernel that `prepare` has returned.
+
+    Parameters and errors are those of `lower`.
+    """
     kernel = realize_reductions(kernel)  # accumulators and their updates
     tree = loop_tree(kernel)  # one loop an iname; siblings in order
     tree = place_barriers(kernel, tree)  # where work items wait for each other

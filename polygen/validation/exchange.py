@@ -16,6 +16,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygen.analysis.copies import address_space
+from polygen.analysis.domains import all_reads
 from polygen.analysis.order import Piece, order_of
 from polygen.analysis.pairs import (
     OTHER,
@@ -23,7 +24,6 @@ from polygen.analysis.pairs import (
     conflicts,
     piece_set,
     renamed,
-    users,
     witness,
 )
 from polygen.errors import WrongOrder
@@ -88,6 +88,10 @@ class Exchange:
         self._without = without
         self._kernel = works.kernel
         self._by_id = {work.insn.id: work for work in works.all}
+        self._users: dict[str, list[str]] = {}
+        for insn in works.kernel.instructions:
+            for name in all_reads(works.kernel, insn) | {insn.written}:
+                self._users.setdefault(name, []).append(insn.id)
 
     def check(self) -> None:
         """Check everything that is exchanged.
@@ -101,7 +105,7 @@ class Exchange:
 
     def _pairs(self) -> Iterator[_Pair]:
         for name, other in self._exchanged():
-            for ids in product(users(self._kernel, name), users(self._kernel, other or name)):
+            for ids in product(self._users[name], self._users[other or name]):
                 pieces = list(order_of(self._kernel).before(*ids))
                 if pieces:
                     yield from self._conflicting(ids, pieces, name, other)

@@ -37,7 +37,7 @@ def check_heads(view: View, works: Works) -> None:
         UnsafeCondition: if one reads outside of an array.
     """
     heads = _Heads(view, works)
-    for frame in view.root.inside():
+    for frame in view.frames:
         if frame.role is Role.LOOP or isinstance(frame.node, If):
             heads.check(frame)
 

@@ -7,7 +7,7 @@ a name, a floor, or anything else that is hashable and stands for one value.  Of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import gcd
 from typing import Any, TypeAlias
@@ -48,8 +48,20 @@ def plus(first: Polynomial, second: Polynomial, factor: int = 1) -> Polynomial:
     return result
 
 
+def total(parts: Iterable[Polynomial]) -> Polynomial:
+    """Return the sum."""
+    result: Polynomial = {}
+    for part in parts:
+        for monomial, coefficient in part.items():
+            result[monomial] = result.get(monomial, 0) + coefficient
+    return {m: c for m, c in result.items() if c}
+
+
 def times(first: Polynomial, second: Polynomial) -> Polynomial:
     """Return the product."""
+    for value, other in ((first, second), (second, first)):
+        if len(value) == 1 and () in value:
+            return other if value[()] == 1 else scaled(other, value[()])
     result: Polynomial = {}
     for a, x in first.items():
         for b, y in second.items():

@@ -28,7 +28,7 @@ def check_promises(view: View) -> None:
         WrongOrder: if loops that are not over groups are said to run on threads.
     """
     _Signs(view).run()
-    for frame in view.root.inside():
+    for frame in view.frames:
         if isinstance(frame.node, Loop) and frame.node.parallel:
             _check_parallel(view, frame, frame.node.parallel)
 
@@ -46,7 +46,7 @@ class _Signs:
             is_extent = ex.Variable(name) in extents  # which calls check
             if isinstance(argument, ValueArg) and name in self._promised and not is_extent:
                 self._check_point(name, self._view.root)
-        for frame in self._view.root.inside():
+        for frame in self._view.frames:
             for name, meaning in frame.bound.items():
                 if name in self._promised:
                     self._check_name(name, meaning, frame)

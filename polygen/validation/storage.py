@@ -38,7 +38,7 @@ class _Storages:
 
     def run(self) -> None:
         self._check_program()
-        for launch in self._view.root.inside():
+        for launch in self._view.frames:
             if launch.role is Role.LAUNCH:
                 self._check_launch(launch)
 

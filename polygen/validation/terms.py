@@ -26,6 +26,7 @@ from polygen.validation.polynomial import (
     plus,
     scaled,
     times,
+    total,
 )
 
 # What a value is compared by: integers known from loops and sizes are polynomials.
@@ -61,18 +62,9 @@ class Terms(ABC):
 
     def index(self, node: Expression) -> Polynomial:
         """Return an integer expression as a polynomial."""
-        if type(node) is int:
-            return constant(node)
-        if isinstance(node, ex.Variable):
-            found = self.counter(node.name)
-            if found is not None:
-                return found
-            return _as_atom(self.scalar(node.name))
         rule = _INDEX_RULES.get(type(node))
         found = None if rule is None else rule(self, node)
-        if found is not None:
-            return found
-        return _as_atom(self.value(node))
+        return _as_atom(self.value(node)) if found is None else found
 
     def value(self, node: Expression) -> Term:
         """Return the term of what is computed."""
@@ -118,8 +110,12 @@ _DETAILS: Mapping[type, Callable[[Any], str]] = {
 _Rule: TypeAlias = Callable[[Terms, Any], Polynomial | None]
 
 
+def _variable(terms: Terms, node: ex.Variable) -> Polynomial | None:
+    return terms.counter(node.name)
+
+
 def _sum(terms: Terms, node: ex.Sum) -> Polynomial:
-    return reduce(plus, [terms.index(child) for child in node.children])
+    return total([terms.index(child) for child in node.children])
 
 
 def _product(terms: Terms, node: ex.Product) -> Polynomial:
@@ -170,6 +166,8 @@ def _integer(_: Terms, node: Any) -> Polynomial:
 
 
 _INDEX_RULES: Mapping[type, _Rule] = {
+    int: lambda _, node: {(): node} if node else {},
+    ex.Variable: _variable,
     ex.Sum: _sum,
     ex.Product: _product,
     ex.FloorDiv: _floor_div,

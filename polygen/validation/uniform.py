@@ -23,7 +23,7 @@ def check_uniform(view: View) -> None:
     Raises:
         DivergentBarrier: if it may differ between the work items of a group.
     """
-    for launch in view.root.inside():
+    for launch in view.frames:
         if launch.role is Role.LAUNCH:
             heads = dict.fromkeys(_shared_heads(view, launch))
             if heads:

@@ -9,6 +9,7 @@ import islpy as isl
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import form_of_constraint
 from polygen.analysis.known import known_parameters
+from polygen.ir.domain import Domain
 from polygen.ir.dtype import is_integer
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import HardwareTag
@@ -27,6 +28,7 @@ class View:
         program: its loop program.
         layouts: of the kernel's arrays.
         root: the outermost frame of the program.
+        frames: all of them.
     """
 
     def __init__(self, kernel: Kernel, program: LoopProgram) -> None:
@@ -34,6 +36,7 @@ class View:
         self.program = program
         self.layouts = Layouts(kernel)
         self.root = frames_of(kernel, program)
+        self.frames = tuple(self.root.inside())
         self._terms: dict[Frame, ProgramTerms] = {}
         self._items: dict[Frame, Mapping[HardwareTag, int]] = {}
         self._facts: dict[Frame, Facts] = {self.root: self._assumptions()}
@@ -110,7 +113,20 @@ class View:
         None if that is no conjunction.
         """
         if inames not in self._constraints:
-            self._constraints[inames] = _constraints(domain_of(self.kernel, inames))
+            domains = [d for d in self.kernel.domains if not inames.isdisjoint(d.inames)]
+            if all(inames.issuperset(d.inames) for d in domains):
+                parts = [self._constraints_of(d) for d in domains]
+                known = [part for part in parts if part is not None]
+                found = [c for p in known for c in p] if len(known) == len(parts) else None
+            else:
+                found = _constraints(domain_of(self.kernel, inames))
+            self._constraints[inames] = found
+        return self._constraints[inames]
+
+    def _constraints_of(self, domain: Domain) -> list[Polynomial] | None:
+        inames = frozenset(domain.inames)
+        if inames not in self._constraints:
+            self._constraints[inames] = _constraints(domain.flat)
         return self._constraints[inames]
 
 
