@@ -210,6 +210,13 @@ class Cone:
         return False
 
 
+def all_follow(wanted: Iterable[Polynomial], known: Iterable[Polynomial]) -> bool:
+    """Tell whether constraints follow from others: False where that is not plain."""
+    there = {frozenset(each.items()) for each in known}
+    left = [each for each in wanted if frozenset(each.items()) not in there]
+    return not left or all(map(Cone(known).implies, left))
+
+
 def to_set(affine: Iterable[Polynomial]) -> isl.Set:
     """Return the flat set in which affine polynomials are not negative."""
     result = isl.Set("{ : }")

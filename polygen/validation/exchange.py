@@ -17,7 +17,7 @@ import islpy as isl
 
 from polygen.analysis.copies import address_space
 from polygen.analysis.domains import all_reads
-from polygen.analysis.order import Piece, order_of
+from polygen.analysis.order import Piece
 from polygen.analysis.pairs import (
     OTHER,
     Conflict,
@@ -86,12 +86,12 @@ class Exchange:
         self._view = view
         self._works = works
         self._without = without
-        self._kernel = works.kernel
+        self._kernel = view.kernel
         self._by_id = {work.insn.id: work for work in works.all}
         self._users: dict[str, list[str]] = {}
-        for insn in works.kernel.instructions:
-            for name in all_reads(works.kernel, insn) | {insn.written}:
-                self._users.setdefault(name, []).append(insn.id)
+        for work in works.all:
+            for name in all_reads(view.kernel, work.insn) | {work.insn.written}:
+                self._users.setdefault(name, []).append(work.insn.id)
 
     def check(self) -> None:
         """Check everything that is exchanged.
@@ -106,7 +106,8 @@ class Exchange:
     def _pairs(self) -> Iterator[_Pair]:
         for name, other in self._exchanged():
             for ids in product(self._users[name], self._users[other or name]):
-                pieces = list(order_of(self._kernel).before(*ids))
+                order = self._works.order(*(self._by_id[i] for i in ids))
+                pieces = list(order.before(*ids))
                 if pieces:
                     yield from self._conflicting(ids, pieces, name, other)
 
@@ -136,7 +137,7 @@ class Exchange:
                 if piece.less in hosts:
                     continue  # the host waits for each launch
                 if found is None:
-                    found = list(conflicts(self._kernel, *ids, name, other))
+                    found = list(conflicts(self._works.kernel, *ids, name, other))
                 for conflict in found:
                     yield _Pair(first, second, name, (here[0], here[1]), piece, conflict)
 

@@ -25,7 +25,7 @@ from polygen.errors import WrongInstances
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import project_out, universe
 from polygen.ir.tags import GroupTag, LocalTag
-from polygen.validation.constraints import Cone, Facts, conjuncts
+from polygen.validation.constraints import Cone, Facts, all_follow, conjuncts
 from polygen.validation.faults import fault
 from polygen.validation.frames import HARDWARE, Frame
 from polygen.validation.points import executed, set_of, where
@@ -124,7 +124,6 @@ class Instances:
         if forms is None or loops.spare or not _takes_all(forms, copy, fixed):
             return False
         known = self._view.facts(frame)
-        cone = Cone(known.affine)
         wanted = Facts([substituted(form, moved) for form in forms] if moved else list(forms))
         for predicate in insn.predicates:
             wanted.add(predicate, copy.terms, self._view.is_integer)
@@ -135,9 +134,9 @@ class Instances:
         for axis in loops.chosen:
             wanted.affine += self._first_index(axis)
         wanted.affine += self._view.facts(self._view.root).affine
-        if not all(map(cone.implies, wanted.affine)):
-            return False
-        if not all(map(Cone(wanted.affine).implies, known.affine)):
+        if not (
+            all_follow(wanted.affine, known.affine) and all_follow(known.affine, wanted.affine)
+        ):
             return False
         self._shown.add(shown)
         return True

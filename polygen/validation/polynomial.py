@@ -162,16 +162,3 @@ def linear_form(value: Polynomial) -> LinearForm:
             )
             terms[term] = coefficient
     return LinearForm(value.get((), 0), terms)
-
-
-def of_linear_form(form: LinearForm) -> Polynomial:
-    """Return a linear form as a polynomial."""
-    result = constant(form.constant)
-    for term, coefficient in form.terms.items():
-        atom = (
-            of_atom(term)
-            if isinstance(term, str)
-            else floor_divided(of_linear_form(term.numerator), term.divisor)
-        )
-        result = plus(result, atom, coefficient)
-    return result

@@ -17,6 +17,7 @@ import islpy as isl
 
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import conflicts, equal, greater, piece_set, witness
+from polygen.analysis.realized import shares_reduction_loops
 from polygen.errors import WrongOrder
 from polygen.validation.faults import fault
 from polygen.validation.frames import SEQUENTIAL, Frame, Statement
@@ -52,22 +53,36 @@ class _Sequence:
     def __init__(self, view: View, works: Works) -> None:
         self._view = view
         self._works = works
-        self._order = order_of(works.kernel)
         self._copies: dict[Statement, tuple[Work, Copy]] = {
             copy.statement: (work, copy) for work in works.all for copy in work.copies
         }
-        self._loops = {work: self._order.loops(work.insn.id) for work in works.all}
+        # Where others stand in the loops of a reduction, these are in the kernel's nest, too.
+        self._mixed = shares_reduction_loops(view.kernel)
+        self._loops = {work: self._loops_of(work) for work in works.all}
         self._edges: dict[Block, list[tuple[Sibling, Sibling, Work, Work]]] = {}
         by_id = {work.insn.id: work for work in works.all}
         for work in works.all:
             for dep in sorted(work.insn.depends_on):
                 self._note(by_id[dep], work)
 
+    def _loops_of(self, work: Work) -> Block:
+        """Return the loops around a work, outermost first.
+
+        Those of a reduction may be nested in any way inside those of its instruction.
+        """
+        if self._mixed or (work.reduction is not None and any(c.stated for c in work.copies)):
+            return order_of(self._works.kernel).loops(work.insn.id)
+        outside = order_of(self._view.kernel).loops(work.origin.id)
+        around = work.copies[0].statement.frame.outwards() if work.copies else ()
+        names = [f.name for f in around if f.role in SEQUENTIAL and f.name is not None]
+        inner = work.insn.within_inames - work.origin.within_inames
+        return (*outside, *(name for name in reversed(names) if name in inner))
+
     def _note(self, first: Work, second: Work) -> None:
         """Note which siblings a dependency orders, and in which block."""
         a, b = self._loops[first], self._loops[second]
-        block = self._order.shared_loops(first.insn.id, second.insn.id)
-        depth = len(block)
+        depth = _common(a, b)
+        block = a[:depth]
         before: Sibling = a[depth] if depth < len(a) else first
         after: Sibling = b[depth] if depth < len(b) else second
         if before is not after:
@@ -75,7 +90,7 @@ class _Sequence:
 
     def run(self) -> None:
         self._check(list(_flat(self._view.root)), ())
-        if self._works.kernel is not self._view.kernel:
+        if self._mixed:
             self._check_nests()
 
     def _check_nests(self) -> None:
@@ -91,7 +106,8 @@ class _Sequence:
         for first, second in product(ids, ids):
             if moved.isdisjoint((first, second)):
                 continue
-            shared = self._order.shared_loops(first, second)
+            a, b = self._loops[by_id[first]], self._loops[by_id[second]]
+            shared = a[: _common(a, b)]
             for name, other in touching(kernel, first, second):
                 for found in conflicts(kernel, first, second, name, other):
                     for piece, depth in product(order.before(first, second), range(len(shared))):
@@ -170,7 +186,8 @@ class _Sequence:
     def _refuse(self, first: Work, second: Work) -> None:
         """Raise an error if two works touch an element of something."""
         kernel = self._works.kernel
-        same = order_of(kernel).shared_loops(first.insn.id, second.insn.id)
+        a, b = self._loops[first], self._loops[second]
+        same = a[: _common(a, b)]
         for name, other in touching(kernel, first.insn.id, second.insn.id):
             for found in conflicts(kernel, first.insn.id, second.insn.id, name, other):
                 pairs = reduce(isl.Set.intersect, map(equal, same), found.pairs)
@@ -201,6 +218,13 @@ class _Sequence:
             f"inwards, each running upward: {loops or 'none'}",
             work.origin,
         )
+
+
+def _common(a: Block, b: Block) -> int:
+    """Return how many loops, from the outermost on, are around both."""
+    return next(
+        (at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+    )
 
 
 def _flat(frame: Frame) -> Iterator[Frame | Statement]:

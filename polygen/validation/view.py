@@ -7,17 +7,18 @@ from collections.abc import Container, Mapping
 import islpy as isl
 
 from polygen.analysis.domains import domain_of
-from polygen.analysis.isl_affine import form_of_constraint
 from polygen.analysis.known import known_parameters
-from polygen.ir.domain import Domain
+from polygen.ir.domain import Domain, flat_names
 from polygen.ir.dtype import is_integer
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import HardwareTag
 from polygen.lower.program import HardwareAxis, HostLoop, If, Loop, LoopProgram
 from polygen.validation.constraints import Facts, add_loop
 from polygen.validation.frames import Frame, frames_of
-from polygen.validation.polynomial import Polynomial, of_linear_form, scaled
+from polygen.validation.polynomial import Polynomial, scaled
 from polygen.validation.readings import Layouts, ProgramTerms, items_of
+
+_CST, _PARAM, _DIV = isl.dim_type.cst, isl.dim_type.param, isl.dim_type.div
 
 
 class View:
@@ -141,12 +142,20 @@ class _Integers(Container[str]):
 def _constraints(flat: isl.Set) -> list[Polynomial] | None:
     if flat.n_basic_set() != 1:
         return None
-    found: list[Polynomial] = []
-    for constraint in flat.get_basic_sets()[0].get_constraints():
-        if constraint.dim(isl.dim_type.div):
-            return None
-        value = of_linear_form(form_of_constraint(constraint))
-        found.append(value)
-        if constraint.is_equality():
-            found.append(scaled(value, -1))
-    return found
+    (piece,) = flat.get_basic_sets()
+    if piece.dim(_DIV):
+        return None
+    order = _CST, _PARAM, isl.dim_type.set, _DIV
+    at_least = _rows(piece.inequalities_matrix(*order))
+    equal = _rows(piece.equalities_matrix(*order))
+    monomials = [(), *((name,) for name in flat_names(flat))]
+    found = [{m: c for m, c in zip(monomials, row, strict=True) if c} for row in at_least + equal]
+    return found + [scaled(value, -1) for value in found[len(at_least) :]]
+
+
+def _rows(matrix: isl.Mat) -> list[list[int]]:
+    columns = range(matrix.cols())
+    return [
+        [matrix.get_element_val(row, column).to_python() for column in columns]
+        for row in range(matrix.rows())
+    ]

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygen.analysis.inference import kinds
+from polygen.analysis.order import Order, order_of
 from polygen.analysis.types import reduction_type
 from polygen.errors import WrongStatement
 from polygen.ir import expression as ex
@@ -59,7 +61,8 @@ class Work:
     Attributes:
         insn: what it does: an instruction without reductions, its `id` unique.
         origin: the instruction of the kernel that it is a part of.
-        what: what to call it.
+        part: what it is of its instruction, if it is not all of it: "the start of", or "".
+        reduction: the reduction that it is a part of, if any.
         asked_within: the inames for whose values the kernel asks its conditions: those of a
             reduction's operand are asked once for all of it.
         copies: the statements that carry it out.
@@ -67,9 +70,18 @@ class Work:
 
     insn: Assignment
     origin: Assignment
-    what: str
+    part: str
+    reduction: ex.Reduction | None
     asked_within: frozenset[str]
     copies: list[Copy] = field(default_factory=list[Copy])
+
+    @property
+    def what(self) -> str:
+        """What to call it."""
+        whole = f"instruction '{self.origin.id}'"
+        if self.reduction is None:
+            return whole
+        return f"{self.part}'{show_expression(self.reduction)}' in {whole}"
 
 
 @dataclass(frozen=True)
@@ -78,13 +90,28 @@ class Works:
 
     Attributes:
         all: in the order of the instructions.
-        kernel: a kernel with these as its instructions.
+        original: the kernel.
         accumulators: the variables of the program that are no temporaries of the kernel.
     """
 
     all: tuple[Work, ...]
-    kernel: Kernel
+    original: Kernel
     accumulators: Mapping[str, TemporaryVariable]
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """A kernel with the works as its instructions."""
+        if not self.accumulators:
+            return self.original
+        return self.original.copy(
+            instructions=tuple(work.insn for work in self.all),
+            temporaries=(*self.original.temporaries, *self.accumulators.values()),
+        )
+
+    def order(self, *works: Work) -> Order:
+        """Return the order of the instances of some works: the kernel's, if it is about these."""
+        whole = all(work.reduction is None for work in works)
+        return order_of(self.original if whole else self.kernel)
 
 
 def works_of(view: View) -> Works:
@@ -94,14 +121,7 @@ def works_of(view: View) -> Works:
         WrongStatement: if a statement belongs to none, or a reduction has no accumulator.
     """
     maker = _Maker(view)
-    works = maker.run()
-    if not maker.accumulators:
-        return Works(works, view.kernel, {})
-    kernel = view.kernel.copy(
-        instructions=tuple(work.insn for work in works),
-        temporaries=(*view.kernel.temporaries, *maker.accumulators.values()),
-    )
-    return Works(works, kernel, maker.accumulators)
+    return Works(maker.run(), view.kernel, maker.accumulators)
 
 
 def copy_of(view: View, statement: Statement, inames: frozenset[str]) -> Copy:
@@ -209,7 +229,7 @@ class _Maker:
                 alone = self._replaced(insn, insn, statements, always)
             else:
                 alone = insn
-            self._add(alone, insn, f"instruction '{insn.id}'", insn.within_inames, statements)
+            self._add(alone, insn, statements)
         for name in self._by_accumulator.keys() - self.accumulators.keys():
             raise WrongStatement(
                 f"the loop program of kernel '{self._kernel.name}' writes '{name}', which no "
@@ -222,12 +242,13 @@ class _Maker:
         self,
         insn: Assignment,
         origin: Assignment,
-        what: str,
-        asked_within: frozenset[str],
         statements: Sequence[Statement],
+        part: str = "",
+        reduction: tuple[ex.Reduction, frozenset[str]] | None = None,
     ) -> None:
         copies = [copy_of(self._view, s, insn.within_inames) for s in statements]
-        self._done.append(Work(insn, origin, what, asked_within, copies))
+        node, around = reduction or (None, insn.within_inames)
+        self._done.append(Work(insn, origin, part, node, around, copies))
 
     def _replaced(
         self,
@@ -280,6 +301,8 @@ class _Maker:
         conditions: tuple[Expression, ...],
     ) -> str | None:
         """Return the one of the variables that a reduction is computed in, or None."""
+        if len(names) == 1:
+            return names[0]  # whether it is, is checked like any other statement
         fitting = [n for n in names if self._fits(insn, node, n)]
         if len(fitting) > 1:  # under other conditions, perhaps
             fitting = [n for n in fitting if self._under(insn, n, conditions)] or fitting
@@ -356,7 +379,6 @@ class _Maker:
     ) -> str:
         """Add the works of a reduction; return the id of its update."""
         starts, updates = self._starts_and_updates(name)
-        shown = f"'{show_expression(node)}' in instruction '{origin.id}'"
         dtype = reduction_type(node, self._kinds)
         self._kinds[name] = dtype
         self.accumulators[name] = TemporaryVariable(name, dtype)
@@ -375,11 +397,11 @@ class _Maker:
             within_inames=insn.within_inames.union(node.inames),
             depends_on=insn.depends_on | {start.id},
         )
-        around = insn.within_inames
-        self._add(start, origin, f"the start of {shown}", around, starts)
+        reduction = node, insn.within_inames
+        self._add(start, origin, starts, "the start of ", reduction)
         if update.reduction_inames:
             update = self._replaced(update, origin, updates, conditions)
-        self._add(update, origin, shown, around, updates)
+        self._add(update, origin, updates, "", reduction)
         return update.id
 
     def _outside(self, ids: frozenset[str], inames: tuple[str, ...]) -> frozenset[str]:
