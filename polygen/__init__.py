@@ -29,6 +29,7 @@ from polygen.runtime.devices import default_target
 from polygen.runtime.executor import Executor
 from polygen.transformation import replay, transformation
 from polygen.transforms.add_dtypes import add_dtypes
+from polygen.transforms.add_prefetch import add_prefetch
 from polygen.transforms.assignment_to_subst import assignment_to_subst
 from polygen.transforms.assume import assume
 from polygen.transforms.duplicate_inames import duplicate_inames
@@ -36,6 +37,7 @@ from polygen.transforms.expand_subst import expand_subst
 from polygen.transforms.extract_subst import extract_subst
 from polygen.transforms.fix_parameters import fix_parameters
 from polygen.transforms.map_domain import map_domain
+from polygen.transforms.precompute import precompute
 from polygen.transforms.prioritize_loops import prioritize_loops
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.set_options import set_options

@@ -259,9 +259,12 @@ class _Interface:
         self._by_position = [n for n, p in parameters.items() if p.kind is p.POSITIONAL_ONLY]
 
     @functools.cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self._function, include_extras=True)
+
+    @functools.cached_property
     def _checks(self) -> dict[str, Kind | None]:
-        hints = get_type_hints(self._function, include_extras=True)
-        return {name: _kind(hints[name]) for name in hints if name != "return"}
+        return {name: _kind(hint) for name, hint in self._hints.items() if name != "return"}
 
     def call(self, kernel: Kernel, arguments: Mapping[str, Any]) -> Kernel | Rearranged:
         by_name = dict(arguments)
@@ -279,8 +282,7 @@ class _Interface:
         return given
 
     def _holds(self, kind: Kind, kernel: Kernel, name: str, value: Any) -> bool:
-        parameter = self._parameters.get(name)
-        if value is None and parameter is not None and parameter.default is None:
+        if value is None and type(None) in get_args(self._hints.get(name)):
             return True
         try:
             return kind.check(kernel, value)

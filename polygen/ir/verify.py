@@ -21,7 +21,7 @@ from polygen.ir.domain import Domain
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_instruction
-from polygen.ir.tags import AutoLocalTag, is_parallel
+from polygen.ir.tags import AutoLocalTag, LocalTag, is_parallel
 from polygen.ir.verify_rules import check_rules
 
 
@@ -146,16 +146,27 @@ def _check_tags(kernel: Kernel, insn: Assignment) -> None:
 
 
 def _check_shared(kernel: Kernel, insn: Assignment, iname: str) -> None:
-    """Check that what is written does not depend on which work item does it: `iname` is l.auto."""
-    written = kernel.variables.get(insn.written)
-    if isinstance(written, TemporaryVariable) and written.address_space is AddressSpace.PRIVATE:
-        raise TagConflict(
-            f"instruction '{insn.id}' is within '{iname}', tagged l.auto, and writes "
-            f"'{insn.written}', which each work item has for itself",
-            where=insn.location,
-            excerpt=excerpt(kernel, insn.id),
-            remedy=f"declare '{insn.written}' local, or say which axis '{iname}' is on",
-        )
+    """Check that it does not matter which work item executes what: `iname` is tagged l.auto."""
+    mentioned = {p for i in insn.within_inames for p in kernel.home_domains[i].parameters}
+    for name in (insn.written, *sorted(insn.read_names | mentioned)):
+        variable = kernel.variables.get(name)
+        if not isinstance(variable, TemporaryVariable):
+            continue
+        if variable.address_space is AddressSpace.PRIVATE and (
+            name == insn.written or any(_has_items(kernel, w) for w in kernel.writers.get(name, ()))
+        ):
+            raise TagConflict(
+                f"instruction '{insn.id}' is within '{iname}', tagged l.auto, and uses '{name}', "
+                "which each work item has for itself",
+                where=insn.location,
+                excerpt=excerpt(kernel, insn.id),
+                remedy=f"declare '{name}' local, or say which axis '{iname}' is on",
+            )
+
+
+def _has_items(kernel: Kernel, insn: Assignment) -> bool:
+    tags = (kernel.tags.get(i) for i in insn.within_inames)
+    return any(isinstance(tag, LocalTag | AutoLocalTag) for tag in tags)
 
 
 def _check_domain_parameters(kernel: Kernel) -> None:

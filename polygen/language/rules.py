@@ -117,11 +117,12 @@ def resolve_rules(statement: Statement, rules: Rules) -> Statement:
     Raises:
         UnknownRule, WrongArity, UnknownName: if one does not fit its rule.
     """
+    return _mapped(statement, lambda node: resolve_invocations(node, rules, statement.text))
 
-    def resolved(node: Expression) -> Expression:
-        return _filled(_marked(node, rules), rules, statement.text)
 
-    return _mapped(statement, resolved)
+def resolve_invocations(node: Expression, rules: Rules, text: str) -> Expression:
+    """Return an expression with the calls that invoke a rule as such; errors show `text`."""
+    return _filled(_marked(node, rules), rules, text)
 
 
 def _mapped(statement: Statement, rule: Callable[[Expression], Expression]) -> Statement:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import product
 from typing import TypeAlias
 
 import islpy as isl
@@ -131,7 +132,8 @@ def constant_bounds(iname: str, values: isl.Set) -> Bounds | None:
 def _steady_bounds(iname: str, values: isl.Set, ends: _Ends) -> Bounds | None:
     """Return constants in place of bounds with divisions, if that adds one iteration at most.
 
-    ``for (io = 0; io < (33 - ii) / 16; ++io)`` becomes two iterations and a guard in them.
+    ``for (io = 0; io < (33 - ii) / 16; ++io)`` becomes two iterations and a guard in them.  So
+    does what has many bounds: to find the greatest of them takes longer than an empty iteration.
     """
     lowers, uppers = ends
     forms = [limit.bound for limit in (*lowers, *uppers)]
@@ -140,11 +142,18 @@ def _steady_bounds(iname: str, values: isl.Set, ends: _Ends) -> Bounds | None:
     fixed = constant_bounds(iname, values)
     if fixed is None or fixed.constant is None:
         return None
-    first = reduce(isl.PwAff.max, [isl.PwAff.from_aff(to_aff(f.bound)) for f in lowers])
-    last = reduce(isl.PwAff.min, [isl.PwAff.from_aff(to_aff(f.bound)) for f in uppers])
-    count = last.sub(first).intersect_params(project_out(values, [iname])).min_val()
-    enough = count.is_int() and count.to_python() >= len(fixed.constant) - 1
-    return fixed if enough else None
+    if len(lowers) * len(uppers) > _MANY:
+        return fixed
+    around = project_out(values, [iname])
+    for first, last in product(lowers, uppers):
+        count = isl.PwAff.from_aff(to_aff(last.bound - first.bound)).intersect_params(around)
+        least = count.min_val()
+        if not least.is_int() or least.to_python() < len(fixed.constant) - 1:
+            return None
+    return fixed
+
+
+_MANY = 9  # pairs of a lower and an upper bound
 
 
 def _concerning(iname: str, values: isl.Set) -> isl.Set:

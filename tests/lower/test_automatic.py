@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -147,12 +148,42 @@ def test_other_groups_do_not_matter() -> None:
     assert _tags(pg.tag_inames(knl, tags)) == {"p_outer": "None", "p_inner": "l.0"}
 
 
+PRIVATE = "within 'p', tagged l.auto, and uses 't', which each work item has for itself"
+
+
 def test_what_each_work_item_has_for_itself_is_refused() -> None:
     knl = kernel(["{ [g]: 0<=g<n }", "{ [p]: 0<=p<8 }"], "<> t = a[g, p]\nout[g, p] = t")
-    with pytest.raises(
-        TagConflict, match=r"within 'p', tagged l\.auto, and writes 't'"
-    ):
+    with pytest.raises(TagConflict, match=re.escape(PRIVATE)):
         pg.tag_inames(knl, {"g": "g.0", "p": "l.auto"})
+
+
+def test_what_other_work_items_have_for_themselves_is_refused() -> None:
+    knl = kernel(
+        ["{ [g]: 0<=g<n }", "{ [x]: 0<=x<8 }", "{ [p]: 0<=p<8 }"],
+        """
+        t = a[g, x]        {id=t, inames=g:x}
+        s[p] = t           {id=s, inames=g:p:x}
+        """,
+        pg.TemporaryVariable("t"),
+        pg.TemporaryVariable("s", shape=(8,), address_space=LOCAL),
+    )
+    with pg.without_proofs(), pytest.raises(TagConflict, match=re.escape(PRIVATE)):
+        pg.tag_inames(knl, {"g": "g.0", "p": "l.auto", "x": "l.0"})
+
+
+def test_what_all_work_items_have_alike_may_be_read() -> None:
+    knl = kernel(
+        ["{ [g]: 0<=g<n }", "{ [x]: 0<=x<8 }", "{ [p]: 0<=p<8 }"],
+        """
+        <> u = b[g]        {id=u}
+        t[p] = u*a[g, p]   {id=t, inames=g:p}
+        out[g, x] = t[x]   {dep=t}
+        """,
+        pg.TemporaryVariable("t", shape=(8,), address_space=LOCAL),
+    )
+    knl = pg.tag_inames(knl, {"g": "g.0", "p": "l.auto", "x": "l.0"})
+    assert _tags(knl) == {"p": "l.0"}
+    assert_same(knl, make_arguments(knl, {"n": 2}))
 
 
 @pytest.mark.parametrize("target", ["c", "opencl"])

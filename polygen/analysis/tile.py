@@ -1,0 +1,222 @@
+"""The elements that uses need, as a box of constant size that moves with the loops around it.
+
+Along each axis a *tile* begins at a base, which depends on what is outside, and has a constant
+number of places, each a constant stride after the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from polygen.analysis.affine import LinearForm
+from polygen.analysis.isl_affine import condition_set, form_of_aff, pieces
+from polygen.errors import InternalError
+from polygen.ir import expression as ex
+from polygen.ir.domain import flat_names, flatten, project_out, unflatten
+from polygen.ir.expression import Expression
+
+_SET = isl.dim_type.set
+_PARAM = isl.dim_type.param
+_PLACE = "__place"  # names of users do not begin so
+_VALUE = "__value"
+
+
+@dataclass(frozen=True)
+class TileAxis:
+    """One axis: its places are ``base``, ``base + stride``, and so on.
+
+    Attributes:
+        base: the first, in terms of what is outside.
+        stride: the distance of neighbours.
+        extent: how many there are.
+    """
+
+    base: LinearForm
+    stride: int
+    extent: int
+
+    def value(self, place: Expression) -> Expression:
+        """Return what stands at a place, which is counted from 0."""
+        from_base = self.base + LinearForm.of_name(_PLACE) * self.stride
+        return _with_place(from_base, place)
+
+    def place(self, form: LinearForm) -> Expression:
+        """Return where a value is that is one of the axis'."""
+        return ((form - self.base) // self.stride).expression()
+
+
+def _with_place(form: LinearForm, place: Expression) -> Expression:
+    if isinstance(place, ex.Variable):
+        terms = {place.name if t == _PLACE else t: c for t, c in form.terms.items()}
+        return LinearForm(form.constant, terms).expression()
+    if place != 0:
+        raise InternalError(f"{place!r} is no place along an axis")
+    return LinearForm(
+        form.constant, {t: c for t, c in form.terms.items() if t != _PLACE}
+    ).expression()
+
+
+def tile_axis(values: isl.Set) -> TileAxis | None:
+    """Return the axis that holds the values of a set of one dimension, or None if none does.
+
+    Parameters:
+        values: not empty; its parameters are what is outside.
+    """
+    if not values.dim_has_lower_bound(_SET, 0):
+        return None
+    found: list[TileAxis] = []
+    forms = {form_of_aff(aff): None for _, aff in pieces(values.dim_min(0))}
+    for form in (*forms, *_constant_base(values)):
+        extent = _extent(values, form)
+        if extent is not None:
+            found.append(TileAxis(form, 1, extent))
+    if not found:
+        return None
+    best = min(found, key=lambda axis: (axis.extent, len(axis.base.terms), str(axis.base)))
+    return _strided(values, best)
+
+
+def _constant_base(values: isl.Set) -> Iterator[LinearForm]:
+    """Yield the least value of all, if there is one."""
+    least = values.project_out(_PARAM, 0, values.dim(_PARAM)).dim_min_val(0)
+    if least.is_int():
+        yield LinearForm(least.to_python())
+
+
+def _extent(values: isl.Set, base: LinearForm) -> int | None:
+    """Return how far values are from a base at most, plus 1; None if some are before it."""
+    distances = _from_base(values, base)
+    distances = project_out(distances, [n for n in flat_names(distances) if n != _PLACE])
+    place = unflatten(distances, (_PLACE,))
+    least, most = place.dim_min_val(0), place.dim_max_val(0)
+    if not (least.is_int() and most.is_int() and least.is_nonneg()):
+        return None  # beyond all bounds, perhaps
+    extent: int = most.to_python() + 1
+    return extent
+
+
+def _from_base(values: isl.Set, base: LinearForm) -> isl.Set:
+    """Return the distances of values from a base, as a flat set with the name of a place."""
+    flat = flatten(values.set_dim_name(_SET, 0, _VALUE))
+    return project_out(flat.intersect(_equation(_VALUE, base, 1, _PLACE)), (_VALUE,))
+
+
+def _equation(value: str, base: LinearForm, stride: int, place: str) -> isl.Set:
+    """Return the flat set in which ``value = base + stride*place``."""
+    right = base + LinearForm.of_name(place) * stride
+    found = condition_set(ex.Comparison(ex.Variable(value), "==", right.expression()))
+    if found is None:
+        raise InternalError(f"the base {base!r} is not affine")
+    return found
+
+
+def _strided(values: isl.Set, axis: TileAxis) -> TileAxis:
+    """Return the axis without the places between those that are used."""
+    if axis.extent < 2:
+        return axis
+    places = unflatten(_from_base(values, axis.base), (_PLACE,))
+    info = places.get_stride_info(0)
+    stride: int = info.get_stride().to_python()
+    offset = form_of_aff(info.get_offset())
+    if stride < 2 or (offset % stride).constant or (offset % stride).terms:
+        return axis
+    return TileAxis(axis.base, stride, (axis.extent - 1) // stride + 1)
+
+
+# --- sets of several dimensions
+
+
+def along_axis(elements: isl.Set, axis: int) -> isl.Set:
+    """Return the values of one dimension of a set."""
+    count = elements.dim(_SET)
+    return elements.project_out(_SET, axis + 1, count - axis - 1).project_out(_SET, 0, axis)
+
+
+def in_places(elements: isl.Set, axes: Sequence[TileAxis], inames: Sequence[str | None]) -> isl.Set:
+    """Return elements by their places.
+
+    Parameters:
+        elements: a set with a dimension for each axis.
+        axes: where these begin.
+        inames: what the places along each axis are called; None for one that is left out.
+
+    Returns:
+        A set with a dimension for each name.
+    """
+    names = [f"{_VALUE}{position}" for position in range(len(axes))]
+    for position, name in enumerate(names):
+        elements = elements.set_dim_name(_SET, position, name)
+    flat = flatten(elements)
+    for name, axis, iname in zip(names, axes, inames, strict=True):
+        place = iname or _PLACE
+        flat = project_out(flat.intersect(_equation(name, axis.base, axis.stride, place)), (name,))
+        flat = project_out(flat, () if iname else (_PLACE,))
+    return unflatten(flat, [i for i in inames if i is not None])
+
+
+def determined(elements: isl.Set, axis: int, others: Sequence[int]) -> LinearForm | None:
+    """Return the value along an axis in terms of those along others, and of what is outside.
+
+    None if these do not decide it, or not as one affine function.  The value along axis 1 is
+    called ``__value1``.
+    """
+    names = [f"{_VALUE}{position}" for position in (*others, axis)]
+    for position in range(elements.dim(_SET)):
+        elements = elements.set_dim_name(_SET, position, f"{_VALUE}{position}")
+    flat = flatten(elements)
+    gone = {f"{_VALUE}{p}" for p in range(elements.dim(_SET))}.difference(names)
+    values = unflatten(project_out(flat, sorted(gone)), names[-1:])
+    least, most = values.dim_min(0), values.dim_max(0)
+    forms = {form_of_aff(aff): None for _, aff in pieces(least.coalesce())}
+    if len(forms) != 1 or not least.is_equal(most):
+        return None
+    return next(iter(forms))
+
+
+def bounding_box(places: isl.Set) -> isl.Set:
+    """Return what is between the least and the greatest value along each dimension of a set."""
+    count = places.dim(_SET)
+    sides = [_interval(along_axis(places, axis)) for axis in range(count)]
+    box = reduce(isl.Set.flat_product, sides)
+    for position in range(count):
+        box = box.set_dim_name(_SET, position, places.get_dim_name(_SET, position) or "")
+    return box
+
+
+def _interval(values: isl.Set) -> isl.Set:
+    """Return the values that are not less than all of a set, and not greater."""
+    space = values.get_space()
+    above = values.apply(isl.Map.lex_le(space))
+    below = values.apply(isl.Map.lex_ge(space))
+    return above.intersect(below).coalesce()
+
+
+def simplified(places: isl.Set) -> isl.Set:
+    """Return a set with as few pieces as it takes: one if it is convex."""
+    places = places.coalesce()
+    if places.n_basic_set() > 1:
+        hull = places.simple_hull().to_set()
+        if hull.is_equal(places):
+            places = hull
+    return places.remove_redundancies()
+
+
+def independent_of(elements: isl.Set, candidates: Iterable[str]) -> isl.Set:
+    """Return a set without those names that decide only whether there are elements, not which.
+
+    Parameters:
+        elements: a set with these names, or some of them, among its parameters.
+        candidates: the names, in the order in which they are tried.
+    """
+    for name in candidates:
+        position = elements.find_dim_by_name(_PARAM, name)
+        if position < 0:
+            continue
+        anywhere = elements.project_out(_PARAM, position, 1)
+        if anywhere.intersect_params(elements.params()).is_subset(elements):
+            elements = anywhere
+    return elements

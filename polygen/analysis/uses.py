@@ -1,0 +1,80 @@
+"""Where substitution rules are invoked, and under what conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from polygen.analysis.access import Reference
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+
+
+@dataclass(frozen=True)
+class Use:
+    """An invocation in an instruction.
+
+    Attributes:
+        insn: the instruction.
+        node: the invocation.
+        inames: those of the instruction, and of the reductions that it stands in.
+        conditions: what must hold for it to be evaluated.
+    """
+
+    insn: Assignment
+    node: ex.Invocation
+    inames: frozenset[str]
+    conditions: tuple[Expression, ...]
+
+    @property
+    def values(self) -> tuple[Expression, ...]:
+        """What the invocation gives: to the arguments of the rule, then to its inames."""
+        return (*self.node.arguments, *self.node.values)
+
+    @property
+    def reference(self) -> Reference:
+        """The same as a read of an array whose subscripts are the values."""
+        return Reference(
+            self.insn, self.node.rule, self.values, False, self.inames, self.conditions
+        )
+
+
+def uses_in(insn: Assignment, wanted: Callable[[ex.Invocation], bool]) -> Iterator[Use]:
+    """Yield the invocations in an instruction that are wanted."""
+
+    def inside(
+        node: Expression, inames: frozenset[str], conditions: tuple[Expression, ...]
+    ) -> Iterator[Use]:
+        if isinstance(node, ex.Invocation) and wanted(node):
+            yield Use(insn, node, inames, conditions)
+        if isinstance(node, ex.If):
+            yield from inside(node.condition, inames, conditions)
+            yield from inside(node.then, inames, (*conditions, node.condition))
+            yield from inside(node.else_, inames, (*conditions, ex.LogicalNot(node.condition)))
+            return
+        if isinstance(node, ex.Reduction):
+            inames = inames.union(node.inames)
+        for part in walk.parts(node):
+            yield from inside(part, inames, conditions)
+
+    for predicate in insn.predicates:
+        yield from inside(predicate, insn.within_inames, ())
+    value, *others = insn.reads
+    index = others[: len(others) - len(insn.predicates)]
+    for node in (value, *index):
+        yield from inside(node, insn.within_inames, insn.predicates)
+
+
+def replace_uses(
+    node: Expression,
+    wanted: Callable[[ex.Invocation], bool],
+    replacement: Callable[[ex.Invocation], Expression],
+) -> Expression:
+    """Return `node` with the invocations that are wanted replaced, innermost first."""
+
+    def rule(part: Expression) -> Expression:
+        return replacement(part) if isinstance(part, ex.Invocation) and wanted(part) else part
+
+    return walk.rewrite(node, rule)

@@ -1,0 +1,388 @@
+"""What `precompute` and `add_prefetch` share: values of a rule, computed ahead of their uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import islpy as isl
+
+from polygen.analysis.affine import LinearForm, linear_form
+from polygen.analysis.copying import Footprint, Gathering, Subscripts, footprint
+from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
+from polygen.analysis.isl_affine import set_condition
+from polygen.analysis.tile import TileAxis, bounding_box, determined, in_places, simplified
+from polygen.analysis.uses import replace_uses, uses_in
+from polygen.errors import InternalError, InvalidArgument, NothingMatches, NotSwept
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.domain import Domain, flatten, unflatten
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.substitution import expand, used_rules
+from polygen.ir.tags import AutoLocalTag, GroupTag, InameTag, LocalTag, is_parallel
+from polygen.source import caller_location
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which uses of a rule are served.
+
+    Attributes:
+        rule: its name.
+        tag: of the uses; None for all.
+        ids: of the instructions that are looked at.
+        swept: the inames over which values are gathered.
+        given: what is needed, if that is said.
+        extents: of the array that the rule reads, for what is given as all of an axis.
+    """
+
+    rule: str
+    tag: str | None
+    ids: frozenset[str]
+    swept: frozenset[str]
+    given: Sequence[Subscripts] = ()
+    extents: Sequence[Expression] = ()
+
+    def has(self, use: ex.Invocation) -> bool:
+        """Tell whether an invocation is one of them, as far as it itself can tell."""
+        return use.rule == self.rule and self.tag in (None, use.tag)
+
+
+@dataclass(frozen=True)
+class Storage:
+    """How values are stored and computed; None for what is found out.
+
+    Attributes:
+        temporary: the name of the variable.
+        inames: the names of the loops that compute the values, the first of them at least.
+        names: what such loops are called otherwise: by what the rule calls an axis.
+        axes: of the variable: what the rule calls them.
+        outer: the inames that the computation is within.
+        tag: of the new inames; None for loops.
+        dtype: of the variable.
+        space: of the variable.
+        insn_id: the instruction that computes the values.
+        box: whether a box of values is computed, although not all in it are needed; None for where
+            that takes fewer conditions.
+    """
+
+    temporary: str
+    insn_id: str
+    names: Mapping[str, str]
+    inames: tuple[str, ...] = ()
+    axes: tuple[str, ...] | None = None
+    outer: frozenset[str] | None = None
+    tag: InameTag | None = None
+    dtype: DType | None = None
+    space: AddressSpace | None = None
+    box: bool | None = False
+
+
+def staged(kernel: Kernel, which: Selection, how: Storage) -> Kernel:
+    """Return the kernel with values of a rule computed ahead of their uses.
+
+    A rule that nothing invokes any more is gone.
+    """
+    around = {
+        name: rule
+        for name, rule in kernel.rules.items()
+        if name != which.rule and which.rule in used_rules((rule.expression,), kernel.rules)
+    }
+    inner = kernel.copy(
+        instructions=tuple(
+            insn.map_expressions(lambda e: expand(e, around)) if insn.id in which.ids else insn
+            for insn in kernel.instructions
+        )
+    )
+    new = _Stage(inner, which, how).kernel()
+    return new.without_unused({which.rule, *around})
+
+
+class _Stage:
+    """The values, where they are stored, and what computes them."""
+
+    def __init__(self, kernel: Kernel, which: Selection, how: Storage) -> None:
+        self._kernel = kernel
+        self._which = which
+        self._how = how
+        self._rule = kernel.rules[which.rule]
+        found = [
+            use
+            for insn in kernel.instructions
+            if insn.id in which.ids
+            for use in uses_in(insn, which.has)
+        ]
+        if not found:
+            tagged = f"${which.tag}" if which.tag else ""
+            raise NothingMatches(
+                f"nothing that is looked at in kernel '{kernel.name}' uses '{which.rule}{tagged}'",
+                where=caller_location(),
+                remedy="print(kernel) shows what does",
+            )
+        self._of = Gathering(kernel, self._rule, found, which.swept)
+        self._readers = {use.insn.id for use in found}
+        _check_sweeps(self._of)
+        self._found: Footprint = footprint(self._of, which.given, which.extents)
+
+    def kernel(self) -> Kernel:
+        """Return the new kernel."""
+        outer = self._outer
+        computed = self._computation(outer)
+        instructions: list[Assignment] = []
+        for insn in self._kernel.instructions:
+            if insn.id in self._readers:
+                if computed not in instructions:
+                    instructions.append(computed)
+                instructions.append(self._served(insn))
+            else:
+                instructions.append(insn)
+        inames = list(self._inames.values())
+        tags = {} if self._how.tag is None else dict.fromkeys(inames, self._how.tag)
+        loops = len(inames) > 1 and not is_parallel(self._how.tag)
+        return self._kernel.copy(
+            domains=(*self._kernel.domains, *self._domains(outer)),
+            instructions=tuple(instructions),
+            temporaries=(*self._kernel.temporaries, self._temporary),
+            tags={**self._kernel.tags, **tags},
+            priorities=(*self._kernel.priorities, *((tuple(inames),) if loops else ())),
+        )
+
+    # --- storage
+
+    @cached_property
+    def _axes(self) -> Mapping[str, TileAxis]:
+        return dict(zip(self._of.names, self._found.axes, strict=True))
+
+    @cached_property
+    def _stored(self) -> tuple[str, ...]:
+        """The names in the rule along which values are stored; the others follow from these."""
+        order = (*self._rule.inames, *self._rule.arguments)
+        wanted = self._how.axes
+        if wanted is None:
+            kept = [name for name in order if self._axes[name].extent > 1]
+            for name in tuple(kept):
+                others = [k for k in kept if k != name]
+                if name in self._rule.inames and self._follows(name, others) is not None:
+                    kept = others
+            return tuple(kept)
+        for name in order:
+            if name not in wanted and self._follows(name, wanted) is None:
+                raise InvalidArgument(
+                    f"the storage axes {', '.join(wanted)} do not decide what '{name}' is",
+                    where=caller_location(),
+                    remedy=f"make '{name}' one of them, or sweep over less",
+                )
+        return wanted
+
+    def _follows(self, name: str, others: Sequence[str]) -> LinearForm | None:
+        """Return the value of a name in terms of those of others, if these decide it."""
+        if self._axes[name].extent == 1:
+            return self._axes[name].base
+        position = self._of.names.index
+        return determined(self._found.elements, position(name), [position(n) for n in others])
+
+    def _value(self, name: str) -> Expression:
+        """Return the value of a name where values are computed."""
+        if name in self._stored:
+            return self._axes[name].value(ex.Variable(self._inames[name]))
+        form = self._follows(name, self._stored)
+        if form is None:
+            raise InternalError(f"'{name}' has no value")
+        position = self._of.names.index
+        values = {f"__value{position(other)}": self._value(other) for other in self._stored}
+        normal = linear_form(walk.substitute(form.expression(), values))
+        return form.expression() if normal is None else normal.expression()
+
+    @cached_property
+    def _inames(self) -> Mapping[str, str]:
+        """The new iname along each axis that is stored."""
+        given = self._how.inames
+        if len(given) > len(self._stored):
+            raise InvalidArgument(
+                f"there are {len(given)} names for the loops of {len(self._stored)} axes",
+                where=caller_location(),
+                remedy=f"the axes are: {', '.join(self._stored) or 'none'}",
+            )
+        taken = {*self._kernel.names, *given, self._how.temporary}
+        names: dict[str, str] = dict(zip(self._stored, given, strict=False))
+        for axis in self._stored[len(given) :]:
+            names[axis] = _free(self._how.names[axis], taken)
+            taken.add(names[axis])
+        return names
+
+    @cached_property
+    def _space(self) -> AddressSpace:
+        if self._how.space is not None:
+            return self._how.space
+        tags = [self._kernel.tags.get(i) for i in self._which.swept]
+        if self._stored:
+            tags.append(self._how.tag)
+        if any(isinstance(tag, GroupTag) for tag in tags):
+            return AddressSpace.GLOBAL
+        if any(isinstance(tag, LocalTag | AutoLocalTag) for tag in tags):
+            return AddressSpace.LOCAL
+        return AddressSpace.PRIVATE
+
+    @property
+    def _temporary(self) -> TemporaryVariable:
+        shape = tuple(self._axes[name].extent for name in self._stored)
+        return TemporaryVariable(self._how.temporary, self._how.dtype, shape, self._space)
+
+    # --- where it is computed
+
+    @cached_property
+    def _outer(self) -> frozenset[str]:
+        """The inames that the computation is within, its own aside."""
+        needed = with_surrounding(self._kernel, self._found.needed)
+        self._check_needed(needed)
+        if self._how.outer is not None:
+            if missing := sorted(needed - self._how.outer):
+                raise self._not_swept(missing[0], "is not among the outer inames that are given")
+            return self._how.outer
+        chosen = {i for i in self._of.common if i in needed or self._belongs_inside(i)}
+        return with_surrounding(self._kernel, chosen)
+
+    def _check_needed(self, needed: frozenset[str]) -> None:
+        """Check that no two computations store different values in one place at one time."""
+        for iname in sorted(needed):
+            if iname in self._which.swept:
+                raise self._not_swept(iname, "is around the others, so it cannot be swept")
+            tag = self._kernel.tags.get(iname)
+            if self._space is AddressSpace.LOCAL and isinstance(tag, LocalTag | AutoLocalTag):
+                raise self._not_swept(iname, f"is tagged {tag}: the group shares what is stored")
+            if self._space is AddressSpace.GLOBAL and is_parallel(tag):
+                raise self._not_swept(iname, f"is tagged {tag}: all share what is stored")
+
+    def _not_swept(self, iname: str, why: str) -> NotSwept:
+        return NotSwept(
+            f"which values of '{self._rule.name}' are needed depends on '{iname}', which {why}",
+            where=caller_location(),
+            remedy=f"sweep over '{iname}' too, or not at all; or store the values elsewhere: "
+            "temporary_address_space",
+        )
+
+    def _belongs_inside(self, iname: str) -> bool:
+        """Tell whether values are computed anew for each value of an iname that decides none."""
+        tag = self._kernel.tags.get(iname)
+        if isinstance(tag, GroupTag):
+            return self._space is not AddressSpace.GLOBAL
+        if isinstance(tag, LocalTag | AutoLocalTag):
+            return self._space is AddressSpace.PRIVATE
+        # In a loop that changes what is read, every iteration has values of its own.
+        return any(iname in w.within_inames for name in self._read for w in self._writers(name))
+
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        """The variables that the values are computed from."""
+        body = expand(self._rule.expression, self._kernel.rules)
+        return walk.free_variables(body).intersection(self._kernel.variables)
+
+    def _writers(self, name: str) -> tuple[Assignment, ...]:
+        return self._kernel.writers.get(name, ())
+
+    def _domains(self, outer: frozenset[str]) -> Iterator[Domain]:
+        if not self._stored:
+            return
+        # In the order of the axes of the rule, as the elements are; then in that of the storage.
+        names = [self._inames.get(name) for name in self._of.names]
+        exact = in_places(self._found.elements, self._found.axes, names)
+        shapes = [] if self._how.box else [exact]
+        shapes += [] if self._how.box is False else [bounding_box(exact)]
+        around = domain_of(self._kernel, outer)
+        places = min((simplified(s).gist_params(around) for s in shapes), key=_conditions)
+        yield Domain(_in_order(places, list(self._inames.values())).drop_unused_params())
+
+    # --- what computes it, and what uses it
+
+    def _computation(self, outer: frozenset[str]) -> Assignment:
+        values = {name: self._value(name) for name in self._of.names}
+        temporaries = domain_temporaries(self._kernel, outer)
+        before = self._before()
+        return Assignment(
+            id=self._how.insn_id,
+            assignee=self._place([ex.Variable(self._inames[n]) for n in self._stored]),
+            expression=walk.substitute(self._rule.expression, values),
+            within_inames=outer.union(self._inames.values()),
+            predicates=() if self._stored else self._conditions(outer),
+            depends_on=frozenset(
+                w.id
+                for name in self._read | temporaries
+                for w in self._writers(name)
+                if w.id in before
+            ),
+            location=caller_location(),
+        )
+
+    def _conditions(self, outer: frozenset[str]) -> tuple[Expression, ...]:
+        """Return when a single value is needed: where there are several, their domain says so."""
+        needed = self._found.elements.params().gist(domain_of(self._kernel, outer))
+        condition = set_condition(needed)
+        return () if condition is True else (condition,)
+
+    def _before(self) -> frozenset[str]:
+        """Return the instructions that the uses depend on, through others too."""
+        found: set[str] = set()
+        pending = [self._kernel.instruction(insn_id) for insn_id in self._readers]
+        while pending:
+            new = pending.pop().depends_on - found
+            found |= new
+            pending += [self._kernel.instruction(insn_id) for insn_id in new]
+        return frozenset(found)
+
+    def _place(self, subscripts: Sequence[Expression]) -> ex.Variable | ex.Subscript:
+        variable = ex.Variable(self._how.temporary)
+        if not subscripts:
+            return variable
+        return ex.Subscript(variable, subscripts[0] if len(subscripts) == 1 else tuple(subscripts))
+
+    def _served(self, insn: Assignment) -> Assignment:
+        def read(use: ex.Invocation) -> Expression:
+            values = self._rule.values(use)
+            return self._place([self._axis_place(n, values[n]) for n in self._stored])
+
+        served = insn.map_reads(lambda e: replace_uses(e, self._which.has, read))
+        return served.copy(depends_on=insn.depends_on | {self._how.insn_id})
+
+    def _axis_place(self, name: str, value: Expression) -> Expression:
+        """Return where along its axis a value is."""
+        axis, form = self._axes[name], linear_form(value)
+        if form is not None:
+            return axis.place(form)
+        base = axis.base.expression()
+        distance = value if base == 0 else ex.sum_of(value, ex.negated(base))
+        dividend: Any = distance
+        return dividend if axis.stride == 1 else ex.FloorDiv(dividend, axis.stride)
+
+
+def _check_sweeps(of: Gathering) -> None:
+    for iname in sorted(of.swept):
+        if not any(iname in use.inames for use in of.uses):
+            raise of.refusal(
+                NotSwept,
+                f"no use of '{of.rule.name}' is within '{iname}', so it cannot be swept",
+                "leave it out of the sweep inames",
+            )
+
+
+def _conditions(places: isl.Set) -> tuple[int, int]:
+    """Return how many pieces a set has, and how many conditions say what is in them."""
+    pieces = places.get_basic_sets()
+    return len(pieces), sum(len(piece.get_constraints()) for piece in pieces)
+
+
+def _free(like: str, taken: set[str]) -> str:
+    name, count = like, 0
+    while name in taken:
+        name, count = f"{like}_{count}", count + 1
+    return name
+
+
+def _in_order(places: isl.Set, names: Sequence[str]) -> isl.Set:
+    """Return a set with its dimensions in another order."""
+    return unflatten(flatten(places), names)

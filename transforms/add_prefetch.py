@@ -1,0 +1,259 @@
+"""`polygen.add_prefetch`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeAlias
+
+from polygen.analysis.copying import Subscripts
+from polygen.errors import InvalidArgument
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import ValueArg
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.ir.substitution import SubstitutionRule, expand, rules_mentioning
+from polygen.language.parser import parse_expression
+from polygen.language.within import matching
+from polygen.source import caller_location
+from polygen.transformation import (
+    Inames,
+    Kind,
+    NewName,
+    Tag,
+    Within,
+    to_names,
+    to_tag,
+    transformation,
+)
+from polygen.transforms._staging import Selection, Storage, staged
+from polygen.transforms.precompute import NewId, NewNames, Space, new_id
+
+_Tuple: TypeAlias = tuple[str | int | ex.ExpressionNode, ...]
+
+
+def _are_subscripts(_kernel: Kernel, value: Any) -> bool:
+    if not isinstance(value, list | tuple):
+        return False
+    groups: list[Any] = [*value] if value and isinstance(value[0], list | tuple) else [value]
+    return all(isinstance(group, list | tuple) and _is_tuple([*group]) for group in groups)
+
+
+def _is_tuple(group: list[Any]) -> bool:
+    return all(isinstance(v, str | int | ex.ExpressionNode) for v in group)
+
+
+FootprintSubscripts = Annotated[
+    Sequence[_Tuple] | _Tuple,
+    Kind("a tuple of subscripts, or a list of such tuples", _are_subscripts),
+]
+
+
+@transformation
+def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
+    kernel: Kernel,
+    var_name: str,
+    sweep_inames: Inames = (),
+    dim_arg_names: NewNames | None = None,
+    default_tag: Tag | None = "l.auto",
+    rule_name: NewName | None = None,
+    temporary_name: NewName | None = None,
+    temporary_address_space: Space | None = None,
+    footprint_subscripts: FootprintSubscripts | None = None,
+    fetch_bounding_box: bool | None = None,
+    fetch_outer_inames: Inames | None = None,
+    prefetch_insn_id: NewId | None = None,
+    within: Within | None = None,
+) -> Kernel:
+    """Copy what is read of an array ahead, each element once, and read the copy instead.
+
+    The reads of the array become uses of a rule, and that is precomputed: what `precompute` says of
+    the elements that are copied, of the temporary and of the loops around holds here, too.
+
+    Kind: order and storage.
+
+    Requires:
+        1. The variable is an array of the kernel, and something that is looked at reads it.
+        2. The subscripts are affine in inames and parameters, and what they reach fits into a box
+           of constant size; or the footprint is given.
+        3. Inames that decide what is reached are swept, or around all of these reads.
+        4. The array is the same ahead of the reads as where they are.
+
+    Parameters:
+        var_name: the array.  With subscripts, as in ``"a[i, :]"``, they say what is copied; ``:``
+            is all of an axis.
+        sweep_inames: the inames over which elements are gathered.
+        dim_arg_names: names of the loops that copy, for each axis of the array, those along which
+            one element is reached included; ``<array>_dim_<axis>`` if not given.
+        default_tag: the tag of these loops; None for loops.
+        rule_name: names the copying instruction: ``<array>_fetch_rule`` if not given.
+        temporary_name: what the copy is called; ``<array>_fetch`` if not given.
+        temporary_address_space: where it lives.
+        footprint_subscripts: what is copied: a tuple with a subscript for each axis (text, number
+            or expression; ``":"`` for all of an axis), or a list of such tuples.
+        fetch_bounding_box: copy a box around what is reached, or exactly that; if not given, a box
+            where it takes fewer conditions, as around the cross of a stencil.  Neither has
+            elements outside of the array.
+        fetch_outer_inames: the inames that the copying is within besides.
+        prefetch_insn_id: the id of the new instruction.
+        within: the instructions whose reads are served: an id, a pattern, or several of these; all
+            if not given.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel(
+        ...     "{ [i,j]: 0<=i<n and 0<=j<4 }", "out[i,j] = a[i]*a[i] + j", name="squares"
+        ... )
+        >>> knl = pg.add_dtypes(knl, {"a": "float32"})
+        >>> knl = pg.add_prefetch(knl, "a")
+        >>> print(pg.generate_code(knl, "c"))
+        void squares(float const *restrict a, int const n, float *restrict out)
+        {
+            for (int i = 0; i < n; ++i) {
+                float const a_fetch = a[i];
+                for (int j = 0; j < 4; ++j)
+                    out[4 * i + j] = a_fetch * a_fetch + j;
+            }
+        }
+
+    Raises:
+        UnknownArgument, NothingMatches: if 1 does not hold.
+        FootprintNotAffine, FootprintNotConstant, OutsideFootprint: if 2 does not hold.
+        NotSwept: if 3 does not hold.
+        IllegalStep, CannotProve: if 4 does not hold.
+        NameTaken, ReservedName, InvalidArgument: if a name is used already, or if there are not as
+            many names or subscripts as the array has axes.
+
+    Source: Loo.py, section 2.4.4.
+    """
+    name, given = _array_and_footprint(kernel, var_name, footprint_subscripts)
+    shape = kernel.array(name).shape or ()
+    rule_id = rule_name or kernel.new_name(f"{name}_fetch_rule")
+    rule = _reading_rule(name, len(shape), rule_id)
+    dims = _dim_names(kernel, name, len(shape), dim_arg_names)
+    ids = frozenset(insn.id for insn in matching(kernel, within))
+    reading = _with_rule(kernel, name, rule, ids)
+    selection = Selection(rule_id, None, ids, frozenset(to_names(sweep_inames)), given, shape)
+    storage = Storage(
+        temporary=temporary_name or kernel.new_name(f"{name}_fetch"),
+        insn_id=prefetch_insn_id or new_id(kernel, rule_id),
+        names=dict(zip(rule.arguments, dims, strict=True)),
+        outer=None if fetch_outer_inames is None else frozenset(to_names(fetch_outer_inames)),
+        tag=None if default_tag is None else to_tag(default_tag),
+        space=temporary_address_space,
+        box=fetch_bounding_box,
+    )
+    return staged(reading, selection, storage)
+
+
+def _reading_rule(name: str, rank: int, rule_id: str) -> SubstitutionRule:
+    arguments = tuple(f"{name}_dim_{axis}" for axis in range(rank))
+    return SubstitutionRule(
+        rule_id, arguments, (), _read(name, [ex.Variable(a) for a in arguments])
+    )
+
+
+def _read(name: str, index: Sequence[Expression]) -> Expression:
+    if not index:
+        return ex.Variable(name)
+    return ex.Subscript(ex.Variable(name), index[0] if len(index) == 1 else tuple(index))
+
+
+def _with_rule(kernel: Kernel, name: str, rule: SubstitutionRule, ids: frozenset[str]) -> Kernel:
+    """Return the kernel with the reads of an array as uses of a rule."""
+    mentioning = rules_mentioning(kernel.rules, name)
+
+    def used(node: Expression) -> Expression:
+        if isinstance(node, ex.Subscript | ex.Variable) and ex.name_of(node) == name:
+            index = ex.index_tuple(node) if isinstance(node, ex.Subscript) else ()
+            return ex.Invocation(rule.name, None, tuple([used(i) for i in index]), (), ())
+        return walk.rebuild(node, tuple([used(p) for p in walk.parts(node)]))
+
+    def rewrite(insn: Assignment) -> Assignment:
+        if insn.id not in ids:
+            return insn
+        return insn.map_reads(lambda e: used(expand(e, mentioning)))
+
+    new = kernel.copy(
+        instructions=tuple(rewrite(insn) for insn in kernel.instructions),
+        substitutions=(*kernel.substitutions, rule),
+    )
+    return new.without_unused(mentioning)
+
+
+def _dim_names(
+    kernel: Kernel, name: str, rank: int, given: str | Sequence[str] | None
+) -> tuple[str, ...]:
+    if given is None:
+        return tuple(kernel.new_name(f"{name}_dim_{axis}") for axis in range(rank))
+    names = to_names(given)
+    if len(names) != rank:
+        raise InvalidArgument(
+            f"add_prefetch: there are {len(names)} dim_arg_names, but '{name}' has {rank} axes",
+            where=caller_location(),
+            remedy="name the loop over each axis",
+        )
+    return names
+
+
+# --- footprints that are given
+
+_SUBSCRIPTED = re.compile(r"\s*(\w+)\s*\[(.*)\]\s*", re.DOTALL)
+
+
+def _array_and_footprint(
+    kernel: Kernel, var_name: str, subscripts: Any
+) -> tuple[str, tuple[Subscripts, ...]]:
+    """Return the array, and what is said to be copied."""
+    name, groups = var_name.strip(), []
+    if match := _SUBSCRIPTED.fullmatch(var_name):
+        name, groups = match[1], [_split(match[2])]
+    if subscripts is not None:
+        if groups:
+            raise InvalidArgument(
+                "add_prefetch: var_name and footprint_subscripts both say what is copied",
+                where=caller_location(),
+                remedy="leave one of them out",
+            )
+        groups = list(subscripts) if isinstance(subscripts[0], list | tuple) else [subscripts]
+    variable = kernel.variable(name)
+    if isinstance(variable, ValueArg):
+        raise InvalidArgument(
+            f"add_prefetch: '{name}' is a scalar argument: there is nothing to copy",
+            where=caller_location(),
+            remedy="name an array",
+        )
+    rank = len(variable.shape or ())
+    return name, tuple(_subscripts(name, rank, group) for group in groups)
+
+
+def _split(text: str) -> list[str]:
+    """Return the subscripts that a text with commas lists."""
+    parts = [""]
+    depth = 0
+    for character in text:
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _subscripts(name: str, rank: int, group: Sequence[Any]) -> Subscripts:
+    if len(group) != rank:
+        raise InvalidArgument(
+            f"add_prefetch: there are {len(group)} subscripts, but '{name}' has {rank} axes",
+            where=caller_location(),
+            remedy="write a subscript for each axis, ':' for all of it",
+        )
+    return tuple(_subscript(part) for part in group)
+
+
+def _subscript(given: str | int | ex.ExpressionNode) -> Expression | None:
+    if isinstance(given, str):
+        return None if given.strip() == ":" else parse_expression(given)
+    return given
