@@ -32,6 +32,8 @@ from polygen.transforms.add_dtypes import add_dtypes
 from polygen.transforms.add_prefetch import add_prefetch
 from polygen.transforms.assignment_to_subst import assignment_to_subst
 from polygen.transforms.assume import assume
+from polygen.transforms.assume_independent import assume_independent
+from polygen.transforms.assume_injective import assume_injective
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.expand_subst import expand_subst
 from polygen.transforms.extract_subst import extract_subst
@@ -77,6 +79,8 @@ __all__ = [
     "check_well_formed",
     "default_target",
     "dependences",
+    "assume_independent",
+    "assume_injective",
     "duplicate_inames",
     "errors",
     "expand_subst",

@@ -215,6 +215,10 @@ class IllegalStep(UserError):
     """A step that breaks a dependence: what the kernel computes would change."""
 
 
+class ClaimContradicted(UserError):
+    """A claim that the kernel itself shows to be wrong."""
+
+
 class CannotProve(UserError):
     """A step that may break a dependence: data decides, and polygen does not see it."""
 

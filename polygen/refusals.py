@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from polygen.analysis.difference import END, At, Difference
 from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Violation
-from polygen.analysis.pairs import OTHER
+from polygen.analysis.second import OTHER
 from polygen.analysis.summation import Reordered
 from polygen.errors import CannotProve, IllegalStep, NotTheSame, Reassociated, UserError
 from polygen.ir.kernel import Kernel

@@ -182,7 +182,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             expanded = replace(result, kernel=result.kernel.expanded)
             prove(interface.name, kernel.expanded, expanded)
         taken = Step(interface.name, tuple(arguments.items()), step)
-        claims = (*kernel.claims, f"{taken}") if unsafe else result.kernel.claims
+        claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
         return _with_history(result.kernel.copy(claims=claims), kernel, taken)
 
     return step

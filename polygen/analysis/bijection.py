@@ -14,7 +14,8 @@ import islpy as isl
 
 from polygen.analysis.affine import linear_form
 from polygen.analysis.isl_affine import condition_set, form_of_aff, pieces, pw_aff_expression
-from polygen.analysis.pairs import OTHER, renamed, witness
+from polygen.analysis.pairs import renamed, witness
+from polygen.analysis.second import OTHER
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.domain import flat_names, project_out, rename_dimension, unflatten

@@ -15,7 +15,7 @@ import islpy as isl
 from polygen.analysis.access import Reference, loop_domain
 from polygen.analysis.dataflow import Source
 from polygen.analysis.isl_affine import condition_set, to_pw_aff
-from polygen.analysis.pairs import OTHER
+from polygen.analysis.second import OTHER
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk

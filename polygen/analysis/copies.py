@@ -15,7 +15,7 @@ import islpy as isl
 from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.pairs import in_other
+from polygen.analysis.second import in_other
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, unflatten, universe

@@ -16,8 +16,9 @@ import islpy as isl
 
 from polygen.analysis.access import Access, Reference, access_of, references
 from polygen.analysis.copies import FIRST, axes, first_of
-from polygen.analysis.pairs import OTHER, touched, users
+from polygen.analysis.pairs import touched, users
 from polygen.analysis.realized import places
+from polygen.analysis.second import OTHER
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import InameTag, is_parallel

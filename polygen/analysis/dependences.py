@@ -15,9 +15,10 @@ import islpy as isl
 from polygen.analysis.instance_text import shown_pair
 from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import OTHER, piece_set
+from polygen.analysis.pairs import piece_set
 from polygen.analysis.proving import limited
 from polygen.analysis.related import Related, direct_pairs, memory_pairs
+from polygen.analysis.second import OTHER
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import is_parallel

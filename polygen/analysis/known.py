@@ -13,6 +13,16 @@ from polygen.ir.kernel import Kernel, per_kernel
 
 
 @per_kernel
+def is_never_written(kernel: Kernel, name: str) -> bool:
+    """Tell whether a variable is an argument that keeps its values while the kernel runs."""
+    variable = kernel.variables.get(name)
+    if not isinstance(variable, GlobalArg) or name in kernel.writers:
+        return False
+    written = [a for a in kernel.arguments if isinstance(a, GlobalArg) and a.name in kernel.writers]
+    return not any(a.may_alias or variable.may_alias for a in written)
+
+
+@per_kernel
 def known_parameters(kernel: Kernel) -> isl.Set:
     """Return the values that the parameters may have, as a flat set.
 

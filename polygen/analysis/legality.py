@@ -34,7 +34,6 @@ from polygen.analysis.pairs import (
     conflicts,
     equal,
     greater,
-    in_other,
     is_read,
     less,
     piece_set,
@@ -43,6 +42,7 @@ from polygen.analysis.pairs import (
     witness,
 )
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
+from polygen.analysis.second import in_other
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk

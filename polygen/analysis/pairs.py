@@ -12,18 +12,18 @@ from functools import lru_cache, reduce
 import islpy as isl
 
 from polygen.analysis.access import Access, accesses
+from polygen.analysis.indirect import may_be_equal
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.order import Piece
+from polygen.analysis.second import OTHER
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
-from polygen.ir.domain import flat_names, flatten
-from polygen.ir.expression import Expression
+from polygen.ir.claims import Independent
+from polygen.ir.domain import flat_names, flatten, universe
 from polygen.ir.kernel import Kernel, per_kernel
 
 _PARAM = isl.dim_type.param
-OTHER = "'"  # no name in a kernel has one
 
 
 @lru_cache(maxsize=4096)
@@ -65,12 +65,6 @@ def renamed(flat: isl.Set, inames: Iterable[str]) -> isl.Set:
         if position >= 0:
             flat = flat.set_dim_name(_PARAM, position, iname + OTHER)
     return flat
-
-
-def in_other(kernel: Kernel, value: Expression) -> Expression:
-    """Return the value that an expression of inames has in the second instance."""
-    names = [n for n in walk.free_variables(value) if n not in kernel.variables]
-    return walk.substitute(value, {n: ex.Variable(n + OTHER) for n in names})
 
 
 # --- conflicts
@@ -152,11 +146,26 @@ def conflict(kernel: Kernel, a: Access, b: Access) -> Conflict:
     One of them writes.  Accesses of two variables are of arrays that may overlap.
     """
     kind = ("output" if b.is_write else "flow") if a.is_write else "anti"
+    certain = a.exact and b.exact and a.name == b.name
     if a.name == b.name:
         pairs = a.relation.intersect(renamed(b.relation, kernel.inames)).params()
-        return Conflict(a.name, kind, a.exact and b.exact, pairs)
-    pairs = a.relation.params().intersect(renamed(b.relation.params(), kernel.inames))
-    return Conflict(a.name, kind, False, pairs)
+    else:
+        pairs = a.relation.params().intersect(renamed(b.relation.params(), kernel.inames))
+    if not certain:
+        pairs = pairs.intersect(_not_ruled_out(kernel, a, b))
+    return Conflict(a.name, kind, certain, pairs)
+
+
+def _not_ruled_out(kernel: Kernel, a: Access, b: Access) -> isl.Set:
+    """Return pairs outside of which two accesses touch no element in common, as claims have it."""
+    if any(isinstance(c, Independent) and c.is_about(a.insn_id, b.insn_id) for c in kernel.claims):
+        if a.insn_id != b.insn_id:
+            return universe().complement()
+        inames = sorted(kernel.instruction(a.insn_id).within_inames)
+        return reduce(isl.Set.intersect, map(equal, inames), universe())
+    if a.name != b.name or a.reference is None or b.reference is None:
+        return universe()
+    return may_be_equal(kernel, a.reference, b.reference)
 
 
 def witness(pairs: isl.Set) -> dict[str, int]:

@@ -20,17 +20,9 @@ from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.known import known_parameters
 from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import (
-    OTHER,
-    conflict,
-    equal,
-    is_read,
-    piece_set,
-    renamed,
-    touched,
-    users,
-)
+from polygen.analysis.pairs import conflict, equal, is_read, piece_set, renamed, touched, users
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
+from polygen.analysis.second import OTHER
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out
 from polygen.ir.kernel import Kernel

@@ -17,8 +17,9 @@ from polygen.analysis.domains import domain_of
 from polygen.analysis.inference import kinds
 from polygen.analysis.instance_map import InstanceMap, mentioned
 from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.pairs import equal, in_other, less, renamed, witness
+from polygen.analysis.pairs import equal, less, renamed, witness
 from polygen.analysis.realized import places
+from polygen.analysis.second import in_other
 from polygen.analysis.types import type_of
 from polygen.errors import InternalError
 from polygen.ir import expression as ex

@@ -12,8 +12,9 @@ from polygen.analysis.copies import axes
 from polygen.analysis.domains import surrounding_inames
 from polygen.analysis.obligations import WRITTEN, Obligation, shown_element, shown_reference
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import OTHER, element_witness, touched, users
+from polygen.analysis.pairs import element_witness, touched, users
 from polygen.analysis.scratch import unwritten
+from polygen.analysis.second import OTHER
 from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
 from polygen.errors import UninitializedRead
 from polygen.ir import expression as ex

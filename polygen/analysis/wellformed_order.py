@@ -23,10 +23,10 @@ from polygen.analysis.moments import moments
 from polygen.analysis.nest import loops_outside
 from polygen.analysis.obligations import ORDERED, Obligation, shown_reference
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import OTHER, conflict, equal, is_read, touched, users, witness
+from polygen.analysis.pairs import conflict, equal, is_read, touched, users, witness
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
 from polygen.analysis.wellformed_nests import same_in_every_nest
-from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
+from polygen.analysis.wording import shown_conflict, shown_parameters, shown_places
 from polygen.errors import NestingDecides, UnorderedAccess
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel, per_kernel
@@ -223,14 +223,7 @@ def _obligation(a: Access, b: Access, loose: Loose) -> Obligation:
 
 def _refuse(kernel: Kernel, found: _Found) -> NoReturn:
     first, second = found.first.insn_id, found.second.insn_id
-    here = shown_instance(kernel, first, found.point)
-    there = shown_instance(kernel, second, found.point, OTHER)
-    element = f"the element of '{found.first.name}'"
-    does = {
-        "flow": f"{here} writes {element} that {there} reads",
-        "anti": f"{here} reads {element} that {there} writes",
-        "output": f"{here} writes {element} that {there} writes too",
-    }[found.kind]
+    does = shown_conflict(kernel, found.kind, found.first.name, (first, second), found.point)
     story = f"{shown_parameters(kernel, found.point)}{does}"
     where, marked = shown_places(kernel, first, second), excerpt(kernel, first, second)
     loose = found.loose

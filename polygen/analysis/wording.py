@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from polygen.analysis.second import OTHER
 from polygen.ir.kernel import Kernel
 
 
@@ -31,6 +32,28 @@ def shown_instance(
     within = kernel.instruction(insn_id).within_inames.union(more)
     values = {i: point[i + suffix] for i in kernel.inames if i in within and i + suffix in point}
     return f"{insn_id}[{shown_values(values, values)}]" if values else f"'{insn_id}'"
+
+
+def shown_conflict(
+    kernel: Kernel, kind: str, name: str, insn_ids: tuple[str, str], point: Mapping[str, int]
+) -> str:
+    """Return what two instances do to one element, one of them writing.
+
+    Parameters:
+        kernel: the kernel.
+        kind: ``"flow"``, ``"anti"`` or ``"output"``.
+        name: the variable.
+        insn_ids: the instructions.
+        point: values of the inames, the second instance's with a suffix.
+    """
+    here = shown_instance(kernel, insn_ids[0], point)
+    there = shown_instance(kernel, insn_ids[1], point, OTHER)
+    element = f"the element of '{name}'" if kernel.array(name).shape else f"'{name}'"
+    return {
+        "flow": f"{here} writes {element} that {there} reads",
+        "anti": f"{here} reads {element} that {there} writes",
+        "output": f"{here} writes {element} that {there} writes too",
+    }[kind]
 
 
 def shown_parameters(kernel: Kernel, point: Mapping[str, int]) -> str:

@@ -12,9 +12,10 @@ from polygen.analysis.dependences import dependences
 from polygen.analysis.domains import all_reads, surrounding_inames
 from polygen.analysis.nest import loops_outside
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import OTHER, equal, greater, less, witness
+from polygen.analysis.pairs import equal, greater, less, witness
 from polygen.analysis.proving import limited
 from polygen.analysis.related import Related, memory_pairs
+from polygen.analysis.second import OTHER
 from polygen.analysis.wording import shown_instance, shown_parameters
 from polygen.inspection.chain import Link, chain
 from polygen.ir.instruction import Assignment

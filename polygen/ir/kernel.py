@@ -17,6 +17,7 @@ from polygen.errors import (
     did_you_mean,
 )
 from polygen.ir.array import Argument, Array, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
@@ -64,7 +65,8 @@ class Kernel:
         priorities: each a sequence of inames, outermost first.
         assumptions: what is known of the parameters; a domain without inames.
         target: ``"opencl"``, ``"c"``, or None if nothing was said.
-        claims: steps that were taken without proof because the user vouched for them.
+        claims: what the user vouches for: facts about data, and, as texts, steps that were taken
+            without proof.
         options: how the kernel is compiled and called.
         location: where the kernel was made; not part of its value.
         original: the kernel that the history starts from; not part of its value.
@@ -81,7 +83,7 @@ class Kernel:
     priorities: tuple[tuple[str, ...], ...] = ()
     assumptions: Domain = field(default_factory=lambda: Domain(universe()))
     target: str | None = None
-    claims: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
     options: Options = field(default_factory=Options)
     location: SourceLocation | None = field(default=None, compare=False, repr=False)
     original: Kernel | None = field(default=None, compare=False, repr=False)

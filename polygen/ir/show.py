@@ -88,7 +88,7 @@ def show_kernel(kernel: Kernel) -> str:
         ("PRIORITIES", [", ".join(p) for p in kernel.priorities]),
         ("SUBSTITUTION RULES", [show_rule(r) for r in kernel.substitutions]),
         ("INSTRUCTIONS", [show_instruction(i, order) for i in kernel.instructions]),
-        ("CLAIMS", list(kernel.claims)),
+        ("CLAIMS", [str(claim) for claim in kernel.claims]),
         ("OPTIONS", _options(kernel.options)),
     ]
     lines = [RULE, *head]

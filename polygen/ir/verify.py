@@ -22,6 +22,7 @@ from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_instruction
 from polygen.ir.tags import AutoLocalTag, LocalTag, is_parallel
+from polygen.ir.verify_claims import check_claims
 from polygen.ir.verify_rules import check_rules
 
 
@@ -45,6 +46,7 @@ def verify(kernel: Kernel) -> None:
         _check_tags(kernel, insn)
     _check_domain_parameters(kernel)
     _check_extents(kernel)
+    check_claims(kernel)
 
 
 def _check_unique(kernel: Kernel) -> None:

@@ -11,6 +11,7 @@ from polygen.analysis.wellformed import check_well_formed
 from polygen.errors import InvalidArgument, MalformedText, UserError, did_you_mean
 from polygen.ir import walk
 from polygen.ir.array import Argument, TemporaryVariable
+from polygen.ir.claims import Claim, read_claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
@@ -78,7 +79,7 @@ class _Parts:
     priorities: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     rules: list[SubstitutionRule] = field(default_factory=list["SubstitutionRule"])
     instructions: list[Assignment] = field(default_factory=list[Assignment])
-    claims: list[str] = field(default_factory=list[str])
+    claims: list[Claim] = field(default_factory=list["Claim"])
     options: Options = field(default_factory=Options)
 
     def kernel(self) -> Kernel:
@@ -105,7 +106,8 @@ class _Parts:
         verify(kernel)
         for iname in (*self.tags, *(i for p in self.priorities for i in p)):
             kernel.check_iname(iname)
-        if proofs_are_on() and not self.claims:
+        vouched = any(isinstance(claim, str) for claim in self.claims)
+        if proofs_are_on() and not vouched:
             check_well_formed(kernel)
         return kernel
 
@@ -155,7 +157,7 @@ class _Parts:
         self.instructions.append(read_instruction(line, self._inames, self.finished_rules))
 
     def add_claim(self, line: str) -> None:
-        self.claims.append(line)
+        self.claims.append(read_claim(line))
 
     def add_option(self, line: str) -> None:
         self.options = read_option(line, self.options)

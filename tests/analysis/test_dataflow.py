@@ -11,7 +11,7 @@ import polygen as pg
 from polygen.analysis.access import references
 from polygen.analysis.dataflow import Source, element_names, final_sources, is_decided, sources
 from polygen.analysis.nest import loop_tree
-from polygen.analysis.pairs import OTHER
+from polygen.analysis.second import OTHER
 from polygen.errors import DependencyCycle
 from polygen.ir.domain import unflatten
 from polygen.ir.kernel import Kernel

@@ -10,7 +10,7 @@ import pytest
 
 import polygen as pg
 from polygen.analysis.legality import MERGED, SEPARATED, Violation, violation
-from polygen.analysis.pairs import OTHER
+from polygen.analysis.second import OTHER
 from polygen.errors import CannotProve, IllegalStep
 from polygen.ir.kernel import Kernel
 from polygen.proof import Rearranged

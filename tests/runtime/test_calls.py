@@ -335,8 +335,8 @@ def test_wait_for(double: pg.Kernel, queue: Any, numbers: Any) -> None:
 
 
 def test_counters_are_as_wide_as_needed(capsys: pytest.CaptureFixture[str]) -> None:
-    a = array_arg("a", "n")
-    knl = pg.make_kernel("{ [i]: 0<=i<4 }", "out[i] = a[i]", [a, "..."], assumptions="n >= 4")
+    data = [array_arg("a", "n"), "..."]
+    knl = pg.make_kernel("{ [i]: 0<=i<4 }", "out[i] = a[i]", data, assumptions="n >= 4")
     knl = pg.set_options(knl, write_code=True).executor("c")
     for length, counter in ((8, "int const n"), (2**31, "int64_t const n")):
         # All elements of this array are one.
