@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm
-from polygen.analysis.isl_affine import form_of_constraint
+from polygen.analysis.isl_affine import condition_set, form_of_constraint
+from polygen.analysis.known import known_parameters
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
 from polygen.lower.address import simplify
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition that a group of statements has in common."""
+    """A condition that a group of statements has in common.
+
+    Attributes:
+        reads: the elements of arrays that it reads, as the kernel says them.
+        after: if it reads any, the conditions that are asked before it: they may be what keeps it
+            inside of the arrays.
+    """
 
     expression: Expression
+    reads: tuple[ex.Subscript, ...] = field(default=(), compare=False)
+    after: tuple[Condition, ...] = field(default=(), compare=False)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -93,3 +103,32 @@ _COMPARE = {
     "==": int.__eq__,
     ">=": int.__ge__,
 }
+
+
+def reads_inside(
+    kernel: Kernel, condition: Condition, before: Iterable[Condition], known: isl.Set
+) -> bool:
+    """Tell whether a condition reads inside of arrays wherever it may come to be asked.
+
+    Before a loop, it is asked even if the loop has no iteration.
+
+    Parameters:
+        kernel: the kernel.
+        condition: the condition.
+        before: conditions that are asked before it.
+        known: what holds where it may be asked, a flat set.
+    """
+    if not condition.reads:
+        return True
+    known = known.intersect(known_parameters(kernel))
+    for other in before:
+        holds = condition_set(other.expression)
+        known = known if holds is None else known.intersect(holds)
+    for node in condition.reads:
+        shape = kernel.array(ex.name_of(node)).shape or ()
+        for subscript, extent in zip(ex.index_tuple(node), shape, strict=True):
+            low = ex.Comparison(subscript, ">=", 0)
+            inside = condition_set(ex.LogicalAnd((low, ex.Comparison(subscript, "<", extent))))
+            if inside is None or not known.is_subset(inside):
+                return False
+    return True

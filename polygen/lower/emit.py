@@ -28,7 +28,7 @@ from polygen.ir.tags import GroupTag, LocalTag, UnrollTag, is_parallel
 from polygen.ir.verify import excerpt
 from polygen.lower.address import linearize, simplify
 from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
-from polygen.lower.conditions import Condition, conjunction, folded, guards
+from polygen.lower.conditions import Condition, conjunction, folded, guards, reads_inside
 from polygen.lower.program import Assign, Barrier, Block, If, Loop, Node
 from polygen.lower.uniform import check_uniform
 
@@ -119,11 +119,12 @@ class Emitter:
         target = final(insn.assignee)
         if not isinstance(target, ex.Variable | ex.Subscript):
             raise InternalError(f"'{insn.id}' assigns to {target!r}")
-        conditions = (
-            *self._statement_guards(insn, place),
-            *self._owner_conditions(insn),
-            *(Condition(final(p)) for p in insn.predicates),
-        )
+        conditions = (*self._statement_guards(insn, place), *self._owner_conditions(insn))
+        for predicate in insn.predicates:
+            asked = walk.substitute(predicate, place.values)
+            reads = tuple(e for e in walk.subexpressions(asked) if isinstance(e, ex.Subscript))
+            after = conditions if reads else ()
+            conditions = (*conditions, Condition(final(predicate), reads, after))
         values = tuple((i, v) for i, v in place.values.items() if i in insn.within_inames)
         node = Assign(target, final(insn.expression), insn.id, values)
         return _Item((node,), conditions, frozenset((insn.written,)))
@@ -192,7 +193,7 @@ class Emitter:
         conditions, needed = self._around_data(node, bounds, place)
         inner = replace(inner, known=inner.known.intersect(needed))
         items = self._items(node.children, inner)
-        outside = self._hoisted(items, node.iname)
+        outside = self._hoisted(items, node.iname, place)
         body = self._wrap([_without(item, outside) for item in items])
         lower, upper = (
             simplify(walk.substitute(e, place.values)) for e in (bounds.lower, bounds.upper)
@@ -281,21 +282,24 @@ class Emitter:
 
     # --- guards
 
-    def _hoisted(self, items: Sequence[_Item], iname: str) -> tuple[Condition, ...]:
+    def _hoisted(self, items: Sequence[_Item], iname: str, place: _Place) -> tuple[Condition, ...]:
         """Return the conditions of all items that may be asked once, before the loop."""
         guarded = [item for item in items if item.nodes != (_BARRIER,)]
         if not guarded:
             return ()
         written = frozenset[str]().union(*(item.writes for item in items))
         synchronizes = any(item.synchronizes for item in items)
-        return tuple(
-            c
-            for c in guarded[0].conditions
-            if all(c in item.conditions for item in guarded[1:])
-            and iname not in c.names
-            and written.isdisjoint(c.names)
-            and not (synchronizes and not self._is_uniform(c))
-        )
+        outside: list[Condition] = []
+        for c in guarded[0].conditions:
+            if (
+                all(c in item.conditions for item in guarded[1:])
+                and iname not in c.names
+                and written.isdisjoint(c.names)
+                and not (synchronizes and not self._is_uniform(c))
+                and reads_inside(self._kernel, c, outside, place.known)
+            ):
+                outside.append(c)
+        return tuple(outside)
 
     def _is_uniform(self, condition: Condition) -> bool:
         """Tell whether all work items of a group find the same."""
@@ -310,9 +314,9 @@ class Emitter:
         nodes: list[Node] = []
         at = 0
         while at < len(items):
-            run = self._run(items, at)
+            run, common = self._run(items, at)
             at += len(run)
-            shared = tuple(c for c in run[0].conditions if all(c in i.conditions for i in run[1:]))
+            shared = tuple(c for c in run[0].conditions if c in common)
             if shared:
                 body = self._wrap([_without(item, shared) for item in run])
                 if body and not any(c.expression is False for c in shared):
@@ -321,20 +325,37 @@ class Emitter:
                 nodes += run[0].nodes
         return tuple(nodes)
 
-    def _run(self, items: Sequence[_Item], start: int) -> Sequence[_Item]:
-        """Return the longest run of items from `start` on with a condition in common."""
+    def _run(self, items: Sequence[_Item], start: int) -> tuple[Sequence[_Item], set[Condition]]:
+        """Return the longest run of items from `start` on with conditions in common, and these."""
         common = set(items[start].conditions)
         written: frozenset[str] = items[start].writes
         stop = start + 1
         while stop < len(items) and common:
-            common = {
-                c for c in common if c in items[stop].conditions and written.isdisjoint(c.names)
-            }
-            if not common:
+            both = {c for c in common if c in items[stop].conditions}
+            both = {c for c in both if written.isdisjoint(c.names)}
+            both = _in_order(both, (*items[start : stop + 1],))
+            if not both:
                 break
+            common = both
             written |= items[stop].writes
             stop += 1
-        return items[start:stop]
+        return items[start:stop], common
+
+
+def _in_order(common: set[Condition], items: Sequence[_Item]) -> set[Condition]:
+    """Return those of the common conditions that come after nothing which is not common.
+
+    Before what reads arrays, all of its own has to be asked.
+    """
+    if not any(c.reads for c in common):
+        return common
+    late = {
+        c
+        for item in items
+        for c in item.conditions
+        if c in common and any(a in item.conditions and a not in common for a in c.after)
+    }
+    return _in_order(common - late, items) if late else common
 
 
 def _without(item: _Item, conditions: tuple[Condition, ...]) -> _Item:
