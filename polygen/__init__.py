@@ -41,6 +41,9 @@ from polygen.transforms.fix_parameters import fix_parameters
 from polygen.transforms.map_domain import map_domain
 from polygen.transforms.precompute import precompute
 from polygen.transforms.prioritize_loops import prioritize_loops
+from polygen.transforms.privatize_temporaries_with_inames import (
+    privatize_temporaries_with_inames,
+)
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.set_options import set_options
 from polygen.transforms.split_iname import split_iname
@@ -76,11 +79,11 @@ __all__ = [
     "add_prefetch",
     "assignment_to_subst",
     "assume",
+    "assume_independent",
+    "assume_injective",
     "check_well_formed",
     "default_target",
     "dependences",
-    "assume_independent",
-    "assume_injective",
     "duplicate_inames",
     "errors",
     "expand_subst",
@@ -98,6 +101,7 @@ __all__ = [
     "parse_kernel",
     "precompute",
     "prioritize_loops",
+    "privatize_temporaries_with_inames",
     "rename_iname",
     "replay",
     "set_options",

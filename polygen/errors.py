@@ -239,6 +239,10 @@ class NotARule(UserError):
     """An assignment that no single expression can stand for."""
 
 
+class NotPrivatizable(UserError):
+    """A temporary that cannot have elements for each iteration of a loop."""
+
+
 class FootprintNotAffine(UserError):
     """Uses of which it is not known which elements they need, because data decides."""
 
