@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from polygen.analysis.claimable import sufficient_claims
 from polygen.analysis.equivalence import flow_difference
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.instances import difference, not_affine
@@ -20,6 +21,7 @@ from polygen.analysis.settled import Settled
 from polygen.analysis.summation import reordered
 from polygen.analysis.wellformed import check_well_formed
 from polygen.errors import (
+    CannotProve,
     NestingDecides,
     NotTheSame,
     OutOfBounds,
@@ -27,9 +29,16 @@ from polygen.errors import (
     UnorderedAccess,
     UserError,
 )
+from polygen.ir.claims import Claim
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.refusals import refuse_flow, refuse_order, refuse_reassociation, refuse_result
+from polygen.refusals import (
+    add_claims,
+    refuse_flow,
+    refuse_order,
+    refuse_reassociation,
+    refuse_result,
+)
 from polygen.source import caller_location
 
 
@@ -75,19 +84,41 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
     new = result.kernel
     if _nothing_moved(old, new):
         return
+    try:
+        _prove(step, old, new, result.instances)
+    except CannotProve as error:
+        add_claims(error, _sufficient(step, old, new, result.instances))
+        raise
+
+
+def _sufficient(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> list[Claim]:
+    """Return claims with which a step can be proved; none, if none are found."""
+
+    def suffices(claims: tuple[Claim, ...]) -> bool:
+        before, after = (k.copy(claims=(*k.claims, *claims)) for k in (old, new))
+        try:
+            _prove(step, before, after, instances)
+        except UserError:
+            return False
+        return True
+
+    return sufficient_claims(new.expanded, suffices)
+
+
+def _prove(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
     with limited(
         f"{step} could not be proved for kernel '{new.name}'",
         f"if you know that the step is right, {step}(..., unsafe=True) takes it and notes it in "
         "the kernel",
     ):
-        _prove(step, old, new, result.instances)
+        _prove_same(step, old, new, instances)
         if not new.options.allow_reassociation:
-            moved = reordered(old, new, result.instances)
+            moved = reordered(old, new, instances)
             if moved is not None:
                 refuse_reassociation(step, old, new, moved)
 
 
-def _prove(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
+def _prove_same(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
     why = _other_interface(old, new) or not_affine(new, instances)
     if why is not None:
         raise NotTheSame(f"{step}: {why}", where=caller_location())

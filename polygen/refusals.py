@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from polygen.analysis.difference import END, At, Difference
@@ -10,6 +10,7 @@ from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Vi
 from polygen.analysis.second import OTHER
 from polygen.analysis.summation import Reordered
 from polygen.errors import CannotProve, IllegalStep, NotTheSame, Reassociated, UserError
+from polygen.ir.claims import Claim
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
@@ -56,6 +57,13 @@ def refuse_reassociation(step: str, old: Kernel, new: Kernel, found: Reordered) 
         remedy="keep the order of the reduction's loops (prioritize_loops), or permit another one: "
         "set_options(kernel, allow_reassociation=True)",
     )
+
+
+def add_claims(error: CannotProve, claims: Sequence[Claim]) -> None:
+    """Let an error name the claims about data that would allow the step."""
+    if claims:
+        calls = " and ".join(str(claim).replace("(", "(knl, ", 1) for claim in claims)
+        error.remedy = f"say what you know of the data: {calls} would do; or, {error.remedy}"
 
 
 def _doubt(found: Violation) -> str:

@@ -18,14 +18,8 @@ import islpy as isl
 from polygen.analysis.copies import address_space
 from polygen.analysis.domains import all_reads
 from polygen.analysis.order import Piece
-from polygen.analysis.pairs import (
-    OTHER,
-    Conflict,
-    conflicts,
-    piece_set,
-    renamed,
-    witness,
-)
+from polygen.analysis.pairs import Conflict, conflicts, piece_set, renamed, witness
+from polygen.analysis.second import OTHER
 from polygen.errors import WrongOrder
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import universe

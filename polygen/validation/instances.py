@@ -20,7 +20,8 @@ import islpy as isl
 from polygen.analysis.copies import address_space
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.pairs import OTHER, greater, less, witness
+from polygen.analysis.pairs import greater, less, witness
+from polygen.analysis.second import OTHER
 from polygen.errors import WrongInstances
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import project_out, universe

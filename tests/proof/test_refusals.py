@@ -140,3 +140,12 @@ def test_scratch_with_several_writers_in_loops_bound_by_data() -> None:
     assert pg.tag_inames(knl, {"i": "g.0"}).tags
     with pytest.raises(pg.UserError):
         pg.tag_inames(knl, {"j": "l.0"})
+
+
+def test_an_iname_may_be_called_like_another_in_a_second_instance() -> None:
+    """`i_other` is an iname of its own, not what `i` is called in the other instance."""
+    text = "a[i,i_other] = a[i+1,i_other] + 1  {id=s}"
+    knl = kernel("{ [i,i_other]: 0<=i,i_other<n }", text)
+    with pytest.raises(IllegalStep, match=r"s\[i=0, i_other=0\] reads .* s\[i=1, i_other=0\]"):
+        pg.tag_inames(knl, {"i": "g.0"})
+    assert pg.tag_inames(knl, {"i_other": "g.0"}).tags

@@ -180,3 +180,41 @@ def test_claims_are_steps() -> None:
     assert pg.replay(scatter(), knl.history) == knl
     assert pg.assume_injective(knl, "idx") is knl
     assert pg.assume_independent(knl, "s", "s") is knl
+
+
+# --- which of them is asked for
+
+
+ADVICE = [
+    ("a[idx[i]] = b[i]  {id=s}", "assume_injective(knl, 'idx')"),
+    ("a[idx[jdx[i]]] = b[i]  {id=s}",
+     "assume_injective(knl, 'jdx') and assume_injective(knl, 'idx')"),
+    ("a[idx[i]] = a[jdx[i]] + b[i]  {id=s}", "assume_independent(knl, 's', 's')"),
+    ("a[low[i]] = b[i]  {id=s}\na[high[i]] = c[i]  {id=u, dep=s}",
+     "assume_injective(knl, 'low') and assume_injective(knl, 'high') and "
+     "assume_independent(knl, 's', 'u')"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "claims"), ADVICE)
+def test_a_refusal_names_claims_that_suffice(text: str, claims: str) -> None:
+    knl = scatter(text)
+    with pytest.raises(CannotProve) as caught:
+        pg.tag_inames(knl, PARALLEL)
+    assert caught.value.remedy == (
+        f"say what you know of the data: {claims} would do; or, if you know that this is not so, "
+        "tag_inames(..., unsafe=True) takes the step and notes it in the kernel"
+    )
+    for call in claims.split(" and "):
+        knl = eval(f"pg.{call}", {"pg": pg, "knl": knl})  # noqa: S307  (from the table above)
+    assert pg.tag_inames(knl, PARALLEL).tags
+
+
+def test_where_a_loop_is_bound_by_data() -> None:
+    domains = [LINE, "{ [j]: 0<=j<c }"]
+    out = pg.GlobalArg("out", shape="n")
+    knl = kernel(domains, "<> c = count[i] {id=c}\nout[i] = sum(j, out[j]) {id=s}", out, "...")
+    with pytest.raises(CannotProve) as caught:
+        pg.tag_inames(knl, PARALLEL)
+    assert "assume_independent(knl, 's', 's') would do" in str(caught.value.remedy)
+    assert pg.tag_inames(pg.assume_independent(knl, "s", "s"), PARALLEL).tags
