@@ -25,6 +25,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 
 _ByVariable: TypeAlias = dict[str, list[Assignment]]
+_OVERLAP = "*"  # stands for all array arguments, where some may overlap others
 
 
 class _Scope(enum.IntEnum):
@@ -49,10 +50,14 @@ class _Placer:
             {t for t in kernel.tags.values() if isinstance(t, GroupTag | LocalTag)}, key=str
         )
         shared = {n for n in kernel.writers if self._space(n) is not AddressSpace.PRIVATE}
-        self._shared = {
-            insn.id: frozenset(shared & (all_reads(kernel, insn) | {insn.written}))
-            for insn in kernel.instructions
-        }
+        self._arguments = {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
+        aliasing = any(a.may_alias for a in self._arguments.values())
+        self._shared: dict[str, frozenset[str]] = {}
+        for insn in kernel.instructions:
+            touched = all_reads(kernel, insn) | {insn.written}
+            # Arrays that may overlap others are touched under one name, too.
+            overlap = {_OVERLAP} if aliasing and not touched.isdisjoint(self._arguments) else set()
+            self._shared[insn.id] = frozenset(shared & touched | overlap)
 
     def block(self, nodes: Sequence[TreeNode], loops: tuple[str, ...]) -> tuple[TreeNode, ...]:
         """Return siblings, which stand in `loops`, with barriers before those that need one."""
@@ -171,12 +176,17 @@ class _Placer:
         found = _Scope.NOBODY
         for a in self._accesses(first, name):
             for b in self._accesses(second, name):
-                if a.is_write or b.is_write:
+                if (a.is_write or b.is_write) and self._may_meet(a.name, b.name):
                     found = max(found, self._overlap((first, a), (second, b), loops, carried))
         return found
 
     def _accesses(self, insn: Assignment, name: str) -> list[Access]:
-        return [a for a in accesses(self._kernel, insn.id) if a.name == name]
+        names = self._arguments.keys() if name == _OVERLAP else (name,)
+        return [a for a in accesses(self._kernel, insn.id) if a.name in names]
+
+    def _may_meet(self, name: str, other: str) -> bool:
+        """Tell whether an element of one variable may be an element of another."""
+        return name == other or any(self._arguments[n].may_alias for n in (name, other))
 
     def _space(self, name: str) -> AddressSpace:
         variable = self._kernel.variables[name]
@@ -193,10 +203,13 @@ class _Placer:
     ) -> _Scope:
         (insn, a), (other_insn, b) = first, second
         free = [i for i in self._kernel.inames if i not in loops]
-        pairs = a.relation.intersect(renamed(b.relation, free))
+        second_relation = renamed(b.relation, free)
+        if a.name == b.name:
+            pairs = a.relation.intersect(second_relation).params()
+        else:
+            pairs = a.relation.params().intersect(second_relation.params())
         if carried is not None:
-            pairs = pairs.intersect_params(less(carried))
-        pairs = pairs.params()
+            pairs = pairs.intersect(less(carried))
         if pairs.is_empty():
             return _Scope.NOBODY
         local = self._space(a.name) is AddressSpace.LOCAL

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from functools import partial
 
 import islpy as isl
 import numpy as np
@@ -28,6 +29,7 @@ from polygen.lower.bounds import Bounds, loop_bounds
 from polygen.lower.declare import mentioned, place_declarations
 from polygen.lower.emit import Emitter
 from polygen.lower.launches import Axis, grid_of, host_parts
+from polygen.lower.lifetimes import carries
 from polygen.lower.program import (
     Block,
     Declare,
@@ -99,7 +101,8 @@ class _Host:
             for extent in arg.shape or ()
             if isinstance(extent, ex.Variable)
         }
-        self._launches: dict[str, frozenset[str]] = {}
+        # What each launch mentions, and the loops around it.
+        self._launches: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     def program(self, tree: Sequence[TreeNode]) -> LoopProgram:
         known = self._kernel.assumptions.flat
@@ -173,7 +176,8 @@ class _Host:
         body = emitter.block(nodes, outer, grid.known)
         self._nonnegative |= emitter.nonnegative
         name = self._kernel.name if alone else f"{self._kernel.name}_{len(self._launches)}"
-        names = self._launches[name] = mentioned(body)
+        names = mentioned(body)
+        self._launches[name] = names, frozenset(outer)
         body, axes = self._finish(body, grid.axes)
         if self._model is Model.LOOPS:
             names = mentioned(body)  # the sizes of the grid, too
@@ -195,7 +199,8 @@ class _Host:
             for t in self._temporaries(AddressSpace.PRIVATE, AddressSpace.LOCAL)
         }
         if self._model is Model.LOOPS:
-            return as_loops(body, axes, wanted, self._index_dtype), ()
+            carried = partial(carries, self._kernel)
+            return as_loops(body, axes, wanted, self._index_dtype, carried), ()
         return place_declarations(body, wanted), tuple(
             HardwareAxis(axis.tag, axis.size, axis.inames) for axis in axes
         )
@@ -221,8 +226,10 @@ class _Host:
 
     def _check_lifetimes(self) -> None:
         for temporary in self._temporaries(AddressSpace.PRIVATE, AddressSpace.LOCAL):
-            homes = [n for n, names in self._launches.items() if temporary.name in names]
-            if len(homes) > 1:
+            homes = [loops for names, loops in self._launches.values() if temporary.name in names]
+            if len(homes) > 1 or any(
+                loops and carries(self._kernel, temporary.name, loops) for loops in homes
+            ):
                 users = [
                     insn.id
                     for insn in self._kernel.instructions

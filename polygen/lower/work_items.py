@@ -6,8 +6,9 @@ a work item keeps for itself across such a point becomes an array with an elemen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -20,9 +21,15 @@ from polygen.lower.declare import expressions, mentioned, place_declarations
 from polygen.lower.launches import Axis
 from polygen.lower.program import Assign, Barrier, Block, Declare, If, Loop, Node
 
+_Carries: TypeAlias = Callable[[str, frozenset[str]], bool]
+
 
 def as_loops(
-    body: Block, axes: Sequence[Axis], wanted: Mapping[str, Declare], index_dtype: DType
+    body: Block,
+    axes: Sequence[Axis],
+    wanted: Mapping[str, Declare],
+    index_dtype: DType,
+    carries: _Carries,
 ) -> Block:
     """Return what a launch executes as ordinary loops, with its temporaries declared.
 
@@ -31,10 +38,11 @@ def as_loops(
         axes: the launch's grid.
         wanted: how each temporary would be declared for one work item.
         index_dtype: the type of loop counters.
+        carries: tells whether a temporary passes a value from one iteration of loops to another.
     """
     local = [axis for axis in axes if isinstance(axis.tag, LocalTag)]
     groups = [axis for axis in axes if isinstance(axis.tag, GroupTag)]
-    result = _WorkItems(local, wanted, index_dtype).run(body)
+    result = _WorkItems(local, wanted, index_dtype, carries).run(body)
     # Inside all of the loops, which have to nest perfectly to run in parallel together.
     result = (*(d for axis in groups for d in _aliases(axis, result, index_dtype)), *result)
     loops = len(groups)
@@ -85,26 +93,33 @@ def _shifted(value: Expression, old: Expression, new: Expression) -> Expression:
 
 class _WorkItems:
     def __init__(
-        self, local: Sequence[Axis], wanted: Mapping[str, Declare], index_dtype: DType
+        self,
+        local: Sequence[Axis],
+        wanted: Mapping[str, Declare],
+        index_dtype: DType,
+        carries: _Carries,
     ) -> None:
         self._axes = sorted(local, key=lambda a: a.tag.axis)
         self._wanted = wanted
         self._index_dtype = index_dtype
-        self._regions: list[frozenset[str]] = []
+        self._carries = carries
+        # What each region mentions, and the loops around it.
+        self._regions: list[tuple[frozenset[str], frozenset[str]]] = []
 
     def run(self, body: Block) -> Block:
-        self._collect(body)
-        homes: dict[str, set[int]] = {}
-        for number, names in enumerate(self._regions):
-            for name in names:
-                homes.setdefault(name, set()).add(number)
+        self._collect(body, frozenset())
         private = {n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.PRIVATE}
-        kept = {n: d for n, d in private.items() if len(homes.get(n, ())) > 1 and self._axes}
+        kept = {n: d for n, d in private.items() if self._axes and self._is_kept(n)}
         own = {n: d for n, d in private.items() if n not in kept}
         shared = {n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.LOCAL}
         expanded = {n: replace(d, extent=(d.extent or 1) * self._items()) for n, d in kept.items()}
         result = self._split(body, own, kept)
         return place_declarations(result, {**shared, **expanded})
+
+    def _is_kept(self, name: str) -> bool:
+        """Tell whether a private variable has to keep its value from one region to another."""
+        homes = [loops for names, loops in self._regions if name in names]
+        return len(homes) > 1 or any(loops and self._carries(name, loops) for loops in homes)
 
     def _items(self) -> int:
         count = 1
@@ -113,7 +128,7 @@ class _WorkItems:
             count *= axis.size
         return count
 
-    def _collect(self, body: Block) -> None:
+    def _collect(self, body: Block, loops: frozenset[str]) -> None:
         """Note what the regions mention: the longest stretches of siblings without a barrier.
 
         Bounds and conditions around a barrier are regions of their own.
@@ -124,11 +139,12 @@ class _WorkItems:
                 region.append(node)
                 continue
             if region:
-                self._regions.append(mentioned(region))
+                self._regions.append((mentioned(region), loops))
                 region = []
             if isinstance(node, Loop | If):
-                self._regions.append(_mentioned_by_head(node))
-                self._collect(node.body)
+                self._regions.append((_mentioned_by_head(node), loops))
+                inside = loops | {node.iname} if isinstance(node, Loop) else loops
+                self._collect(node.body, inside)
 
     def _split(self, body: Block, own: Mapping[str, Declare], kept: Mapping[str, Declare]) -> Block:
         """Return `body` with loops over the work items around each region."""
