@@ -31,16 +31,16 @@ def tag_inames(kernel: Kernel, iname_to_tag: Tags, *, force: bool = False) -> Ke
 
     ``g.0`` to ``g.2`` and ``l.0`` to ``l.2`` map an iname to an axis of the work groups, or of
     the work items in a group; ``l.auto`` lets the work items of a group share the iterations, on an
-    axis that is chosen when code is generated (see docs/design.md); ``unr`` makes a copy of the loop's body for each iteration;
-    ``for`` is a loop, as an untagged iname is.
+    axis that is chosen when code is generated (see docs/design.md); ``unr`` makes a copy of the
+    loop's body for each iteration; ``for`` is a loop, as an untagged iname is.
 
     Kind: order and storage.
 
     Requires:
         1. No instruction is within two inames on one axis.
         2. The inames are untagged, or tagged ``for``, unless `force` is given.
-        3. What is written in the loop of an iname tagged ``l.auto``, and what is read there and varies
-           among work items, is no private temporary.
+        3. What is written in the loop of an iname tagged ``l.auto``, and what is read there and
+           varies among work items, is no private temporary.
         4. When code is generated: an iname tagged ``l`` has a constant number of values, one
            tagged ``unr`` values between two constants.
 
