@@ -23,7 +23,7 @@ from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel, Step
 from polygen.language.make_kernel import make_kernel
 from polygen.language.parse_kernel import parse_kernel
-from polygen.pipeline import generate_code, lower_kernel
+from polygen.pipeline import generate_code, lower_kernel, redundant_barriers
 from polygen.proof import Rearranged
 from polygen.runtime.devices import default_target
 from polygen.runtime.executor import Executor
@@ -102,6 +102,7 @@ __all__ = [
     "precompute",
     "prioritize_loops",
     "privatize_temporaries_with_inames",
+    "redundant_barriers",
     "rename_iname",
     "replay",
     "set_options",
