@@ -47,6 +47,28 @@ ENTRIES = entries()
 EXAMPLES = [e for e in ENTRIES if e.code is not None]
 
 
+def test_each_class_has_one_entry() -> None:
+    names = [e.name for e in ENTRIES]
+    assert sorted(names) == sorted(CLASSES)
+    assert all(len(e.text) > 20 for e in ENTRIES)
+
+
+def test_only_families_have_no_example() -> None:
+    for entry in ENTRIES:
+        if entry.code is None:
+            assert any(
+                issubclass(k, CLASSES[entry.name]) for n, k in CLASSES.items() if n != entry.name
+            )
+            assert not re.search(rf"\b{entry.name}\(", raising_code())
+
+
+def raising_code() -> str:
+    """All code of polygen's but the definitions of errors."""
+    root = Path(pg.__file__).parent
+    files = [p for folder in (root, root / "transforms") for p in folder.rglob("*.py")]
+    return "\n".join(p.read_text() for p in files if p.name != "errors.py")
+
+
 def matches(pattern: str, line: str) -> bool:
     """Compare, where ``...`` stands for what differs from machine to machine."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("..."))), line) is not None
