@@ -239,6 +239,23 @@ def test_a_reduction_reads_in_the_course_of_its_loop() -> None:
     ]
 
 
+def test_a_tile_is_used_before_the_next_one_is_loaded() -> None:
+    knl = kernel(
+        ["{ [i]: 0<=i<n }", "{ [k]: 0<=k<n }"],
+        "b[i] = sum(k, a[i,k])  {id=row}",
+        pg.GlobalArg("a", "float32", "n, n"),
+        assumptions="n mod 4 = 0 and n >= 0",
+    )
+    knl = pg.split_iname(knl, "i", 4, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.add_prefetch(pg.split_iname(knl, "k", 4), "a", ["i_inner", "k_inner"])
+    found = [(d.source, d.sink, d.kind, d.distance, d.carried_by) for d in pg.dependences(knl)]
+    assert found == [
+        ("a_fetch_rule", "a_fetch_rule", "output", (1,), "k_outer"),
+        ("a_fetch_rule", "row", "flow", (0,), None),
+        ("row", "a_fetch_rule", "anti", (1,), "k_outer"),
+    ]
+
+
 def test_what_rules_stand_for_is_read() -> None:
     text = "old(x,y) := a[x-1,y+1]\na[i,j] = old(i,j) + 1 {id=s}"
     knl = kernel("{ [i,j]: 1<=i<n and 0<=j<n-1 }", text, loop_priority="i, j")
