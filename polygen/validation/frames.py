@@ -222,6 +222,8 @@ class _Reader:
         return frame
 
     def _loop(self, role: Role, node: HostLoop | Loop, parent: Frame, position: int) -> Frame:
+        if node.step < 1:
+            raise self._refused(node.iname, f"has steps of {node.step}")
         frame = self._enter(Frame(role, parent, position, node, node.iname))
         frame.first, frame.end = node.lower, node.upper
         self._bind(frame, node.iname, None)

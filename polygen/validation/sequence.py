@@ -59,7 +59,7 @@ class _Sequence:
         # Where others stand in the loops of a reduction, these are in the kernel's nest, too.
         self._mixed = shares_reduction_loops(view.kernel)
         self._loops = {work: self._loops_of(work) for work in works.all}
-        self._edges: dict[Block, list[tuple[Sibling, Sibling, Work, Work]]] = {}
+        self._edges: dict[Block, list[tuple[Sibling, Sibling]]] = {}
         by_id = {work.insn.id: work for work in works.all}
         for work in works.all:
             for dep in sorted(work.insn.depends_on):
@@ -86,7 +86,7 @@ class _Sequence:
         before: Sibling = a[depth] if depth < len(a) else first
         after: Sibling = b[depth] if depth < len(b) else second
         if before is not after:
-            self._edges.setdefault(block, []).append((before, after, first, second))
+            self._edges.setdefault(block, []).append((before, after))
 
     def run(self) -> None:
         self._check(list(_flat(self._view.root)), ())
@@ -124,14 +124,25 @@ class _Sequence:
             interval = siblings.setdefault(sibling, _Interval(position, position))
             interval.last = position
             interval.children.append(child)
-        for before, after, first, second in self._edges.get(block, ()):
-            if before in siblings and after in siblings:
-                late = siblings[before].last >= siblings[after].first
-                if late:
-                    self._refuse(first, second)
+        edges = self._edges.get(block, ())
+        if not all(_in_order(siblings, before, after) for before, after in edges):
+            self._check_closely(siblings, edges)
         for sibling, interval in siblings.items():
             if isinstance(sibling, str):
                 self._check_loop(sibling, interval, block)
+
+    def _check_closely(
+        self, siblings: Mapping[Sibling, _Interval], edges: Sequence[tuple[Sibling, Sibling]]
+    ) -> None:
+        """Check what siblings must come after which through others: some may not be there."""
+        directly: dict[Sibling, list[Sibling]] = {}
+        for before, after in edges:
+            directly.setdefault(before, []).append(after)
+        for before, interval in siblings.items():
+            for after in _reached(directly, before):
+                if after in siblings and not _in_order(siblings, before, after):
+                    for pair in product(interval.children, siblings[after].children):
+                        self._refuse(*pair)
 
     def _sibling(self, child: Frame | Statement, block: Block) -> Sibling:
         """Return what a child of a block is: a part of a loop, or a work."""
@@ -183,8 +194,12 @@ class _Sequence:
 
     # --- refusals
 
-    def _refuse(self, first: Work, second: Work) -> None:
-        """Raise an error if two works touch an element of something."""
+    def _refuse(self, before: Frame | Statement, after: Frame | Statement) -> None:
+        """Raise an error if anything in two children of a block touches an element together."""
+        for a, b in product(_statements(before), _statements(after)):
+            self._refuse_conflict(self._copies[a][0], self._copies[b][0])
+
+    def _refuse_conflict(self, first: Work, second: Work) -> None:
         kernel = self._works.kernel
         a, b = self._loops[first], self._loops[second]
         same = a[: _common(a, b)]
@@ -218,6 +233,23 @@ class _Sequence:
             f"inwards, each running upward: {loops or 'none'}",
             work.origin,
         )
+
+
+def _in_order(siblings: Mapping[Sibling, _Interval], before: Sibling, after: Sibling) -> bool:
+    """Tell whether two siblings are in a block, one wholly before the other."""
+    if before not in siblings or after not in siblings:
+        return False
+    return siblings[before].last < siblings[after].first
+
+
+def _reached(directly: Mapping[Sibling, Sequence[Sibling]], start: Sibling) -> set[Sibling]:
+    found: set[Sibling] = set()
+    pending = [start]
+    while pending:
+        new = set(directly.get(pending.pop(), ())) - found
+        found |= new
+        pending += new
+    return found
 
 
 def _common(a: Block, b: Block) -> int:

@@ -87,8 +87,11 @@ class _Storages:
         temporary = self._temporaries.get(node.name)
         if temporary is None:
             raise self._refuse(node.name, "is declared, and the kernel has no such variable")
-        if self._launch_of.setdefault(node.name, launch) is not launch:
-            raise self._refuse(node.name, "is needed in two launches, and each has its own")
+        if node.name in self._launch_of:
+            several = self._launch_of[node.name] is not launch
+            where = "in two launches, and each" if several else "twice, and each place"
+            raise self._refuse(node.name, f"is declared {where} has its own")
+        self._launch_of[node.name] = launch
         if node.dtype != temporary.dtype or node.address_space is not temporary.address_space:
             raise self._refuse(node.name, "is of another type, or in another address space")
         if node.address_space is AddressSpace.LOCAL and any(

@@ -10,6 +10,7 @@ from polygen.errors import NotValidated, ProofLimit
 from polygen.ir.kernel import Kernel
 from polygen.lower.program import LoopProgram
 from polygen.source import warn
+from polygen.validation.copies import check_copies
 from polygen.validation.exchange import Exchange
 from polygen.validation.heads import check_heads
 from polygen.validation.instances import Instances
@@ -58,5 +59,6 @@ def check(kernel: Kernel, program: LoopProgram) -> None:
     check_uniform(view)  # all work items of a group reach the same barriers
     Exchange(view, works).check()  # what they exchange comes in the kernel's order
     check_storage(view, works)  # variables hold what is written until it is read
+    check_copies(view, works)  # and each work item finds its own
     check_heads(view, works)  # conditions may be asked, and mean what they say
     check_promises(view)

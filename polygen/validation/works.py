@@ -8,12 +8,10 @@ mentioned where the reduction stands, and that takes up what the reduction reduc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
-
-import numpy as np
+from typing import TypeAlias
 
 from polygen.analysis.inference import kinds
 from polygen.analysis.order import Order, order_of
@@ -22,7 +20,6 @@ from polygen.errors import WrongStatement
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
-from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
@@ -33,6 +30,7 @@ from polygen.validation.constraints import Cone, Facts
 from polygen.validation.frames import Statement
 from polygen.validation.polynomial import Polynomial
 from polygen.validation.readings import KernelTerms
+from polygen.validation.reductions import combined, identity, under_conditions
 from polygen.validation.terms import key
 from polygen.validation.view import View
 
@@ -148,53 +146,7 @@ def copy_of(view: View, statement: Statement, inames: frozenset[str]) -> Copy:
     return Copy(statement, values, tuple(stated), KernelTerms(view.layouts, values))
 
 
-# --- reductions
-
 _Key: TypeAlias = tuple[ex.Reduction, tuple[Expression, ...]]  # and the conditions it stands under
-
-
-def _largest(dtype: DType) -> Any:
-    return {"f": float("inf"), "b": 1}.get(dtype.kind) or int(np.iinfo(dtype).max)
-
-
-def _smallest(dtype: DType) -> Any:
-    if dtype.kind in "fb":
-        return float("-inf") if dtype.kind == "f" else 0
-    return int(np.iinfo(dtype).min)
-
-
-_IDENTITIES: Mapping[str, Callable[[DType], Any]] = {
-    "sum": lambda _: 0,
-    "product": lambda _: 1,
-    "min": _largest,
-    "max": _smallest,
-}
-_COMBINED: Mapping[str, Callable[[Expression, Expression], Expression]] = {
-    "sum": ex.sum_of,
-    "product": ex.product_of,
-    "min": lambda a, b: ex.Min((a, b)),
-    "max": lambda a, b: ex.Max((a, b)),
-}
-
-
-def _under_conditions(
-    node: Expression,
-    change: Callable[[ex.Reduction, tuple[Expression, ...]], Expression],
-    conditions: tuple[Expression, ...] = (),
-) -> Expression:
-    """Return an expression with each outermost reduction changed.
-
-    A reduction is computed under the conditions of each ``if(c, a, b)`` that it stands in, of
-    those that have no reduction in them.
-    """
-    if isinstance(node, ex.Reduction):
-        return change(node, conditions)
-    if isinstance(node, ex.If) and not walk.reductions(node.condition):
-        then = _under_conditions(node.then, change, (*conditions, node.condition))
-        otherwise = (*conditions, ex.LogicalNot(node.condition))
-        return ex.If(node.condition, then, _under_conditions(node.else_, change, otherwise))
-    parts = tuple([_under_conditions(p, change, conditions) for p in walk.parts(node)])
-    return walk.rebuild(node, parts)
 
 
 class _Maker:
@@ -278,7 +230,7 @@ class _Maker:
                 last.add(self._spell_out(insn, node, name, around, origin))
             return ex.Variable(found[node, conditions])
 
-        replaced = insn.map_expressions(lambda node: _under_conditions(node, change))
+        replaced = insn.map_expressions(lambda node: under_conditions(node, change))
         return replaced.copy(depends_on=insn.depends_on | last)
 
     def _mentioned(self, uses: Sequence[Statement]) -> list[str]:
@@ -319,7 +271,7 @@ class _Maker:
         copy = self._copy(updates[0], insn.within_inames.union(node.inames))
         if copy is None:
             return False
-        wanted = copy.terms.value(_COMBINED[node.operation](ex.Variable(name), operand))
+        wanted = copy.terms.value(combined(node.operation, ex.Variable(name), operand))
         return key(wanted) == key(self._view.terms(updates[0].frame).value(updates[0].value))
 
     def _operand(
@@ -338,7 +290,7 @@ class _Maker:
             complete = complete and found is not None
             return ex.Variable(found or "")
 
-        replaced = _under_conditions(node.operand, change)
+        replaced = under_conditions(node.operand, change)
         return replaced if complete else None
 
     def _under(self, insn: Assignment, name: str, conditions: tuple[Expression, ...]) -> bool:
@@ -385,7 +337,7 @@ class _Maker:
         start = Assignment(
             id=f"{origin.id}'{name}'start",
             assignee=ex.Variable(name),
-            expression=_IDENTITIES[node.operation](dtype),
+            expression=identity(node.operation, dtype),
             within_inames=insn.within_inames,
             depends_on=self._outside(insn.depends_on, node.inames),
             predicates=conditions,
@@ -393,7 +345,7 @@ class _Maker:
         )
         update = start.copy(
             id=f"{origin.id}'{name}'update",
-            expression=_COMBINED[node.operation](start.assignee, node.operand),
+            expression=combined(node.operation, start.assignee, node.operand),
             within_inames=insn.within_inames.union(node.inames),
             depends_on=insn.depends_on | {start.id},
         )
