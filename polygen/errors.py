@@ -436,6 +436,14 @@ class AssumptionViolated(UserError):
     """Sizes for which the kernel's assumptions do not hold."""
 
 
+class ObligationViolated(AssumptionViolated):
+    """Data for which a kernel would touch what is not there, or do things in no order."""
+
+
+class ClaimViolated(AssumptionViolated):
+    """Data for which something is not true that the user vouched for."""
+
+
 class ReadOnlyOutput(UserError):
     """An array that the kernel writes and that must not be written."""
 
@@ -487,6 +495,10 @@ class DrawingFailed(UserError):
 
 class AmbiguousNesting(PolygenWarning):
     """Several loops could stand outside: one was picked, always the same."""
+
+
+class ObligationUnchecked(PolygenWarning):
+    """Something that a call with ``check_assumptions=True`` cannot check beforehand."""
 
 
 class PriorityIgnored(PolygenWarning):

@@ -46,15 +46,13 @@ class _Pair:
         self._unknowns = tuple(Unknowns(known_names(kernel, r)) for r in (first, second))
 
     def equal(self) -> isl.Set:
-        pairs = reduce(isl.Set.intersect, self._equations(), universe())
+        pairs = related = reduce(isl.Set.intersect, self._equations(), universe())
         seen = 0
         # Subscripts of subscripts are found while looking at these.
         while (count := sum(len(u.names) for u in self._unknowns)) > seen:
             seen = count
             related = reduce(isl.Set.intersect, self._relations(), pairs)
-        if seen:
-            pairs = project_out(related, self._names())
-        return pairs
+        return project_out(related, self._names())
 
     def _equations(self) -> Iterator[isl.Set]:
         for left, right in zip(*self._indices, strict=True):

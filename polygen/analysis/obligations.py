@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from polygen.analysis.access import Reference
 from polygen.analysis.loose import Loose
 from polygen.ir import expression as ex
-from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 
 INSIDE = "inside"
@@ -46,11 +46,11 @@ class Obligation:
 
 def shown_reference(reference: Reference) -> str:
     """Return ``a[idx[i]]``."""
-    index: tuple[Expression, ...] = reference.index
-    node: Expression = ex.Variable(reference.name)
-    if index:
-        node = ex.Subscript(ex.Variable(reference.name), index if len(index) > 1 else index[0])
-    return show_expression(node)
+    array = ex.Variable(reference.name)
+    if not reference.index:
+        return show_expression(array)
+    index: Any = reference.index if len(reference.index) > 1 else reference.index[0]
+    return show_expression(ex.Subscript(array, index))
 
 
 def shown_element(name: str, index: Sequence[int]) -> str:

@@ -50,9 +50,10 @@ def check_order(kernel: Kernel) -> Iterator[Obligation]:
                     yield from _check(kernel, group[first], group[second])
     for name, other_name in _overlapping(kernel):
         for first, second in product(users(kernel, name), users(kernel, other_name)):
-            yield from _check(
-                kernel, touched(kernel, first)[name], touched(kernel, second)[other_name]
-            )
+            pair = (touched(kernel, first)[name], touched(kernel, second)[other_name])
+            yield from _check(kernel, *pair)
+            if first == second:  # either may be the first instance
+                yield from _check(kernel, *reversed(pair))
 
 
 def _overlapping(kernel: Kernel) -> Iterator[tuple[str, str]]:

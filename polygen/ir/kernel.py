@@ -107,7 +107,14 @@ class Kernel:
     def __str__(self) -> str:
         return str(_slot("show")(self))
 
-    def __call__(self, queue: Any = None, *, wait_for: Any = None, **arguments: Any) -> Any:
+    def __call__(
+        self,
+        queue: Any = None,
+        *,
+        wait_for: Any = None,
+        check_assumptions: bool = False,
+        **arguments: Any,
+    ) -> Any:
         """Run the kernel; see `polygen.runtime` for what may be passed and what comes back.
 
         Parameters:
@@ -115,10 +122,14 @@ class Kernel:
             arguments: arrays and scalars by name.  Sizes, types and strides are found from the
                 arrays; arrays that are only written may be left out and are then allocated.
             wait_for: events of pyopencl's that have to be over before.
+            check_assumptions: check first whether the data is as `polygen.obligations` and the
+                kernel's claims say.  That takes time, and copies arrays from the device.
 
         Returns:
             An event and the arrays that were written, in the order of the arguments.
         """
+        if check_assumptions:
+            self._executor.check(queue, wait_for, arguments)
         return self._executor.run(queue, wait_for, arguments)
 
     def executor(self, device: Any = None) -> Any:

@@ -18,7 +18,9 @@ from polygen.ir.kernel import Kernel, fill_slot
 from polygen.runtime import cache as disk
 from polygen.runtime.arguments import Form, VariantKey, examine, form_of
 from polygen.runtime.arrays import check_array
+from polygen.runtime.assumptions import check_assumptions
 from polygen.runtime.devices import default_target, place_of
+from polygen.runtime.host_data import host_data
 from polygen.runtime.opencl import Queue, is_opencl_array, is_queue
 from polygen.runtime.outputs import written_arrays
 from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
@@ -56,7 +58,7 @@ class Executor:
         self._place = place_of(kernel, device)
         self._calls: dict[Any, Callable[..., Any]] = {}
         self._variants: dict[VariantKey, Variant] = {}
-        for name in ("self", "queue", "wait_for"):
+        for name in ("self", "queue", "wait_for", "check_assumptions"):
             if name in kernel.variables:
                 raise InvalidArgument(
                     f"kernel '{kernel.name}' has an argument '{name}', a name that calls use for "
@@ -70,12 +72,21 @@ class Executor:
         """Where a call with NumPy arrays and no queue runs: ``"c"`` or ``"opencl"``."""
         return self._place.target or default_target()
 
-    def __call__(self, queue: Queue | None = None, *, wait_for: Any = None, **args: Any) -> Any:
+    def __call__(
+        self,
+        queue: Queue | None = None,
+        *,
+        wait_for: Any = None,
+        check_assumptions: bool = False,
+        **args: Any,
+    ) -> Any:
         """Run the kernel.
 
         Parameters:
             queue: a pyopencl command queue, or None.
             wait_for: events that have to be over before.
+            check_assumptions: check first whether the data is as `polygen.obligations` and the
+                kernel's claims say.  That takes time, and copies arrays from the device.
             args: arrays and scalars by name.
 
         Returns:
@@ -85,7 +96,28 @@ class Executor:
             UserError: the subclass that says what is wrong with the arguments, the compiler or
                 the device.
         """
+        if check_assumptions:
+            self.check(queue, wait_for, args)
         return self.run(queue, wait_for, args)
+
+    def check(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> None:
+        """Check a call's data, and run nothing: `check_assumptions` of `__call__`.
+
+        Raises:
+            ObligationViolated: if an obligation of the kernel is not met.
+            ClaimViolated: if a claim is wrong.
+            UserError: the subclass that says what else is wrong with the arguments.
+        """
+        for event in wait_for or ():
+            event.wait()
+        given = {name: value for name, value in args.items() if value is not None}
+        form = form_of(self.kernel, self._target_of(queue, args), _classes(given))
+        for arg in form.arrays:
+            check_array(arg, given[arg.name])
+        with _PREPARING:
+            call = examine(form, given)
+        scalars = {name: given[name] for name in form.scalars}
+        check_assumptions(self.kernel, host_data(form.arrays, given, call.sizes, scalars))
 
     def run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
         """Run the kernel: `__call__` with the arguments in a dictionary."""
@@ -102,8 +134,7 @@ class Executor:
 
     def _new_call(self, queue: Queue | None, args: Mapping[str, Any]) -> Callable[..., Any]:
         target = self._target_of(queue, args)
-        classes: dict[str, type] = {name: type(value) for name, value in args.items()}
-        form = form_of(self.kernel, target, classes)
+        form = form_of(self.kernel, target, _classes(args))
         for arg in form.arrays:
             check_array(arg, args[arg.name])
         if target == "opencl" and self._needs_copies(queue, form, args):
@@ -236,6 +267,10 @@ class Executor:
             elif not on_device and name not in args:
                 found[name] = found[name].get()
         return event, found if by_name else tuple(found.values())
+
+
+def _classes(args: Mapping[str, Any]) -> dict[str, type]:
+    return {name: type(value) for name, value in args.items()}
 
 
 def _executor(kernel: Kernel, device: Any) -> Executor:

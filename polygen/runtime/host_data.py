@@ -1,0 +1,65 @@
+"""The data of a call as the host sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from numpy.lib.stride_tricks import as_strided
+
+from polygen.ir.array import GlobalArg
+from polygen.runtime.arrays import describe
+from polygen.runtime.assumptions import CallData
+from polygen.runtime.opencl import is_opencl_array, pyopencl
+
+
+def host_data(
+    arrays: Sequence[GlobalArg],
+    given: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    scalars: Mapping[str, Any],
+) -> CallData:
+    """Return what a call passes; arrays on a device are copied when they are asked for.
+
+    Parameters:
+        arrays: the arrays that are passed.
+        given: what is passed, by name.
+        sizes: the value of each size.
+        scalars: the value of each other scalar argument.
+    """
+    known = {arg.name: arg for arg in arrays}
+
+    @cache
+    def array(name: str) -> Any:
+        if name not in known:
+            return None
+        value = given[name]
+        return _copied(known[name], value) if is_opencl_array(value) else value
+
+    def address(name: str) -> int | None:
+        value = given[name]
+        if is_opencl_array(value):
+            return None
+        start: int = value.__array_interface__["data"][0]
+        return start
+
+    return CallData(sizes, scalars, array, address)
+
+
+def _copied(arg: GlobalArg, value: Any) -> Any:
+    """Return a device's array as NumPy's, with the same strides."""
+    if value.flags.c_contiguous:
+        return value.get()
+    info = describe(arg, value)
+    low, high = info.reach
+    flat = pyopencl().array.Array(
+        value.queue,
+        (high - low + 1,),
+        value.dtype,
+        data=value.base_data,
+        offset=(info.offset + low) * value.dtype.itemsize,
+        events=value.events,
+    )
+    strides = [stride * value.dtype.itemsize for stride in info.strides]
+    return as_strided(flat.get()[-low:], info.shape, strides)
