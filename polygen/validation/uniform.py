@@ -51,14 +51,15 @@ def _check(view: View, launch: Frame, heads: dict[Frame, None]) -> None:
     varying = _varying(launch)
     for frame in heads:
         for name in sorted(head_names(frame) & varying):
-            inside = next(iter(frame.statements()), None)
-            insns = () if inside is None else (view.kernel.instructions_by_id.get(inside.insn_id),)
+            by_id = view.kernel.instructions_by_id
+            around = (*frame.statements(), *launch.statements())
+            insns = [by_id[s.insn_id] for s in around if s.insn_id in by_id]
             raise fault(
                 DivergentBarrier,
                 view.kernel,
                 f"not all work items of a group reach the same barriers, for '{name}' differs "
                 f"between them where {_shown(frame)} is decided",
-                *(insn for insn in insns if insn is not None),
+                *insns[:1],
             )
 
 

@@ -32,29 +32,23 @@ class Jobs:
         case: Case,
         *,
         name: str = "",
-        edit: tuple[str, str] | None = None,
         compare: bool = True,
     ) -> None:
         """Add a case.
 
         Parameters:
             name: of the kernel, if not the case's.
-            edit: a text of the source, and what to put in its place.
             compare: whether to compare all arrays with what the kernel means.
         """
         arguments = make_arguments(case.kernel, case.sizes, 0, **case.given)
         kernel = typed(case.kernel, arguments).copy(name=name or case.name)
         program = pg.generate_code(kernel, "opencl")
-        source = program.source
-        if edit is not None:
-            assert edit[0] in source, source
-            source = source.replace(*edit)
         given = [a.name for a in kernel.arguments if isinstance(a, GlobalArg)]
         wanted = interpret(kernel, arguments).arrays if compare else {}
         self.jobs.append(
             {
                 "name": kernel.name,
-                "source": source,
+                "source": program.source,
                 "arrays": {n: self._kept(f"{kernel.name}.{n}", arguments[n]) for n in given},
                 "wanted": {
                     n: self._kept(f"{kernel.name}.{n}.wanted", a) for n, a in wanted.items()
