@@ -7,10 +7,12 @@ from collections.abc import Hashable, Mapping
 import islpy as isl
 
 from polygen.analysis.isl_affine import condition_set
-from polygen.errors import InternalError
+from polygen.errors import WrongInstances
 from polygen.ir import expression as ex
 from polygen.ir.domain import universe
+from polygen.ir.show_expression import show_expression
 from polygen.validation.constraints import Facts, plain, to_set
+from polygen.validation.faults import fault
 from polygen.validation.polynomial import constant, of_atom, plus, scaled
 from polygen.validation.view import View
 from polygen.validation.works import Copy
@@ -56,7 +58,11 @@ def inames_of(view: View, copy: Copy, only: frozenset[str] | None = None) -> isl
         equation = ex.Comparison(ex.Variable(iname), "==", plain(stands_for, terms))
         holds = condition_set(equation, view.integers)
         if holds is None:
-            raise InternalError(f"'{iname}' stands for {stands_for}, which is not affine")
+            raise fault(
+                WrongInstances,
+                view.kernel,
+                f"'{iname}' is '{show_expression(stands_for)}', which is not affine",
+            )
         result = result.intersect(holds)
     return result
 

@@ -13,6 +13,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import HardwareTag, LocalTag
 from polygen.lower.program import Loop
+from polygen.validation.faults import fault
 from polygen.validation.frames import Frame, Role, Storage
 from polygen.validation.polynomial import (
     Polynomial,
@@ -85,7 +86,7 @@ class _Sizes(Terms):
         return VARIABLE, name
 
     def element(self, node: ex.Subscript) -> Term:
-        raise WrongStorage(f"the shape or stride of an array mentions {node}")
+        return ELEMENT, ex.name_of(node), tuple(key(self.index(i)) for i in ex.index_tuple(node))
 
 
 class KernelTerms(Terms):
@@ -180,10 +181,11 @@ class ProgramTerms(Terms):
         """Return the term of any other variable."""
         meaning = self._frame.find(name)
         if isinstance(meaning, Storage) and self.is_expanded(meaning):
-            raise WrongStorage(
-                f"kernel '{self._layouts.kernel.name}': each work item has a '{name}' of its own, "
-                "and the loop program does not say which it means",
-                where=self._layouts.kernel.location,
+            raise fault(
+                WrongStorage,
+                self._layouts.kernel,
+                f"each work item has a '{name}' of its own, and it does not say which it means",
+                *self._layouts.kernel.writers.get(name, ())[:1],
             )
         return VARIABLE, name
 
@@ -223,10 +225,11 @@ class ProgramTerms(Terms):
         if is_array:
             return ELEMENT, name, key(own)
         if own:
-            raise WrongStatement(
-                f"kernel '{self._layouts.kernel.name}': a work item touches the '{name}' of "
-                "another one in the loop program",
-                where=self._layouts.kernel.location,
+            raise fault(
+                WrongStatement,
+                self._layouts.kernel,
+                f"a work item touches the '{name}' of another one",
+                *self._layouts.kernel.writers.get(name, ())[:1],
             )
         return VARIABLE, name
 
@@ -258,17 +261,15 @@ def items_of(layouts: Layouts, launch: Frame) -> dict[HardwareTag, int]:
         terms = ProgramTerms(layouts, frame, {})
         count = number(plus(terms.index(frame.end), terms.index(frame.first), -1))
         if count is None or found.setdefault(tag, loop) != loop or frame.node.step != 1:
-            raise WrongStorage(
-                f"kernel '{layouts.kernel.name}': the loops of the loop program over the work "
-                f"items along {tag} differ, or have no constant number of iterations",
-                where=layouts.kernel.location,
+            raise fault(
+                WrongStorage,
+                layouts.kernel,
+                f"its loops over the work items along {tag} differ, or have no constant number of "
+                "iterations",
             )
         result[tag] = count
     return result
 
 
 def _out_of_scope(kernel: Kernel, name: str) -> WrongStatement:
-    return WrongStatement(
-        f"the loop program of kernel '{kernel.name}' mentions '{name}' where it stands for nothing",
-        where=kernel.location,
-    )
+    return fault(WrongStatement, kernel, f"it mentions '{name}' where that stands for nothing")

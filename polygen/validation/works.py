@@ -24,9 +24,9 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
-from polygen.ir.verify import excerpt
 from polygen.lower.program import If
 from polygen.validation.constraints import Cone, Facts
+from polygen.validation.faults import fault
 from polygen.validation.frames import Statement
 from polygen.validation.polynomial import Polynomial
 from polygen.validation.readings import KernelTerms
@@ -136,10 +136,11 @@ def copy_of(view: View, statement: Statement, inames: frozenset[str]) -> Copy:
         if value is None:
             stated.append(iname)
             if iname not in statement.values:
-                raise WrongStatement(
-                    f"kernel '{view.kernel.name}': instruction '{statement.insn_id}' is within "
-                    f"'{iname}', which has no value where the loop program carries it out",
-                    where=view.kernel.location,
+                raise fault(
+                    WrongStatement,
+                    view.kernel,
+                    f"'{iname}' has no value where instruction '{statement.insn_id}', which is "
+                    "within it, is carried out",
                 )
             value = terms.index(statement.values[iname])
         values[iname] = value
@@ -166,10 +167,11 @@ class _Maker:
             self._by_accumulator.setdefault(statement.written, []).append(statement)
             return
         if statement.insn_id not in self._kernel.instructions_by_id:
-            raise WrongStatement(
-                f"the loop program of kernel '{self._kernel.name}' writes "
-                f"'{statement.written}' for '{statement.insn_id}', which is no instruction",
-                where=self._kernel.location,
+            raise fault(
+                WrongStatement,
+                self._kernel,
+                f"'{statement.written}' is written for '{statement.insn_id}', which is no "
+                "instruction",
             )
         self._by_insn.setdefault(statement.insn_id, []).append(statement)
 
@@ -183,10 +185,10 @@ class _Maker:
                 alone = insn
             self._add(alone, insn, statements)
         for name in self._by_accumulator.keys() - self.accumulators.keys():
-            raise WrongStatement(
-                f"the loop program of kernel '{self._kernel.name}' writes '{name}', which no "
-                "instruction needs",
-                where=self._kernel.location,
+            raise fault(
+                WrongStatement,
+                self._kernel,
+                f"'{name}' is written, which no instruction needs",
             )
         return tuple(self._done)
 
@@ -363,8 +365,5 @@ class _Maker:
 
 
 def _not_computed(kernel: Kernel, insn: Assignment, node: ex.Reduction) -> WrongStatement:
-    return WrongStatement(
-        f"the loop program of kernel '{kernel.name}' does not compute '{show_expression(node)}'",
-        where=insn.location,
-        excerpt=excerpt(kernel, insn.id),
-    )
+    what = f"it does not compute '{show_expression(node)}'"
+    return fault(WrongStatement, kernel, what, insn)
