@@ -1,0 +1,238 @@
+"""Kernels of every shape that lowering has a way for, with sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import polygen as pg
+from polygen.ir.kernel import Kernel
+from polygen.lower.lower import prepare
+from tests.deep.cases import all_cases
+from tests.oracle.cases import Step, grid, kernel, prior, split, steps, tag
+from tests.oracle.compare import make_arguments, typed
+from tests.properties.random_case import random_case
+
+LOCAL = pg.AddressSpace.LOCAL
+
+
+@dataclass(frozen=True)
+class Example:
+    """A kernel as it is lowered, and arguments of a call."""
+
+    name: str
+    kernel: Kernel
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+_MAKERS: dict[str, tuple[Callable[[], Kernel], Mapping[str, int]]] = {}
+
+
+def _example(**sizes: int) -> Callable[[Callable[[], Kernel]], Callable[[], Kernel]]:
+    def register(make: Callable[[], Kernel]) -> Callable[[], Kernel]:
+        _MAKERS[make.__name__] = make, sizes
+        return make
+
+    return register
+
+
+def _prefetch(*args: Any, **kwargs: Any) -> Step:
+    return lambda knl: pg.add_prefetch(knl, *args, **kwargs)
+
+
+def _product(name: str = "product") -> Kernel:
+    return kernel(
+        ("{ [i,j]: 0<=i,j<n }", "{ [k]: 0<=k<n }"),
+        "out[i,j] = sum(k, a[i,k]*b[k,j])",
+        name=name,
+    )
+
+
+def _tiles(length: int) -> Step:
+    return steps(
+        split("i", length, outer_tag="g.1", inner_tag="l.1"),
+        split("j", length, outer_tag="g.0", inner_tag="l.0"),
+        split("k", length),
+    )
+
+
+@_example(n=5)
+def fetched_product() -> Kernel:
+    """Loads stand in the loop of a reduction, between two barriers."""
+    fetch = steps(_prefetch("a", "i_inner, k_inner"), _prefetch("b", "k_inner, j_inner"))
+    return steps(_tiles(2), fetch)(_product())
+
+
+@_example(n=5)
+def fetched_by_few() -> Kernel:
+    """The copy is larger than the group: each work item loads several elements."""
+    return steps(_tiles(2), split("k_outer", 2), _prefetch("a", "i_inner, k_outer_inner, k_inner"))(
+        _product()
+    )
+
+
+@_example(n=5)
+def fetched_for_oneself() -> Kernel:
+    return steps(_tiles(2), _prefetch("a", "k_inner", default_tag=None))(_product())
+
+
+@_example(n=5)
+def fetched_and_unrolled() -> Kernel:
+    return steps(_tiles(2), _prefetch("a", "k_inner", default_tag="unr"))(_product())
+
+
+@_example(n=7)
+def stencil_of_copies() -> Kernel:
+    knl = kernel("{ [i]: 0<=i<n }", "out[i] = a[i] + a[i+1] + a[i+2]")
+    return steps(grid("i", 4), _prefetch("a", "i_inner"))(knl)
+
+
+@_example(n=6)
+def unrolled_with_guards() -> Kernel:
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<=i }", "out[i,j] = a[i] - a[j]")
+    return steps(split("j", 4, inner_tag="unr"), split("i", 3, inner_tag="unr"))(knl)
+
+
+@_example(n=3)
+def unrolled_around_barriers() -> Kernel:
+    """Each copy of the loop's body has barriers of its own."""
+    knl = kernel(
+        ["{ [g]: 0<=g<n }", "{ [t]: 0<=t<3 }", "{ [i]: 0<=i<4 }", "{ [j]: 0<=j<4 }"],
+        """
+        tile[i] = a[g,t,i] {id=load, inames=g:t:i}
+        out[g,t,j] = tile[3-j] {inames=g:t:j, dep=load}
+        """,
+        pg.TemporaryVariable("tile", shape=(4,), address_space=LOCAL),
+    )
+    return tag(g="g.0", i="l.0", j="l.0", t="unr")(knl)
+
+
+@_example(n=4)
+def one_iteration() -> Kernel:
+    """Loops with a single iteration are none."""
+    return kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: j = i + 1 }", "{ [k]: 0<=k<2 }"],
+        "b[i,k] = a[j] {inames=i:j:k}\nc[i] = a[j] + j {inames=i:j}",
+    )
+
+
+@_example(n=4)
+def nested_reductions() -> Kernel:
+    return kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }", "{ [k]: 0<=k<=j }"],
+        "out[i] = sum(j, a[i,j]*max(k, b[k]) + sum(k, b[k]))",
+        pg.GlobalArg("a", shape="n, n"),
+        pg.GlobalArg("b", shape="n"),
+    )
+
+
+@_example(n=5)
+def reductions_under_conditions() -> Kernel:
+    """The same sum twice, each for a part of the instances."""
+    knl = kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"],
+        """
+        out[i] = if(i < 2, sum(j, a[j]), 2*sum(j, a[j])) {id=out}
+        large[i] = 1 {if=sum(j, a[j]) > i}
+        """,
+        pg.GlobalArg("large", np.float64, shape="n"),
+        pg.GlobalArg("a", shape="n"),
+    )
+    return grid("i", 4)(knl)
+
+
+@_example(n=9, m=2)
+def time_steps() -> Kernel:
+    knl = kernel(
+        "{ [t,i,j]: 0<=t<m and 1<=i<n-1 and 1<=j<n-1 }",
+        """
+        b[i] = a[i-1] + a[i+1] {id=new, inames=t:i, dep=*}
+        a[j] = b[j] {id=old, inames=t:j, dep=*new}
+        """,
+        pg.GlobalArg("a", shape="n"),
+        pg.GlobalArg("b", shape="n"),
+    )
+    return steps(grid("i", 4), grid("j", 4))(knl)
+
+
+@_example(n=3)
+def shifted_axes() -> Kernel:
+    """Two inames on an axis begin elsewhere; work items keep what is theirs."""
+    knl = kernel(
+        ["{ [g]: 0<=g<n }", "{ [i]: 0<=i<4 }", "{ [j]: 2<=j<6 }"],
+        """
+        mine = a[g,i] {id=mine, inames=g:i}
+        out[g,j] = mine + j {inames=g:j, dep=mine}
+        """,
+        pg.TemporaryVariable("mine", np.float64),
+        pg.GlobalArg("out", shape="n, 6"),
+    )
+    with pg.without_proofs():  # untagged, each j would read what the last i wrote
+        return tag(g="g.0", i="l.0", j="l.0")(knl)
+
+
+@_example(n=7)
+def strides() -> Kernel:
+    return kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<4 and (i + j) mod 2 = 0 }",
+        "out[i,j] = a[j,i]",
+        pg.GlobalArg("a", np.float64, "4, n", strides="1, 4"),
+        pg.GlobalArg("out", shape="n, 4"),
+    )
+
+
+@_example(n=6)
+def scattered() -> Kernel:
+    """Subscripts and conditions that are data."""
+    return kernel(
+        "{ [i]: 0<=i<n }",
+        """
+        out[where[i]] = a[i] {if=a[i] > 0, id=first}
+        total[0] = total[0] + out[i] {dep=first, if=a[i] < 3}
+        """,
+        pg.GlobalArg("where", np.int32, "n"),
+        pg.GlobalArg("out", shape="n"),
+        pg.GlobalArg("total", np.float64, "1"),
+    )
+
+
+@_example(n=5)
+def sequential_in_a_group() -> Kernel:
+    knl = kernel(
+        "{ [i,j]: 1<=i<n and 0<=j<n }",
+        "a[i,j] = a[i-1,j] + a[i,j]",
+        pg.GlobalArg("a", shape="n, n"),
+    )
+    return steps(grid("j", 4), prior("i"))(knl)
+
+
+def _arguments(name: str, knl: Kernel, sizes: Mapping[str, int]) -> dict[str, Any]:
+    found = make_arguments(knl, sizes)
+    if "where" in found:
+        found["where"] = np.arange(sizes["n"], dtype=np.int32)[::-1]
+    return found
+
+
+def examples() -> list[Example]:
+    """Return all of them, and those that the tools of `tests.deep` watch."""
+    found: list[Example] = []
+    for name, (make, sizes) in _MAKERS.items():
+        knl = make()
+        arguments = _arguments(name, knl, sizes)
+        found.append(Example(name, prepare(typed(knl, arguments)), arguments))
+    for case in all_cases():
+        arguments = make_arguments(case.kernel, case.sizes, 0, **case.given)
+        found.append(Example(case.name, prepare(typed(case.kernel, arguments)), arguments))
+    return found
+
+
+def random_example(seed: int) -> Example | None:
+    """Return a random kernel after random steps, or None if there is no code for it."""
+    with pg.without_proofs():
+        case = random_case(seed)
+    if case is None:
+        return None
+    return Example(f"seed {seed}", prepare(case.transformed), case.passed)
