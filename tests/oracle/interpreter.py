@@ -40,19 +40,24 @@ class Outcome:
     events: Counter[Event]
 
 
-def interpret(kernel: Kernel, arguments: Mapping[str, Any], seed: int = 0) -> Outcome:
+def interpret(
+    kernel: Kernel, arguments: Mapping[str, Any], seed: int = 0, *, sorts_sums: bool = False
+) -> Outcome:
     """Execute a kernel, in an order that depends on the seed.
 
     Parameters:
         kernel: any kernel.
         arguments: every argument: arrays, which are not changed, and scalars.
         seed: picks one of the permitted orders.
+        sorts_sums: add up reductions in an order of their own, so that rounding does not tell the
+            order of iterations.
 
     Raises:
         OracleError: if the kernel reads what was not written, or touches what is not there.
     """
     kernel = inlined(kernel)
     run = _Run(kernel, arguments, random.Random(seed))
+    run.sorts_sums = sorts_sums
     with np.errstate(all="ignore"):
         run.execute(run.instructions, {})
     return Outcome(run.memory.arrays, run.events)
@@ -63,6 +68,7 @@ class _Run:
         self, kernel: Kernel, arguments: Mapping[str, Any], shuffler: random.Random
     ) -> None:
         self._kernel = kernel
+        self.sorts_sums = False
         self.instructions = with_contributions(kernel)
         self.contributed: dict[_Sum, list[Value]] = {}
         self.summed = {
@@ -78,7 +84,7 @@ class _Run:
         self._tags = {i: t for i, t in kernel.tags.items() if isinstance(t, GroupTag | LocalTag)}
         self._parallel = frozenset(i for i, t in kernel.tags.items() if str(t)[0] in "gl")
         self._first = {i: self.points.first(i) for i in self._tags}
-        self._outside = _loops_outside(kernel)
+        self._outside = _loops_outside(kernel, self.instructions)
 
     # --- order
 
@@ -235,6 +241,10 @@ class _Instance(Evaluator):
         return self._run.memory.read(name, index, self._run.items(self.inames))
 
     def contributions(self, node: ex.Reduction) -> Iterator[Value]:
+        found = self._contributions(node)
+        yield from sorted(found, key=repr) if self._run.sorts_sums else found
+
+    def _contributions(self, node: ex.Reduction) -> Iterator[Value]:
         around = self._around.union(node.inames)
         if (self._insn.id, node) in self._run.summed:
             at = frozenset(self.inames.items())
@@ -245,15 +255,20 @@ class _Instance(Evaluator):
             yield _Instance(self._run, self._insn, around, inames).value(node.operand)
 
 
-def _loops_outside(kernel: Kernel) -> dict[str, set[str]]:
-    """Return what domains and priorities put outside of each iname, in this order of weight."""
-    found = {i: set(surrounding(kernel, i)) for i in kernel.inames}
+def _loops_outside(kernel: Kernel, insns: Sequence[Assignment]) -> dict[str, set[str]]:
+    """Return what structure and priorities put outside of each iname, in this order of weight."""
+    parallel = {i for i, t in kernel.tags.items() if str(t)[0] in "gl"}
+    inside = {i: {n.id for n in insns if i in n.within_inames} for i in kernel.inames}
+    loops = [i for i in kernel.inames if inside[i] and i not in parallel]
+    pairs = [(outer, i) for i in kernel.inames for outer in sorted(surrounding(kernel, i))]
+    pairs += [(a, b) for a in loops for b in loops if inside[a] > inside[b]]
     for names in kernel.priorities:
-        for at, inner in enumerate(names):
-            for outer in names[:at]:
-                if inner in found[outer]:
-                    continue  # the other way round is settled
-                for other in kernel.inames:
-                    if other == inner or inner in found[other]:
-                        found[other] |= {outer, *found[outer]}
+        known = [i for i in names if i in loops]
+        pairs += [(outer, inner) for at, inner in enumerate(known) for outer in known[:at]]
+    found: dict[str, set[str]] = {i: set() for i in kernel.inames}
+    for outer, inner in pairs:
+        if inner not in found[outer]:  # else the other way round is settled
+            for other in kernel.inames:
+                if other == inner or inner in found[other]:
+                    found[other] |= {outer, *found[outer]}
     return found

@@ -292,8 +292,9 @@ class _Scope(Evaluator):
         self._env[node.name] = cells
 
     def _declare_local(self, node: Declare) -> None:
+        # Targets declare it at the top of the function, and its first value is an assignment.
         assert self._local is not None
-        if node.initial is not None or len(self._env.maps) > 3:
-            raise OracleError(f"local '{node.name}' is not declared at the top of its function")
         cells = self._local.setdefault(node.name, Cells(node.name, node.dtype, node.extent or 1))
         self._env[node.name] = cells
+        if node.initial is not None:
+            cells.write(0, self.value(node.initial), self._who)
