@@ -16,6 +16,8 @@ def why_none_is_permitted(kernel: Kernel) -> UserError | None:
     except (DependencyCycle, DomainCycle, NoLoopNest) as error:
         return error
     kernel = kernel.expanded
+    if not any(insn.reduction_inames for insn in kernel.instructions):
+        return None
     reducing = excerpt(kernel, *(i.id for i in kernel.instructions if i.reduction_inames))
     try:
         places(kernel)

@@ -94,7 +94,7 @@ def unwritten(
     same = [equal(i) for i in sorted(inames)]
     for writer in kernel.writers.get(read.name, ()):
         copy = same_copy(kernel, (writer.id, read.insn_id), read.name, UNMOVED)
-        if doubt and not (copy.certain and copy.complete):
+        if not copy.complete or (doubt and not copy.certain):
             continue
         (written,) = (a for a in touched(kernel, writer.id)[read.name] if a.is_write)
         there = _certainly_written(kernel, writer, written, read) if doubt else universe()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polygen.analysis.obligations import Obligation
+from polygen.analysis.permitted import why_none_is_permitted
 from polygen.analysis.proving import limited
 from polygen.analysis.wellformed_bounds import check_bounds
 from polygen.analysis.wellformed_cover import check_cover
@@ -63,6 +64,18 @@ def _obligations(kernel: Kernel) -> tuple[Obligation, ...]:
 
 
 def _look(kernel: Kernel) -> Iterator[Obligation]:
+    _check_permitted(kernel)
     yield from check_order(kernel)
     yield from check_cover(kernel)
     yield from check_bounds(kernel)
+
+
+def _check_permitted(kernel: Kernel) -> None:
+    why = why_none_is_permitted(kernel)
+    if why is not None:
+        raise type(why)(
+            why.what,
+            where=why.where or kernel.location,
+            excerpt=why.excerpt,
+            remedy=why.remedy or "give the reduction, or the other instructions, inames of their own",
+        )
