@@ -70,10 +70,12 @@ class _Sequence:
 
         Those of a reduction may be nested in any way inside those of its instruction.
         """
-        if self._mixed or (work.reduction is not None and any(c.stated for c in work.copies)):
+        if work.reduction is None and not self._mixed:
+            return order_of(self._view.kernel).loops(work.origin.id)
+        if self._mixed or not work.copies or any(copy.stated for copy in work.copies):
             return order_of(self._works.kernel).loops(work.insn.id)
         outside = order_of(self._view.kernel).loops(work.origin.id)
-        around = work.copies[0].statement.frame.outwards() if work.copies else ()
+        around = work.copies[0].statement.frame.outwards()
         names = [f.name for f in around if f.role in SEQUENTIAL and f.name is not None]
         inner = work.insn.within_inames - work.origin.within_inames
         return (*outside, *(name for name in reversed(names) if name in inner))

@@ -41,7 +41,9 @@ class View:
         self._terms: dict[Frame, ProgramTerms] = {}
         self._items: dict[Frame, Mapping[HardwareTag, int]] = {}
         self._facts: dict[Frame, Facts] = {self.root: self._assumptions()}
-        self._integers: dict[str, bool] = dict.fromkeys((*kernel.inames, *self.layouts.sizes), True)
+        loops = [frame.name for frame in self.frames if frame.name is not None]
+        counters = (*kernel.inames, *self.layouts.sizes, *loops)
+        self._integers: dict[str, bool] = dict.fromkeys(counters, True)
         self._constraints: dict[frozenset[str], list[Polynomial] | None] = {}
 
     def _assumptions(self) -> Facts:

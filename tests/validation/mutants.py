@@ -325,3 +325,5 @@ _PROGRAM_RULES: tuple[
     ("an axis is wrong", _other_axis),
     ("a name is negative", _never_negative),
 )
+
+KINDS = {what for what, _ in (*_BLOCK_RULES, *_PROGRAM_RULES)}

@@ -1,0 +1,63 @@
+"""Every loop program that lowering makes is found to be its kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.analysis.inference import kinds
+from polygen.lower.lower import Model, lower_prepared, prepare
+from polygen.lower.program import LoopProgram
+from polygen.validation.validate import check
+from tests.oracle.cases import grid, kernel
+from tests.targets.programs import vector_add_grid
+from tests.validation.kernels import Example, examples, random_example
+
+EXAMPLES = examples()
+BATCH = 10
+
+
+def _accepted(example: Example) -> list[LoopProgram]:
+    """Return the loop programs of an example, which are right."""
+    programs = [lower_prepared(example.kernel, model) for model in Model]
+    for program in programs:
+        try:
+            check(example.kernel, program)
+        except Exception as error:
+            error.add_note(f"{example.name}:\n{example.kernel}\n{program}")
+            raise
+    return programs
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
+def test_example(example: Example) -> None:
+    assert len(_accepted(example)) == 2
+
+
+def _random(seeds: range) -> int:
+    found = [example for seed in seeds if (example := random_example(seed)) is not None]
+    return sum(len(_accepted(example)) for example in found)
+
+
+@pytest.mark.parametrize("start", range(500, 560, BATCH))
+def test_random_kernels(start: int) -> None:
+    assert _random(range(start, start + BATCH)) > BATCH  # few are not possible
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("start", range(40_000, 44_000, 200))
+def test_thousands_of_random_kernels(start: int) -> None:
+    assert _random(range(start, start + 200)) > 300
+
+
+def test_a_program_written_by_hand() -> None:
+    """One of those that the tests of targets begin with."""
+    arrays = (pg.GlobalArg(name, np.float32, "n") for name in ("a", "out"))
+    knl = kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", *arrays, name="twice")
+    knl = prepare(grid("i", 128)(knl))
+    by_name = {argument.name: argument for argument in knl.arguments}
+    knl = knl.copy(arguments=tuple(by_name[name] for name in ("a", "out", "n")))
+    check(knl, replace(vector_add_grid(), dtypes=kinds(knl)))
