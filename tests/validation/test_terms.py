@@ -1,0 +1,183 @@
+"""Integer expressions in the normal form that statements are compared in."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.ir import expression as ex
+from polygen.lower.lower import Model, lower_prepared, prepare
+from polygen.validation.constraints import Cone
+from polygen.validation.frames import Statement
+from polygen.validation.polynomial import (
+    Floor,
+    Polynomial,
+    constant,
+    floor_divided,
+    linear_form,
+    names,
+    number,
+    of_atom,
+    plus,
+    scaled,
+    substituted,
+    times,
+    total,
+)
+from polygen.validation.readings import KernelTerms, Layouts
+from polygen.validation.terms import key
+from polygen.validation.view import View
+from tests.oracle.cases import kernel
+
+NAMES = ("i", "j", "n")
+I, J, N = map(of_atom, NAMES)  # noqa: E741  (as in the text)
+
+
+def _value(polynomial: Polynomial, at: Mapping[str, int]) -> int:
+    """Evaluate a polynomial."""
+    result = 0
+    for monomial, product in polynomial.items():
+        for atom in monomial:
+            product *= (  # noqa: PLW2901
+                _value(dict(atom.numerator), at) // atom.divisor
+                if isinstance(atom, Floor)
+                else at[atom]
+            )
+        result += product
+    return result
+
+
+def _random(choices: random.Random, depth: int) -> tuple[Any, Polynomial]:
+    """Return a function of values, and the polynomial that should have the same."""
+    if depth == 0:
+        if choices.random() < 0.4:
+            value = choices.randint(-5, 5)
+            return (lambda _: value), constant(value)
+        name = choices.choice(NAMES)
+        return (lambda at: at[name]), of_atom(name)
+    f, p = _random(choices, depth - 1)
+    g, q = _random(choices, depth - 1)
+    factor, divisor = choices.randint(-3, 3), choices.randint(1, 6)
+    return choices.choice(
+        (
+            ((lambda at: f(at) + factor * g(at)), plus(p, q, factor)),
+            ((lambda at: f(at) + g(at) + f(at)), total((p, q, p))),
+            ((lambda at: f(at) * g(at)), times(p, q)),
+            ((lambda at: f(at) // divisor), floor_divided(p, divisor)),
+            ((lambda at: factor * f(at)), scaled(p, factor)),
+        )
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_values(seed: int) -> None:
+    choices = random.Random(seed)
+    function, polynomial = _random(choices, 4)
+    assert 0 not in polynomial.values()
+    for _ in range(20):
+        at = {name: choices.randint(-9, 9) for name in NAMES}
+        assert _value(polynomial, at) == function(at)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (times(plus(scaled(I, 16), J), N), plus(scaled(times(N, I), 16), times(J, N))),
+        (floor_divided(plus(scaled(I, 4), constant(3)), 4), I),
+        (floor_divided(plus(scaled(I, 4), J), 4), plus(I, floor_divided(J, 4))),
+        (floor_divided(scaled(J, -1), 4), plus(floor_divided(scaled(J, 3), 4), J, -1)),
+        (floor_divided(floor_divided(I, 2), 3), floor_divided(I, 6)),
+        (floor_divided(plus(scaled(I, 2), constant(5)), 6), floor_divided(plus(I, constant(2)), 3)),
+    ],
+)
+def test_equal_ones_are_written_alike(left: Polynomial, right: Polynomial) -> None:
+    assert left == right
+
+
+def test_parts() -> None:
+    assert number({}) == 0
+    assert number(constant(7)) == 7
+    assert number(I) is None
+    assert names(plus(I, floor_divided(J, 3))) == {"i", "j"}
+    assert names(times(I, J)) is None
+    assert names(of_atom(("element", "a", 0))) is None
+    halved = plus(floor_divided(plus(I, constant(1)), 2), N, 3)
+    for i, n in ((0, 1), (5, -2), (-3, 4)):
+        assert linear_form(halved).evaluate({"i": i, "n": n}) == (i + 1) // 2 + 3 * n
+    assert substituted(halved, {"i": scaled(J, 2)}) == plus(J, N, 3)
+
+
+def test_what_follows_by_addition() -> None:
+    """Of a tile: i >= 0, 16*o + i < n."""
+    tile = Cone([I, plus(plus(N, constant(-1)), plus(scaled(J, 16), I), -1)])
+    assert tile.implies(plus(plus(N, constant(-1)), J, -16))
+    assert tile.implies(plus(I, constant(3)))
+    assert tile.implies(plus(scaled(I, 2), constant(1)))
+    assert not tile.implies(plus(I, constant(-1)))
+    assert not tile.implies(J)
+    assert tile.implies(constant(0))
+    assert not tile.implies(constant(-1))
+
+
+# --- of kernels and programs
+
+
+def _keys(text: str) -> list[object]:
+    """Return the keys of the values of instructions, in the kernel."""
+    knl = prepare(
+        kernel(
+            "{ [i,j]: 0<=i,j<n }",
+            text,
+            pg.GlobalArg("a", np.float64, "n, 2*n"),
+            pg.GlobalArg("x", np.float64, "n, n"),
+            pg.GlobalArg("k", np.int32, "2*n"),
+        )
+    )
+    terms = KernelTerms(Layouts(knl), {"i": I, "j": J})
+    return [key(terms.value(insn.expression)) for insn in knl.instructions]
+
+
+def test_what_is_computed_is_compared_as_it_is_written() -> None:
+    left, right = _keys("x[i,j] = a[i,j] + 1 + 2 {id=p}\nx[i,j] = a[i,j] + 3 {id=q, dep=p}")
+    assert left != right
+    left, right = _keys("x[i,j] = a[i,j]/2 {id=p}\nx[i,j] = a[i,j]*0.5 {id=q, dep=p}")
+    assert left != right
+
+
+def test_subscripts_are_compared_by_their_values() -> None:
+    left, right = _keys(
+        "x[i,j] = a[k[i+j]//2, i << 1] {id=p}\nx[i,j] = a[k[j+i]//2, 2*i] {id=q, dep=p}"
+    )
+    assert left == right
+    left, right = _keys("x[i,j] = a[k[i], i] {id=p}\nx[i,j] = a[k[j], i] {id=q, dep=p}")
+    assert left != right
+
+
+def test_functions_and_comparisons_are_told_apart() -> None:
+    left, right = _keys("x[i,j] = sin(a[i,j]) {id=p}\nx[i,j] = cos(a[i,j]) {id=q, dep=p}")
+    assert left != right
+    left, right = _keys(
+        "x[i,j] = if(i < j, 1.0, 2.0) {id=p}\nx[i,j] = if(i <= j, 1.0, 2.0) {id=q, dep=p}"
+    )
+    assert left != right
+
+
+def test_names_of_values_on_an_axis() -> None:
+    """In the program, j is another name for i + 2."""
+    knl = kernel(
+        ["{ [i]: 0<=i<4 }", "{ [j]: 2<=j<6 }"],
+        "x[i] = 0 {id=x}\ny[j] = a[j] {id=y}",
+        pg.GlobalArg("a", np.float64, "6"),
+    )
+    knl = prepare(pg.tag_inames(knl, {"i": "l.0", "j": "l.0"}))
+    view = View(knl, lower_prepared(knl, Model.GRID))
+    second: Statement = list(view.root.statements())[1]
+    terms = view.terms(second.frame)
+    assert terms.index(ex.Variable("j")) == plus(I, constant(2))
+    assert terms.bound("j") == plus(I, constant(2))
+    assert terms.bound("k") is None
