@@ -133,20 +133,19 @@ class _Nest:
         group_of_iname: dict[str, list[Assignment]] = {}
         groups: dict[int, list[Assignment]] = {}
         for insn in insns:
-            merged = [insn]
             inames = self._loops[insn.id] - outer
-            for iname in inames:
-                old = group_of_iname.get(iname)
-                if old is not None and id(old) in groups and old is not merged:
-                    # the smaller into the larger, so that many instructions stay cheap
-                    small, large = sorted((merged, old), key=len)
-                    groups.pop(id(small), None)
-                    large += small
-                    for other in small:
+            olds = {id(old): old for i in inames if (old := group_of_iname.get(i)) is not None}
+            # the smaller into the largest, so that many instructions stay cheap
+            merged = max(olds.values(), key=len, default=[])
+            for old in olds.values():
+                if old is not merged:
+                    del groups[id(old)]
+                    merged += old
+                    for other in old:
                         for name in self._loops[other.id] - outer:
-                            group_of_iname[name] = large
-                    merged = large
-                group_of_iname[iname] = merged
+                            group_of_iname[name] = merged
+            merged.append(insn)
+            group_of_iname |= dict.fromkeys(inames, merged)
             groups[id(merged)] = merged
         for group in groups.values():
             group.sort(key=lambda insn: self._position[insn.id])

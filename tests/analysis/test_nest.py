@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise, permutations
+
 import pytest
 
 import polygen as pg
 from polygen.analysis.nest import LoopNode, loop_tree, loops_outside
+from polygen.errors import NoLoopNest
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel
 
@@ -48,6 +51,22 @@ def test_structure_goes_before_a_priority() -> None:
     assert loops_outside(knl)["b"] == {"a"}
     with pytest.warns(pg.PriorityIgnored, match="priority of 'b' over 'a'"):
         assert _nest(knl) == ["a", "b"]
+
+
+@pytest.mark.parametrize("order", list(permutations("xyz")))
+def test_an_iname_is_one_loop_in_whatever_order_it_is_seen(order: tuple[str, ...]) -> None:
+    # The order in which a set of names is looked at is another one in each process.
+    for first, second in pairwise(f"{letter}{number}" for letter in "pqrs" for number in range(4)):
+        lines = {
+            "x": f"x[{first}] = 0          {{dep=*}}",
+            "y": f"y[{second}] = 0         {{dep=*}}",
+            "z": f"z[{first},{second}] = 0 {{dep=*}}",
+        }
+        domains = [f"{{ [{iname}]: 0<={iname}<n }}" for iname in (first, second)]
+        with pg.without_proofs():
+            knl = kernel(domains, "\n".join(lines[name] for name in order))
+        with pytest.raises(NoLoopNest):
+            loop_tree(knl)
 
 
 def test_a_loop_with_fewer_instructions_is_inside() -> None:

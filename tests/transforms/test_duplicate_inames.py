@@ -111,7 +111,7 @@ SAME: dict[str, tuple[Kernel, Step]] = {
     "the inner loop of two domains": (NESTED, own("j", "s")),
     "one reduction": (SUMS, own("k", "u")),
     "both reductions": (SUMS, steps(own("k", "u"), own("k", "s"))),
-    "the loop around a reduction": (SUMS, own("i", "u")),
+    "the loop around a reduction, and its own": (SUMS, own("i, k", "u")),
     "an iname in a loop and a reduction": (
         kernel(LINE, "b[i] = a[i]  {id=s}\nc[0] = sum(i, a[i]) {id=u}"),
         own("i", "u"),
