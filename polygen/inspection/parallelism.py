@@ -84,9 +84,10 @@ def parallel_inames(kernel: Kernel) -> ParallelInames:
     """Return for each iname whether its iterations may run in parallel, and what they carry.
 
     An iname may be parallel if, and only if, the step that tags it is proved, the kernel being
-    otherwise as it is: this is what `is_legal` says of `tag_inames`.  Of two inames that may
-    be, it can be that not both may.  Inames that are on a hardware axis already are, and of
-    reductions, the order does not matter: those over nothing that is computed meanwhile may be.
+    otherwise as it is: this is what `is_legal` says of `tag_inames`.  Where each of two inames may
+    be parallel, that need not hold for both together.  An iname that is on a hardware axis already
+    counts as parallel.  Whether code can be generated is another question: for a reduction over
+    a parallel iname, say.
 
     Parameters:
         kernel: the kernel.
