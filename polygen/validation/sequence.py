@@ -16,8 +16,7 @@ from typing import NoReturn, TypeAlias
 import islpy as isl
 
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import conflicts, equal, greater, piece_set, witness
-from polygen.analysis.realized import shares_reduction_loops
+from polygen.analysis.pairs import conflicts, equal, witness
 from polygen.errors import WrongOrder
 from polygen.validation.faults import fault
 from polygen.validation.frames import SEQUENTIAL, Frame, Statement
@@ -56,8 +55,6 @@ class _Sequence:
         self._copies: dict[Statement, tuple[Work, Copy]] = {
             copy.statement: (work, copy) for work in works.all for copy in work.copies
         }
-        # Where others stand in the loops of a reduction, these are in the kernel's nest, too.
-        self._mixed = shares_reduction_loops(view.kernel)
         self._loops = {work: self._loops_of(work) for work in works.all}
         self._edges: dict[Block, list[tuple[Sibling, Sibling]]] = {}
         by_id = {work.insn.id: work for work in works.all}
@@ -70,10 +67,9 @@ class _Sequence:
 
         Those of a reduction may be nested in any way inside those of its instruction.
         """
-        if work.reduction is None and not self._mixed:
-            return order_of(self._view.kernel).loops(work.origin.id)
-        if self._mixed or not work.copies or any(copy.stated for copy in work.copies):
-            return order_of(self._works.kernel).loops(work.insn.id)
+        nested = self._works.is_mixed or not work.copies or any(c.stated for c in work.copies)
+        if work.reduction is None or nested:
+            return self._works.order(work).loops(work.insn.id)
         outside = order_of(self._view.kernel).loops(work.origin.id)
         around = work.copies[0].statement.frame.outwards()
         names = [f.name for f in around if f.role in SEQUENTIAL and f.name is not None]
@@ -92,32 +88,6 @@ class _Sequence:
 
     def run(self) -> None:
         self._check(list(_flat(self._view.root)), ())
-        if self._mixed:
-            self._check_nests()
-
-    def _check_nests(self) -> None:
-        """Check that spelling out reductions has not exchanged loops that carry something."""
-        kernel, order = self._view.kernel, order_of(self._view.kernel)
-        moved = {
-            work.insn.id
-            for work in self._works.all
-            if work.insn.id == work.origin.id and order.loops(work.insn.id) != self._loops[work]
-        }
-        by_id = {work.insn.id: work for work in self._works.all}
-        ids = [insn.id for insn in kernel.instructions]
-        for first, second in product(ids, ids):
-            if moved.isdisjoint((first, second)):
-                continue
-            a, b = self._loops[by_id[first]], self._loops[by_id[second]]
-            shared = a[: _common(a, b)]
-            for name, other in touching(kernel, first, second):
-                for found in conflicts(kernel, first, second, name, other):
-                    for piece, depth in product(order.before(first, second), range(len(shared))):
-                        pairs = piece_set(found.pairs, piece).intersect(self._view.known)
-                        pairs = reduce(isl.Set.intersect, map(equal, shared[:depth]), pairs)
-                        pairs = pairs.intersect(greater(shared[depth]))
-                        if not pairs.is_empty():
-                            raise self._reversed(by_id[first], by_id[second], name, witness(pairs))
 
     def _check(self, children: Sequence[Frame | Statement], block: Block) -> None:
         siblings: dict[Sibling, _Interval] = {}

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from polygen.analysis.inference import kinds
 from polygen.analysis.order import Order, order_of
+from polygen.analysis.realized import shares_reduction_loops
 from polygen.analysis.types import reduction_type
 from polygen.errors import WrongStatement
 from polygen.ir import expression as ex
@@ -106,9 +107,14 @@ class Works:
             temporaries=(*self.original.temporaries, *self.accumulators.values()),
         )
 
+    @cached_property
+    def is_mixed(self) -> bool:
+        """Whether other instructions stand in the loops of a reduction: these nest together."""
+        return shares_reduction_loops(self.original)
+
     def order(self, *works: Work) -> Order:
-        """Return the order of the instances of some works: the kernel's, if it is about these."""
-        whole = all(work.reduction is None for work in works)
+        """Return the order of the instances of some works: the kernel's own if that has it."""
+        whole = not self.is_mixed and all(work.reduction is None for work in works)
         return order_of(self.original if whole else self.kernel)
 
 

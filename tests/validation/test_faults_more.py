@@ -90,22 +90,6 @@ def test_loops_nested_otherwise() -> None:
     assert words in said(knl, wrong, WrongOrder)
 
 
-def test_loops_exchanged_by_a_reduction() -> None:
-    """Another instruction in the loop of a reduction turns its nest around."""
-    with pg.without_proofs():
-        knl = kernel(
-            ["{ [i]: 1<=i<n }", "{ [k]: 0<=k<m-1 }"],
-            "<> t = sum(k, a[k]) {id=sum, inames=}\nout[i,k] = out[i-1,k+1] {inames=i:k, id=shear}",
-            pg.GlobalArg("a", shape="m"),
-            pg.GlobalArg("out", shape="n, m"),
-            loop_priority="i, k",
-        )
-        knl = _typed(knl)
-        program = lower_prepared(knl, GRID)
-    words = "shear[i=1, k=1] has to come before shear[i=2, k=0], and does not"
-    assert words in said(knl, program, WrongOrder)
-
-
 def test_what_may_overlap_in_one_launch() -> None:
     with pg.without_proofs():
         knl = kernel(
