@@ -206,7 +206,7 @@ def _calls(knl: Kernel) -> Iterator[dict[str, int]]:
             yield sizes
 
 
-def _nests(knl: Kernel) -> Iterator[Kernel]:
+def nests(knl: Kernel) -> Iterator[Kernel]:
     """Yield the kernel with its loops nested in every way that it leaves open."""
     loops = list(loops_outside(knl))
     outside = loops_outside(knl)
@@ -228,7 +228,7 @@ def test_well_formed_kernels_are_accepted(case: WellFormed) -> None:
             arguments[name] = np.sort(values).astype(np.int32)
         ready = typed(knl, arguments)
         found: set[str] = set()
-        for nested in _nests(ready):
+        for nested in nests(ready):
             assert not faults(nested, arguments)
             found |= _outcomes(nested, arguments, range(3))
         assert len(found) == 1
