@@ -13,6 +13,7 @@ from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.copying import Footprint, Gathering, Subscripts, footprint
 from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
 from polygen.analysis.isl_affine import set_condition
+from polygen.analysis.permitted import why_none_is_permitted
 from polygen.analysis.tile import TileAxis, bounding_box, determined, in_places, simplified
 from polygen.analysis.uses import replace_uses, uses_in
 from polygen.errors import InternalError, InvalidArgument, NothingMatches, NotSwept
@@ -100,8 +101,23 @@ def staged(kernel: Kernel, which: Selection, how: Storage) -> Kernel:
             for insn in kernel.instructions
         )
     )
-    new = _Stage(inner, which, how).kernel()
-    return new.without_unused({which.rule, *around})
+    new = _Stage(inner, which, how).kernel().without_unused({which.rule, *around})
+    _check_order(new, how)
+    return new
+
+
+def _check_order(kernel: Kernel, how: Storage) -> None:
+    why = why_none_is_permitted(kernel)
+    if why is not None:
+        inames = ", ".join(sorted(kernel.instruction(how.insn_id).within_inames))
+        raise type(why)(
+            f"what '{how.temporary}' stores cannot be computed within {{{inames}}} ahead of its "
+            f"uses: {why.what}",
+            where=caller_location(),
+            excerpt=why.excerpt,
+            remedy="sweep over the loops of the uses that stand in the way, or name them among the "
+            "outer inames",
+        )
 
 
 class _Stage:

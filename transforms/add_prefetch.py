@@ -124,6 +124,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         FootprintNotAffine, FootprintNotConstant, OutsideFootprint: if 2 does not hold.
         NotSwept: if 3 does not hold.
         IllegalStep, CannotProve: if 4 does not hold.
+        NoLoopNest: if the new loops and those of the uses cannot be nested.
         NameTaken, ReservedName, InvalidArgument: if a name is used already, or if there are not as
             many names or subscripts as the array has axes.
 

@@ -169,6 +169,7 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
         FootprintNotAffine, FootprintNotConstant, OutsideFootprint: if 2 does not hold.
         NotSwept: if 3 does not hold.
         IllegalStep, CannotProve: if 4 does not hold.
+        NoLoopNest: if the new loops and those of the uses cannot be nested.
         NameTaken, ReservedName, InvalidArgument: if a name is used, or is none of the rule's.
 
     Source: Loo.py, section 2.4.4.
