@@ -22,7 +22,7 @@ from polygen.analysis.pairs import Conflict, conflicts, piece_set, renamed, witn
 from polygen.analysis.second import OTHER
 from polygen.errors import WrongOrder
 from polygen.ir.array import AddressSpace
-from polygen.ir.domain import universe
+from polygen.ir.domain import project_out, universe
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.lower.program import Barrier
 from polygen.validation.constraints import is_affine, to_set
@@ -52,6 +52,7 @@ class _Pair:
     Attributes:
         first, second: the works.
         name: the variable.
+        other_name: the one that the second touches, if it is an array that may overlap the first.
         copies: the statements of each, in the launch.
         piece: which instances.
         conflict: those that touch one element.
@@ -60,6 +61,7 @@ class _Pair:
     first: Work
     second: Work
     name: str
+    other_name: str | None
     copies: tuple[Sequence[Copy], Sequence[Copy]]
     piece: Piece
     conflict: Conflict
@@ -133,7 +135,8 @@ class Exchange:
                 if found is None:
                     found = list(conflicts(self._works.kernel, *ids, name, other))
                 for conflict in found:
-                    yield _Pair(first, second, name, (here[0], here[1]), piece, conflict)
+                    copies = here[0], here[1]
+                    yield _Pair(first, second, name, other, copies, piece, conflict)
 
     def _check(self, pair: _Pair) -> None:
         pairs = piece_set(pair.conflict.pairs, pair.piece).intersect(self._view.known)
@@ -183,6 +186,8 @@ class Exchange:
             if not lacking:
                 continue
             points = reduce(isl.Set.union, (executed(self._view, copy)[0] for copy in copies))
+            # What is computed may be another value for the other instance.
+            points = project_out(points, [t.name for t in self._kernel.temporaries])
             pairs = pairs.intersect(renamed(points, self._kernel.inames) if other else points)
         return pairs
 
@@ -229,7 +234,7 @@ class Exchange:
         """Tell whether one statement is executed by all work items before another by any."""
         kind = pair.conflict.kind
         before = _path(a.statement, pair.name if kind == "anti" else None)
-        after = _path(b.statement, pair.name if kind == "flow" else None)
+        after = _path(b.statement, (pair.other_name or pair.name) if kind == "flow" else None)
         common = [x for (x, _), (y, _) in zip(before, after, strict=False) if x is y]
         space = address_space(self._kernel, pair.name)
         loops = [at for at, frame in enumerate(common) if _is_loop(frame, pair.piece.less)]
