@@ -225,11 +225,10 @@ class _Stage:
                 where=caller_location(),
                 remedy=f"the axes are: {', '.join(self._stored) or 'none'}",
             )
-        taken = {*self._kernel.names, *given, self._how.temporary}
         names: dict[str, str] = dict(zip(self._stored, given, strict=False))
         for axis in self._stored[len(given) :]:
-            names[axis] = _free(self._how.names[axis], taken)
-            taken.add(names[axis])
+            taken = {*names.values(), self._how.temporary}
+            names[axis] = self._kernel.new_name(self._how.names[axis], taken)
         return names
 
     @cached_property
@@ -390,13 +389,6 @@ def _conditions(places: isl.Set) -> tuple[int, int]:
     """Return how many pieces a set has, and how many conditions say what is in them."""
     pieces = places.get_basic_sets()
     return len(pieces), sum(len(piece.get_constraints()) for piece in pieces)
-
-
-def _free(like: str, taken: set[str]) -> str:
-    name, count = like, 0
-    while name in taken:
-        name, count = f"{like}_{count}", count + 1
-    return name
 
 
 def _in_order(places: isl.Set, names: Sequence[str]) -> isl.Set:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -232,10 +232,10 @@ class Kernel:
         rules = (name for rule in self.substitutions for name in (rule.name, *rule.inames))
         return frozenset((self.name, *self.inames, *self.variables, *ids, *rules))
 
-    def new_name(self, like: str) -> str:
-        """Return a name that starts with `like` and is not used in the kernel."""
+    def new_name(self, like: str, besides: Container[str] = ()) -> str:
+        """Return a name that starts with `like` and is not used in the kernel, or in `besides`."""
         name, count = like, 0
-        while name in self.names:
+        while name in self.names or name in besides:
             name, count = f"{like}_{count}", count + 1
         return name
 

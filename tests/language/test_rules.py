@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import polygen as pg
 from polygen.analysis.access import references
 from polygen.errors import (
+    IllegalStep,
     InternalError,
     MalformedExpression,
     MalformedInstruction,
@@ -119,6 +121,9 @@ RULES = """
         lambda knl: split("k_outer", 2)(split("k", 3)(knl)),
         lambda knl: pg.rename_iname(pg.rename_iname(knl, "i", "row"), "k", "kk"),
         lambda knl: pg.rename_iname(split("i", 4)(knl), "i_inner", "x"),
+        lambda knl: pg.map_domain(knl, "[n] -> { [i] -> [r] : r = n - 1 - i }"),
+        lambda knl: pg.map_domain(knl, "[n] -> { [k] -> [r] : r = n - 1 - k }"),
+        lambda knl: pg.map_domain(knl, "{ [i, j] -> [i, r] : r = i + j }"),
     ],
 )
 def test_rules_follow_when_inames_move(step: Callable[[Kernel], Kernel]) -> None:
@@ -135,6 +140,32 @@ def test_rules_follow_when_inames_move(step: Callable[[Kernel], Kernel]) -> None
         np.testing.assert_array_equal(interpret(new, arguments).arrays["out"], expected)
         marked = traced(typed(knl, arguments))
         check(marked, arguments, [step(marked.kernel)])
+
+
+def test_a_rule_is_one_although_inames_differ() -> None:
+    knl = kernel(TWO, "f(x) := a[x] + j\nout[i,j] = f(i)  {id=s}\nmore[i,j] = f(2)  {id=t}")
+    new = pg.duplicate_inames(knl, "j", within="t")
+    assert show_instruction(new.instructions[1], new.inames).startswith(
+        "[i, j_0] more[i, j_0] = f(2, j=j_0)"
+    )
+    assert [r.name for r in new.substitutions] == ["f"]
+    assert pg.parse_kernel(str(new)) == new
+
+
+def test_what_is_asked_of_a_kernel_is_asked_of_what_it_stands_for() -> None:
+    knl = kernel("{ [i]: 1<=i<n }", "f(x) := a[x-1]\na[i] = f(i) + 1", pg.GlobalArg("a", shape="n"))
+    plain = kernel("{ [i]: 1<=i<n }", "a[i] = a[i-1] + 1", pg.GlobalArg("a", shape="n"))
+    assert [str(d) for d in pg.dependences(knl)] == [str(d) for d in pg.dependences(plain)]
+    assert str(pg.parallel_inames(knl)) == str(pg.parallel_inames(plain))
+    with pytest.raises(IllegalStep):
+        pg.tag_inames(knl, {"i": "g.0"})
+
+
+def test_kernels_with_rules_are_values() -> None:
+    knl = split("i", 4)(kernel(TWO, RULES))
+    assert pickle.loads(pickle.dumps(knl)) == knl  # noqa: S301
+    assert hash(pickle.loads(pickle.dumps(knl))) == hash(knl)  # noqa: S301
+    assert knl != knl.copy(substitutions=knl.substitutions[:1])
 
 
 def test_a_split_iname_is_named_where_the_rule_is_invoked() -> None:
