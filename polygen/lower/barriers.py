@@ -56,7 +56,8 @@ class _Placer:
         for insn in kernel.instructions:
             touched = all_reads(kernel, insn) | {insn.written}
             # Arrays that may overlap others are touched under one name, too.
-            overlap = {_OVERLAP} if aliasing and not touched.isdisjoint(self._arguments) else set()
+            meets = aliasing and not touched.isdisjoint(self._arguments)
+            overlap = frozenset((_OVERLAP,) if meets else ())
             self._shared[insn.id] = frozenset(shared & touched | overlap)
 
     def block(self, nodes: Sequence[TreeNode], loops: tuple[str, ...]) -> tuple[TreeNode, ...]:
