@@ -47,6 +47,8 @@ STEPS: dict[str, Callable[[Kernel], object]] = {
     "split": lambda knl: pg.split_iname(knl, "i1", 16),
     "tag": lambda knl: pg.tag_inames(knl, {"i1": "g.0"}),
     "tag, refused": _refused,
+    # Not a step: a kernel is made, and seen to be well formed.
+    "read": lambda knl: pg.parse_kernel(str(knl)),
 }
 
 

@@ -7,7 +7,7 @@ iterations come: nothing is passed from one to another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 import islpy as isl
@@ -16,13 +16,13 @@ from polygen.analysis.access import Access, index_set, references
 from polygen.analysis.copies import has_copies, same_copy
 from polygen.analysis.domains import domain_temporaries, with_surrounding
 from polygen.analysis.instance_map import UNMOVED
-from polygen.analysis.known import known_parameters
+from polygen.analysis.known import is_never_written, known_parameters
 from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import equal, piece_set, renamed, touched, users
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import TemporaryVariable
+from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
@@ -122,7 +122,8 @@ def _certainly_written(
     reader = kernel.instruction(read.insn_id)
     same = {i for i in writer.within_inames if _is_bound_by_data(kernel, i)}
     if writer.predicates:
-        if not _has_predicates_of(kernel, reader, writer):
+        conditions = () if read.reference is None else read.reference.conditions
+        if not _has_predicates_of(kernel, conditions, writer):
             return None
         names = frozenset[str]().union(*map(walk.free_variables, writer.predicates))
         same |= names & writer.within_inames
@@ -132,15 +133,19 @@ def _certainly_written(
     return reduce(isl.Set.intersect, map(equal, sorted(same)), universe())
 
 
-def _has_predicates_of(kernel: Kernel, reader: Assignment, writer: Assignment) -> bool:
+def _has_predicates_of(
+    kernel: Kernel, conditions: Sequence[Expression], writer: Assignment
+) -> bool:
     """Tell whether, of two instances with the same inames, the first reads only if the other wrote.
 
-    What the conditions read must be something that never changes.
+    What the conditions of both read must be something that never changes.
     """
-    known = {part for p in reader.predicates for part in _conjuncts(p)}
+    known = {part for p in conditions for part in _conjuncts(p)}
     wanted = {part for p in writer.predicates for part in _conjuncts(p)}
-    names = frozenset[str]().union(*map(walk.free_variables, reader.predicates))
-    return wanted <= known and names.isdisjoint(kernel.writers)
+    names = frozenset[str]().union(*map(walk.free_variables, wanted))
+    arrays = (name for name in names if isinstance(kernel.variables.get(name), GlobalArg))
+    settled = names.isdisjoint(kernel.writers) and all(is_never_written(kernel, a) for a in arrays)
+    return settled and wanted <= known
 
 
 def _conjuncts(condition: Expression) -> Iterator[Expression]:

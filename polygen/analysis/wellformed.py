@@ -77,5 +77,5 @@ def _check_permitted(kernel: Kernel) -> None:
             why.what,
             where=why.where or kernel.location,
             excerpt=why.excerpt,
-            remedy=why.remedy or "give the reduction, or the other instructions, inames of their own",
+            remedy=why.remedy or "give the reduction, or what else is in its loops, other inames",
         )

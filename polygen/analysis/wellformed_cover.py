@@ -10,6 +10,7 @@ import islpy as isl
 from polygen.analysis.access import Access, loop_domain
 from polygen.analysis.copies import axes
 from polygen.analysis.domains import surrounding_inames
+from polygen.analysis.known import is_never_written
 from polygen.analysis.obligations import WRITTEN, Obligation, shown_element, shown_reference
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import element_witness, touched, users
@@ -51,8 +52,10 @@ def _writes_first(kernel: Kernel, writer: Assignment, reader: Assignment, read: 
         return False
     index = ex.index_tuple(writer.assignee) if isinstance(writer.assignee, ex.Subscript) else ()
     names = frozenset[str]().union(*map(walk.free_variables, index))
-    same = index == (() if read.reference is None else read.reference.index)
-    return same and names <= writer.within_inames.union(kernel.parameters)
+    if index != (() if read.reference is None else read.reference.index):
+        return False
+    others = names - writer.within_inames.union(kernel.parameters)
+    return all(is_never_written(kernel, name) for name in others)
 
 
 def _check(kernel: Kernel, read: Access) -> Iterator[Obligation]:

@@ -64,5 +64,5 @@ def shown_parameters(kernel: Kernel, point: Mapping[str, int]) -> str:
 
 def shown_places(kernel: Kernel, *insn_ids: str) -> str | None:
     """Return where the user wrote these instructions."""
-    found = dict.fromkeys(str(kernel.instruction(i).location or "") for i in insn_ids)
-    return " and ".join(place for place in found if place) or None
+    locations = [kernel.instruction(i).location or kernel.location for i in insn_ids]
+    return " and ".join(dict.fromkeys(str(place) for place in locations if place)) or None

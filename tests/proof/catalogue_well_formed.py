@@ -130,6 +130,10 @@ CATALOGUE: list[WellFormed] = [
          scalar("t")),
     well("scratch", LINE, "t = b[i] {id=s, if=b[i] > 0}\na[i] = t {id=u, if=b[i] > 0}",
          scalar("t")),
+    well("scratch", LINE, "t = b[i] {id=s, if=b[i] > 0}\na[i] = if(b[i] > 0, t, 1) {id=u}",
+         scalar("t")),
+    well("scratch", LINE, "t[idx[i] % 4] = b[i] {id=s}\na[i] = t[idx[i] % 4] {id=u}", IDX,
+         private("t", 4), limits={"idx": 9}),
     well("scratch", LINE, "t = 0 {id=z, inames=i}\nt = b[i] {id=s, dep=z, if=b[i] > 0}\n"
          "a[i] = t {id=u, dep=z:s}", scalar("t")),
     well("scratch", ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<4 }", "{ [k]: 0<=k<4 }"],
