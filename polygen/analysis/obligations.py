@@ -49,7 +49,8 @@ def shown_reference(reference: Reference) -> str:
     array = ex.Variable(reference.name)
     if not reference.index:
         return show_expression(array)
-    index: Any = reference.index if len(reference.index) > 1 else reference.index[0]
+    first, *others = reference.index
+    index: Any = reference.index if others else first
     return show_expression(ex.Subscript(array, index))
 
 

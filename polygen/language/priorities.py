@@ -5,7 +5,7 @@ from __future__ import annotations
 import graphlib
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 from polygen.errors import InvalidArgument
 from polygen.ir.kernel import Kernel
@@ -88,7 +88,8 @@ def with_priorities(kernel: Kernel, loop_priority: object) -> Kernel:
 
 def _read(loop_priority: object) -> tuple[tuple[str, ...], ...]:
     given: Any = (loop_priority,) if isinstance(loop_priority, str) else loop_priority
-    texts: list[object] = list(given) if isinstance(given, Iterable) else [given]
+    several = isinstance(given, Iterable)
+    texts = list(cast("Iterable[object]", given)) if several else [given]
     found: list[tuple[str, ...]] = []
     for text in texts:
         names = tuple([n.strip() for n in text.split(",")]) if isinstance(text, str) else ()

@@ -362,3 +362,33 @@ def test_many_instructions_take_linear_time() -> None:
 
     calls(1)
     assert calls(400) < 2.2 * calls(200)
+
+
+# --- which loop is outside
+
+
+def test_priorities_that_are_given() -> None:
+    cube, text = "{ [i,j,k]: 0<=i,j,k<n }", "a[i,j,k] = 1"
+    assert make_kernel(cube, text, loop_priority="k, i").priorities == (("k", "i"),)
+    several = make_kernel(cube, text, loop_priority=["k,i", "i,j"])
+    assert several.priorities == (("k", "i"), ("i", "j"))
+    assert make_kernel(cube, text, loop_priority=()).priorities == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "what"),
+    [
+        ("i", InvalidArgument, "loop_priority='i' is no priority of loops"),
+        (("i", "j"), InvalidArgument, "is no priority of loops"),
+        (3, InvalidArgument, "loop_priority=3 is no priority"),
+        ([("i", "j")], InvalidArgument, "is no priority"),
+        ("i, l", UnknownIname, "no iname 'l'"),
+        ("i, j, i", InvalidArgument, "names an iname twice"),
+        (["i, j", "j, i"], InvalidArgument, "j, i contradicts what stands before it"),
+        (["i, j", "j, k", "k, i"], InvalidArgument, "in a circle"),
+    ],
+)
+def test_priorities_that_are_none(given: Any, kind: type[UserError], what: str) -> None:
+    with pytest.raises(kind) as caught:
+        make_kernel("{ [i,j,k]: 0<=i,j,k<n }", "a[i,j,k] = 1", loop_priority=given)
+    assert what in caught.value.what
