@@ -218,3 +218,14 @@ def test_where_a_loop_is_bound_by_data() -> None:
         pg.tag_inames(knl, PARALLEL)
     assert "assume_independent(knl, 's', 's') would do" in str(caught.value.remedy)
     assert pg.tag_inames(pg.assume_independent(knl, "s", "s"), PARALLEL).tags
+
+
+def test_no_claims_are_looked_for_past_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gives_up(*_: object) -> None:
+        raise ProofLimit("too much")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("polygen.proof.sufficient_claims", gives_up)
+        with pytest.raises(CannotProve) as caught:
+            pg.tag_inames(scatter(), PARALLEL)
+    assert str(caught.value.remedy).startswith("if you know that this is not so")
