@@ -20,11 +20,10 @@ from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 from polygen.lower.program import If
-from polygen.validation.constraints import Facts, conjuncts, is_affine, to_set
+from polygen.validation.constraints import Facts, conjuncts, plain
 from polygen.validation.faults import fault, shown
 from polygen.validation.frames import Frame, Role, Statement, head_names
 from polygen.validation.points import inames_of, set_of
-from polygen.validation.polynomial import Polynomial, constant, plus
 from polygen.validation.view import View
 from polygen.validation.works import Copy, Work, Works
 
@@ -105,13 +104,15 @@ class _Heads:
             looped = any(f.role is not Role.BRANCH for f in _between(statement.frame, frame))
             if not looped and len(self._view.facts(statement.frame).affine) == len(asked.affine):
                 return  # asked for the points of this statement, and no others
-        names = walk.free_variables(condition).union(self._view.kernel.parameters)
+        assert frame.parent is not None
+        spelled_out = plain(condition, self._view.terms(frame.parent))
+        names = walk.free_variables(spelled_out).union(self._view.kernel.parameters)
         left = _onto(set_of(self._view, asked)[0].intersect(self._view.known), names)
         for statement in statements:
             work, copy = self._copies[statement]
             for at, node in self._in_kernel(work, copy, name):
                 left = left.subtract(_onto(self._asked_in_kernel(work, copy, at), names))
-                if left.is_subset(self._reads_inside(copy, node)):
+                if self._reads_inside(copy, node, left):
                     return
         if not left.is_empty():
             point = witness(left)
@@ -141,19 +142,25 @@ class _Heads:
             asked = asked if holds is None else asked.intersect(holds)
         return asked.intersect(inames_of(self._view, copy, work.asked_within))
 
-    def _reads_inside(self, copy: Copy, condition: Expression) -> isl.Set:
-        """Return where a condition of the kernel certainly reads inside of its arrays."""
-        bounds: list[Polynomial] = []
+    def _reads_inside(self, copy: Copy, condition: Expression, asked: isl.Set) -> bool:
+        """Tell whether a condition of the kernel reads inside of its arrays where it is asked."""
+        names = walk.free_variables(condition)
+        outside = asked.intersect(inames_of(self._view, copy, names))
+        inside = universe()
         for node in walk.subexpressions(condition):
             if not isinstance(node, ex.Subscript):
                 continue
-            extents = self._view.layouts.extents(ex.name_of(node))
-            for subscript, extent in zip(ex.index_tuple(node), extents, strict=True):
-                value = copy.terms.index(subscript)
-                bounds += [value, plus(plus(extent, value, -1), constant(-1))]
-        if not all(is_affine(bound, self._view.is_integer) for bound in bounds):
-            return universe().complement()
-        return to_set(bounds)
+            shape = self._view.kernel.array(ex.name_of(node)).shape or ()
+            for subscript, extent in zip(ex.index_tuple(node), shape, strict=True):
+                low, high = (
+                    ex.Comparison(subscript, operator, limit)
+                    for operator, limit in ((">=", 0), ("<", extent))
+                )
+                holds = condition_set(ex.LogicalAnd((low, high)), self._view.integers)
+                if holds is None:
+                    return False
+                inside = inside.intersect(holds)
+        return bool(outside.is_subset(inside))
 
 
 def _onto(flat: isl.Set, names: frozenset[str]) -> isl.Set:
