@@ -1,0 +1,149 @@
+"""Distances of instances, and pairs that data cannot bring together, beside enumeration."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import islpy as isl
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.analysis.distance import distances
+from polygen.analysis.indirect import may_be_equal
+from polygen.analysis.known import is_never_written, known_parameters
+from polygen.analysis.pairs import touched
+from polygen.ir.kernel import Kernel
+from tests.oracle.cases import kernel
+
+SUBSCRIPTS = ("i", "i+1", "2*i", "2*i+1", "j", "i+j", "3", "n-i", "i//2", "m", "i%2", "min(i, 2)")
+
+
+def _kernel(left: str, right: str, *data: Any) -> Kernel:
+    with pg.without_proofs():
+        return kernel("{ [i,j]: 0<=i,j<n }", f"x[{left}] = x[{right}] + j  {{id=s}}", *data, "...")
+
+
+def _elements(text: str, n: int, **arrays: Any) -> dict[tuple[int, int], Any]:
+    return {
+        (i, j): eval(f"({text},)", {"i": i, "j": j, "n": n, "m": 2, **arrays})  # noqa: S307
+        for i, j in product(range(n), repeat=2)
+    }
+
+
+@pytest.mark.parametrize("left", SUBSCRIPTS)
+@pytest.mark.parametrize("right", SUBSCRIPTS)
+def test_distances(left: str, right: str) -> None:
+    cases = ((1, left, right), (2, f"{left}, j", f"{right}, j+1"), (2, f"i, {left}", f"{right}, i"))
+    for rank, text, other in cases:
+        knl = _kernel(text, other, pg.GlobalArg("x", shape=("p",) * rank))
+        read, write = touched(knl, "s")["x"]
+        found = distances(knl, write, read)
+        pairs = [
+            (x, y)
+            for n in (1, 2, 5)
+            for x, at in _elements(text, n).items()
+            for y, there in _elements(other, n).items()
+            if at == there
+        ]
+        if found is None:
+            assert not pairs
+            continue
+        for x, y in pairs:
+            for iname, distance in found.items():
+                position = "ij".index(iname)
+                assert y[position] - x[position] == distance
+
+
+def test_what_is_found() -> None:
+    def found(left: str, right: str) -> Any:
+        knl = _kernel(left, right)
+        read, write = touched(knl, "s")["x"]
+        return distances(knl, write, read)
+
+    assert found("i+1, j", "i, j+2") == {"i": 1, "j": -2}
+    assert found("2*i", "2*i+1") is None
+    assert found("i, 3", "j, 4") is None
+    assert found("i, i+1", "i, i") is None
+    assert found("i+j", "i+j") == {}
+    assert found("i", "j") == {}
+
+
+TABLES = [
+    ("idx[i]", "idx[i]"),
+    ("idx[i]", "idx[i+1]"),
+    ("idx[i]", "idx[i]+1"),
+    ("2*idx[i]", "2*idx[j]+1"),
+    ("idx[i]", "jdx[i]"),
+    ("idx[jdx[i]]", "idx[jdx[j]]"),
+    ("idx[i], j", "idx[j], i"),
+    ("idx[i//2]", "idx[j]"),
+    ("idx[i]+j", "idx[j]+i"),
+    ("idx[i]*j", "idx[j]*i"),
+    ("idx[i]%2", "idx[j]%2"),
+    ("min(idx[i], 1)", "min(idx[j], 1)"),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), TABLES)
+@pytest.mark.parametrize("injective", [(), ("idx",), ("idx", "jdx")])
+def test_subscripts_that_are_data(left: str, right: str, injective: tuple[str, ...]) -> None:
+    """No two instances are ruled out that touch one element, for any data that is as claimed."""
+    shape = ("p", "p") if left.endswith(", j") else ("p",)
+    tables = [pg.GlobalArg(name, "int32", "q") for name in ("idx", "jdx")]
+    used = [t for t in tables if t.name in left + right]
+    knl = _kernel(left, right, pg.GlobalArg("x", shape=shape), *used)
+    for name in injective:
+        if name in left + right:
+            knl = pg.assume_injective(knl, name)
+    accesses = [a.reference for a in touched(knl, "s")["x"]]
+    read, write = accesses
+    assert read is not None
+    assert write is not None
+    possible = may_be_equal(knl, write, read)
+    random, excluded, n = np.random.default_rng(0), 0, 3
+    seen: set[tuple[int, ...]] = set()
+    for _ in range(200):
+        arrays = {
+            name: random.permutation(6) if name in injective else random.integers(0, 6, 6)
+            for name in ("idx", "jdx")
+        }
+        here, there = (_elements(text, n, **arrays, min=min) for text in (left, right))
+        seen |= {(*x, *y) for x in here for y in there if here[x] == there[y]}
+    for point in product(range(n), repeat=4):
+        holds = _contains(possible, dict(zip(("i", "j", "i'", "j'"), point, strict=True)), n)
+        assert holds or point not in seen
+        excluded += not holds
+    exact = {"idx[i]", "2*idx[i]", "idx[jdx[i]]"}
+    if left in exact and "+1" not in right and len(injective) == left.count("dx"):
+        assert excluded == 81 - len(seen)  # and no more than these are left
+
+
+def _contains(flat: isl.Set, values: dict[str, int], n: int) -> bool:
+    for name, value in {**values, "n": n}.items():
+        position = flat.find_dim_by_name(isl.dim_type.param, name)
+        if position >= 0:
+            flat = flat.fix_val(isl.dim_type.param, position, isl.Val(value))
+    return not flat.is_empty()
+
+
+def test_what_is_known_of_sizes() -> None:
+    data = [pg.GlobalArg("a", shape="n - m"), pg.GlobalArg("b", shape="k*k"), "..."]
+    with pg.without_proofs():
+        knl = kernel("{ [i]: 0<=i<n }", "a[i] = b[i]", *data, assumptions="m >= 3")
+    assert known_parameters(knl).is_equal(isl.Set("[m, n] -> { : m >= 3 and n >= m }"))
+
+
+def test_arrays_that_keep_their_values() -> None:
+    def never(name: str, **aliasing: bool) -> bool:
+        arrays = [pg.GlobalArg(x, shape="n", may_alias=aliasing.get(x, False)) for x in "abc"]
+        knl = kernel("{ [i]: 0<=i<n }", "a[i] = b[i] + c[i]", *arrays)
+        return is_never_written(knl, name)
+
+    assert never("b")
+    assert not never("a")
+    assert not never("n")
+    assert not never("b", b=True)
+    assert not never("b", a=True)
+    assert never("b", c=True)
