@@ -19,10 +19,11 @@ from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_g
 from polygen.inspection.legal import Verdict, is_legal
 from polygen.inspection.parallelism import ParallelInames, Parallelism, parallel_inames
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Barrier, Instruction, NoOp
 from polygen.ir.kernel import Kernel, Step
 from polygen.language.make_kernel import make_kernel
 from polygen.language.parse_kernel import parse_kernel
+from polygen.lower.unneeded import unneeded_barriers
 from polygen.pipeline import generate_code, lower_kernel, redundant_barriers
 from polygen.proof import Rearranged
 from polygen.runtime.devices import default_target
@@ -57,12 +58,15 @@ __all__ = [
     "AddressSpace",
     "AmbiguousNesting",
     "Assignment",
+    "Barrier",
     "Dependence",
     "Executor",
     "GlobalArg",
     "IllFormedKernel",
+    "Instruction",
     "InternalError",
     "Kernel",
+    "NoOp",
     "Obligation",
     "ParallelInames",
     "Parallelism",
@@ -112,5 +116,6 @@ __all__ = [
     "split_reduction_outward",
     "tag_inames",
     "transformation",
+    "unneeded_barriers",
     "without_proofs",
 ]

@@ -38,7 +38,7 @@ def scale(kernel: Kernel, factor: PositiveInt, /, *, iname: Iname | None = None)
     return kernel.copy(
         instructions=tuple(
             insn.copy(expression=ex.product_of(factor, insn.expression))
-            for insn in kernel.instructions
+            for insn in kernel.assignments
             if iname is None or iname in insn.within_inames
         )
     )
@@ -61,7 +61,7 @@ def forget_the_domains(kernel: Kernel) -> Kernel:
 
 def test_a_transformation_of_ones_own() -> None:
     knl = scale(KNL, 3)
-    assert str(knl.instructions[0].expression) == "3*2*a[i]"
+    assert str(knl.assignments[0].expression) == "3*2*a[i]"
     assert KNL.history == ()
     assert knl.original is KNL
     assert [str(step) for step in knl.history] == ["scale(factor=3, iname=None)"]

@@ -23,7 +23,7 @@ from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import Domain, flatten, unflatten
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.substitution import expand, used_rules
 from polygen.ir.tags import AutoLocalTag, GroupTag, InameTag, LocalTag, is_parallel
@@ -150,7 +150,7 @@ class _Stage:
         """Return the new kernel."""
         outer = self._outer
         computed = self._computation(outer)
-        instructions: list[Assignment] = []
+        instructions: list[Instruction] = []
         for insn in self._kernel.instructions:
             if insn.id in self._readers:
                 if computed not in instructions:
@@ -356,7 +356,7 @@ class _Stage:
             return variable
         return ex.Subscript(variable, subscripts[0] if len(subscripts) == 1 else tuple(subscripts))
 
-    def _served(self, insn: Assignment) -> Assignment:
+    def _served(self, insn: Instruction) -> Instruction:
         def read(use: ex.Invocation) -> Expression:
             values = self._rule.values(use)
             return self._place([self._axis_place(n, values[n]) for n in self._stored])

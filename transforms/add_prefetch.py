@@ -12,7 +12,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.substitution import SubstitutionRule, expand, rules_mentioning
 from polygen.language.parser import parse_expression
@@ -173,7 +173,7 @@ def _with_rule(kernel: Kernel, name: str, rule: SubstitutionRule, ids: frozenset
             return ex.Invocation(rule.name, None, tuple([used(i) for i in index]), (), ())
         return walk.rebuild(node, tuple([used(p) for p in walk.parts(node)]))
 
-    def rewrite(insn: Assignment) -> Assignment:
+    def rewrite(insn: Instruction) -> Instruction:
         if insn.id not in ids:
             return insn
         return insn.map_reads(lambda e: used(expand(e, mentioning)))

@@ -9,7 +9,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.substitution import SubstitutionRule, expand, rules_mentioning
 from polygen.ir.verify import excerpt
@@ -80,7 +80,7 @@ def assignment_to_subst(
     reading = rules_mentioning(kernel.rules, lhs_name)
     ids = {i.id for i in matching(kernel, within)}
 
-    def rewrite(insn: Assignment) -> Assignment:
+    def rewrite(insn: Instruction) -> Instruction:
         if insn.id not in ids:
             return insn
         return insn.map_reads(lambda e: _computed(expand(e, reading), lhs_name, rule))
@@ -140,7 +140,7 @@ def _computed(node: Expression, name: str, rule: SubstitutionRule) -> Expression
 
 def _without(kernel: Kernel, gone: Assignment) -> Kernel:
     """Return the kernel without an instruction and what it writes."""
-    instructions: list[Assignment] = []
+    instructions: list[Instruction] = []
     for insn in kernel.instructions:
         if insn.id == gone.id:
             continue

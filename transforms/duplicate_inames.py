@@ -10,7 +10,7 @@ from polygen.analysis.permitted import why_none_is_permitted
 from polygen.errors import InameNeeded, InameNotUsed, InvalidArgument, NotDistributable
 from polygen.ir import expression as ex
 from polygen.ir.domain import Domain, rename_dimension, unflatten
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import InameTag
 from polygen.ir.verify import excerpt
@@ -121,7 +121,7 @@ def _renamed(names: Sequence[str], renamed: Mapping[str, str]) -> tuple[str, ...
     return tuple([renamed.get(n, n) for n in names])
 
 
-def _values(insn: Assignment, renamed: Mapping[str, str]) -> dict[str, ex.Expression]:
+def _values(insn: Instruction, renamed: Mapping[str, str]) -> dict[str, ex.Expression]:
     around = insn.within_inames | insn.reduction_inames
     return {old: ex.Variable(new) for old, new in renamed.items() if old in around}
 
@@ -138,7 +138,7 @@ def _tags(renamed: Mapping[str, str], given: Mapping[str, str | InameTag]) -> di
 # --- names
 
 
-def _check_used(kernel: Kernel, inames: Sequence[str], insns: Sequence[Assignment]) -> None:
+def _check_used(kernel: Kernel, inames: Sequence[str], insns: Sequence[Instruction]) -> None:
     for iname in inames:
         if not any(iname in i.within_inames | i.reduction_inames for i in insns):
             raise InameNotUsed(

@@ -15,7 +15,7 @@ from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import unflatten
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.substitution import expand, rules_mentioning
 from polygen.ir.verify import excerpt
@@ -147,13 +147,13 @@ class _Rewriter:
     """Adds subscripts to what an instruction uses of some temporaries."""
 
     def __init__(
-        self, kernel: Kernel, insn: Assignment, plan: Mapping[str, Mapping[str, TileAxis]]
+        self, kernel: Kernel, insn: Instruction, plan: Mapping[str, Mapping[str, TileAxis]]
     ) -> None:
         self._kernel = kernel
         self._insn = insn
         self._plan = plan
 
-    def run(self) -> Assignment:
+    def run(self) -> Instruction:
         """Return the instruction."""
         around = self._insn.within_inames
         return self._insn.map_expressions(lambda e: self._rewritten(e, around))

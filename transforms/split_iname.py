@@ -9,7 +9,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.proof import Rearranged
@@ -88,7 +88,7 @@ def split_iname(
     old_value = ex.sum_of(ex.product_of(inner_length, ex.Variable(outer)), ex.Variable(inner))
     parts = {split_iname: (outer, inner)}
 
-    def rewrite(insn: Assignment) -> Assignment:
+    def rewrite(insn: Instruction) -> Instruction:
         if split_iname in insn.reduction_inames:
             insn = insn.map_expressions(lambda e: _split_reductions(e, parts))
         insn = insn.map_expressions(lambda e: walk.substitute(e, {split_iname: old_value}))

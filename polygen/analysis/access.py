@@ -19,7 +19,7 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 
 # --- references
@@ -39,7 +39,7 @@ class Reference:
             instruction, and the conditions of every ``if(c, a, b)`` that it stands in.
     """
 
-    insn: Assignment
+    insn: Instruction
     name: str
     index: tuple[Expression, ...]
     is_write: bool
@@ -47,26 +47,26 @@ class Reference:
     conditions: tuple[Expression, ...]
 
 
-def references(insn: Assignment) -> tuple[Reference, ...]:
+def references(insn: Instruction) -> tuple[Reference, ...]:
     """Return the reads and then the write of an instruction; inames are not mentioned.
 
     The instruction is one of a kernel whose rules are expanded (`Kernel.expanded`).
     """
-    target = insn.assignee
-    index = ex.index_tuple(target) if isinstance(target, ex.Subscript) else ()
     inames = insn.within_inames
     found: list[Reference] = []
     for predicate in insn.predicates:
         found += _reads(predicate, insn, inames, ())
-    for node in (insn.expression, *index):
+    for node in insn.evaluated:
         found += _reads(node, insn, inames, insn.predicates)
-    found.append(Reference(insn, insn.written, index, True, inames, insn.predicates))
+    for target in insn.assignees:
+        index = ex.index_tuple(target) if isinstance(target, ex.Subscript) else ()
+        found.append(Reference(insn, ex.name_of(target), index, True, inames, insn.predicates))
     return tuple(found)
 
 
 def _reads(
     node: Expression,
-    insn: Assignment,
+    insn: Instruction,
     inames: frozenset[str],
     conditions: tuple[Expression, ...],
 ) -> Iterator[Reference]:

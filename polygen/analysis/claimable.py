@@ -74,7 +74,7 @@ def _pairs(kernel: Kernel) -> list[Independent]:
     for number, first in enumerate(kernel.instructions):
         for second in kernel.instructions[number:]:
             names = touched(kernel, first.id).keys() & touched(kernel, second.id).keys()
-            written = names & doubted & {first.written, second.written}
+            written = names & doubted & {*first.written_names, *second.written_names}
             if written or overlapping:
                 found[Independent(first.id, second.id)] = None
     return list(found)

@@ -13,7 +13,7 @@ from polygen.errors import DomainCycle
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import Domain, flat_names, project_out
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 
 
@@ -91,12 +91,12 @@ def domain_temporaries(kernel: Kernel, inames: Iterable[str]) -> frozenset[str]:
     )
 
 
-def instruction_domain(kernel: Kernel, insn: Assignment) -> isl.Set:
+def instruction_domain(kernel: Kernel, insn: Instruction) -> isl.Set:
     """Return the values of its inames for which `insn` is executed, predicates aside."""
     return domain_of(kernel, insn.within_inames)
 
 
-def all_reads(kernel: Kernel, insn: Assignment) -> frozenset[str]:
+def all_reads(kernel: Kernel, insn: Instruction) -> frozenset[str]:
     """Return every name whose value `insn` depends on, through the bounds of its loops too."""
     around = insn.within_inames | insn.reduction_inames
     return insn.read_names | domain_temporaries(kernel, around)
@@ -110,6 +110,6 @@ def mentions_only(flat: isl.Set, names: frozenset[str]) -> bool:
     )
 
 
-def instruction_names(insn: Assignment) -> frozenset[str]:
+def instruction_names(insn: Instruction) -> frozenset[str]:
     """Return every name that the text of `insn` mentions."""
-    return insn.read_names | walk.free_variables(insn.assignee)
+    return insn.read_names.union(*map(walk.free_variables, insn.assignees))

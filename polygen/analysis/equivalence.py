@@ -59,9 +59,9 @@ class _Comparison:
         self._known = old.assumptions.flat
 
     def run(self) -> Difference | None:
-        for insn in self._old.instructions:
+        for insn in self._old.assignments:
             after = self._new.instructions_by_id.get(insn.id)
-            found = None if after is None else self._instruction(insn, after)
+            found = self._instruction(insn, after) if isinstance(after, Assignment) else None
             if found is not None:
                 return found
         written = dict.fromkeys((*self._old.writers, *self._new.writers))

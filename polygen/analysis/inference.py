@@ -26,7 +26,7 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.dtype import DType, is_integer
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.verify import excerpt
 
@@ -246,6 +246,10 @@ def _check_types(kernel: Kernel, known: Mapping[str, Kind], values: Mapping[str,
                     remedy="bounds of loops are integers",
                 )
     for insn in kernel.instructions:
+        for predicate in insn.predicates:
+            with _Located(kernel, insn):
+                type_of(predicate, known)
+    for insn in kernel.assignments:
         with _Located(kernel, insn):
             value = values.get(insn.id)
             if value is None:
@@ -254,8 +258,6 @@ def _check_types(kernel: Kernel, known: Mapping[str, Kind], values: Mapping[str,
 
 
 def _check_instruction(insn: Assignment, known: Mapping[str, Kind], value: Kind) -> None:
-    for predicate in insn.predicates:
-        type_of(predicate, known)
     type_of(insn.assignee, known)
     target = known[insn.written]
     if not can_assign(value, default_dtype(target)):
@@ -297,7 +299,7 @@ def check_calls(kernel: Kernel) -> None:
 class _Located:
     """Adds the instruction to errors that are raised within."""
 
-    def __init__(self, kernel: Kernel, insn: Assignment) -> None:
+    def __init__(self, kernel: Kernel, insn: Instruction) -> None:
         self._kernel = kernel
         self._insn = insn
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ def mentioned(
 
 
 def instruction_at(
-    insn: Assignment, values: Mapping[str, Expression], known: Sequence[str]
-) -> Assignment:
+    insn: Instruction, values: Mapping[str, Expression], known: Sequence[str]
+) -> Instruction:
     """Return an instruction that does at each new instance what `insn` does at the old one.
 
     Parameters:

@@ -16,7 +16,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 
@@ -115,7 +115,7 @@ def _moved_group(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> 
     return _not_bijective(before, after, values)
 
 
-def iname_groups(insn: Assignment) -> Iterator[frozenset[str]]:
+def iname_groups(insn: Instruction) -> Iterator[frozenset[str]]:
     """Yield the inames around an instruction, and around what each of its reductions adds up."""
 
     def inside(node: Expression, around: frozenset[str]) -> Iterator[frozenset[str]]:
@@ -157,7 +157,7 @@ def _not_bijective(before: _Points, after: _Points, values: Mapping[str, Express
 
 
 def _other_work(
-    before: Assignment, after: Assignment, values: Mapping[str, Expression], known: Sequence[str]
+    before: Instruction, after: Instruction, values: Mapping[str, Expression], known: Sequence[str]
 ) -> str | None:
     """Return what an instruction does otherwise, in the terms of the new inames."""
     inames = frozenset(mentioned(before.within_inames, values, known))
@@ -170,9 +170,14 @@ def _other_work(
         moved = at_new_instance(old, before.within_inames, values, known)
         return _normal(moved) == _normal(new)
 
-    if not same(before.assignee, after.assignee):
+    if not isinstance(before, Assignment) or not isinstance(after, Assignment):
+        # Such instructions have no expressions but their predicates.
+        marks = {"depends_on": frozenset[str](), "within_inames": inames, "predicates": ()}
+        if before.copy(**marks) != after.copy(**marks):
+            return "be another instruction"
+    elif not same(before.assignee, after.assignee):
         return f"write {show_expression(after.assignee)}"
-    if not same(before.expression, after.expression):
+    elif not same(before.expression, after.expression):
         return f"compute {show_expression(after.expression)}"
     if len(before.predicates) != len(after.predicates) or not all(
         map(same, before.predicates, after.predicates)

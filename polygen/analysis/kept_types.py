@@ -11,6 +11,7 @@ from polygen.analysis.types import Kind, type_of
 from polygen.errors import TypeMismatch
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel, per_kernel
 
 
@@ -56,14 +57,16 @@ def _written(kernel: Kernel, name: str) -> Iterator[tuple[Kind, bool] | None]:
     for writer in kernel.writers[name]:
         names = walk.free_variables(writer.expression)
         unknown = names.difference(known, writer.reduction_inames)
-        yield next(_possible(kernel, writer.id, unknown), None)
+        yield next(_possible(kernel, writer, unknown), None)
 
 
-def _possible(kernel: Kernel, insn_id: str, unknown: frozenset[str]) -> Iterator[tuple[Kind, bool]]:
+def _possible(
+    kernel: Kernel, insn: Assignment, unknown: frozenset[str]
+) -> Iterator[tuple[Kind, bool]]:
     for guess in (np.float32, np.int32):
         assumed: dict[str, Kind] = {**_known(kernel), **dict.fromkeys(unknown, np.dtype(guess))}
         try:
-            found = type_of(kernel.instruction(insn_id).expression, assumed)
+            found = type_of(insn.expression, assumed)
         except TypeMismatch:
             continue  # no operation on floating-point numbers, then
         yield found, not unknown

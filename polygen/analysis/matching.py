@@ -261,7 +261,7 @@ class Matcher:
         """Return the frame of the writer that a value comes from, and the points in it."""
         if source.writer is None:
             raise InternalError("what was there before the kernel has no writer")
-        writer = kernel.instruction(source.writer)
+        writer = kernel.assignment(source.writer)
         names = self._names.fresh(writer.within_inames)
         frame = Frame(kernel, writer, names, writer.predicates)
         return frame, points.intersect(at_source(source, reader.names, names))
@@ -305,7 +305,7 @@ class Matcher:
 
     def _other_instances(self, writer: str, before: At, after: At) -> isl.Set:
         """Return where a new instance of a writer does not compute the old one."""
-        frame = Frame(self._new, self._new.instruction(writer), after.names)
+        frame = Frame(self._new, self._new.assignment(writer), after.names)
         bad = [
             unequal_set(ex.Variable(name), frame.named(self._instances.value(writer, iname)))
             for iname, name in before.names.items()

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from polygen.analysis.domains import surrounding_inames
 from polygen.errors import AmbiguousNesting, DependencyCycle, NoLoopNest, PriorityIgnored
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
@@ -35,18 +35,26 @@ class BarrierNode:
     """A point that all work items of a group, or of the grid, reach before any passes it."""
 
     everyone: bool
+    insn_id: str | None = None  # the instruction that asks for it, if one does
 
 
-TreeNode: TypeAlias = LoopNode | Assignment | BarrierNode
+TreeNode: TypeAlias = LoopNode | Instruction | BarrierNode
 
 
-def statements(nodes: Sequence[TreeNode]) -> Iterator[Assignment]:
+def statements(nodes: Sequence[TreeNode]) -> Iterator[Instruction]:
     """Yield the instructions below `nodes`, in order."""
     for node in nodes:
-        if isinstance(node, Assignment):
+        if isinstance(node, Instruction):
             yield node
         elif isinstance(node, LoopNode):
             yield from statements(node.children)
+
+
+def assignments(nodes: Sequence[TreeNode]) -> Iterator[Assignment]:
+    """Yield the instructions below `nodes` that assign to something, in order."""
+    for insn in statements(nodes):
+        if isinstance(insn, Assignment):
+            yield insn
 
 
 def loop_tree(kernel: Kernel, *, quiet: bool = False) -> tuple[TreeNode, ...]:
@@ -101,7 +109,7 @@ def _above(directly: Mapping[str, set[str]], iname: str) -> set[str]:
     return found
 
 
-def _loops(kernel: Kernel, insn: Assignment) -> frozenset[str]:
+def _loops(kernel: Kernel, insn: Instruction) -> frozenset[str]:
     return frozenset(i for i in insn.within_inames if not is_parallel(kernel.tags.get(i)))
 
 
@@ -117,7 +125,7 @@ class _Nest:
     def run(self) -> tuple[TreeNode, ...]:
         return self._build(self._kernel.instructions, frozenset())
 
-    def _build(self, insns: Sequence[Assignment], outer: frozenset[str]) -> tuple[TreeNode, ...]:
+    def _build(self, insns: Sequence[Instruction], outer: frozenset[str]) -> tuple[TreeNode, ...]:
         groups = self._groups(insns, outer)
         nodes: list[TreeNode] = []
         for group in self._ordered(groups, outer):
@@ -128,10 +136,12 @@ class _Nest:
             nodes.append(LoopNode(iname, self._build(group, outer | {iname})))
         return tuple(nodes)
 
-    def _groups(self, insns: Sequence[Assignment], outer: frozenset[str]) -> list[list[Assignment]]:
+    def _groups(
+        self, insns: Sequence[Instruction], outer: frozenset[str]
+    ) -> list[list[Instruction]]:
         """Partition instructions into those that share a loop, directly or through others."""
-        group_of_iname: dict[str, list[Assignment]] = {}
-        groups: dict[int, list[Assignment]] = {}
+        group_of_iname: dict[str, list[Instruction]] = {}
+        groups: dict[int, list[Instruction]] = {}
         for insn in insns:
             inames = self._loops[insn.id] - outer
             olds = {id(old): old for i in inames if (old := group_of_iname.get(i)) is not None}
@@ -152,8 +162,8 @@ class _Nest:
         return sorted(groups.values(), key=lambda group: self._position[group[0].id])
 
     def _ordered(
-        self, groups: list[list[Assignment]], outer: frozenset[str]
-    ) -> Iterator[list[Assignment]]:
+        self, groups: list[list[Instruction]], outer: frozenset[str]
+    ) -> Iterator[list[Instruction]]:
         """Sort siblings so that dependencies are met; where free, as they were written."""
         home = {insn.id: g for g, group in enumerate(groups) for insn in group}
         before: list[set[int]] = [set() for _ in groups]
@@ -179,7 +189,7 @@ class _Nest:
         if done < len(groups):
             self._refuse_order([g for g, m in zip(groups, missing, strict=True) if m], outer)
 
-    def _refuse_order(self, stuck: list[list[Assignment]], outer: frozenset[str]) -> None:
+    def _refuse_order(self, stuck: list[list[Instruction]], outer: frozenset[str]) -> None:
         ids = [insn.id for group in stuck for insn in group]
         loops = sorted({i for insn_id in ids for i in self._loops[insn_id] - outer})
         raise DependencyCycle(
@@ -191,7 +201,7 @@ class _Nest:
             "or remove a dependency (dep=*... is exhaustive)",
         )
 
-    def _outermost(self, group: list[Assignment], outer: frozenset[str]) -> str:
+    def _outermost(self, group: list[Instruction], outer: frozenset[str]) -> str:
         """Choose the loop that surrounds all of `group`."""
         first, *others = (self._loops[insn.id] for insn in group)
         common = first.intersection(*others) - outer
@@ -210,7 +220,7 @@ class _Nest:
             for p in self._kernel.priorities
         )
 
-    def _refuse_nest(self, group: list[Assignment], outer: frozenset[str]) -> None:
+    def _refuse_nest(self, group: list[Instruction], outer: frozenset[str]) -> None:
         loops = {insn.id: self._loops[insn.id] - outer for insn in group}
         shown = ", ".join(
             f"'{insn_id}' is in {{{', '.join(sorted(inames))}}}"

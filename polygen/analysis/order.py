@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polygen.analysis.nest import LoopNode, TreeNode, loop_tree
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 
 
@@ -48,7 +48,7 @@ class Order:
             here = (*path, position)
             if isinstance(node, LoopNode):
                 self._enter(node.children, (*loops, node.iname), here)
-            elif isinstance(node, Assignment):
+            elif isinstance(node, Instruction):
                 self._loops[node.id] = loops
                 self._path[node.id] = here
 

@@ -15,7 +15,7 @@ from polygen.analysis.nest import LoopNode, TreeNode, loop_tree
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 
 Place: TypeAlias = tuple[int | str, ...]  # positions among siblings, and the loops between
@@ -60,7 +60,7 @@ def _places(nodes: Sequence[TreeNode], around: Place) -> Iterator[tuple[str, Pla
         here = (*around, position)
         if isinstance(node, LoopNode):
             yield from _places(node.children, (*here, node.iname))
-        elif isinstance(node, Assignment):
+        elif isinstance(node, Instruction):
             yield node.id, here
 
 
@@ -76,10 +76,10 @@ class _Maker:
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._made: list[Assignment] = []
+        self._made: list[Instruction] = []
         self.ids: dict[tuple[str, frozenset[str]], str] = {}
 
-    def run(self) -> tuple[Assignment, ...]:
+    def run(self) -> tuple[Instruction, ...]:
         for insn in self._kernel.instructions:
             self.ids[insn.id, insn.within_inames] = insn.id
             if not insn.reduction_inames:
@@ -87,13 +87,13 @@ class _Maker:
                 continue
             updates = self._updates(insn, insn.reads, insn.within_inames, insn.depends_on)
             self._made.append(
-                Assignment(insn.id, insn.assignee, 0, insn.within_inames, insn.depends_on | updates)
+                insn.map_expressions(_without_reductions).copy(depends_on=insn.depends_on | updates)
             )
         return tuple(self._made)
 
     def _updates(
         self,
-        insn: Assignment,
+        insn: Instruction,
         nodes: Sequence[Expression],
         around: frozenset[str],
         depends_on: frozenset[str],
@@ -120,6 +120,13 @@ class _Maker:
         return frozenset(
             i for i in ids if i not in by_id or by_id[i].within_inames.isdisjoint(inames)
         )
+
+
+def _without_reductions(node: Expression) -> Expression:
+    """Return an expression that reads nothing in reductions: where it stands is what counts."""
+    if isinstance(node, ex.Reduction):
+        return 0
+    return walk.rebuild(node, tuple([_without_reductions(part) for part in walk.parts(node)]))
 
 
 def _outermost(node: Expression) -> Iterator[ex.Reduction]:

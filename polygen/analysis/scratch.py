@@ -25,7 +25,7 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 
 _SET = isl.dim_type.set
@@ -110,7 +110,7 @@ def unwritten(
 
 
 def _certainly_written(
-    kernel: Kernel, writer: Assignment, written: Access, read: Access
+    kernel: Kernel, writer: Instruction, written: Access, read: Access
 ) -> isl.Set | None:
     """Return the pairs of which the first certainly writes what its access says; None if none.
 
@@ -134,7 +134,7 @@ def _certainly_written(
 
 
 def _has_predicates_of(
-    kernel: Kernel, conditions: Sequence[Expression], writer: Assignment
+    kernel: Kernel, conditions: Sequence[Expression], writer: Instruction
 ) -> bool:
     """Tell whether, of two instances with the same inames, the first reads only if the other wrote.
 

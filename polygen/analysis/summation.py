@@ -54,7 +54,7 @@ def reordered(old: Kernel, new: Kernel, instances: InstanceMap) -> Reordered | N
         new: the kernel after, which computes the same but for rounding.
         instances: which old instance each new one computes.
     """
-    for insn in old.instructions:
+    for insn in old.assignments:
         before = list(_sums(old, insn.id))
         after = list(_sums(new, insn.id))
         if not before:
@@ -68,8 +68,8 @@ def reordered(old: Kernel, new: Kernel, instances: InstanceMap) -> Reordered | N
                 return Reordered(insn.id, first.reduction)
             bad = _disorder(first, second, values)
             if not bad.is_empty():
-                inames = second.reduction.inames
-                return Reordered(insn.id, first.reduction, inames, witness(bad))
+                changed = second.reduction.inames
+                return Reordered(insn.id, first.reduction, changed, witness(bad))
     return None
 
 

@@ -9,7 +9,7 @@ from polygen.analysis.access import Reference
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Use:
         conditions: what must hold for it to be evaluated.
     """
 
-    insn: Assignment
+    insn: Instruction
     node: ex.Invocation
     inames: frozenset[str]
     conditions: tuple[Expression, ...]
@@ -41,7 +41,7 @@ class Use:
         )
 
 
-def uses_in(insn: Assignment, wanted: Callable[[ex.Invocation], bool]) -> Iterator[Use]:
+def uses_in(insn: Instruction, wanted: Callable[[ex.Invocation], bool]) -> Iterator[Use]:
     """Yield the invocations in an instruction that are wanted."""
 
     def inside(

@@ -20,7 +20,7 @@ from polygen.analysis.wording import shown_instance, shown_parameters, shown_pla
 from polygen.errors import UninitializedRead
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 
@@ -44,7 +44,7 @@ def _is_plain(kernel: Kernel, read: Access) -> bool:
     return any(_writes_first(kernel, w, reader, read) for w in kernel.writers.get(read.name, ()))
 
 
-def _writes_first(kernel: Kernel, writer: Assignment, reader: Assignment, read: Access) -> bool:
+def _writes_first(kernel: Kernel, writer: Assignment, reader: Instruction, read: Access) -> bool:
     # With fewer inames, it has an instance for each of the reader's, at the same values of these.
     if writer.predicates or not writer.within_inames <= reader.within_inames:
         return False

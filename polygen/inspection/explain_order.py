@@ -18,7 +18,7 @@ from polygen.analysis.related import Related, memory_pairs
 from polygen.analysis.second import OTHER
 from polygen.analysis.wording import shown_instance, shown_parameters
 from polygen.inspection.chain import Link, chain
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 
@@ -71,7 +71,7 @@ def _quoted(names: Sequence[str]) -> str:
 # --- loops
 
 
-def _loops(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
+def _loops(kernel: Kernel, a: Instruction, b: Instruction) -> Iterator[str]:
     loops = order_of(kernel).shared_loops(a.id, b.id)
     who = f"'{a.id}' is" if a.id == b.id else f"'{a.id}' and '{b.id}' are both"
     if not loops:
@@ -91,7 +91,7 @@ def _loops(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
         yield f"  {outer} is outside of {inner}: {_why_outside(kernel, outer, inner)}"
 
 
-def _reductions(_kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
+def _reductions(_kernel: Kernel, a: Instruction, b: Instruction) -> Iterator[str]:
     for one, other in ((a, b), (b, a)):
         inames = sorted(one.reduction_inames & other.within_inames)
         if inames:
@@ -116,7 +116,7 @@ def _why_outside(kernel: Kernel, outer: str, inner: str) -> str:
     return "nothing but the order of the domains says so; prioritize_loops would decide it"
 
 
-def _axes(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
+def _axes(kernel: Kernel, a: Instruction, b: Instruction) -> Iterator[str]:
     common = a.within_inames & b.within_inames
     found = [i for i in kernel.inames if i in common and is_parallel(kernel.tags.get(i))]
     for iname in found:
@@ -126,7 +126,7 @@ def _axes(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
 # --- dependencies
 
 
-def _within(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
+def _within(kernel: Kernel, a: Instruction, b: Instruction) -> Iterator[str]:
     loops = order_of(kernel).shared_loops(a.id, b.id) or list(_reductions(kernel, a, b))
     same = "Within an iteration, " if loops else "As a whole, "
     if a.id == b.id:
@@ -142,7 +142,7 @@ def _within(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
     yield f"{same}'{a.id}' and '{b.id}' are unordered: no dependency leads from one to the other."
 
 
-def _path(first: Assignment, links: Sequence[Link], second: Assignment) -> str:
+def _path(first: Instruction, links: Sequence[Link], second: Instruction) -> str:
     """Return ``a -> b -> c``, with ``..`` between two that are in one loop."""
     text = at = first.id
     for link in links:
@@ -175,7 +175,7 @@ def _reason(kernel: Kernel, link: Link) -> str:
 # --- what needs the order
 
 
-def _needed(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
+def _needed(kernel: Kernel, a: Instruction, b: Instruction) -> Iterator[str]:
     ids = {a.id, b.id}
     found = [d for d in dependences(kernel, memory=True) if {d.source, d.sink} == ids]
     if found:
@@ -187,7 +187,7 @@ def _needed(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
         yield "No order is needed: nothing that one writes is touched by the other."
 
 
-def _unordered(kernel: Kernel, a: Assignment, b: Assignment) -> Iterator[str]:
+def _unordered(kernel: Kernel, a: Instruction, b: Instruction) -> Iterator[str]:
     """Yield what both touch, one of them writing, in no order: one pair for each variable."""
     names: set[str] = set()
     for related in memory_pairs(kernel):

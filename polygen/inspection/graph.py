@@ -12,8 +12,9 @@ from polygen.analysis.dependences import Dependence, dependences
 from polygen.errors import InvalidArgument
 from polygen.inspection.graphviz import draw
 from polygen.inspection.nesting import Box, Item, Nesting, nesting
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.show import show_work
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import is_parallel
 from polygen.source import caller_location
@@ -172,11 +173,11 @@ class _Clusters:
         yield from self.lines(box.children, indent + "  ")
         yield f"{indent}}}"
 
-    def _node(self, insn: Assignment) -> list[str]:
+    def _node(self, insn: Instruction) -> list[str]:
         """Return the lines of text of an instruction: its id, what it does, its conditions."""
         inames = [i for i in self._kernel.inames if i in insn.within_inames]
         loose = f"[{', '.join(inames)}] " if insn.id in self._loose else ""
-        what = f"{show_expression(insn.assignee)} = {show_expression(insn.expression)}"
+        what = show_work(insn)
         conditions = [f"if {show_expression(p)}" for p in insn.predicates]
         return [loose + insn.id, *_folded(what), *(t for c in conditions for t in _folded(c))]
 

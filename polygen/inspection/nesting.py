@@ -19,7 +19,7 @@ from polygen.errors import (
     NoLoopNest,
     PriorityIgnored,
 )
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 
@@ -35,7 +35,7 @@ class Box:
     children: tuple[Item, ...]
 
 
-Item: TypeAlias = Box | Assignment
+Item: TypeAlias = Box | Instruction
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ def nesting(kernel: Kernel) -> Nesting:
     return Nesting(tuple(items), frozenset(loose), problem)
 
 
-def _loops(kernel: Kernel, insn: Assignment) -> frozenset[str]:
+def _loops(kernel: Kernel, insn: Instruction) -> frozenset[str]:
     return frozenset(i for i in insn.within_inames if not is_parallel(kernel.tags.get(i)))
 
 
-def _parts(kernel: Kernel) -> list[tuple[Assignment, ...]]:
+def _parts(kernel: Kernel) -> list[tuple[Instruction, ...]]:
     """Partition the instructions into those that share loops, directly or through others."""
-    parts: list[tuple[set[str], list[Assignment]]] = []
+    parts: list[tuple[set[str], list[Instruction]]] = []
     for insn in kernel.instructions:
         inames = set(_loops(kernel, insn))
         members = [insn]
@@ -123,7 +123,7 @@ def _wrapped(kernel: Kernel, nodes: Sequence[TreeNode], drawn: frozenset[str]) -
 def _item(kernel: Kernel, node: TreeNode, drawn: frozenset[str]) -> list[Item]:
     if isinstance(node, LoopNode):
         return [Box(node.iname, _wrapped(kernel, node.children, drawn))]
-    return [node] if isinstance(node, Assignment) else []
+    return [node] if isinstance(node, Instruction) else []
 
 
 def _common(kernel: Kernel, node: TreeNode) -> frozenset[str]:

@@ -20,7 +20,7 @@ from polygen.ir.array import Argument, Array, GlobalArg, TemporaryVariable, Valu
 from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.options import Options
 from polygen.ir.substitution import SubstitutionRule, expand, used_rules
 from polygen.ir.tags import InameTag
@@ -75,7 +75,7 @@ class Kernel:
 
     name: str
     domains: tuple[Domain, ...]
-    instructions: tuple[Assignment, ...]
+    instructions: tuple[Instruction, ...]
     arguments: tuple[Argument, ...]
     temporaries: tuple[TemporaryVariable, ...] = ()
     substitutions: tuple[SubstitutionRule, ...] = ()
@@ -178,7 +178,12 @@ class Kernel:
         return tuple(sorted(a.name for a in self.arguments if isinstance(a, ValueArg)))
 
     @cached_property
-    def instructions_by_id(self) -> Mapping[str, Assignment]:
+    def assignments(self) -> tuple[Assignment, ...]:
+        """The instructions that assign to something."""
+        return tuple([insn for insn in self.instructions if isinstance(insn, Assignment)])
+
+    @cached_property
+    def instructions_by_id(self) -> Mapping[str, Instruction]:
         """The instructions by their ids."""
         return {insn.id: insn for insn in self.instructions}
 
@@ -220,7 +225,7 @@ class Kernel:
     def writers(self) -> Mapping[str, tuple[Assignment, ...]]:
         """For each variable that is written, the instructions that write it."""
         found: dict[str, tuple[Assignment, ...]] = {}
-        for insn in self.instructions:
+        for insn in self.assignments:
             found[insn.written] = (*found.get(insn.written, ()), insn)
         return found
 
@@ -241,7 +246,7 @@ class Kernel:
 
     # --- looking things up, with errors that help
 
-    def instruction(self, insn_id: str) -> Assignment:
+    def instruction(self, insn_id: str) -> Instruction:
         """Return the instruction with this id.
 
         Raises:
@@ -254,6 +259,13 @@ class Kernel:
                 where=self.location,
                 remedy=did_you_mean(insn_id, self.instructions_by_id),
             )
+        return insn
+
+    def assignment(self, insn_id: str) -> Assignment:
+        """Return the instruction with this id, which is known to assign to something."""
+        insn = self.instruction(insn_id)
+        if not isinstance(insn, Assignment):
+            raise InternalError(f"'{insn_id}' assigns to nothing")
         return insn
 
     def check_iname(self, iname: str) -> None:

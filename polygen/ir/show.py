@@ -8,7 +8,7 @@ from dataclasses import fields
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Barrier, Instruction, NoOp
 from polygen.ir.kernel import Kernel, fill_slot
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
@@ -46,17 +46,31 @@ def show_temporary(temporary: TemporaryVariable) -> str:
     return line
 
 
-def show_instruction(insn: Assignment, iname_order: tuple[str, ...]) -> str:
+def show_instruction(insn: Instruction, iname_order: tuple[str, ...]) -> str:
     """Return the line of an instruction: its inames, what it does, its options."""
     inames = ", ".join(i for i in iname_order if i in insn.within_inames)
     options = [f"id={insn.id}"]
     if insn.depends_on:
         options.append(f"dep={':'.join(sorted(insn.depends_on))}")
     options += [f"if={show_expression(p)}" for p in insn.predicates]
-    return (
-        f"[{inames}] {show_expression(insn.assignee)} = {show_expression(insn.expression)}"
-        f"  {{{', '.join(options)}}}"
-    )
+    return f"[{inames}] {show_work(insn)}  {{{', '.join(options)}}}"
+
+
+def show_work(insn: Instruction) -> str:
+    """Return what an instruction does, as the language writes it."""
+    if isinstance(insn, Assignment):
+        return f"{show_expression(insn.assignee)} = {show_expression(insn.expression)}"
+    return f"... {mark_of(insn)}"
+
+
+def mark_of(insn: Instruction) -> str:
+    """Return what stands behind ``...`` in an instruction that assigns nothing; else nothing."""
+    if isinstance(insn, Barrier):
+        return _BARRIERS[insn.scope]
+    return "nop" if isinstance(insn, NoOp) else ""
+
+
+_BARRIERS = {AddressSpace.LOCAL: "lbarrier", AddressSpace.GLOBAL: "gbarrier"}
 
 
 def show_rule(rule: SubstitutionRule) -> str:

@@ -18,7 +18,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_instruction
 from polygen.ir.tags import AutoLocalTag, LocalTag, is_parallel
@@ -72,7 +72,7 @@ def _check_unique(kernel: Kernel) -> None:
             )
 
 
-def _check_names(kernel: Kernel, insn: Assignment) -> None:
+def _check_names(kernel: Kernel, insn: Instruction) -> None:
     for dep in insn.depends_on:
         if dep not in kernel.instructions_by_id:
             raise UnknownInstruction(
@@ -82,7 +82,7 @@ def _check_names(kernel: Kernel, insn: Assignment) -> None:
                 remedy=did_you_mean(dep, kernel.instructions_by_id),
             )
     known = kernel.variables.keys()
-    for name in sorted((insn.read_names | {insn.written}) - insn.within_inames - known):
+    for name in sorted(insn.read_names.union(insn.written_names) - insn.within_inames - known):
         raise UnknownName(
             f"instruction '{insn.id}' mentions '{name}', which is no argument, temporary or "
             "iname of its loops",
@@ -101,7 +101,7 @@ def _check_names(kernel: Kernel, insn: Assignment) -> None:
         )
 
 
-def _check_subscripts(kernel: Kernel, insn: Assignment) -> None:
+def _check_subscripts(kernel: Kernel, insn: Instruction) -> None:
     for access in insn.accesses:
         name = ex.name_of(access)
         variable = kernel.variables.get(name)
@@ -118,16 +118,17 @@ def _check_subscripts(kernel: Kernel, insn: Assignment) -> None:
                 where=insn.location,
                 excerpt=excerpt(kernel, insn.id),
             )
-    if isinstance(kernel.variables.get(insn.written), ValueArg):
-        raise MalformedKernel(
-            f"instruction '{insn.id}' writes '{insn.written}', a scalar argument",
-            where=insn.location,
-            excerpt=excerpt(kernel, insn.id),
-            remedy="scalar arguments are read-only: write a temporary or an array",
-        )
+    for name in insn.written_names:
+        if isinstance(kernel.variables.get(name), ValueArg):
+            raise MalformedKernel(
+                f"instruction '{insn.id}' writes '{name}', a scalar argument",
+                where=insn.location,
+                excerpt=excerpt(kernel, insn.id),
+                remedy="scalar arguments are read-only: write a temporary or an array",
+            )
 
 
-def _check_tags(kernel: Kernel, insn: Assignment) -> None:
+def _check_tags(kernel: Kernel, insn: Instruction) -> None:
     taken: dict[object, str] = {}
     for iname in sorted(insn.within_inames | insn.reduction_inames):
         tag = kernel.tags.get(iname)
@@ -147,15 +148,16 @@ def _check_tags(kernel: Kernel, insn: Assignment) -> None:
         taken[tag] = iname
 
 
-def _check_shared(kernel: Kernel, insn: Assignment, iname: str) -> None:
+def _check_shared(kernel: Kernel, insn: Instruction, iname: str) -> None:
     """Check that it does not matter which work item executes what: `iname` is tagged l.auto."""
     mentioned = {p for i in insn.within_inames for p in kernel.home_domains[i].parameters}
-    for name in (insn.written, *sorted(insn.read_names | mentioned)):
+    for name in (*insn.written_names, *sorted(insn.read_names | mentioned)):
         variable = kernel.variables.get(name)
         if not isinstance(variable, TemporaryVariable):
             continue
         if variable.address_space is AddressSpace.PRIVATE and (
-            name == insn.written or any(_has_items(kernel, w) for w in kernel.writers.get(name, ()))
+            name in insn.written_names
+            or any(_has_items(kernel, w) for w in kernel.writers.get(name, ()))
         ):
             raise TagConflict(
                 f"instruction '{insn.id}' is within '{iname}', tagged l.auto, and uses '{name}', "
@@ -166,7 +168,7 @@ def _check_shared(kernel: Kernel, insn: Assignment, iname: str) -> None:
             )
 
 
-def _has_items(kernel: Kernel, insn: Assignment) -> bool:
+def _has_items(kernel: Kernel, insn: Instruction) -> bool:
     tags = (kernel.tags.get(i) for i in insn.within_inames)
     return any(isinstance(tag, LocalTag | AutoLocalTag) for tag in tags)
 

@@ -35,7 +35,7 @@ def check_rules(kernel: Kernel) -> None:
         places.append((show_rule(rule), rule.location, rule.expression))
     for insn in kernel.instructions:
         text = show_instruction(insn, kernel.inames) if kernel.substitutions else ""
-        places += [(text, insn.location, node) for node in (insn.assignee, *insn.reads)]
+        places += [(text, insn.location, node) for node in (*insn.assignees, *insn.reads)]
     for text, where, node in places:
         for use in invocations(node):
             check_invocation(use, kernel.rules, text, where)

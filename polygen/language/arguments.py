@@ -165,7 +165,7 @@ def find_uses(
     scalars: set[str] = set()
     functions: set[str] = set()
     for statement in statements:
-        for expression in (statement.assignee, statement.expression, *statement.predicates):
+        for expression in (*statement.assigned, *statement.predicates):
             for access in walk.accesses(expression):
                 kind = arrays if isinstance(access, ex.Subscript) else scalars
                 kind.add(ex.name_of(access))
@@ -194,6 +194,8 @@ def _written(
     written: dict[str, Statement] = {}
     declaring: dict[str, Statement] = {}
     for statement in statements:
+        if statement.mark:
+            continue
         name = ex.name_of(statement.assignee)
         if name in inames:
             raise located(

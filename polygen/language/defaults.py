@@ -44,9 +44,9 @@ class Draft:
     written_as: Statement
 
     @property
-    def written(self) -> str:
-        """The name of the variable that it writes."""
-        return ex.name_of(self.statement.assignee)
+    def written(self) -> str | None:
+        """The name of the variable that it writes; None if it is a mark."""
+        return None if self.statement.mark else ex.name_of(self.statement.assignee)
 
     @cached_property
     def subscript_names(self) -> frozenset[str]:
@@ -96,7 +96,8 @@ class Defaults:
         self._needed_inames, self._needed_temporaries = _needs(self._homes, temporaries)
         self._writers: dict[str, list[str]] = {}
         for draft in drafts:
-            self._writers.setdefault(draft.written, []).append(draft.id)
+            if draft.written is not None:
+                self._writers.setdefault(draft.written, []).append(draft.id)
         self._given = {d.id: self._given_dependencies(d) for d in drafts}
         self.within_inames = self._active_inames()
         for draft in drafts:
@@ -125,7 +126,7 @@ class Defaults:
             grown = self._grown(self._drafts[current], within)
             if grown != within[current]:
                 within[current] = grown
-                for reader in readers.get(self._drafts[current].written, ()):
+                for reader in readers.get(self._drafts[current].written or "", ()):
                     if reader not in queued:
                         pending.append(reader)
                         queued.add(reader)

@@ -14,9 +14,10 @@ from polygen.errors import (
 )
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.array import AddressSpace
 from polygen.ir.domain import Domain
-from polygen.ir.instruction import Assignment
-from polygen.ir.show import show_instruction
+from polygen.ir.instruction import Assignment, Barrier, Instruction, NoOp
+from polygen.ir.show import mark_of, show_instruction
 from polygen.ir.substitution import Rules, SubstitutionRule
 from polygen.language.defaults import Defaults, Draft
 from polygen.language.parser import (
@@ -29,7 +30,7 @@ from polygen.language.parser import (
 from polygen.language.reductions import resolve_reductions
 from polygen.language.rules import expand_rules, make_rules, resolve_rules
 from polygen.language.statement import Statement
-from polygen.source import caller_location
+from polygen.source import SourceLocation, caller_location
 
 
 def make_drafts(
@@ -93,7 +94,7 @@ def _new_ids() -> Iterator[str]:
 
 def make_instructions(
     drafts: Sequence[Draft], domains: Sequence[Domain], temporaries: Iterable[str]
-) -> tuple[Assignment, ...]:
+) -> tuple[Instruction, ...]:
     """Return the instructions with the inames and dependencies that follow by default.
 
     Raises:
@@ -103,18 +104,40 @@ def make_instructions(
     defaults = Defaults(drafts, domains, frozenset(temporaries))
     return tuple(
         [
-            Assignment(
-                id=draft.id,
-                assignee=draft.written_as.assignee,
-                expression=draft.written_as.expression,
-                within_inames=defaults.within_inames[draft.id],
-                depends_on=defaults.depends_on[draft.id],
-                predicates=draft.written_as.predicates,
-                location=location,
+            make_instruction(
+                draft.written_as,
+                draft.id,
+                defaults.within_inames[draft.id],
+                defaults.depends_on[draft.id],
+                location,
             )
             for draft in drafts
         ]
     )
+
+
+def make_instruction(
+    statement: Statement,
+    insn_id: str,
+    within_inames: frozenset[str],
+    depends_on: frozenset[str],
+    location: SourceLocation | None,
+) -> Instruction:
+    """Return the instruction that a statement is, with inames and dependencies filled in."""
+    common: dict[str, Any] = {
+        "within_inames": within_inames,
+        "depends_on": depends_on,
+        "predicates": statement.predicates,
+        "location": location,
+    }
+    if statement.mark == "nop":
+        return NoOp(insn_id, **common)
+    if statement.mark:
+        return Barrier(insn_id, _SCOPES[statement.mark], **common)
+    return Assignment(insn_id, statement.assignee, statement.expression, **common)
+
+
+_SCOPES = {"lbarrier": AddressSpace.LOCAL, "gbarrier": AddressSpace.GLOBAL}
 
 
 def _statements(
@@ -122,14 +145,14 @@ def _statements(
 ) -> tuple[list[Statement], dict[str, SubstitutionRule]]:
     """Return what the instructions say, and the rules that stand between them."""
     given: Any = instructions
-    if isinstance(given, str | Assignment):
+    if isinstance(given, str | Instruction):
         given = [given]
     if not isinstance(given, Iterable):
         raise _no_instruction(instructions)
-    written: list[Assignment | str] = []
+    written: list[Instruction | str] = []
     defined: list[SubstitutionRule] = []
     for part in cast("Iterable[object]", given):
-        if isinstance(part, Assignment):
+        if isinstance(part, Instruction):
             written.append(part)
         elif isinstance(part, str):
             for line in split_lines(part):
@@ -144,8 +167,8 @@ def _statements(
     return [_statement(part, rules, known) for part in written], rules
 
 
-def _statement(part: Assignment | str, rules: Rules, inames: frozenset[str]) -> Statement:
-    if isinstance(part, Assignment):
+def _statement(part: Instruction | str, rules: Rules, inames: frozenset[str]) -> Statement:
+    if isinstance(part, Instruction):
         return resolve_rules(_as_statement(part), rules)
     return resolve_reductions(resolve_rules(parse_statement(part), rules), inames)
 
@@ -158,7 +181,7 @@ def _no_instruction(given: object) -> InvalidArgument:
     )
 
 
-def _as_statement(insn: Assignment) -> Statement:
+def _as_statement(insn: Instruction) -> Statement:
     """Return the statement that says all of what `insn` is, so that no default applies."""
     if not insn.id.isidentifier():
         raise InvalidArgument(
@@ -166,21 +189,23 @@ def _as_statement(insn: Assignment) -> Statement:
             where=caller_location(),
             remedy="use letters, digits and underscores",
         )
-    for expression in (insn.assignee, insn.expression, *insn.predicates):
+    for expression in (*insn.assignees, *insn.reads):
         _check_nodes(insn, expression)
+    written = insn if isinstance(insn, Assignment) else None
     return Statement(
-        assignee=insn.assignee,
-        expression=insn.expression,
+        assignee=written.assignee if written else ex.Variable("_"),
+        expression=written.expression if written else 0,
         id=insn.id,
         dependencies=tuple(sorted(insn.depends_on)),
         exhaustive=True,
         inames=insn.within_inames,
         predicates=insn.predicates,
         text=show_instruction(insn, tuple(sorted(insn.within_inames))),
+        mark=mark_of(insn),
     )
 
 
-def _check_nodes(insn: Assignment, node: object) -> None:
+def _check_nodes(insn: Instruction, node: object) -> None:
     if isinstance(node, ex.ExpressionNode) and type(node) in walk.SUPPORTED_NODES:
         for part in walk.parts(node):
             _check_nodes(insn, part)

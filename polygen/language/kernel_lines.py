@@ -12,11 +12,12 @@ import lark
 from polygen.errors import MalformedText, did_you_mean
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.dtype import DType
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.names import check_name
 from polygen.ir.options import Options
 from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
+from polygen.language.instructions import make_instruction
 from polygen.language.nodes import Nodes, Refused, element_type
 from polygen.language.parser import load_grammar, located, parse_statement, parse_with
 from polygen.language.reductions import resolve_reductions
@@ -105,7 +106,7 @@ def read_priority(line: str) -> tuple[str, ...]:
     return found
 
 
-def read_instruction(line: str, inames: frozenset[str], rules: Rules) -> Assignment:
+def read_instruction(line: str, inames: frozenset[str], rules: Rules) -> Instruction:
     """Return the instruction of a line such as ``[i] a[i] = 0  {id=insn}``.
 
     Parameters:
@@ -126,14 +127,12 @@ def read_instruction(line: str, inames: frozenset[str], rules: Rules) -> Assignm
             "the instruction of a printed kernel looks like [i] a[i] = 0  {id=insn, dep=other}; "
             "make_kernel reads what people write",
         )
-    return Assignment(
-        id=statement.id,
-        assignee=statement.assignee,
-        expression=statement.expression,
-        within_inames=statement.inames,
-        depends_on=frozenset(statement.dependencies),
-        predicates=statement.predicates,
-        location=caller_location(),
+    return make_instruction(
+        statement,
+        statement.id,
+        statement.inames,
+        frozenset(statement.dependencies),
+        caller_location(),
     )
 
 

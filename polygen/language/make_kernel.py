@@ -10,7 +10,7 @@ from polygen.analysis.inference import check_calls
 from polygen.analysis.proving import proofs_are_on
 from polygen.analysis.wellformed import check_well_formed
 from polygen.errors import InvalidArgument, did_you_mean
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
 from polygen.ir.options import Options
@@ -26,7 +26,7 @@ from polygen.source import caller_location
 
 def make_kernel(
     domains: object,
-    instructions: str | Iterable[str | Assignment],
+    instructions: str | Iterable[str | Instruction],
     kernel_data: Iterable[object] | None = None,
     *,
     name: str = "polygen_kernel",
@@ -44,13 +44,15 @@ def make_kernel(
             inames of other domains, and temporaries.
         instructions: one a line, as in ``"out[i] = 2*a[i]"``, or a list of such texts.
             ``<> t = a[i]`` declares a temporary, ``<float32> t = a[i]`` one of that type.
+            ``... lbarrier`` and ``... gbarrier`` are points at which the work items of a group, or
+            all, wait for each other; ``... nop`` is one at which nobody does.
             Options follow in braces: ``id=name``; ``dep=a:b``, instructions that come before
             (patterns such as ``load_*`` are allowed; ``dep=*a:b``: these and no others, ``dep=*``:
             none); ``inames=i:j``, the loops that it is in; ``if=i < j``, a condition.
             ``f(x) := x*a[x]`` is a substitution rule: ``f(2*i)`` then stands for
             ``2*i*a[2*i]``.  Rules may mention inames and other rules; ``f$tag(x)`` tells some
             uses from others.
-            An element may also be an `Assignment`, which is taken as it is.
+            An element may also be an `Instruction`, which is taken as it is.
         kernel_data: arguments and temporaries: `GlobalArg`, `ValueArg`, `TemporaryVariable`, or
             names.  None, or ``"..."`` in the list, has what is missing guessed: the types from
             the call, the shapes from the subscripts.

@@ -35,6 +35,7 @@ _QUOTIENTS: dict[str, Callable[[Any, Any], Expression]] = {
     "//": ex.FloorDiv,
     "%": ex.Remainder,
 }
+MARKS = ("lbarrier", "gbarrier", "nop")
 _NOTHING = Statement(ex.Variable("_"), 0)
 
 
@@ -272,16 +273,17 @@ class Nodes:
                 said[option.name] = option.value
         return said
 
+    def mark(self, children: _Children) -> Statement:
+        nodes, said = _said(children)
+        (name,) = nodes
+        if name not in MARKS:
+            raise Refused(
+                f"'{name}' is nothing that stands alone", name.start_pos, did_you_mean(name, MARKS)
+            )
+        return replace(_NOTHING, mark=name.value, **said)
+
     def instruction(self, children: _Children) -> Statement:
-        said: dict[str, Any] = {}
-        nodes: list[Any] = []
-        for child in children:
-            if not isinstance(child, dict):
-                nodes.append(child)
-            elif "inames" in child and "inames" in said:
-                raise Refused("the inames are given twice", 0, "leave out [...] or inames=")
-            else:
-                said.update(cast("dict[str, Any]", child))
+        nodes, said = _said(children)
         assignee, operator, expression = nodes
         if operator != "=":
             if "declares" in said:
@@ -292,6 +294,20 @@ class Nodes:
                 )
             expression = _combined(assignee, operator[0], expression)
         return replace(_NOTHING, assignee=assignee, expression=expression, **said)
+
+
+def _said(children: _Children) -> tuple[list[Any], dict[str, Any]]:
+    """Return the parts of an instruction, and what its prefix and options say."""
+    said: dict[str, Any] = {}
+    nodes: list[Any] = []
+    for child in children:
+        if not isinstance(child, dict):
+            nodes.append(child)
+        elif "inames" in child and "inames" in said:
+            raise Refused("the inames are given twice", 0, "leave out [...] or inames=")
+        else:
+            said.update(cast("dict[str, Any]", child))
+    return nodes, said
 
 
 def _invocation(name: _Token, tag: str | None, args: list[Any]) -> Expression:

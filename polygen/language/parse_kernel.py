@@ -13,7 +13,7 @@ from polygen.ir import walk
 from polygen.ir.array import Argument, TemporaryVariable
 from polygen.ir.claims import Claim, read_claim
 from polygen.ir.domain import Domain, universe
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
 from polygen.ir.options import Options
@@ -78,7 +78,7 @@ class _Parts:
     tags: dict[str, InameTag] = field(default_factory=dict[str, "InameTag"])
     priorities: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     rules: list[SubstitutionRule] = field(default_factory=list["SubstitutionRule"])
-    instructions: list[Assignment] = field(default_factory=list[Assignment])
+    instructions: list[Instruction] = field(default_factory=list[Instruction])
     claims: list[Claim] = field(default_factory=list["Claim"])
     options: Options = field(default_factory=Options)
 

@@ -24,6 +24,8 @@ class Statement:
         declares: whether the line declares the variable that it writes (``<> t = ...``).
         dtype: the type that the declaration gives, or None.
         text: the line.
+        mark: ``lbarrier``, ``gbarrier`` or ``nop`` if the line is ``... lbarrier`` or the like,
+            which assigns nothing; else empty.
     """
 
     assignee: ex.Variable | ex.Subscript
@@ -36,3 +38,9 @@ class Statement:
     declares: bool = False
     dtype: DType | None = None
     text: str = ""
+    mark: str = ""
+
+    @property
+    def assigned(self) -> tuple[Expression, ...]:
+        """What is written, and its value; nothing if it is a mark."""
+        return () if self.mark else (self.assignee, self.expression)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from polygen.errors import InvalidArgument, UnknownInstruction, did_you_mean
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
 
 
-def matching(kernel: Kernel, within: str | Sequence[str] | None) -> tuple[Assignment, ...]:
+def matching(kernel: Kernel, within: str | Sequence[str] | None) -> tuple[Instruction, ...]:
     """Return the instructions that are meant, in their order.
 
     Parameters:

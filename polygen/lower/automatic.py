@@ -43,7 +43,7 @@ def assign_axes(kernel: Kernel) -> Kernel:
 
 def _first(kernel: Kernel) -> Assignment | None:
     """Return an instruction with an iname that has no axis yet."""
-    return next((insn for insn in kernel.instructions if _automatic(kernel, insn)), None)
+    return next((insn for insn in kernel.assignments if _automatic(kernel, insn)), None)
 
 
 def _automatic(kernel: Kernel, insn: Assignment) -> list[str]:
@@ -76,14 +76,14 @@ def _nested(kernel: Kernel, insn: Assignment, loops: Sequence[str]) -> Kernel:
     """Return the kernel with the loops that are left in the order of what they store."""
     if len(loops) < 2:
         return kernel
-    written = kernel.instruction(insn.id).assignee
+    (written,) = kernel.instruction(insn.id).assignees
     names = [n.name for n in walk.subexpressions(written) if isinstance(n, ex.Variable)]
     return prioritize_loops(kernel, sorted(loops, key=names.index))
 
 
 def _group(kernel: Kernel, insn: Assignment) -> Iterator[tuple[LocalTag, int]]:
     """Yield the axes of the group that executes an instruction, and their sizes."""
-    others = [o for o in kernel.instructions if insn.written in {*o.read_names, o.written}]
+    others = [o for o in kernel.assignments if insn.written in {*o.read_names, o.written}]
     inames = frozenset[str]().union(*(o.within_inames for o in others))
     for axis in range(3):
         tag = LocalTag(axis)

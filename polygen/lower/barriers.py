@@ -9,18 +9,18 @@ for everyone, which is a boundary between launches.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import islpy as isl
 
 from polygen.analysis.access import Access, accesses
 from polygen.analysis.domains import all_reads
-from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, statements
+from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.pairs import greater, less, renamed
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import universe
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Barrier
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 
@@ -38,9 +38,27 @@ class _Scope(enum.IntEnum):
 
 def place_barriers(kernel: Kernel, tree: Sequence[TreeNode]) -> tuple[TreeNode, ...]:
     """Return the loop tree with a barrier wherever one is needed."""
-    if not any(isinstance(tag, GroupTag | LocalTag) for tag in kernel.tags.values()):
-        return tuple(tree)
-    return _Placer(kernel).block(tree, ())
+    if any(isinstance(tag, GroupTag | LocalTag) for tag in kernel.tags.values()):
+        tree = _Placer(kernel).block(tree, ())
+    return tuple(_carried_out(tree))
+
+
+def _carried_out(nodes: Sequence[TreeNode]) -> Iterator[TreeNode]:
+    """Yield what is left for code: instructions that assign, loops around such, barriers."""
+    for node in nodes:
+        if isinstance(node, LoopNode):
+            children = tuple(_carried_out(node.children))
+            if any(True for _ in assignments(children)):
+                yield LoopNode(node.iname, children)
+        elif isinstance(node, Assignment | BarrierNode):
+            yield node
+
+
+def _over(since: dict[_Scope, _ByVariable], scope: _Scope) -> None:
+    """Forget what these work items have waited for."""
+    for kind in _Scope.GROUP, _Scope.EVERYONE:
+        if kind <= scope:
+            since[kind] = {}
 
 
 class _Placer:
@@ -53,7 +71,7 @@ class _Placer:
         self._arguments = {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
         aliasing = any(a.may_alias for a in self._arguments.values())
         self._shared: dict[str, frozenset[str]] = {}
-        for insn in kernel.instructions:
+        for insn in kernel.assignments:
             touched = all_reads(kernel, insn) | {insn.written}
             # Arrays that may overlap others are touched under one name, too.
             meets = aliasing and not touched.isdisjoint(self._arguments)
@@ -65,14 +83,17 @@ class _Placer:
         placed: list[TreeNode] = []
         since: dict[_Scope, _ByVariable] = {_Scope.GROUP: {}, _Scope.EVERYONE: {}}
         for node in nodes:
+            if isinstance(node, Barrier):
+                everyone = node.scope is AddressSpace.GLOBAL
+                placed.append(BarrierNode(everyone, node.id))
+                _over(since, _Scope.EVERYONE if everyone else _Scope.GROUP)
+                continue
             inside = self._inside(node, loops)
-            new = list(statements((inside,)))
+            new = list(assignments((inside,)))
             scope = self._scope(since, new, loops)
             if scope is not _Scope.NOBODY:
                 placed.append(BarrierNode(everyone=scope is _Scope.EVERYONE))
-                for kind in _Scope.GROUP, _Scope.EVERYONE:
-                    if kind <= scope:
-                        since[kind] = {}
+                _over(since, scope)
             placed.append(inside)
             for insn in new:
                 for name in self._shared[insn.id]:
@@ -90,7 +111,9 @@ class _Placer:
         start = 0
         for at, node in enumerate(placed):
             result.append(node)
-            if isinstance(node, BarrierNode):
+            if isinstance(node, BarrierNode) and node.insn_id is not None:
+                start = len(result)
+            elif isinstance(node, BarrierNode):
                 result.pop()
                 first = len(result)
                 while first > start and not self._separates(
@@ -109,8 +132,8 @@ class _Placer:
         for node in after:
             if isinstance(node, BarrierNode):
                 waiting = max(waiting, _Scope.EVERYONE if node.everyone else _Scope.GROUP)
-            for first in statements((before,)):
-                for second in statements((node,)):
+            for first in assignments((before,)):
+                for second in assignments((node,)):
                     for name in self._shared[first.id] & self._shared[second.id]:
                         if self._conflict(name, first, second, loops, None) > waiting:
                             return True
@@ -144,7 +167,7 @@ class _Placer:
         """Return who has to wait between one iteration of the loop and the next."""
         users: dict[str, list[tuple[int, Assignment]]] = {}
         for at, child in enumerate(children):
-            for insn in statements((child,)):
+            for insn in assignments((child,)):
                 for name in self._shared[insn.id]:
                     users.setdefault(name, []).append((at, insn))
         waits = [(at, b.everyone) for at, b in enumerate(children) if isinstance(b, BarrierNode)]

@@ -1,4 +1,4 @@
-"""From the loop tree to statements: bounds, guards, unrolled copies.
+"""From the loop tree to assignments: bounds, guards, unrolled copies.
 
 Each subtree becomes an *item*: nodes, and the conditions under which they are executed.  A loop
 takes on the conditions that all of its items share and that do not depend on it, so that guards
@@ -15,7 +15,7 @@ import islpy as isl
 
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, statements
+from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.errors import InternalError, NotUnrollable
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -66,12 +66,12 @@ class _Place:
 
 
 class Emitter:
-    """Writes the statements of one launch.
+    """Writes the assignments of one launch.
 
     Parameters:
         kernel: with types known and without reductions.
         owners: for each axis of the launch, the iname that stands for it and its first value:
-            statements that write shared memory and lack the axis are executed there only.
+            assignments that write shared memory and lack the axis are executed there only.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Emitter:
         self.nonnegative: set[str] = set()
 
     def block(self, nodes: Sequence[TreeNode], outer: Iterable[str], known: isl.Set) -> Block:
-        """Return the statements for `nodes`, which stand in the loops `outer`."""
+        """Return the assignments for `nodes`, which stand in the loops `outer`."""
         return self._wrap(self._items(nodes, _Place(frozenset(outer), known, {})))
 
     def _items(self, nodes: Sequence[TreeNode], place: _Place) -> list[_Item]:
@@ -104,11 +104,13 @@ class Emitter:
                 items.append(self._statement(node, place))
             elif isinstance(node, BarrierNode):
                 items.append(_Item((_BARRIER,), synchronizes=True))
-            else:
+            elif isinstance(node, LoopNode):
                 items += self._loop(node, place)
+            else:
+                raise InternalError(f"'{node.id}' is no statement")
         return items
 
-    # --- statements
+    # --- assignments
 
     def _statement(self, insn: Assignment, place: _Place) -> _Item:
         def final(node: Expression) -> Expression:
@@ -228,8 +230,8 @@ class Emitter:
         return conditions, needed
 
     def _parallel(self, node: LoopNode) -> frozenset[str]:
-        """Return the inames on hardware axes that all statements in the loop are within."""
-        some, *others = [insn.within_inames for insn in statements(node.children)]
+        """Return the inames on hardware axes that all assignments in the loop are within."""
+        some, *others = [insn.within_inames for insn in assignments(node.children)]
         shared = some.intersection(*others)
         return frozenset(i for i in shared if is_parallel(self._kernel.tags.get(i)))
 
@@ -256,7 +258,7 @@ class Emitter:
 
     def _values(self, node: LoopNode, kept: frozenset[str]) -> isl.Set:
         """Return the values of the `kept` inames for which something in the loop is executed."""
-        inside = {insn.within_inames for insn in statements(node.children)}
+        inside = {insn.within_inames for insn in assignments(node.children)}
         first, *others = [self._projected(i, kept) for i in sorted(inside, key=sorted)]
         if any(not first.is_equal(other) for other in others):
             first = reduce(isl.Set.union, others, first).coalesce()
@@ -267,11 +269,11 @@ class Emitter:
 
     def _unrolled(self, node: LoopNode, bounds: Bounds, place: _Place) -> list[_Item]:
         if bounds.constant is None:
-            first = next(statements(node.children))
+            first = next(assignments(node.children))
             raise NotUnrollable(
                 f"'{node.iname}' is tagged unr, but its number of iterations is not a constant",
                 where=first.location,
-                excerpt=excerpt(self._kernel, *(s.id for s in statements(node.children))),
+                excerpt=excerpt(self._kernel, *(s.id for s in assignments(node.children))),
                 remedy="split it by a constant and unroll the inner loop, or fix the parameters",
             )
         items: list[_Item] = []

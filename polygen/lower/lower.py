@@ -12,7 +12,7 @@ import numpy as np
 from polygen.analysis.domains import domain_of
 from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.nest import LoopNode, TreeNode, loop_tree, statements
+from polygen.analysis.nest import LoopNode, TreeNode, assignments, loop_tree
 from polygen.errors import BarrierNotPossible, InternalError, PrivateAcrossLaunches
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -139,7 +139,7 @@ class _Host:
     def _loop(self, node: LoopNode, outer: tuple[str, ...], known: isl.Set) -> HostLoop:
         values = [
             _keep(domain_of(self._kernel, inames), inames, (*outer, node.iname))
-            for inames in dict.fromkeys(s.within_inames for s in statements(node.children))
+            for inames in dict.fromkeys(s.within_inames for s in assignments(node.children))
         ]
         union = values[0]
         for other in values[1:]:
@@ -156,7 +156,7 @@ class _Host:
         names = walk.free_variables(bounds.lower) | walk.free_variables(bounds.upper)
         for name in sorted(names):
             if isinstance(self._kernel.variables.get(name), TemporaryVariable):
-                inside = list(statements(node.children))
+                inside = list(assignments(node.children))
                 raise BarrierNotPossible(
                     f"the whole grid has to wait inside the loop of '{node.iname}', so it runs on "
                     f"the host; but its bounds depend on '{name}', which the kernel computes",
@@ -169,7 +169,7 @@ class _Host:
     def _launch(
         self, nodes: Sequence[TreeNode], outer: tuple[str, ...], known: isl.Set, *, alone: bool
     ) -> Launch:
-        insns = list(statements(nodes))
+        insns = list(assignments(nodes))
         grid = grid_of(self._kernel, insns, outer, known)
         emitter = Emitter(self._kernel, grid.owners)
         self._note_nonnegative(grid.axes, emitter)
@@ -232,7 +232,7 @@ class _Host:
             ):
                 users = [
                     insn.id
-                    for insn in self._kernel.instructions
+                    for insn in self._kernel.assignments
                     if temporary.name in insn.read_names | {insn.written}
                 ]
                 raise PrivateAcrossLaunches(

@@ -20,7 +20,7 @@ from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
@@ -73,7 +73,7 @@ class _Realizer:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._names = set(kernel.names)
-        self._done: list[Assignment] = []
+        self._done: list[Instruction] = []
         self._temporaries = list(kernel.temporaries)
         self._kinds = dict(kinds(kernel))
 
@@ -90,7 +90,7 @@ class _Realizer:
             instructions=tuple(self._done), temporaries=tuple(self._temporaries)
         )
 
-    def _realize(self, insn: Assignment) -> tuple[Assignment, ...] | None:
+    def _realize(self, insn: Instruction) -> tuple[Instruction, ...] | None:
         """Return what the outermost reductions of `insn` become, or None if it has none."""
         if not insn.reduction_inames:
             return None
@@ -148,7 +148,7 @@ class _Realizer:
         self._names.add(name)
         return name
 
-    def _check(self, insn: Assignment, reduction: ex.Reduction) -> None:
+    def _check(self, insn: Instruction, reduction: ex.Reduction) -> None:
         for iname in reduction.inames:
             tag = self._kernel.tags.get(iname)
             if is_parallel(tag):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polygen.analysis.domains import all_reads
-from polygen.analysis.nest import LoopNode, statements
+from polygen.analysis.nest import LoopNode, assignments
 from polygen.errors import BarrierNotPossible
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
@@ -23,7 +23,7 @@ def check_uniform(kernel: Kernel, node: LoopNode, bounds: Bounds) -> None:
     if not any(t.name in names for t in kernel.temporaries):
         return
     for name in sorted(names & varying_temporaries(kernel)):
-        inside = list(statements(node.children))
+        inside = list(assignments(node.children))
         writers = kernel.writers[name]
         raise BarrierNotPossible(
             f"the work items of a group have to wait for each other inside the loop of "
@@ -43,18 +43,14 @@ def varying_temporaries(kernel: Kernel) -> frozenset[str]:
     """
     local = {iname for iname, tag in kernel.tags.items() if isinstance(tag, LocalTag)}
     private = {t.name for t in kernel.temporaries if t.address_space is AddressSpace.PRIVATE}
-    sources = {
-        insn.id: insn.within_inames | all_reads(kernel, insn)
-        for insn in kernel.instructions
+    sources = [
+        (insn.written, insn.within_inames | all_reads(kernel, insn))
+        for insn in kernel.assignments
         if insn.written in private
-    }
+    ]
     varying: set[str] = set()
     while True:
-        new = {
-            kernel.instruction(insn_id).written
-            for insn_id, names in sources.items()
-            if not names.isdisjoint(local | varying)
-        }
+        new = {written for written, names in sources if not names.isdisjoint(local | varying)}
         if new <= varying:
             return frozenset(varying)
         varying |= new

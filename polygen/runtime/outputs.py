@@ -29,7 +29,7 @@ def must_be_passed(kernel: Kernel, name: str) -> bool:
     """
     if name not in kernel.writers:
         return True
-    readers = [insn for insn in kernel.instructions if name in insn.read_names]
+    readers = [insn for insn in kernel.assignments if name in insn.read_names]
     return not all(_is_written_before(kernel, reader, name) for reader in readers)
 
 

@@ -16,7 +16,7 @@ from polygen.analysis.order import order_of
 from polygen.ir import expression as ex
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 
@@ -81,7 +81,7 @@ class Values:
         kernel: Kernel,
         scalars: Mapping[str, Any],
         arrays: Callable[[str], Any],
-        insn: Assignment,
+        insn: Instruction,
     ) -> None:
         self._kernel = kernel
         self._scalars = scalars

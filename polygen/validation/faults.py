@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from polygen.analysis.second import OTHER
 from polygen.errors import WrongLoopProgram
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 
@@ -18,7 +18,7 @@ def fault(
     kind: type[_Fault],
     kernel: Kernel,
     what: str,
-    *insns: Assignment,
+    *insns: Instruction,
     point: Mapping[str, int] | None = None,
 ) -> _Fault:
     """Return the error that says what is wrong with a loop program.
@@ -45,7 +45,7 @@ def shown(point: Mapping[str, int], names: Iterable[str]) -> str:
 
 
 def instance(
-    kernel: Kernel, insn: Assignment, point: Mapping[str, int], *, other: bool = False
+    kernel: Kernel, insn: Instruction, point: Mapping[str, int], *, other: bool = False
 ) -> str:
     """Return what an instance is called: ``update[i=1, j=2]``; of a pair, its other one."""
     suffix = OTHER if other else ""

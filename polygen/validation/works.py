@@ -182,7 +182,7 @@ class _Maker:
         self._by_insn.setdefault(statement.insn_id, []).append(statement)
 
     def run(self) -> tuple[Work, ...]:
-        for insn in self._kernel.instructions:
+        for insn in self._kernel.assignments:
             statements = self._by_insn.get(insn.id, [])
             if insn.reduction_inames:
                 always = tuple(p for p in insn.predicates if not walk.reductions(p))

@@ -131,7 +131,7 @@ def test_the_result_needs_no_inference() -> None:
 def test_expressions_keep_their_types() -> None:
     kernel = typed(pg.make_kernel(LOOP, "b[i] = a[i]*n*i"), a="int8")
     after = infer_types(kernel)
-    (insn,) = after.instructions
+    (insn,) = after.assignments
     assert type_of(insn.expression, kinds(kernel)) == np.dtype("int8")
     assert type_of(insn.expression, kinds(after)) == np.dtype("int8")
 

@@ -142,7 +142,7 @@ def replicated(marked: Traced, kernel: Kernel) -> set[int]:
     axes = {t for t in kernel.tags.values() if is_parallel(t)}
     found: set[int] = set()
     for mark, insn_id in enumerate(marked.insn_ids):
-        insn = kernel.instruction(insn_id)
+        insn = kernel.assignment(insn_id)
         own = {kernel.tags.get(i) for i in insn.within_inames}
         variable = kernel.variables[insn.written]
         private = (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 
 
@@ -29,10 +29,13 @@ class Contribution(Assignment):
     reduction: ex.Reduction | None = None
 
 
-def with_contributions(kernel: Kernel) -> tuple[Assignment, ...]:
+def with_contributions(kernel: Kernel) -> tuple[Instruction, ...]:
     """Return the instructions of a kernel, with those contributions that others stand beside."""
-    found: list[Assignment] = []
+    found: list[Instruction] = []
     for insn in kernel.instructions:
+        if not isinstance(insn, Assignment):
+            found.append(insn)
+            continue
         others = [o for o in kernel.instructions if o is not insn]
         shared = frozenset[str]().union(*(o.within_inames for o in others))
         after: set[str] = set()

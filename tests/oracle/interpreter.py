@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygen.ir import expression as ex
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
 from tests.oracle.contributions import Contribution, with_contributions
@@ -88,7 +88,7 @@ class _Run:
 
     # --- order
 
-    def execute(self, insns: Sequence[Assignment], fixed: Mapping[str, int]) -> None:
+    def execute(self, insns: Sequence[Instruction], fixed: Mapping[str, int]) -> None:
         """Execute the instances of `insns` whose sequential inames have the `fixed` values."""
         for group in self._ordered(self._groups(insns, fixed)):
             if len(group) == 1 and not self._loops(group[0], fixed):
@@ -99,15 +99,15 @@ class _Run:
             for value in sorted(values):
                 self.execute(group, {**fixed, iname: value})
 
-    def _loops(self, insn: Assignment, fixed: Mapping[str, int]) -> frozenset[str]:
+    def _loops(self, insn: Instruction, fixed: Mapping[str, int]) -> frozenset[str]:
         """Return the sequential inames of `insn` that have no value yet."""
         return insn.within_inames.difference(fixed, self._parallel)
 
     def _groups(
-        self, insns: Sequence[Assignment], fixed: Mapping[str, int]
-    ) -> list[list[Assignment]]:
+        self, insns: Sequence[Instruction], fixed: Mapping[str, int]
+    ) -> list[list[Instruction]]:
         """Put instructions that share a loop, directly or through others, together."""
-        groups: list[tuple[set[str], list[Assignment]]] = []
+        groups: list[tuple[set[str], list[Instruction]]] = []
         for insn in insns:
             loops = set(self._loops(insn, fixed))
             members = [insn]
@@ -118,7 +118,7 @@ class _Run:
             groups.append((loops, members))
         return [members for _, members in groups]
 
-    def _ordered(self, groups: list[list[Assignment]]) -> Iterator[list[Assignment]]:
+    def _ordered(self, groups: list[list[Instruction]]) -> Iterator[list[Instruction]]:
         """Yield groups in a random order that dependencies permit."""
         left = list(groups)
         while left:
@@ -129,11 +129,11 @@ class _Run:
             left = [g for g in left if g is not chosen]
             yield chosen
 
-    def _waits(self, group: list[Assignment], others: list[list[Assignment]]) -> bool:
+    def _waits(self, group: list[Instruction], others: list[list[Instruction]]) -> bool:
         ids = {insn.id for other in others for insn in other}
         return any(not ids.isdisjoint(insn.depends_on) for insn in group)
 
-    def _outermost(self, group: list[Assignment], fixed: Mapping[str, int]) -> str:
+    def _outermost(self, group: list[Instruction], fixed: Mapping[str, int]) -> str:
         shared = frozenset.intersection(*(self._loops(insn, fixed) for insn in group))
         free = [i for i in self._kernel.inames if i in shared]
         free = [i for i in free if shared.isdisjoint(self._outside[i])]
@@ -143,7 +143,7 @@ class _Run:
 
     # --- instances
 
-    def _values(self, insn: Assignment, iname: str, fixed: Mapping[str, int]) -> set[int]:
+    def _values(self, insn: Instruction, iname: str, fixed: Mapping[str, int]) -> set[int]:
         """Return the values of a sequential iname, in some work item or other."""
         found: set[int] = set()
         for known in self._items(insn, fixed, iname):
@@ -152,7 +152,7 @@ class _Run:
         return found
 
     def _items(
-        self, insn: Assignment, fixed: Mapping[str, int], *others: str
+        self, insn: Instruction, fixed: Mapping[str, int], *others: str
     ) -> list[dict[str, int]]:
         """Return values of inames with parallel ones among them, as far as bounds need these."""
         within = insn.within_inames
@@ -171,7 +171,7 @@ class _Run:
                 found = [item for item in found if self._exists(insn, item)]
         return found
 
-    def _exists(self, insn: Assignment, inames: Mapping[str, int]) -> bool:
+    def _exists(self, insn: Instruction, inames: Mapping[str, int]) -> bool:
         self._at = inames
         return bool(self.points.values(insn.within_inames, (), inames))
 
@@ -180,7 +180,7 @@ class _Run:
         names = {p for i in needed for p in self._kernel.home_domains[i].parameters}
         return any(t.name in names for t in self._kernel.temporaries)
 
-    def _statement(self, insn: Assignment, fixed: Mapping[str, int]) -> None:
+    def _statement(self, insn: Instruction, fixed: Mapping[str, int]) -> None:
         instances: list[dict[str, int]] = []
         for known in self._items(insn, fixed):
             self._at = known
@@ -192,8 +192,8 @@ class _Run:
             self._at = inames
             self._execute(_Instance(self, insn, insn.within_inames, inames), insn)
 
-    def _execute(self, instance: _Instance, insn: Assignment) -> None:
-        if not all(instance.holds(p) for p in insn.predicates):
+    def _execute(self, instance: _Instance, insn: Instruction) -> None:
+        if not isinstance(insn, Assignment) or not all(map(instance.holds, insn.predicates)):
             return
         value = instance.value(insn.expression)
         if isinstance(insn, Contribution):
@@ -222,7 +222,7 @@ class _Instance(Evaluator):
     """What expressions mean in one instance, or one iteration of a reduction in it."""
 
     def __init__(
-        self, run: _Run, insn: Assignment, around: frozenset[str], inames: Mapping[str, int]
+        self, run: _Run, insn: Instruction, around: frozenset[str], inames: Mapping[str, int]
     ) -> None:
         super().__init__(run.samples, run.events)
         self._run = run
@@ -255,7 +255,7 @@ class _Instance(Evaluator):
             yield _Instance(self._run, self._insn, around, inames).value(node.operand)
 
 
-def _loops_outside(kernel: Kernel, insns: Sequence[Assignment]) -> dict[str, set[str]]:
+def _loops_outside(kernel: Kernel, insns: Sequence[Instruction]) -> dict[str, set[str]]:
     """Return what structure and priorities put outside of each iname, in this order of weight."""
     parallel = {i for i, t in kernel.tags.items() if str(t)[0] in "gl"}
     inside = {i: {n.id for n in insns if i in n.within_inames} for i in kernel.inames}

@@ -9,6 +9,7 @@ from typing import Any
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from tests.oracle.evaluate import OracleError
 
@@ -31,6 +32,8 @@ def inlined(kernel: Kernel) -> Kernel:
             expression=written_out(insn.expression),
             predicates=tuple(written_out(p) for p in insn.predicates),
         )
+        if isinstance(insn, Assignment)
+        else insn
         for insn in kernel.instructions
     )
     return replace(kernel, instructions=instructions, substitutions=())

@@ -58,5 +58,10 @@ def traced(kernel: Kernel) -> Traced:
             value = inside(value, insn, inames)
         return insn.copy(expression=marked(value, insn, inames))
 
-    new = kernel.copy(instructions=tuple(instruction(insn) for insn in kernel.instructions))
+    new = kernel.copy(
+        instructions=tuple(
+            instruction(insn) if isinstance(insn, Assignment) else insn
+            for insn in kernel.instructions
+        )
+    )
     return Traced(new, tuple(insn_ids))

@@ -24,7 +24,7 @@ def size_names(kernel: Kernel) -> frozenset[str]:
             for extent in (*(arg.shape or ()), *(arg.strides or ())):
                 found |= walk.free_variables(extent)
     for insn in kernel.instructions:
-        for node in (insn.assignee, *insn.reads):
+        for node in (*insn.assignees, *insn.reads):
             for part in walk.subexpressions(node):
                 if isinstance(part, ex.Subscript):
                     for index in ex.index_tuple(part):

@@ -10,7 +10,7 @@ from typing import Any
 import polygen as pg
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 
 TAGS = ("g.0", "l.0", "g.1", "l.1", "unr", "for")
@@ -59,11 +59,11 @@ def _some(r: random.Random, names: list[str], most: int) -> list[str]:
     return r.sample(names, min(len(names), r.randint(1, most)))
 
 
-def _insn(knl: Kernel, r: random.Random) -> Assignment:
+def _insn(knl: Kernel, r: random.Random) -> Instruction:
     return r.choice(knl.instructions)
 
 
-def _around(insn: Assignment) -> list[str]:
+def _around(insn: Instruction) -> list[str]:
     return sorted(insn.within_inames | insn.reduction_inames)
 
 
@@ -226,7 +226,7 @@ def _precompute(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("precompute", (rule, _sweep(_insn(knl, r), r)), _storage(r))
 
 
-def _sweep(insn: Assignment, r: random.Random) -> list[str]:
+def _sweep(insn: Instruction, r: random.Random) -> list[str]:
     around = _around(insn)
     return r.sample(around, r.randint(0, len(around)))
 
@@ -241,7 +241,7 @@ def _storage(r: random.Random) -> dict[str, Any]:
 
 
 def _privatize(knl: Kernel, r: random.Random) -> AnyStep | None:
-    written = [i for i in knl.instructions if isinstance(knl.variables[i.written], _TEMPORARY)]
+    written = [i for i in knl.assignments if isinstance(knl.variables[i.written], _TEMPORARY)]
     written = [i for i in written if i.within_inames]
     if not written:
         return None

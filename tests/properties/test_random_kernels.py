@@ -132,7 +132,7 @@ def test_loops_that_run_too_far_are_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def _notices(case: RandomCase) -> bool:
-    (first, *others) = case.transformed.instructions
+    (first, *others) = case.transformed.assignments
     other = first.copy(expression=sum_of(first.expression, 1))
     kernel = case.transformed.copy(instructions=(other, *others))
     try:

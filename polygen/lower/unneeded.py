@@ -1,0 +1,85 @@
+"""Barriers that a kernel asks for, and that nothing needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, loop_tree
+from polygen.ir.instruction import Barrier
+from polygen.ir.kernel import Kernel
+from polygen.lower.automatic import assign_axes
+from polygen.lower.barriers import place_barriers
+from polygen.lower.reductions import realize_reductions
+
+
+def unneeded_barriers(kernel: Kernel) -> tuple[str, ...]:
+    r"""Return the ids of those barriers among the instructions that may be left out.
+
+    One that code generation would place anyway, where nobody asks for it, is not among them.
+
+    >>> import polygen as pg
+    >>> knl = pg.make_kernel(
+    ...     "{ [g,l,m]: 0<=g<n and 0<=l,m<16 }",
+    ...     "t[l] = a[g,l]        {id=load, inames=g:l}\n"
+    ...     "... lbarrier         {id=needed, inames=g, dep=load}\n"
+    ...     "b[g,m] = t[15-m]     {id=store, inames=g:m, dep=needed}\n"
+    ...     "... lbarrier         {id=useless, inames=g, dep=store}\n"
+    ...     "c[g,m] = 2*b[g,m]    {inames=g:m, dep=useless}",
+    ...     [pg.TemporaryVariable("t", shape="16", address_space=pg.AddressSpace.LOCAL), "..."],
+    ... )
+    >>> pg.unneeded_barriers(pg.tag_inames(knl, {"g": "g.0", "l": "l.0", "m": "l.0"}))
+    ('useless',)
+    """
+    kernel = _plain(kernel)
+    found: list[str] = []
+    for barrier in [i for i in kernel.instructions if isinstance(i, Barrier)]:
+        without = _without(kernel, barrier)
+        if _count(without) < _count(kernel):
+            found.append(barrier.id)
+            kernel = without
+    return tuple(found)
+
+
+def _plain(kernel: Kernel) -> Kernel:
+    """Return what code is generated from; which types there are does not matter here."""
+    kernel = assign_axes(kernel.expanded)
+    some = np.dtype(np.float32)
+    return realize_reductions(
+        kernel.copy(
+            arguments=tuple([a if a.dtype else replace(a, dtype=some) for a in kernel.arguments]),
+            temporaries=tuple(
+                [t if t.dtype else replace(t, dtype=some) for t in kernel.temporaries]
+            ),
+        )
+    )
+
+
+def _without(kernel: Kernel, gone: Barrier) -> Kernel:
+    """Return the kernel without a barrier; what came behind it stays behind what came before."""
+    return kernel.copy(
+        instructions=tuple(
+            [
+                insn.copy(depends_on=insn.depends_on - {gone.id} | gone.depends_on)
+                if gone.id in insn.depends_on
+                else insn
+                for insn in kernel.instructions
+                if insn is not gone
+            ]
+        )
+    )
+
+
+def _count(kernel: Kernel) -> int:
+    tree = place_barriers(kernel, loop_tree(kernel, quiet=True))
+    return sum(1 for _ in _barriers(tree))
+
+
+def _barriers(nodes: Sequence[TreeNode]) -> Iterator[BarrierNode]:
+    for node in nodes:
+        if isinstance(node, BarrierNode):
+            yield node
+        elif isinstance(node, LoopNode):
+            yield from _barriers(node.children)
