@@ -204,7 +204,7 @@ def _extract(knl: Kernel, r: random.Random) -> AnyStep | None:
 
 
 def _to_subst(knl: Kernel, r: random.Random) -> AnyStep:
-    return AnyStep("assignment_to_subst", (_insn(knl, r).written,))
+    return AnyStep("assignment_to_subst", (r.choice(knl.assignments).written,))
 
 
 def _expand(knl: Kernel, _: random.Random) -> AnyStep | None:
