@@ -72,6 +72,31 @@ def _product(system: Any, knl: Any) -> Any:
     return system.add_dtypes(knl, {"a": np.float32, "b": np.float32})
 
 
+def _prefetched_product(system: Any, knl: Any) -> Any:
+    knl = system.split_iname(knl, "i", 16, outer_tag="g.1", inner_tag="l.1")
+    knl = system.split_iname(knl, "j", 16, outer_tag="g.0", inner_tag="l.0")
+    knl = system.split_iname(knl, "k", 16)
+    knl = system.add_dtypes(knl, {"a": np.float32, "b": np.float32})
+    knl = system.add_prefetch(knl, "a", ["i_inner", "k_inner"], default_tag="l.auto")
+    return _on_all_axes(
+        system, system.add_prefetch(knl, "b", ["k_inner", "j_inner"], default_tag="l.auto")
+    )
+
+
+def _prefetched_stencil(system: Any, knl: Any) -> Any:
+    knl = _stencil(system, knl)
+    sweep = ["i_inner", "j_inner"]
+    return _on_all_axes(
+        system,
+        system.add_prefetch(knl, "u", sweep, default_tag="l.auto", fetch_bounding_box=True),
+    )
+
+
+def _on_all_axes(system: Any, knl: Any) -> Any:
+    """Let Loo.py execute prefetches in all groups, which it asks for."""
+    return system.add_inames_for_unused_hw_axes(knl) if system is loopy else knl
+
+
 CASES = (
     Case("vector add", "{ [i]: 0<=i<n }", "out[i] = a[i] + b[i]", _vector_add),
     Case(
@@ -91,6 +116,18 @@ CASES = (
         "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l }",
         "c[i,j] = sum(k, a[i,k]*b[k,j])",
         _product,
+    ),
+    Case(
+        "5-point, prefetched",
+        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "out[i+1,j+1] = u[i,j+1] + u[i+2,j+1] + u[i+1,j] + u[i+1,j+2] - 4*u[i+1,j+1]",
+        _prefetched_stencil,
+    ),
+    Case(
+        "product, prefetched",
+        "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l }",
+        "c[i,j] = sum(k, a[i,k]*b[k,j])",
+        _prefetched_product,
     ),
 )
 

@@ -217,6 +217,22 @@ def independent_of(elements: isl.Set, candidates: Iterable[str]) -> isl.Set:
         if position < 0:
             continue
         anywhere = elements.project_out(_PARAM, position, 1)
-        if anywhere.intersect_params(elements.params()).is_subset(elements):
+        if _is_apart(elements, position) or anywhere.intersect_params(elements.params()).is_subset(
+            elements
+        ):
             elements = anywhere
     return elements
+
+
+def _is_apart(elements: isl.Set, position: int) -> bool:
+    """Tell whether no condition has both a parameter and a dimension: the quick answer."""
+    pieces = elements.get_basic_sets()
+    count = elements.dim(_SET)
+    return (
+        len(pieces) == 1
+        and not pieces[0].dim(isl.dim_type.div)
+        and not any(
+            c.involves_dims(_PARAM, position, 1) and c.involves_dims(_SET, 0, count)
+            for c in pieces[0].get_constraints()
+        )
+    )

@@ -19,7 +19,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.instruction import Assignment
-from polygen.ir.kernel import Kernel
+from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import AutoLocalTag, LocalTag
 from polygen.lower.bounds import constant_bounds
 from polygen.transforms.prioritize_loops import prioritize_loops
@@ -33,52 +33,53 @@ def assign_axes(kernel: Kernel) -> Kernel:
     The number of work items along an axis is that of the other instructions that use the variable
     which the instruction writes.
     """
+    axes: dict[str, tuple[LocalTag, int]] = {}  # with their sizes
+    nests = [_assign(kernel, insn, axes) for insn in kernel.assignments if _inames(kernel, insn)]
+    if not nests:
+        return kernel
+    inames = dict.fromkeys(i for nest in nests for i in nest)
+    longer = [i for i in axes if not _fits(kernel, i, axes[i][1])]
     # Nothing is left to prove: that these inames are parallel was, and `verify` has seen that no
     # work item keeps for itself what the instruction writes, or reads what another one kept.
     with without_proofs():
-        while (insn := _first(kernel)) is not None:
-            kernel = _assigned(kernel, insn)
+        tags = {i: axes[i][0] if i in axes and i not in longer else "for" for i in inames}
+        kernel = tag_inames(kernel, tags, force=True)
+        outer = {i: i for i in inames if i not in axes}
+        for iname in longer:
+            outer[iname] = kernel.new_name(f"{iname}_outer")
+            tag, size = axes[iname]
+            kernel = split_iname(kernel, iname, size, outer_iname=outer[iname], inner_tag=tag)
+        for nest in nests:
+            loops = [outer[i] for i in nest if i in outer]
+            kernel = prioritize_loops(kernel, loops) if len(loops) > 1 else kernel
     return kernel
 
 
-def _first(kernel: Kernel) -> Assignment | None:
-    """Return an instruction with an iname that has no axis yet."""
-    return next((insn for insn in kernel.assignments if _automatic(kernel, insn)), None)
-
-
-def _automatic(kernel: Kernel, insn: Assignment) -> list[str]:
+def _inames(kernel: Kernel, insn: Assignment) -> list[str]:
+    """Return the inames of an instruction that have no axis yet."""
     inames = insn.within_inames | insn.reduction_inames
-    return [i for i in kernel.inames if i in inames and _is_automatic(kernel, i)]
+    return [
+        i for i in kernel.inames if i in inames and isinstance(kernel.tags.get(i), AutoLocalTag)
+    ]
 
 
-def _is_automatic(kernel: Kernel, iname: str) -> bool:
-    return isinstance(kernel.tags.get(iname), AutoLocalTag)
-
-
-def _assigned(kernel: Kernel, insn: Assignment) -> Kernel:
-    inames = sorted(_automatic(kernel, insn), key=lambda i: _strides(kernel, insn, i))
-    kernel = tag_inames(kernel, dict.fromkeys(inames, "for"), force=True)
+def _assign(
+    kernel: Kernel, insn: Assignment, axes: dict[str, tuple[LocalTag, int]]
+) -> Sequence[str]:
+    """Assign axes to the inames of an instruction; return these in the order of what it writes."""
+    inames = _inames(kernel, insn)
     taken = {kernel.tags.get(i) for i in insn.within_inames}
-    sizes = [(tag, size) for tag, size in _group(kernel, insn) if tag not in taken]
-    loops = inames[len(sizes) :]
-    for iname, (tag, size) in zip(inames, sizes, strict=False):
-        count = _count(kernel, iname)
-        if count is not None and count <= size:
-            kernel = tag_inames(kernel, {iname: tag}, force=True)
-        else:
-            outer = kernel.new_name(f"{iname}_outer")
-            kernel = split_iname(kernel, iname, size, outer_iname=outer, inner_tag=tag)
-            loops.append(outer)
-    return _nested(kernel, insn, loops)
+    taken |= {axes[i][0] for i in inames if i in axes}
+    free = [(tag, size) for tag, size in _group(kernel, insn) if tag not in taken]
+    new = sorted((i for i in inames if i not in axes), key=lambda i: _strides(kernel, insn, i))
+    axes |= dict(zip(new, free, strict=False))
+    names = [n.name for n in walk.subexpressions(insn.assignee) if isinstance(n, ex.Variable)]
+    return sorted(inames, key=lambda i: names.index(i) if i in names else -1)
 
 
-def _nested(kernel: Kernel, insn: Assignment, loops: Sequence[str]) -> Kernel:
-    """Return the kernel with the loops that are left in the order of what they store."""
-    if len(loops) < 2:
-        return kernel
-    (written,) = kernel.instruction(insn.id).assignees
-    names = [n.name for n in walk.subexpressions(written) if isinstance(n, ex.Variable)]
-    return prioritize_loops(kernel, sorted(loops, key=names.index))
+def _fits(kernel: Kernel, iname: str, size: int) -> bool:
+    count = _count(kernel, iname)
+    return count is not None and count <= size
 
 
 def _group(kernel: Kernel, insn: Assignment) -> Iterator[tuple[LocalTag, int]]:
@@ -95,6 +96,7 @@ def _group(kernel: Kernel, insn: Assignment) -> Iterator[tuple[LocalTag, int]]:
             yield tag, max(known)
 
 
+@per_kernel
 def _count(kernel: Kernel, iname: str) -> int | None:
     """Return how many values an iname has at most, or None if that is not a constant."""
     values = domain_of(kernel, with_surrounding(kernel, (iname,)))
