@@ -16,7 +16,7 @@ from polygen.analysis.instances import difference, not_affine
 from polygen.analysis.legality import UNORDERED, Violation, violation
 from polygen.analysis.liveness import live_variables
 from polygen.analysis.proving import limited
-from polygen.analysis.realized import shares_reduction_loops
+from polygen.analysis.realized import places, shares_reduction_loops
 from polygen.analysis.settled import Settled
 from polygen.analysis.summation import reordered
 from polygen.analysis.wellformed import check_well_formed
@@ -32,6 +32,7 @@ from polygen.errors import (
 )
 from polygen.ir.claims import Claim
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import identical
 from polygen.ir.kernel import Kernel
 from polygen.refusals import (
     add_claims,
@@ -125,9 +126,10 @@ def _prove(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
 
 
 def _prove_same(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
-    why = _other_interface(old, new) or not_affine(new, instances)
+    why = _other_interface(old, new, instances) or not_affine(new, instances)
     if why is not None:
         raise NotTheSame(f"{step}: {why}", where=caller_location())
+    places(new)  # there is an execution at all
     settled = Settled(old, new, instances)
     broken: Violation | None = None
     why = difference(old, new, instances)
@@ -159,12 +161,15 @@ def _ill_formed(kernel: Kernel) -> UserError | None:
     return None
 
 
-def _other_interface(old: Kernel, new: Kernel) -> str | None:
+def _other_interface(old: Kernel, new: Kernel, instances: InstanceMap) -> str | None:
     """Return what the new kernel promises otherwise, or None."""
     if old.assumptions != new.assumptions:
         return "it assumes something else"
     if old.arguments != new.arguments:
         return "it has other arguments"
+    for name in sorted({n for i in old.instructions for n in instances.of(i.id)}):
+        if name not in old.home_domains:
+            return f"'{name}' is no iname, and stays what it is"
     for before in old.temporaries:
         after = new.variables.get(before.name)
         if after is not None and before.dtype != after.dtype:
@@ -204,9 +209,10 @@ def _may_be_harmless(old: Kernel, found: Violation) -> bool:
 def _nothing_moved(old: Kernel, new: Kernel) -> bool:
     return (
         old.domains == new.domains
-        and old.instructions == new.instructions
+        and identical(old.instructions, new.instructions)
         and old.tags == new.tags
         and old.priorities == new.priorities
         and old.assumptions == new.assumptions
-        and old.variables == new.variables
+        and old.arguments == new.arguments
+        and old.temporaries == new.temporaries
     )

@@ -172,6 +172,8 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         arguments = interface.bind(kernel, args, kwargs)
         returned = interface.call(kernel, arguments)
         result = returned if isinstance(returned, Rearranged) else Rearranged(returned)
+        if not isinstance(result.kernel, Kernel):
+            raise interface.no_kernel(result.kernel)
         result = _with_rules(result)
         if result.kernel is kernel:
             return kernel
@@ -183,7 +185,10 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             prove(interface.name, kernel.expanded, expanded)
         taken = Step(interface.name, tuple(arguments.items()), step)
         claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
-        return _with_history(result.kernel.copy(claims=claims), kernel, taken)
+        new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
+        if unsafe or (proofs_are_on() and not declared):
+            new.memo[_BEFORE] = kernel  # what is copied from it has a memo of its own
+        return new
 
     return step
 
@@ -207,7 +212,7 @@ def _with_rules(result: Rearranged) -> Rearranged:
     return replace(result, kernel=kernel.copy(substitutions=rules))
 
 
-_BEFORE = "the kernel before the last step"
+_BEFORE = "the kernel before the last step that was proved, or vouched for"
 
 
 def _came_by_steps(kernel: Kernel, start: Kernel) -> bool:
@@ -220,7 +225,6 @@ def _came_by_steps(kernel: Kernel, start: Kernel) -> bool:
 
 
 def _with_history(result: Kernel, before: Kernel, step: Step) -> Kernel:
-    result.memo[_BEFORE] = before  # what is copied from it has a memo of its own
     # Steps that the transformation took inside are part of this one, so they are left out.
     object.__setattr__(result, "history", (*before.history, step))
     object.__setattr__(result, "original", before.original or before)
@@ -308,6 +312,10 @@ class _Interface:
                     raise self._error(f"needs the argument '{name}'")
                 given[name] = parameter.default
         return {name: given[name] for name in (*self._parameters, *kwargs)}
+
+    def no_kernel(self, returned: object) -> InvalidArgument:
+        """Return the error that says that the function returned something else than a kernel."""
+        return self._error(f"returned {returned!r}, which is no kernel")
 
     def _error(
         self, what: str, cause: InvalidArgument | MalformedTag | None = None, remedy: str = ""

@@ -82,7 +82,8 @@ def final_sources(kernel: Kernel, name: str) -> tuple[Source, ...] | None:
     inames = element_names(kernel, name)
     text = ", ".join(inames)
     relation = isl.Map(f"{{ R[{text}] -> [{text}] }}").intersect_params(kernel.assumptions.flat)
-    row = [str(len(kernel.instructions) * 4)] + ["0"] * (_width(kernel) - 1)
+    last = max((int(place[0]) for place in places(kernel).of.values()), default=0)
+    row = [str(last + 1)] + ["0"] * (_width(kernel) - 1)
     return tuple(_flow(_Timed("", relation, "R", inames, row), writers))
 
 

@@ -22,6 +22,7 @@ import islpy as isl
 from polygen.analysis.context import Context, Frame, Names, equal_set, executed
 from polygen.analysis.dataflow import element_names, is_decided
 from polygen.analysis.difference import END, Difference, undecided
+from polygen.analysis.domains import domain_temporaries
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.liveness import live_variables
 from polygen.analysis.matching import Matcher
@@ -29,7 +30,7 @@ from polygen.analysis.settled import Settled
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg
 from polygen.ir.domain import project_out
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, identical
 from polygen.ir.kernel import Kernel
 
 
@@ -106,12 +107,13 @@ class _Comparison:
         return self._matcher.same_element(before.assignee, after.assignee, context, 0)
 
     def _is_untouched(self, before: Assignment, after: Assignment) -> bool:
-        if before != after or self._instances.of(before.id):
+        if not identical(before, after) or self._instances.of(before.id):
             return False
         inames = before.within_inames | before.reduction_inames
         if any(self._old.home_domains[i] != self._new.home_domains.get(i) for i in inames):
             return False
         read = before.read_names.intersection(self._old.variables)
+        read |= domain_temporaries(self._old, inames)
         return all(self._settled.holds(name) for name in read)
 
     def _predicates(

@@ -16,7 +16,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assignment, Instruction, identical
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 
@@ -46,7 +46,7 @@ def difference(old: Kernel, new: Kernel, instances: InstanceMap) -> str | None:
         return moved
     for before, after in zip(old.instructions, new.instructions, strict=True):
         values = instances.of(before.id)
-        if before == after and values.keys().isdisjoint(
+        if identical(before, after) and values.keys().isdisjoint(
             before.within_inames | before.reduction_inames
         ):
             continue
@@ -168,7 +168,7 @@ def _other_work(
 
     def same(old: Expression, new: Expression) -> bool:
         moved = at_new_instance(old, before.within_inames, values, known)
-        return _normal(moved) == _normal(new)
+        return identical(_normal(moved), _normal(new))
 
     if not isinstance(before, Assignment) or not isinstance(after, Assignment):
         # Such instructions have no expressions but their predicates.

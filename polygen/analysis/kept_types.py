@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from polygen.analysis.inference import infer_types, kinds, sizes
-from polygen.analysis.types import Kind, type_of
+from polygen.analysis.types import Kind, same_kind, type_of
 from polygen.errors import TypeMismatch
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
@@ -28,7 +28,9 @@ def keeps_type(kernel: Kernel, name: str) -> bool:
     written = list(_written(kernel, name))
     dtype = _known(kernel).get(name)
     if dtype is not None:
-        return all(found == (dtype, True) for found in written)
+        return all(_has_type(found, dtype) for found in written)
+    if isinstance(variable, GlobalArg):
+        return False  # a call decides
     # Then its type is that of what is written, if that is one and the same.
     own = all(found is not None and isinstance(found[0], np.dtype) for found in written)
     return own and (len(written) == 1 or (len(set(written)) == 1 and _is_known(written[0])))
@@ -41,6 +43,26 @@ def _known(kernel: Kernel) -> Mapping[str, Kind]:
     if any(v.dtype is None for name, v in kernel.variables.items() if name not in inferred):
         return kinds(kernel)
     return kinds(infer_types(kernel))
+
+
+def same_type(old: Kernel, name: str, new: Kernel, new_name: str) -> bool:
+    """Tell whether a variable of one kernel has the type of one of another, for certain.
+
+    The instructions that write them are the same, and write the same values.
+    """
+    first, second = _known(old).get(name), _known(new).get(new_name)
+    if first is not None and second is not None:
+        return same_kind(first, second)
+    ids = [[w.id for w in k.writers.get(n, ())] for k, n in ((old, name), (new, new_name))]
+    return first is second is None and name == new_name and ids[0] == ids[1]
+
+
+def _has_type(found: tuple[Kind, bool] | None, dtype: Kind) -> bool:
+    """Tell whether a value is known to be of a type of its own, and this one."""
+    if found is None or not found[1]:
+        return False
+    # NumPy says that float64 equals Python's float.
+    return isinstance(found[0], np.dtype) and same_kind(found[0], dtype)
 
 
 def _is_known(found: tuple[Kind, bool] | None) -> bool:

@@ -20,10 +20,10 @@ from polygen.analysis.context import (
     renamed_by,
     unequal_set,
 )
-from polygen.analysis.dataflow import Source, final_sources, may_overlap, sources
+from polygen.analysis.dataflow import Source, final_sources, overlapping, sources
 from polygen.analysis.difference import END, At, Difference, undecided
 from polygen.analysis.instance_map import InstanceMap
-from polygen.analysis.kept_types import keeps_type
+from polygen.analysis.kept_types import keeps_type, same_type
 from polygen.analysis.pairs import witness
 from polygen.analysis.settled import Settled
 from polygen.errors import InternalError
@@ -31,6 +31,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import flat_names, project_out
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import identical
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 
@@ -152,7 +153,7 @@ class Matcher:
     ) -> Difference | None:
         before = ex.name_of(old) if _is_access(old, at.old) else None
         after = ex.name_of(new) if _is_access(new, at.new) else None
-        if before is not None and before == after and self._is_constant(before, at):
+        if before is not None and before == after and self._is_constant(before, at, depth):
             return self.same_element(old, new, at, depth)
         was = self._sources(old, at.old) if before is not None else _NOWHERE
         now = self._sources(new, at.new) if after is not None else _NOWHERE
@@ -165,16 +166,20 @@ class Matcher:
                 return found
         return None
 
-    def _is_constant(self, name: str, at: Context) -> bool:
+    def _is_constant(self, name: str, at: Context, depth: int) -> bool:
         """Tell whether a variable has the same values wherever the two frames read it."""
-        if name not in self._old.writers and name not in self._new.writers:
+        touched = {*overlapping(self._old, name), *overlapping(self._new, name)}
+        if touched.isdisjoint(self._old.writers) and touched.isdisjoint(self._new.writers):
             return True
-        return at.old.insn.id == at.new.insn.id and self._settled.holds(name)
+        # Where a write was followed, the two frames need not be at one and the same instance.
+        return depth == 0 and at.old.insn.id == at.new.insn.id and self._settled.holds(name)
 
     def same_element(
         self, old: Expression, new: Expression, at: Context, depth: int
     ) -> Difference | None:
         """Return how two elements of one array differ in where they are, or None."""
+        if len(_index(old)) != len(_index(new)):
+            return self._other_work(old, new, at, at.points)
         for before, after in zip(_index(old), _index(new), strict=True):
             found = self.match(before, after, at, depth)
             if found is not None and found.is_work and found.point is not None:
@@ -185,9 +190,10 @@ class Matcher:
 
     def _sources(self, node: Expression, frame: Frame) -> tuple[Source, ...] | None:
         name = ex.name_of(node)
-        if name not in frame.kernel.writers:
+        names = overlapping(frame.kernel, name)
+        if not any(n in frame.kernel.writers for n in names):
             return _NOWHERE
-        if may_overlap(frame.kernel, name):
+        if len(names) > 1:
             return None
         if frame.insn is END:
             return final_sources(frame.kernel, name)
@@ -234,20 +240,25 @@ class Matcher:
         otherwise: Difference,
     ) -> Difference | None:
         """Look whether one kernel computes anew what the other one has stored."""
-        if was.writer is not None and keeps_type(self._old, ex.name_of(nodes[0])):
+        if was.writer is not None:
             points = at.points.intersect(at_source(now, at.new.names, self._unread(self._new, now)))
             frame, points = self._followed(self._old, was, at.old, points)
             inner = Context(points, frame, at.new)
             writer = frame.insn
             if self.match(writer.expression, nodes[1], inner, depth + 1) is None:
-                return None
-        if now.writer is not None and keeps_type(self._new, ex.name_of(nodes[1])):
+                return self._typed(self._old, nodes[0], at)
+        if now.writer is not None:
             points = at.points.intersect(at_source(was, at.old.names, self._unread(self._old, was)))
             frame, points = self._followed(self._new, now, at.new, points)
             inner = Context(points, at.old, frame)
             if self.match(nodes[0], frame.insn.expression, inner, depth + 1) is None:
-                return None
+                return self._typed(self._new, nodes[1], at)
         return otherwise
+
+    def _typed(self, kernel: Kernel, stored: Expression, at: Context) -> Difference | None:
+        """Return that what is stored may be of another type than what is computed anew."""
+        name = ex.name_of(stored)
+        return None if keeps_type(kernel, name) else undecided(at.old.insn, name, _OTHER_TYPE)
 
     def _unread(self, kernel: Kernel, source: Source) -> dict[str, str]:
         """Return names for the instances of a writer that nothing else asks for."""
@@ -288,6 +299,9 @@ class Matcher:
         pairs = at.points.intersect(at_source(was, at.old.names, before.names))
         pairs = pairs.intersect(at_source(now, at.new.names, after.names))
         if was.writer is not None and was.writer == now.writer:
+            names = ex.name_of(old), ex.name_of(new)
+            if not same_type(self._old, names[0], self._new, names[1]):
+                return undecided(at.old.insn, names[1], _OTHER_TYPE)
             pairs = pairs.intersect(self._other_instances(was.writer, before, after))
         if pairs.is_empty():
             return None
@@ -352,7 +366,7 @@ def _same_node(old: Expression, new: Expression) -> bool:
     """Tell whether two nodes differ in nothing but their parts."""
     marks = tuple(ex.Variable(f"__{number}") for number in range(len(walk.parts(old))))
     if not marks:
-        return old == new
+        return identical(old, new)
     if isinstance(old, ex.Subscript):
         raise InternalError("a subscript is compared as an access")
     return bool(walk.rebuild(old, marks) == walk.rebuild(new, marks))

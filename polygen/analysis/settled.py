@@ -11,6 +11,8 @@ from polygen.analysis.order import order_of
 from polygen.analysis.pairs import users
 from polygen.analysis.realized import shares_reduction_loops
 from polygen.ir import walk
+from polygen.ir.array import GlobalArg
+from polygen.ir.instruction import identical
 from polygen.ir.kernel import Kernel
 
 
@@ -50,9 +52,11 @@ class Settled:
         old, new = self._old, self._new
         if old.variables.get(name) != new.variables.get(name):
             return False
-        if name not in old.writers and name not in new.writers:
-            return True
         names = overlapping(old, name)
+        if not any(n in k.writers for n in names for k in (old, new)):
+            return True
+        if len(names) > 1 and old.instructions_by_id.keys() != new.instructions_by_id.keys():
+            return False
         ids = tuple(dict.fromkeys(i for n in names for i in users(old, n)))
         if (
             any(users(old, n) != users(new, n) for n in names)
@@ -64,13 +68,15 @@ class Settled:
             return False
         if self._same_order(ids):
             return True
+        if old.instructions_by_id.keys() != new.instructions_by_id.keys() and _may_overlap(new):
+            return False
         others = frozenset(new.variables).difference((name,))
         return violation(old, new, self._instances, skip=others) is None
 
     def _is_unmoved(self, insn_id: str) -> bool:
         """Tell whether an instruction is the same, at the same instances."""
         insn = self._old.instruction(insn_id)
-        if insn != self._new.instruction(insn_id) or self._instances.of(insn_id):
+        if not identical(insn, self._new.instruction(insn_id)) or self._instances.of(insn_id):
             return False
         inames = insn.within_inames | insn.reduction_inames
         if any(self._old.home_domains[i] != self._new.home_domains.get(i) for i in inames):
@@ -105,3 +111,7 @@ class Settled:
             for a in ids
             for b in ids
         )
+
+
+def _may_overlap(kernel: Kernel) -> bool:
+    return any(isinstance(a, GlobalArg) and a.may_alias for a in kernel.arguments)

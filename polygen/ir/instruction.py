@@ -15,6 +15,22 @@ from polygen.ir.expression import Expression
 from polygen.source import SourceLocation
 
 
+def identical(first: object, second: object) -> bool:
+    """Tell whether two values are one: expressions with 3 and with 3.0 are equal, but not one."""
+    return first is second or (first == second and _numbers(first) == _numbers(second))
+
+
+def _numbers(value: object) -> list[str]:
+    """Return the numbers in expressions, instructions, or tuples of these."""
+    if isinstance(value, tuple):
+        return [number for part in value for number in _numbers(part)]
+    if isinstance(value, Instruction):
+        return _numbers((*value.assignees, *value.reads))
+    if isinstance(value, ex.ExpressionNode):
+        return _numbers(walk.parts(value))
+    return [repr(value)] if isinstance(value, int | float) else []
+
+
 class Instruction:
     """What all instructions have in common.
 
@@ -34,7 +50,7 @@ class Instruction:
 
     def copy(self, **changes: Any) -> Self:
         """Return the instruction with some fields changed; itself if none is."""
-        if all(getattr(self, name) == value for name, value in changes.items()):
+        if all(identical(getattr(self, name), value) for name, value in changes.items()):
             return self
         return replace(self, **changes)  # type: ignore[type-var]
 

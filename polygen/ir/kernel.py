@@ -20,7 +20,7 @@ from polygen.ir.array import Argument, Array, GlobalArg, TemporaryVariable, Valu
 from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assignment, Instruction, identical
 from polygen.ir.options import Options
 from polygen.ir.substitution import SubstitutionRule, expand, used_rules
 from polygen.ir.tags import InameTag
@@ -301,7 +301,7 @@ class Kernel:
 
 
 def _same(a: object, b: object) -> bool:
-    return a is b or a == b
+    return identical(a, b)
 
 
 # What a kernel offers although it stands below the parts that do it: they fill these in.

@@ -200,15 +200,17 @@ class _FunctionPrinter:
                 statements.line(depth, "}")
 
     def _parameters(self, arguments: tuple[Argument, ...], written: frozenset[str]) -> list[str]:
-        return [self._parameter(a, constant=a.name not in written) for a in arguments]
+        # One that may overlap others may overlap all: then nothing is restricted.
+        apart = not any(isinstance(a, GlobalArg) and a.may_alias for a in arguments)
+        return [self._parameter(a, constant=a.name not in written, apart=apart) for a in arguments]
 
-    def _parameter(self, argument: Argument, *, constant: bool) -> str:
+    def _parameter(self, argument: Argument, *, constant: bool, apart: bool) -> str:
         if argument.dtype is None:
             raise InternalError(f"argument '{argument.name}' has no type in a loop program")
         type_name = self._expressions.type_name(argument.dtype)
         if isinstance(argument, ValueArg):
             return f"{type_name} const {argument.name}"
-        restrict = "" if argument.may_alias else f"{self._target.restrict} "
+        restrict = f"{self._target.restrict} " if apart else ""
         qualifier = self._target.global_qualifier
         return f"{qualifier}{type_name} {'const ' if constant else ''}*{restrict}{argument.name}"
 
