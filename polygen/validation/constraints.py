@@ -244,5 +244,4 @@ def plain(node: Expression, terms: Terms) -> Expression:
         term = terms.element(node)
         if isinstance(term, tuple) and term[0] == VARIABLE:
             return ex.Variable(str(term[1]))
-        return node
     return walk.rebuild(node, tuple([plain(part, terms) for part in walk.parts(node)]))

@@ -47,6 +47,12 @@ def test_random_kernels(start: int) -> None:
     assert _random(range(start, start + BATCH)) > BATCH  # few are not possible
 
 
+@pytest.mark.parametrize("seed", (1, 66, 230, 252, 291, 515, 10_108, 10_233, 43_753))
+def test_random_kernels_that_were_refused_once(seed: int) -> None:
+    """Reductions that are never executed; conditions, axes and copies of unusual forms."""
+    assert _random(range(seed, seed + 1)) == 2
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("start", range(40_000, 44_000, 200))
 def test_thousands_of_random_kernels(start: int) -> None:
