@@ -171,9 +171,9 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
     def step(kernel: Kernel, *args: Any, unsafe: bool = False, **kwargs: Any) -> Kernel:
         arguments = interface.bind(kernel, args, kwargs)
         returned = interface.call(kernel, arguments)
+        if not isinstance(returned, Kernel | Rearranged):
+            raise interface.no_kernel(returned)
         result = returned if isinstance(returned, Rearranged) else Rearranged(returned)
-        if not isinstance(result.kernel, Kernel):
-            raise interface.no_kernel(result.kernel)
         result = _with_rules(result)
         if result.kernel is kernel:
             return kernel
@@ -270,7 +270,7 @@ class _Interface:
     def _checks(self) -> dict[str, Kind | None]:
         return {name: _kind(hint) for name, hint in self._hints.items() if name != "return"}
 
-    def call(self, kernel: Kernel, arguments: Mapping[str, Any]) -> Kernel | Rearranged:
+    def call(self, kernel: Kernel, arguments: Mapping[str, Any]) -> object:
         by_name = dict(arguments)
         by_position = [by_name.pop(name) for name in self._by_position]
         return self._function(kernel, *by_position, **by_name)

@@ -146,7 +146,7 @@ class _Nest:
             inames = self._loops[insn.id] - outer
             olds = {id(old): old for i in inames if (old := group_of_iname.get(i)) is not None}
             # the smaller into the largest, so that many instructions stay cheap
-            merged = max(olds.values(), key=len, default=[])
+            merged = max(olds.values(), key=len, default=list[Instruction]())
             for old in olds.values():
                 if old is not merged:
                     del groups[id(old)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
@@ -23,7 +23,8 @@ def identical(first: object, second: object) -> bool:
 def _numbers(value: object) -> list[str]:
     """Return the numbers in expressions, instructions, or tuples of these."""
     if isinstance(value, tuple):
-        return [number for part in value for number in _numbers(part)]
+        parts = cast("tuple[object, ...]", value)
+        return [number for part in parts for number in _numbers(part)]
     if isinstance(value, Instruction):
         return _numbers((*value.assignees, *value.reads))
     if isinstance(value, ex.ExpressionNode):
@@ -74,7 +75,7 @@ class Instruction:
         """The expressions that it evaluates, subscripts of what it writes included."""
         return (*self.evaluated, *self.predicates)
 
-    @property
+    @cached_property
     def accesses(self) -> tuple[ex.Subscript | ex.Variable, ...]:
         """The assignees, then each subscript and each scalar that it evaluates, inames too."""
         return tuple(access for node in self.predicates for access in walk.accesses(node))

@@ -276,7 +276,7 @@ class Nodes:
     def mark(self, children: _Children) -> Statement:
         nodes, said = _said(children)
         (name,) = nodes
-        if name not in MARKS:
+        if name.value not in MARKS:
             raise Refused(
                 f"'{name}' is nothing that stands alone", name.start_pos, did_you_mean(name, MARKS)
             )
