@@ -24,14 +24,13 @@ def unneeded_barriers(kernel: Kernel) -> tuple[str, ...]:
     >>> knl = pg.make_kernel(
     ...     "{ [g,l,m]: 0<=g<n and 0<=l,m<16 }",
     ...     "t[l] = a[g,l]        {id=load, inames=g:l}\n"
-    ...     "... lbarrier         {id=needed, inames=g, dep=load}\n"
-    ...     "b[g,m] = t[15-m]     {id=store, inames=g:m, dep=needed}\n"
-    ...     "... lbarrier         {id=useless, inames=g, dep=store}\n"
-    ...     "c[g,m] = 2*b[g,m]    {inames=g:m, dep=useless}",
+    ...     "... lbarrier         {id=once, inames=g, dep=load}\n"
+    ...     "... lbarrier         {id=twice, inames=g, dep=once}\n"
+    ...     "b[g,m] = t[15-m]     {id=store, inames=g:m, dep=twice}",
     ...     [pg.TemporaryVariable("t", shape="16", address_space=pg.AddressSpace.LOCAL), "..."],
     ... )
     >>> pg.unneeded_barriers(pg.tag_inames(knl, {"g": "g.0", "l": "l.0", "m": "l.0"}))
-    ('useless',)
+    ('once',)
     """
     kernel = _plain(kernel)
     found: list[str] = []

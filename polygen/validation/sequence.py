@@ -7,7 +7,7 @@ comes after it.  So it is enough to look at each dependency once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
@@ -59,8 +59,20 @@ class _Sequence:
         self._edges: dict[Block, list[tuple[Sibling, Sibling]]] = {}
         by_id = {work.insn.id: work for work in works.all}
         for work in works.all:
-            for dep in sorted(work.insn.depends_on):
+            for dep in sorted(self._through_marks(work.insn.depends_on, by_id)):
                 self._note(by_id[dep], work)
+
+    def _through_marks(self, ids: Iterable[str], by_id: Mapping[str, Work]) -> set[str]:
+        """Return the works that come before, also by way of barriers and no-ops."""
+        found: set[str] = set()
+        pending = list(ids)
+        while pending:
+            insn_id = pending.pop()
+            if insn_id in by_id:
+                found.add(insn_id)
+            else:
+                pending += self._view.kernel.instruction(insn_id).depends_on
+        return found
 
     def _loops_of(self, work: Work) -> Block:
         """Return the loops around a work, outermost first.
