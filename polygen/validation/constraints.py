@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 from typing import TypeAlias
@@ -98,8 +98,16 @@ def _difference(larger: Polynomial, smaller: Polynomial, *, strictly: bool = Fal
 
 def is_affine(value: Polynomial, is_integer: _IsInteger) -> bool:
     """Tell whether a polynomial is affine in integers."""
-    found = polynomial.names(value)
-    return found is not None and all(map(is_integer, found))
+    for monomial in value:
+        if len(monomial) > 1:
+            return False
+        for atom in monomial:
+            if isinstance(atom, str):
+                if not is_integer(atom):
+                    return False
+            elif not (isinstance(atom, Floor) and is_affine(dict(atom.numerator), is_integer)):
+                return False
+    return True
 
 
 def add_loop(
@@ -210,10 +218,9 @@ class Cone:
         return False
 
 
-def all_follow(wanted: Iterable[Polynomial], known: Iterable[Polynomial]) -> bool:
+def all_follow(wanted: Sequence[Polynomial], known: Sequence[Polynomial]) -> bool:
     """Tell whether constraints follow from others: False where that is not plain."""
-    there = {frozenset(each.items()) for each in known}
-    left = [each for each in wanted if frozenset(each.items()) not in there]
+    left = [each for each in wanted if each not in known]
     return not left or all(map(Cone(known).implies, left))
 
 

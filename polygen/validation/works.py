@@ -99,11 +99,12 @@ class Works:
 
     @cached_property
     def kernel(self) -> Kernel:
-        """A kernel with the works as its instructions."""
+        """A kernel with the works as its instructions, and its barriers and no-ops."""
         if not self.accumulators:
             return self.original
+        marks = [i for i in self.original.instructions if not isinstance(i, Assignment)]
         return self.original.copy(
-            instructions=tuple(work.insn for work in self.all),
+            instructions=(*(work.insn for work in self.all), *marks),
             temporaries=(*self.original.temporaries, *self.accumulators.values()),
         )
 

@@ -209,7 +209,23 @@ def sequential_in_a_group() -> Kernel:
     return steps(grid("j", 4), prior("i"))(knl)
 
 
-def _arguments(name: str, knl: Kernel, sizes: Mapping[str, int]) -> dict[str, Any]:
+@_example(n=3)
+def barrier_beside_a_reduction() -> Kernel:
+    """The user's own barrier, through which the sum depends on what it reads."""
+    knl = kernel(
+        ["{ [g]: 0<=g<n }", "{ [i]: 0<=i<4 }", "{ [j]: 0<=j<4 }", "{ [k]: 0<=k<4 }"],
+        """
+        tile[i] = a[g,i] {id=load, inames=g:i}
+        ... nop {id=loaded, inames=g, dep=*load}
+        ... lbarrier {id=wait, inames=g, dep=*loaded}
+        out[g,j] = sum(k, tile[k]) + tile[3-j] {id=use, inames=g:j, dep=*wait}
+        """,
+        pg.TemporaryVariable("tile", shape=(4,), address_space=LOCAL),
+    )
+    return tag(g="g.0", i="l.0", j="l.0")(knl)
+
+
+def _arguments(knl: Kernel, sizes: Mapping[str, int]) -> dict[str, Any]:
     found = make_arguments(knl, sizes)
     if "where" in found:
         found["where"] = np.arange(sizes["n"], dtype=np.int32)[::-1]
@@ -221,7 +237,7 @@ def examples() -> list[Example]:
     found: list[Example] = []
     for name, (make, sizes) in _MAKERS.items():
         knl = make()
-        arguments = _arguments(name, knl, sizes)
+        arguments = _arguments(knl, sizes)
         found.append(Example(name, prepare(typed(knl, arguments)), arguments))
     for case in all_cases():
         arguments = make_arguments(case.kernel, case.sizes, 0, **case.given)
