@@ -43,6 +43,7 @@ from polygen.validation.view import View
 from polygen.validation.works import Copy, Work, Works
 
 Position: TypeAlias = tuple[Frame, int]  # a frame, and where in its block
+Path: TypeAlias = list[Position]  # from the outermost frame inwards
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,10 @@ class Exchange:
     def _pairs(self) -> Iterator[_Pair]:
         for name, other in self._exchanged():
             for ids in product(self._users[name], self._users[other or name]):
-                order = self._works.order(*(self._by_id[i] for i in ids))
-                pieces = list(order.before(*ids))
+                first, second = (self._by_id[i] for i in ids)
+                if name != first.insn.written and (other or name) != second.insn.written:
+                    continue
+                pieces = list(self._works.order(first, second).before(*ids))
                 if pieces:
                     yield from self._conflicting(ids, pieces, name, other)
 
@@ -120,6 +123,8 @@ class Exchange:
         self, ids: tuple[str, str], pieces: Sequence[Piece], name: str, other: str | None
     ) -> Iterator[_Pair]:
         first, second = (self._by_id[i] for i in ids)
+        names = name, other or name
+        space = address_space(self._kernel, name)
         found: list[Conflict] | None = None
         for launch in dict.fromkeys(copy.statement.frame.launch for copy in first.copies):
             here = tuple(
@@ -132,6 +137,9 @@ class Exchange:
             for piece in pieces:
                 if piece.less in hosts:
                     continue  # the host waits for each launch
+                in_groups = space is not AddressSpace.LOCAL and _has_groups(launch)
+                if not in_groups and self._is_separated((here[0], here[1]), piece, names, space):
+                    continue  # whatever they touch
                 if found is None:
                     found = list(conflicts(self._works.kernel, *ids, name, other))
                 for conflict in found:
@@ -150,7 +158,13 @@ class Exchange:
             if address_space(self._kernel, pair.name) is not AddressSpace.LOCAL:
                 self._refuse(pair, pairs.intersect(differ), "groups of one launch")
             pairs = pairs.intersect(same)
-        if self._is_separated(pair):
+        kind = pair.conflict.kind
+        heads = (
+            pair.name if kind == "anti" else None,
+            (pair.other_name or pair.name) if kind == "flow" else None,
+        )
+        space = address_space(self._kernel, pair.name)
+        if self._is_separated(pair.copies, pair.piece, heads, space):
             return
         for tag in axes:
             if isinstance(tag, LocalTag):
@@ -222,22 +236,33 @@ class Exchange:
 
     # --- barriers
 
-    def _is_separated(self, pair: _Pair) -> bool:
-        """Tell whether the statements of a pair are on different sides of a barrier."""
+    def _is_separated(
+        self,
+        copies: tuple[Sequence[Copy], Sequence[Copy]],
+        piece: Piece,
+        heads: tuple[str | None, str | None],
+        space: AddressSpace,
+    ) -> bool:
+        """Tell whether the statements of two works are on different sides of a barrier.
+
+        Parameters:
+            copies: the statements of each, in one launch.
+            piece: which instances.
+            heads: what each of the works may read in a condition or a bound around it.
+            space: where what they touch is.
+        """
         return all(
-            self._is_between(pair, a, b)
-            for a, b in product(*pair.copies)
-            if _is_in_piece(a, b, pair.piece)
+            self._is_between(
+                _path(a.statement, heads[0]), _path(b.statement, heads[1]), piece, space
+            )
+            for a, b in product(*copies)
+            if _is_in_piece(a, b, piece)
         )
 
-    def _is_between(self, pair: _Pair, a: Copy, b: Copy) -> bool:
-        """Tell whether one statement is executed by all work items before another by any."""
-        kind = pair.conflict.kind
-        before = _path(a.statement, pair.name if kind == "anti" else None)
-        after = _path(b.statement, (pair.other_name or pair.name) if kind == "flow" else None)
+    def _is_between(self, before: Path, after: Path, piece: Piece, space: AddressSpace) -> bool:
+        """Tell whether what is at one place is executed by all items before the other by any."""
         common = [x for (x, _), (y, _) in zip(before, after, strict=False) if x is y]
-        space = address_space(self._kernel, pair.name)
-        loops = [at for at, frame in enumerate(common) if _is_loop(frame, pair.piece.less)]
+        loops = [at for at, frame in enumerate(common) if _is_loop(frame, piece.less)]
         if loops:
             # After the one, in this iteration, or in the next one, before the other.
             around, inside = common[: loops[0]], loops[0]
@@ -288,7 +313,12 @@ def _is_in_piece(a: Copy, b: Copy, piece: Piece) -> bool:
     return first is None or second is None or first < second
 
 
-def _path(statement: Statement, name: str | None) -> list[Position]:
+def _has_groups(launch: Frame) -> bool:
+    """Tell whether a launch has several groups."""
+    return any(frame.role is Role.GROUP for frame in launch.inside())
+
+
+def _path(statement: Statement, name: str | None) -> Path:
     """Return where a statement is, from the outermost frame inwards.
 
     Of one that reads a variable in a condition or a bound around it, that of the outermost such.
