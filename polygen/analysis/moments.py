@@ -38,6 +38,11 @@ class Moments:
         """Return the sequential loops around both, outermost first, those of reductions too."""
         return self._order.shared_loops(self.statement(first), self.statement(second))
 
+    def between(self, first: Access, second: Access) -> tuple[tuple[str, ...], bool]:
+        """Return the loops around both, and whether within them the first has to come first."""
+        a, b = self.statement(first), self.statement(second)
+        return self._order.shared_loops(a, b), self._order.depends(a, b)
+
     def before(self, first: Access, second: Access) -> Iterator[Piece]:
         """Yield, disjoint, the pairs of instances of which the first comes first."""
         for piece in self._order.before(self.statement(first), self.statement(second)):

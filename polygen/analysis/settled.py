@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from polygen.analysis.access import references
+from polygen.analysis.access import Reference, references
 from polygen.analysis.dataflow import overlapping
 from polygen.analysis.domains import domain_temporaries
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.legality import violation
-from polygen.analysis.order import order_of
-from polygen.analysis.pairs import users
+from polygen.analysis.moments import moments
+from polygen.analysis.pairs import touched, users
 from polygen.analysis.realized import shares_reduction_loops
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
-from polygen.ir.instruction import identical
+from polygen.ir.instruction import Instruction, identical
 from polygen.ir.kernel import Kernel
 
 
@@ -58,34 +58,37 @@ class Settled:
         if len(names) > 1 and old.instructions_by_id.keys() != new.instructions_by_id.keys():
             return False
         ids = tuple(dict.fromkeys(i for n in names for i in users(old, n)))
-        if (
-            any(users(old, n) != users(new, n) for n in names)
-            or shares_reduction_loops(old)
-            or shares_reduction_loops(new)
-        ):
+        if any(users(old, n) != users(new, n) for n in names):
             return False
-        if not all(self._is_unmoved(insn_id) for insn_id in ids):
+        if not all(self._is_unmoved(insn_id, names) for insn_id in ids):
             return False
-        if self._same_order(ids):
+        if self._same_order(names):
             return True
+        if shares_reduction_loops(old) or shares_reduction_loops(new):
+            return False
         if old.instructions_by_id.keys() != new.instructions_by_id.keys() and _may_overlap(new):
             return False
         others = frozenset(new.variables).difference((name,))
         return violation(old, new, self._instances, skip=others) is None
 
-    def _is_unmoved(self, insn_id: str) -> bool:
-        """Tell whether an instruction is the same, at the same instances."""
-        insn = self._old.instruction(insn_id)
-        if not identical(insn, self._new.instruction(insn_id)) or self._instances.of(insn_id):
+    def _is_unmoved(self, insn_id: str, names: tuple[str, ...]) -> bool:
+        """Tell whether an instruction touches the same elements of variables, when it did."""
+        before, after = (k.instruction(insn_id) for k in (self._old, self._new))
+        if self._instances.of(insn_id) or before.within_inames != after.within_inames:
             return False
-        inames = insn.within_inames | insn.reduction_inames
+        found = [_touching(insn, names) for insn in (before, after)]
+        if not identical(*map(_as_written, found)):
+            return False
+        inames = before.within_inames.union(*(r.inames for r in found[0]))
+        for kernel, insn in ((self._old, before), (self._new, after)):
+            around = insn.within_inames | insn.reduction_inames
+            if around != inames and not domain_temporaries(kernel, around).isdisjoint(names):
+                return False  # bounds are read, too
         if any(self._old.home_domains[i] != self._new.home_domains.get(i) for i in inames):
             return False
         # What decides which elements it touches must be the same, too.
-        read = domain_temporaries(self._old, inames).union(
-            *map(walk.free_variables, insn.predicates)
-        )
-        for reference in references(insn):
+        read = domain_temporaries(self._old, inames)
+        for reference in found[0]:
             read = read.union(*map(walk.free_variables, (*reference.index, *reference.conditions)))
         return all(self._holds_meanwhile(n) for n in read.intersection(self._old.variables))
 
@@ -98,19 +101,24 @@ class Settled:
             return True
         return self.holds(name)
 
-    def _same_order(self, ids: tuple[str, ...]) -> bool:
-        old, new = order_of(self._old), order_of(self._new)
-        tags = all(
-            self._old.tags.get(i) == self._new.tags.get(i)
-            for insn_id in ids
-            for i in self._old.instruction(insn_id).within_inames
-        )
-        return tags and all(
-            old.shared_loops(a, b) == new.shared_loops(a, b)
-            and old.depends(a, b) == new.depends(a, b)
-            for a in ids
-            for b in ids
-        )
+    def _same_order(self, names: tuple[str, ...]) -> bool:
+        """Tell whether all that touches variables, the same in both kernels, comes as it came."""
+        found = [a for n in names for i in users(self._old, n) for a in touched(self._old, i)[n]]
+        inames = frozenset[str]().union(*(a.inames for a in found))
+        if any(self._old.tags.get(i) != self._new.tags.get(i) for i in inames):
+            return False
+        old, new = moments(self._old), moments(self._new)
+        distinct = {(a.insn_id, a.inames): a for a in found}.values()
+        return all(old.between(a, b) == new.between(a, b) for a in distinct for b in distinct)
+
+
+def _touching(insn: Instruction, names: tuple[str, ...]) -> tuple[Reference, ...]:
+    return tuple([r for r in references(insn) if r.name in names])
+
+
+def _as_written(found: tuple[Reference, ...]) -> tuple[object, ...]:
+    """Return all of references but the instruction that they are in."""
+    return tuple([(r.name, r.is_write, sorted(r.inames), r.index, r.conditions) for r in found])
 
 
 def _may_overlap(kernel: Kernel) -> bool:
