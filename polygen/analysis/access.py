@@ -36,7 +36,8 @@ class Reference:
         is_write: whether it is written.
         inames: those of the instruction, and of the reductions that it stands in.
         conditions: what must hold for the variable to be touched: the predicates of the
-            instruction, and the conditions of every ``if(c, a, b)`` that it stands in.
+            instruction, the conditions of every ``if(c, a, b)`` that it stands in, and what stands
+            before it in ``a and b`` or ``a or b``.  None of them is a conjunction.
     """
 
     insn: Instruction
@@ -53,15 +54,43 @@ def references(insn: Instruction) -> tuple[Reference, ...]:
     The instruction is one of a kernel whose rules are expanded (`Kernel.expanded`).
     """
     inames = insn.within_inames
+    conditions = tuple(part for p in insn.predicates for part in walk.conjuncts(p))
     found: list[Reference] = []
     for predicate in insn.predicates:
         found += _reads(predicate, insn, inames, ())
     for node in insn.evaluated:
-        found += _reads(node, insn, inames, insn.predicates)
+        found += _reads(node, insn, inames, conditions)
     for target in insn.assignees:
         index = ex.index_tuple(target) if isinstance(target, ex.Subscript) else ()
-        found.append(Reference(insn, ex.name_of(target), index, True, inames, insn.predicates))
+        found.append(Reference(insn, ex.name_of(target), index, True, inames, conditions))
     return tuple(found)
+
+
+def evaluated_under(
+    node: Expression, conditions: tuple[Expression, ...]
+) -> Iterator[tuple[Expression, tuple[Expression, ...]]]:
+    """Yield the parts of an expression, each with the conditions under which it is evaluated.
+
+    As in C, the second part of ``a and b`` is only evaluated where the first holds, that of
+    ``a or b`` where it does not.  But reductions are computed before any of these is asked.
+
+    Parameters:
+        node: the expression.
+        conditions: those under which it is evaluated itself.
+    """
+    if isinstance(node, ex.If):
+        refused = ex.LogicalNot(node.condition)
+        yield node.condition, conditions
+        yield node.then, (*conditions, *walk.conjuncts(node.condition))
+        yield node.else_, (*conditions, *walk.conjuncts(refused))
+    elif isinstance(node, ex.LogicalAnd | ex.LogicalOr):
+        asked = conditions
+        for part in node.children:
+            yield part, conditions if walk.reductions(part) else asked
+            goes_on = part if isinstance(node, ex.LogicalAnd) else ex.LogicalNot(part)
+            asked = (*asked, *walk.conjuncts(goes_on))
+    else:
+        yield from ((part, conditions) for part in walk.parts(node))
 
 
 def _reads(
@@ -70,7 +99,6 @@ def _reads(
     inames: frozenset[str],
     conditions: tuple[Expression, ...],
 ) -> Iterator[Reference]:
-    inner: tuple[tuple[Expression, tuple[Expression, ...]], ...]
     if isinstance(node, ex.Variable):
         if node.name not in inames:
             yield Reference(insn, node.name, (), False, inames, conditions)
@@ -80,18 +108,12 @@ def _reads(
     if isinstance(node, ex.Subscript):
         index = ex.index_tuple(node)
         yield Reference(insn, ex.name_of(node), index, False, inames, conditions)
-        inner = tuple((part, conditions) for part in index)
-    elif isinstance(node, ex.If):
-        inner = (
-            (node.condition, conditions),
-            (node.then, (*conditions, node.condition)),
-            (node.else_, (*conditions, ex.LogicalNot(node.condition))),
-        )
-    else:
-        if isinstance(node, ex.Reduction):
-            inames = inames.union(node.inames)
-        inner = tuple((part, conditions) for part in walk.parts(node))
-    for part, known in inner:
+        for part in index:
+            yield from _reads(part, insn, inames, conditions)
+        return
+    if isinstance(node, ex.Reduction):
+        inames = inames.union(node.inames)
+    for part, known in evaluated_under(node, conditions):
         yield from _reads(part, insn, inames, known)
 
 

@@ -10,6 +10,7 @@ from functools import reduce
 
 import islpy as isl
 
+from polygen.analysis.access import evaluated_under
 from polygen.analysis.context import (
     Context,
     Frame,
@@ -76,8 +77,6 @@ class Matcher:
             return None if bad.is_empty() else self._other_work(old, new, at, bad)
         if isinstance(old, ex.Reduction) and isinstance(new, ex.Reduction):
             return self._reduction(_merged(old), _merged(new), at, depth)
-        if isinstance(old, ex.If) and isinstance(new, ex.If):
-            return self._choice(old, new, at, depth)
         return self._parts(old, new, at, depth)
 
     def _parts(
@@ -86,28 +85,24 @@ class Matcher:
         same = type(old) is type(new) and len(walk.parts(old)) == len(walk.parts(new))
         if not same or not _same_node(old, new):
             return self._other_work(old, new, at, at.points)
-        for before, after in zip(walk.parts(old), walk.parts(new), strict=True):
-            found = self.match(before, after, at, depth)
+        inside = zip(evaluated_under(old, ()), evaluated_under(new, ()), strict=True)
+        for (before, was), (after, now) in inside:
+            found = self.match(before, after, self._under(at, was, now), depth)
             if found is not None:
                 return found
         return None
 
-    def _choice(self, old: ex.If, new: ex.If, at: Context, depth: int) -> Difference | None:
-        found = self.match(old.condition, new.condition, at, depth)
-        if found is not None:
-            return found
-        branches = (
-            (old.then, new.then, old.condition, new.condition),
-            (old.else_, new.else_, ex.LogicalNot(old.condition), ex.LogicalNot(new.condition)),
-        )
-        for before, after, was, now in branches:
-            holds = at.old.holds(was)
-            points = at.points if holds is None else at.points.intersect(holds)
-            inner = Context(points, at.old.under(was), at.new.under(now))
-            found = self.match(before, after, inner, depth)
-            if found is not None:
-                return found
-        return None
+    def _under(
+        self, at: Context, was: tuple[Expression, ...], now: tuple[Expression, ...]
+    ) -> Context:
+        """Return the context for what is evaluated under conditions that match each other."""
+        if not was:
+            return at
+        points = at.points
+        for condition in was:
+            holds = at.old.holds(condition)
+            points = points if holds is None else points.intersect(holds)
+        return Context(points, at.old.under(*was), at.new.under(*now))
 
     def _reduction(
         self, old: ex.Reduction, new: ex.Reduction, at: Context, depth: int

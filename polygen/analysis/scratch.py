@@ -7,7 +7,7 @@ iterations come: nothing is passed from one to another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
 
 import islpy as isl
@@ -20,7 +20,6 @@ from polygen.analysis.known import is_never_written, known_parameters
 from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import equal, piece_set, renamed, touched, users
-from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out, universe
@@ -140,20 +139,12 @@ def _has_predicates_of(
 
     What the conditions of both read must be something that never changes.
     """
-    known = {part for p in conditions for part in _conjuncts(p)}
-    wanted = {part for p in writer.predicates for part in _conjuncts(p)}
+    known = set(conditions)
+    wanted = {part for p in writer.predicates for part in walk.conjuncts(p)}
     names = frozenset[str]().union(*map(walk.free_variables, wanted))
     arrays = (name for name in names if isinstance(kernel.variables.get(name), GlobalArg))
     settled = names.isdisjoint(kernel.writers) and all(is_never_written(kernel, a) for a in arrays)
     return settled and wanted <= known
-
-
-def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    if isinstance(condition, ex.LogicalAnd):
-        for child in condition.children:
-            yield from _conjuncts(child)
-    else:
-        yield condition
 
 
 @per_kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from polygen.analysis.access import Reference
+from polygen.analysis.access import Reference, evaluated_under
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
@@ -49,22 +49,18 @@ def uses_in(insn: Instruction, wanted: Callable[[ex.Invocation], bool]) -> Itera
     ) -> Iterator[Use]:
         if isinstance(node, ex.Invocation) and wanted(node):
             yield Use(insn, node, inames, conditions)
-        if isinstance(node, ex.If):
-            yield from inside(node.condition, inames, conditions)
-            yield from inside(node.then, inames, (*conditions, node.condition))
-            yield from inside(node.else_, inames, (*conditions, ex.LogicalNot(node.condition)))
-            return
         if isinstance(node, ex.Reduction):
             inames = inames.union(node.inames)
-        for part in walk.parts(node):
-            yield from inside(part, inames, conditions)
+        for part, known in evaluated_under(node, conditions):
+            yield from inside(part, inames, known)
 
     for predicate in insn.predicates:
         yield from inside(predicate, insn.within_inames, ())
     value, *others = insn.reads
     index = others[: len(others) - len(insn.predicates)]
+    conditions = tuple(part for p in insn.predicates for part in walk.conjuncts(p))
     for node in (value, *index):
-        yield from inside(node, insn.within_inames, insn.predicates)
+        yield from inside(node, insn.within_inames, conditions)
 
 
 def replace_uses(

@@ -103,6 +103,27 @@ def subexpressions(node: Expression) -> Iterator[Expression]:
         yield from subexpressions(part)
 
 
+def conjuncts(condition: Expression) -> Iterator[Expression]:
+    """Yield conditions that hold together if and only if this one does: the parts of ``a and b``.
+
+    In the order in which they are asked.
+    """
+    if isinstance(condition, ex.LogicalAnd):
+        for child in condition.children:
+            yield from conjuncts(child)
+        return
+    if isinstance(condition, ex.LogicalNot):
+        inner = condition.child
+        if isinstance(inner, ex.LogicalNot):
+            yield from conjuncts(inner.child)
+            return
+        if isinstance(inner, ex.LogicalOr):
+            for child in inner.children:
+                yield from conjuncts(ex.LogicalNot(child))
+            return
+    yield condition
+
+
 def free_variables(node: Expression) -> frozenset[str]:
     """Return the names that `node` mentions: inames of its own reductions are not free."""
     found: set[str] = set()

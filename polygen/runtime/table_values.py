@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from polygen.analysis.known import is_never_written
 from polygen.analysis.order import order_of
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
@@ -100,7 +101,7 @@ class Values:
 
     def where(self, condition: Expression, rows: Rows) -> Rows:
         """Return the rows in which a condition holds."""
-        for part in _conjuncts(condition):  # one after the other, as they are evaluated
+        for part in walk.conjuncts(condition):  # one after the other, as they are evaluated
             rows = rows.take(self.column(part, rows).astype(np.bool_))
         return rows
 
@@ -184,14 +185,6 @@ class Values:
     def fold(self, operation: Callable[[Any, Any], Any], nodes: Any, rows: Rows) -> Any:
         """Combine the values of several expressions."""
         return reduce(operation, [self._value(node, rows) for node in nodes])
-
-
-def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    if isinstance(condition, ex.LogicalAnd):
-        for child in condition.children:
-            yield from _conjuncts(child)
-    else:
-        yield condition
 
 
 _Rule: TypeAlias = Callable[[Values, Any, Rows], Any]
