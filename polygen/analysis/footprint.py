@@ -17,7 +17,14 @@ from polygen.analysis.access import (
     references_by_name,
 )
 from polygen.analysis.affine import LinearForm, linear_form
-from polygen.analysis.isl_affine import form_of_aff, pieces, pw_aff_expression, to_aff, to_pw_aff
+from polygen.analysis.isl_affine import (
+    form_of_aff,
+    is_bounded,
+    pieces,
+    pw_aff_expression,
+    to_aff,
+    to_pw_aff,
+)
 from polygen.errors import ShapeNotFound
 from polygen.ir import expression as ex
 from polygen.ir.domain import project_out
@@ -197,7 +204,7 @@ def first_iteration(kernel: Kernel, inames: frozenset[str], iname: str) -> Linea
     """Return the smallest value of `iname` in the loops over `inames`, if a single form is it."""
     domain, _ = loop_domain(kernel, inames)
     values = _values(project_out(domain, inames - {iname}), iname)
-    if values is None or not values.dim_has_lower_bound(_SET, 0):
+    if values is None or not is_bounded(values, above=False):
         return None
     return _single_form(values.dim_min(0))
 
@@ -222,7 +229,7 @@ def _single_form(function: isl.PwAff) -> LinearForm | None:
 
 def _largest_value(values: isl.Set) -> isl.PwAff | None:
     """Return the largest value of a set's one dimension; None if there is none."""
-    if not values.dim_has_upper_bound(_SET, 0):
+    if not is_bounded(values, above=True):
         return None
     return values.dim_max(0)
 

@@ -21,6 +21,7 @@ from polygen.ir.expression import Expression
 _PARAM = isl.dim_type.param
 _DIV = isl.dim_type.div
 _IN = isl.dim_type.in_
+_SET = isl.dim_type.set
 
 # --- expressions to isl
 
@@ -216,6 +217,21 @@ def pieces(pw_aff: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
     """Return the pieces of a function: where each applies, and what it is there."""
     found: list[tuple[isl.Set, isl.Aff]] = pw_aff.get_pieces()
     return found
+
+
+def is_bounded(values: isl.Set, *, above: bool) -> bool:
+    """Tell whether the values of a set of one dimension have a greatest, or else a least one.
+
+    That is asked for each value of the parameters.  `dim_has_upper_bound` is about constraints: it
+    takes ``x <= 2*k < n + x``, for some ``k``, for a bound of ``x``.
+    """
+    if above:
+        found, half = values.dim_has_upper_bound(_SET, 0), isl.Set.lower_bound_val
+    else:
+        found, half = values.dim_has_lower_bound(_SET, 0), isl.Set.upper_bound_val
+    if not found or not values.involves_locals():
+        return bool(found)
+    return bool(half(values, _SET, 0, isl.Val(0)).is_bounded())
 
 
 def pw_aff_expression(pw_aff: isl.PwAff, context: isl.Set | None = None) -> Expression:

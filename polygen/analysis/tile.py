@@ -13,7 +13,7 @@ from functools import reduce
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm
-from polygen.analysis.isl_affine import condition_set, form_of_aff, pieces
+from polygen.analysis.isl_affine import condition_set, form_of_aff, is_bounded, pieces
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.domain import flat_names, flatten, project_out, unflatten
@@ -66,7 +66,7 @@ def tile_axis(values: isl.Set) -> TileAxis | None:
     Parameters:
         values: not empty; its parameters are what is outside.
     """
-    if not values.dim_has_lower_bound(_SET, 0):
+    if not is_bounded(values, above=False):
         return None
     found: list[TileAxis] = []
     forms = {form_of_aff(aff): None for _, aff in pieces(values.dim_min(0))}
@@ -170,6 +170,8 @@ def determined(elements: isl.Set, axis: int, others: Sequence[int]) -> LinearFor
     flat = flatten(elements)
     gone = {f"{_VALUE}{p}" for p in range(elements.dim(_SET))}.difference(names)
     values = unflatten(project_out(flat, sorted(gone)), names[-1:])
+    if not all(is_bounded(values, above=above) for above in (False, True)):
+        return None
     least, most = values.dim_min(0), values.dim_max(0)
     forms = {form_of_aff(aff): None for _, aff in pieces(least.coalesce())}
     if len(forms) != 1 or not least.is_equal(most):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from itertools import product
 from typing import Any
 
@@ -18,6 +19,7 @@ from polygen.analysis.isl_affine import (
     condition_set,
     form_condition,
     form_of_aff,
+    is_bounded,
     pw_aff_expression,
     set_condition,
     to_aff,
@@ -223,3 +225,23 @@ def test_a_function_that_is_defined_nowhere() -> None:
     assert function is not None
     with pytest.raises(InternalError):
         pw_aff_expression(function, isl.Set("[n] -> { : false }"))
+
+
+@pytest.mark.parametrize(
+    ("conditions", "below", "above"),
+    [
+        ("x >= 0 and x <= 2e < n + x", True, False),
+        ("x <= 0 and x <= 2e < n + x", False, True),
+        ("x >= 0 and x <= 2e < n", True, True),
+        ("x = 2e and 0 <= e < n", True, True),
+        ("x = 2e", False, False),
+        ("x >= n", True, False),
+    ],
+)
+def test_sets_that_end_somewhere(conditions: str, below: bool, above: bool) -> None:
+    values = isl.Set(f"[n] -> {{ [x] : exists (e : {conditions}) }}")
+    assert is_bounded(values, above=False) is below
+    assert is_bounded(values, above=True) is above
+    for ends, end in ((below, values.dim_min), (above, values.dim_max)):
+        with nullcontext() if ends else pytest.raises(isl.Error):
+            end(0)

@@ -14,6 +14,7 @@ import polygen as pg
 from polygen.analysis.nest import loops_outside
 from polygen.errors import NestingDecides, OutOfBounds, UninitializedRead, UnorderedAccess
 from polygen.ir.kernel import Kernel
+from tests.oracle.cases import kernel
 from tests.oracle.compare import make_arguments, typed
 from tests.oracle.interpreter import interpret
 from tests.proof import catalogue_ill_formed, catalogue_well_formed
@@ -187,6 +188,15 @@ def test_bounds_that_are_read_too_early() -> None:
     assert [c.kind for c in cases] == [UnorderedAccess, UninitializedRead]
     assert "'s'" not in _refusal(cases[0].kernel()).what
     assert "'count' bounds a loop around 's'" in _refusal(cases[1].kernel()).what
+
+
+def test_a_bound_that_is_data_and_a_condition_on_two_loops() -> None:
+    domains = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<count }", "{ [k]: 0<=k<m and (j+k) mod 2 = 0 }"]
+    text = "count = c[i] {id=count, dep=*}\na[i,j,k] = 1 {id=a, dep=*count}"
+    data = [pg.TemporaryVariable("count", "int32"), pg.GlobalArg("a", shape="n, p, m"), "..."]
+    knl = kernel(domains, text, *data)
+    owed = [found.what for found in pg.obligations(knl)]
+    assert owed == ["a[i, j, k] is inside of 'a': 0 <= j < p"]
 
 
 def test_the_catalogues_are_large() -> None:
