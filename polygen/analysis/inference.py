@@ -12,6 +12,7 @@ from polygen.analysis.access import references_by_name
 from polygen.analysis.functions import check_call
 from polygen.analysis.types import (
     Kind,
+    can_assign,
     default_dtype,
     join,
     kind_name,
@@ -268,18 +269,6 @@ def _check_instruction(insn: Assignment, known: Mapping[str, Kind], value: Kind)
             if letter(target) != "b"
             else "write a comparison, such as x != 0",
         )
-
-
-def can_assign(value: Kind, target: DType) -> bool:
-    """Tell whether a value may be written to a variable: NumPy's rule ``same_kind``.
-
-    Integers may be written to floating-point variables, and to smaller ones; floating-point
-    numbers not to integers, nor numbers to truth values.
-    """
-    if isinstance(value, np.dtype):
-        return bool(np.can_cast(value, target, "same_kind"))
-    allowed = {int: "iufc", float: "fc", complex: "c"}
-    return target.kind in allowed[value]
 
 
 def check_calls(kernel: Kernel) -> None:

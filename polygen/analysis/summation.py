@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
-import numpy as np
 
 from polygen.analysis.domains import domain_of
 from polygen.analysis.inference import kinds
@@ -20,12 +19,13 @@ from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.pairs import equal, less, renamed, witness
 from polygen.analysis.realized import places
 from polygen.analysis.second import in_other
-from polygen.analysis.types import type_of
+from polygen.analysis.types import letter, type_of
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import facts_of
 
 
 @dataclass(frozen=True)
@@ -113,13 +113,11 @@ def _sums(kernel: Kernel, insn_id: str) -> Iterator[_Sum]:
 
 def _is_exact(kernel: Kernel, reduction: ex.Reduction) -> bool:
     """Tell whether a reduction is known to have the same value in any order."""
-    if reduction.operation in ("min", "max"):
-        return True
+    facts = facts_of(reduction.operation)
     known = kinds(kernel)
     if not walk.free_variables(reduction) <= known.keys():
-        return False
-    kind = type_of(reduction, known)
-    return kind is int or (isinstance(kind, np.dtype) and kind.kind in "biu")
+        return set("biuf") <= set(facts.exact)  # whatever its type is
+    return letter(type_of(reduction, known)) in facts.exact
 
 
 def _disorder(before: _Sum, after: _Sum, values: Mapping[str, Expression]) -> isl.Set:

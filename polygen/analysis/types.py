@@ -22,6 +22,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
+from polygen.ir.reduction import Facts, Result, dtype_of, facts_of
 from polygen.ir.show_expression import show_expression
 
 Kind: TypeAlias = DType | type[int] | type[float] | type[complex]
@@ -261,9 +262,42 @@ def _part(kind: Kind) -> Kind:
 
 def _reduction(node: Any, parts: Sequence[Kind]) -> Kind:
     (kind,) = parts
-    if node.operation in ("min", "max"):
-        return _real(node, parts)
-    return _WIDENED.get(letter(kind), kind) if isinstance(kind, np.dtype) else kind
+    facts = facts_of(node.operation)
+    _require(node, parts, facts.operands, _REAL)
+    dtype = dtype_of(node.operation)
+    if dtype is not None:
+        return _as_said(node, kind, dtype, facts)
+    if facts.result is Result.TRUTH:
+        return BOOL
+    if facts.result is Result.WIDENED and isinstance(kind, np.dtype):
+        return _WIDENED.get(letter(kind), kind)
+    return kind
+
+
+def _as_said(node: Any, kind: Kind, dtype: DType, facts: Facts) -> DType:
+    """Return the type that a reduction is said to be computed in, if it can be."""
+    possible = can_assign(kind, dtype) and dtype.kind in facts.operands
+    if facts.result is Result.TRUTH:
+        possible = dtype == BOOL
+    if not possible:
+        raise TypeMismatch(
+            f"'{show_expression(node)}' cannot compute in '{dtype.name}' with operands of type "
+            f"'{kind_name(kind)}'",
+            remedy="leave out the type, or name one of their kind of number",
+        )
+    return dtype
+
+
+def can_assign(value: Kind, target: DType) -> bool:
+    """Tell whether a value may be written to a variable: NumPy's rule ``same_kind``.
+
+    Integers may be written to floating-point variables, and to smaller ones; floating-point
+    numbers not to integers, nor numbers to truth values.
+    """
+    if isinstance(value, np.dtype):
+        return bool(np.can_cast(value, target, "same_kind"))
+    allowed = {int: "iufc", float: "fc", complex: "c"}
+    return target.kind in allowed[value]
 
 
 # The type of the real part of complex numbers.

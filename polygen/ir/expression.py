@@ -34,6 +34,8 @@ from pymbolic.primitives import (
 )
 from pymbolic.typing import Expression
 
+from polygen.ir.operation import Operation
+
 __all__ = [
     "BitwiseAnd",
     "BitwiseNot",
@@ -74,12 +76,12 @@ class Reduction(ExpressionNode):
     """``operation(inames, operand)``, as in ``sum(k, a[i, k]*b[k, j])``.
 
     Attributes:
-        operation: ``sum``, ``product``, ``min`` or ``max``.
+        operation: ``sum`` or another one of `polygen.ir.reduction.BUILT_IN`, or more than a name.
         inames: what is reduced over, in the order that was written.
         operand: evaluated once for each value of the inames.
     """
 
-    operation: str
+    operation: Operation
     inames: tuple[str, ...]
     operand: Expression
 

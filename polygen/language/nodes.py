@@ -18,6 +18,8 @@ from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, to_dtype
 from polygen.ir.expression import Expression
+from polygen.ir.operation import Operation, Special
+from polygen.ir.reduction import BUILT_IN, name_of
 from polygen.ir.substitution import SubstitutionRule
 from polygen.language.statement import Statement
 
@@ -25,7 +27,7 @@ from polygen.language.statement import Statement
 _Token: TypeAlias = Any
 _Children: TypeAlias = list[Any]
 
-REDUCTIONS = ("sum", "product", "min", "max")
+REDUCTIONS = tuple(BUILT_IN)
 _SELECTIONS: dict[str, Callable[[tuple[Expression, ...]], Expression]] = {
     "min": ex.Min,
     "max": ex.Max,
@@ -207,8 +209,8 @@ class Nodes:
         if any(isinstance(a, _Named) for a in args):
             return _invocation(name, None, args)
         tuples = [a for a in args if isinstance(a, _Several)]
-        if name in ("sum", "product") or (name in _SELECTIONS and tuples):
-            return _reduction(name, args)
+        if name in REDUCTIONS and (name not in _SELECTIONS or tuples):
+            return _reduction(name, args, name.value)
         if tuples:
             raise Refused(
                 f"{name}() takes no tuple",
@@ -224,6 +226,17 @@ class Nodes:
                 )
             return _SELECTIONS[name](tuple(args))
         return ex.Call(ex.Variable(name.value), tuple(args))
+
+    def typed_call(self, children: _Children) -> Expression:
+        name, dtype, *args = children
+        if name not in REDUCTIONS:
+            raise Refused(
+                "comparisons cannot be chained",
+                dtype.end_pos,
+                "write 'a < b and b > c' for 'a < b > c'; only reductions have a type in <>: "
+                "sum<float64>(k, a[k])",
+            )
+        return _reduction(name, args, Special(name.value, element_type(dtype)))
 
     # --- statements
 
@@ -343,21 +356,22 @@ def _combined(left: Any, operator: str, right: Any) -> Expression:
     return ex.sum_of(left, right if operator == "+" else negated(right))
 
 
-def _reduction(name: _Token, args: list[Any]) -> Expression:
+def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expression:
+    name = name_of(operation)
     remedy = f"write {name}(k, a[k]) with an iname k, or {name}((i, j), a[i, j])"
     if len(args) != 2:
         raise Refused(
             f"{name}() takes an iname and an operand, not {len(args)} arguments",
-            name.start_pos,
+            head.start_pos,
             remedy,
         )
     over, operand = args
     if isinstance(operand, _Several) or not isinstance(over, _Several | ex.Variable):
-        raise Refused(f"{name}() takes an iname first, then an operand", name.start_pos, remedy)
+        raise Refused(f"{name}() takes an iname first, then an operand", head.start_pos, remedy)
     inames = tuple(over) if isinstance(over, _Several) else (over.name,)
     if len(set(inames)) < len(inames):
-        raise Refused(f"{name}() is given an iname twice", name.start_pos, "leave one out")
-    return ex.Reduction(name.value, inames, operand)
+        raise Refused(f"{name}() is given an iname twice", head.start_pos, "leave one out")
+    return ex.Reduction(operation, inames, operand)
 
 
 def element_type(token: _Token) -> DType:

@@ -4,7 +4,7 @@
 meant if the first operand is an iname that the instruction neither lists in ``inames=`` nor
 mentions outside of calls that would reduce over it: an instruction that is executed for each
 ``k`` cannot reduce over ``k`` as well.  Inside of a reduction over ``k``, ``k`` is a value.
-``sum`` and ``product`` are always reductions.
+All others, such as ``sum``, are always reductions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from polygen.language.parser import located
 from polygen.language.statement import Statement
 
 _OPERATIONS: dict[type, str] = {ex.Min: "min", ex.Max: "max"}
-_WORDS = re.compile(rf"\b({'|'.join(REDUCTIONS)})\s*\(")
+_WORDS = re.compile(rf"\b({'|'.join(REDUCTIONS)})\s*(<\s*\w+\s*>\s*)?\(")
 
 
 def resolve_reductions(statement: Statement, inames: Collection[str]) -> Statement:

@@ -10,48 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from polygen.analysis.inference import kinds
 from polygen.analysis.types import reduction_type
-from polygen.errors import InternalError, ReductionNotSequential
+from polygen.errors import ReductionNotSequential
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
-from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import facts_of
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
-
-
-def _largest(dtype: DType) -> Any:
-    return float("inf") if dtype.kind == "f" else _limits(dtype)[1]
-
-
-def _smallest(dtype: DType) -> Any:
-    return float("-inf") if dtype.kind == "f" else _limits(dtype)[0]
-
-
-def _limits(dtype: DType) -> tuple[int, int]:
-    if dtype.kind == "b":
-        return 0, 1
-    if dtype.kind not in "iu":
-        raise InternalError(f"no smallest or largest value of type {dtype}")
-    info = np.iinfo(dtype)
-    return int(info.min), int(info.max)
-
-
-_Combine = Callable[[Expression, Expression], Expression]
-
-# For each operation: its identity for a type, and how a contribution is combined.
-_OPERATIONS: dict[str, tuple[Callable[[DType], Any], _Combine]] = {
-    "sum": (lambda _: 0, ex.sum_of),
-    "product": (lambda _: 1, ex.product_of),
-    "min": (_largest, lambda acc, x: ex.Min((acc, x))),
-    "max": (_smallest, lambda acc, x: ex.Max((acc, x))),
-}
 
 
 def realize_reductions(kernel: Kernel) -> Kernel:
@@ -102,11 +72,11 @@ class _Realizer:
         # None of them waits for another, as several may share a loop.
         for (reduction, conditions), accumulator in found.accumulators.items():
             self._check(insn, reduction)
-            identity, combine = _OPERATIONS[reduction.operation]
+            facts = facts_of(reduction.operation)
             start = Assignment(
                 id=self._new_name(f"{insn.id}_init"),
                 assignee=accumulator,
-                expression=identity(reduction_type(reduction, self._kinds)),
+                expression=facts.identity(reduction_type(reduction, self._kinds)),
                 within_inames=insn.within_inames,
                 depends_on=self._outside(insn.depends_on, reduction.inames),
                 predicates=(*always, *conditions),
@@ -116,7 +86,7 @@ class _Realizer:
             updates.append(
                 start.copy(
                     id=self._new_name(f"{insn.id}_update"),
-                    expression=combine(accumulator, reduction.operand),
+                    expression=facts.combined(accumulator, reduction.operand),
                     within_inames=insn.within_inames | frozenset(reduction.inames),
                     depends_on=insn.depends_on | {start.id},
                 )

@@ -1,51 +1,12 @@
-"""What reductions mean, spelled out."""
+"""Where the reductions in an expression stand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-
-
-def _largest(dtype: DType) -> Any:
-    return {"f": float("inf"), "b": 1}.get(dtype.kind) or int(np.iinfo(dtype).max)
-
-
-def _smallest(dtype: DType) -> Any:
-    if dtype.kind in "fb":
-        return float("-inf") if dtype.kind == "f" else 0
-    return int(np.iinfo(dtype).min)
-
-
-_IDENTITIES: Mapping[str, Callable[[DType], Any]] = {
-    "sum": lambda _: 0,
-    "product": lambda _: 1,
-    "min": _largest,
-    "max": _smallest,
-}
-_COMBINED: Mapping[str, Callable[[Expression, Expression], Expression]] = {
-    "sum": ex.sum_of,
-    "product": ex.product_of,
-    "min": lambda a, b: ex.Min((a, b)),
-    "max": lambda a, b: ex.Max((a, b)),
-}
-
-
-def identity(operation: str, dtype: DType) -> Expression:
-    """Return what changes no value of a type that an operation combines it with."""
-    found: Expression = _IDENTITIES[operation](dtype)
-    return found
-
-
-def combined(operation: str, first: Expression, second: Expression) -> Expression:
-    """Return what an operation makes of two values."""
-    return _COMBINED[operation](first, second)
 
 
 def under_conditions(

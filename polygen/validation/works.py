@@ -24,6 +24,7 @@ from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import facts_of
 from polygen.ir.show_expression import show_expression
 from polygen.lower.program import If
 from polygen.validation.constraints import Cone, Facts
@@ -31,7 +32,7 @@ from polygen.validation.faults import fault
 from polygen.validation.frames import Statement
 from polygen.validation.polynomial import Polynomial
 from polygen.validation.readings import KernelTerms
-from polygen.validation.reductions import combined, identity, under_conditions
+from polygen.validation.reductions import under_conditions
 from polygen.validation.terms import key
 from polygen.validation.view import View
 
@@ -280,7 +281,7 @@ class _Maker:
         copy = self._copy(updates[0], insn.within_inames.union(node.inames))
         if copy is None:
             return False
-        wanted = copy.terms.value(combined(node.operation, ex.Variable(name), operand))
+        wanted = copy.terms.value(facts_of(node.operation).combined(ex.Variable(name), operand))
         return key(wanted) == key(self._view.terms(updates[0].frame).value(updates[0].value))
 
     def _operand(
@@ -341,12 +342,13 @@ class _Maker:
         """Add the works of a reduction; return the id of its update."""
         starts, updates = self._starts_and_updates(name)
         dtype = reduction_type(node, self._kinds)
+        facts = facts_of(node.operation)
         self._kinds[name] = dtype
         self.accumulators[name] = TemporaryVariable(name, dtype)
         start = Assignment(
             id=f"{origin.id}'{name}'start",
             assignee=ex.Variable(name),
-            expression=identity(node.operation, dtype),
+            expression=facts.identity(dtype),
             within_inames=insn.within_inames,
             depends_on=self._outside(insn.depends_on, node.inames),
             predicates=conditions,
@@ -354,7 +356,7 @@ class _Maker:
         )
         update = start.copy(
             id=f"{origin.id}'{name}'update",
-            expression=combined(node.operation, start.assignee, node.operand),
+            expression=facts.combined(start.assignee, node.operand),
             within_inames=insn.within_inames.union(node.inames),
             depends_on=insn.depends_on | {start.id},
         )

@@ -146,7 +146,7 @@ def test_minimum_and_maximum(a: str, b: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [*ALL, "float16"])
-@pytest.mark.parametrize("operation", ["sum", "product", "min", "max"])
+@pytest.mark.parametrize("operation", ["sum", "product", "min", "max", "any", "all"])
 def test_reductions(dtype: str, operation: str) -> None:
     if operation in ("min", "max") and dtype in COMPLEX:
         return

@@ -16,7 +16,9 @@ from polygen.ir.dtype import to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
+from polygen.ir.operation import Special
 from polygen.ir.options import Options
+from polygen.ir.reduction import BUILT_IN
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import parse_tag
 from polygen.language.make_kernel import make_kernel
@@ -133,7 +135,9 @@ TYPES = st.sampled_from((None, "float32", "int64", "bool", "complex128")).map(
 VALUES = expressions(NAMES, ARRAYS)
 REDUCTIONS = st.builds(
     ex.Reduction,
-    st.sampled_from(("sum", "product", "min", "max")),
+    st.sampled_from(
+        (*BUILT_IN, Special("sum", to_dtype("int8")), Special("max", to_dtype("float64")))
+    ),
     st.sampled_from((("j",), ("k", "j"))),
     expressions((*NAMES, "j"), ARRAYS),
 )

@@ -22,7 +22,7 @@ STEPS = (
 )
 
 
-@pytest.mark.parametrize("operation", ["sum", "product", "min", "max"])
+@pytest.mark.parametrize("operation", ["sum", "product", "min", "max", "any", "all"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.int32])
 def test_operations_and_types(operation: str, dtype: type) -> None:
     knl = kernel(SQUARE, f"out[i] = {operation}(k, a[k] + i*b[i])")
@@ -45,6 +45,21 @@ def test_operations_and_types(operation: str, dtype: type) -> None:
 def test_several_in_one_instruction(text: str) -> None:
     data = pg.GlobalArg("a", shape=("n", "n")), pg.GlobalArg("b", shape=("n",))
     agree(kernel(SQUARE, text, *data), SMALL, *STEPS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "out[i] = sum<int8>(k, a[i,k]) + sum<float64>(k, b[k]) + product(k, b[k])",
+        "out[i] = max<int64>(k, a[i,k]) + sum<int64>(k, a[i,k] > 2)",
+        "out[i] = sum(k, if(any(j, a[i,j] > b[k]), b[k], 2))  {if=all(k, a[i,k] < 7)}",
+        "out[i] = if(any((j,k), a[j,k]) and all(j, b[j] != a[i,j]), 1, 2)",
+    ],
+)
+def test_types_that_are_said_and_truth_values(text: str) -> None:
+    data = pg.GlobalArg("a", np.int8, ("n", "n")), pg.GlobalArg("b", np.int32, ("n",))
+    domain = ["{ [i,k]: 0<=i,k<n }", "{ [j]: 0<=j<n }"]
+    agree(kernel(domain, text, *data), SMALL, *STEPS, split("j", 2))
 
 
 def test_nested() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
+from polygen.ir.reduction import dtype_of
 
 Value: TypeAlias = Any  # a NumPy scalar, or a Python number without a type of its own
 Event: TypeAlias = tuple[int, tuple[int, ...]]
@@ -163,12 +164,14 @@ _COMBINE: dict[str, Callable[[Value, Value], Value]] = {
     "product": operator.mul,
     "min": np.minimum,
     "max": np.maximum,
+    "any": np.logical_or,
+    "all": np.logical_and,
 }
 
 
 def _identity(operation: str, dtype: np.dtype[Any]) -> Value:
-    if operation in ("sum", "product"):
-        return dtype.type(operation == "product")
+    if operation in ("sum", "product", "any", "all"):
+        return dtype.type(operation in ("product", "all"))
     if dtype.kind == "f":
         return dtype.type(np.inf if operation == "min" else -np.inf)
     info = np.iinfo(dtype)
@@ -176,12 +179,16 @@ def _identity(operation: str, dtype: np.dtype[Any]) -> Value:
 
 
 def _reduction(e: Evaluator, node: Any) -> Value:
-    dtype = np.result_type(e.sample(node.operand))
-    if node.operation in ("sum", "product"):
-        dtype = _WIDENED.get(dtype.kind, dtype)
-    total = _identity(node.operation, dtype)
+    operation, dtype = str(node.operation).partition("<")[0], dtype_of(node.operation)
+    if dtype is None:
+        dtype = np.result_type(e.sample(node.operand))
+        if operation in ("sum", "product"):
+            dtype = _WIDENED.get(dtype.kind, dtype)
+        elif operation in ("any", "all"):
+            dtype = np.dtype(np.bool_)
+    total = _identity(operation, dtype)
     for value in e.contributions(node):
-        total = convert(_COMBINE[node.operation](total, value), dtype)
+        total = convert(_COMBINE[operation](total, value), dtype)
     return total
 
 
