@@ -62,6 +62,11 @@ class Frame:
         """Return the frame for what is evaluated under more conditions."""
         return replace(self, conditions=(*self.conditions, *conditions))
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether all of these conditions are affine: then it is known where this is evaluated."""
+        return all(self.holds(condition) is not None for condition in self.conditions)
+
     def integer(self, node: Expression) -> isl.PwAff | None:
         """Return the function of the context that an integer expression is, if it is affine."""
         known = {*self.names, *integer_parameters(self.kernel)}

@@ -14,7 +14,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.access import Access, Reference, access_of, references
+from polygen.analysis.access import Access, Reference, access_of, index_set, references
 from polygen.analysis.copies import FIRST, axes, first_of
 from polygen.analysis.pairs import touched, users
 from polygen.analysis.realized import places
@@ -47,13 +47,14 @@ class Source:
 def sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
     """Return where what a read sees comes from; None if data decides.
 
-    The sets of the sources are disjoint, and each instance of the reader has one of them.
+    The sets of the sources are disjoint, and each instance of the reader has one of them.  If data
+    says which instances there are, they hold what each one would see.
     """
     writers = _writers(kernel, reference.name)
-    access = access_of(kernel, reference)
     place = places(kernel).of.get((reference.insn.id, reference.inames))
-    if writers is None or not access.exact or place is None:
+    if writers is None or place is None or not index_set(kernel, reference)[1]:
         return None
+    access = access_of(kernel, reference)
     relation = _with_copies(kernel, access)
     if relation is None:
         return None

@@ -43,6 +43,7 @@ _RECOMPUTED = 2  # how many of those that both kernels have
 _OTHER_TYPE = (
     "its type may not be that of what is stored in it; types that are declared may settle this"
 )
+_OTHER_WRITE = "where the conditions hold, which are data, it may be read after another write"
 
 
 class Matcher:
@@ -303,6 +304,8 @@ class Matcher:
         if not (_is_access(old, at.old) and _is_access(new, at.new)):
             return self._other_work(old, new, at, pairs)
         name = ex.name_of(new)
+        if not (at.old.is_certain and at.new.is_certain):
+            return undecided(at.old.insn, name, _OTHER_WRITE)
         reader = At(at.new.insn.id, at.new.names)
         return Difference(at.new.insn.id, name, "", True, reader, before, after, witness(pairs))
 

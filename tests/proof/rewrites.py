@@ -314,6 +314,65 @@ REWRITES = [
         "NotTheSame",
         "instruction 'b'",
     ),
+    # --- conditions that are data
+    Rewrite(
+        "a temporary that is read under a condition",
+        (A, B, C),
+        Text(ROW, "b[i] = if(c[i] > 0, a[i], 1) {id=b}"),
+        Text(ROW, "t = a[i] {id=t}\nb[i] = if(c[i] > 0, t, 1) {id=b, dep=t}", (temporary("t"),)),
+    ),
+    Rewrite(
+        "a temporary that an instruction under a condition reads",
+        (A, B, C),
+        Text(ROW, "b[i] = a[i] {id=b, if=c[i] > 0}"),
+        Text(ROW, "t = a[i] {id=t}\nb[i] = t {id=b, dep=t, if=c[i] > 0}", (temporary("t"),)),
+    ),
+    Rewrite(
+        "a copy of what was written, read under a condition",
+        (A, B, C),
+        Text(ROW, "a[i] = 2*a[i] {id=a}\nb[i] = if(c[i] > 0, a[i], 1) {id=b, dep=a}"),
+        Text(
+            ROW,
+            """a[i] = 2*a[i] {id=a}
+            t = a[i] {id=t, dep=a}
+            b[i] = if(c[i] > 0, t, 1) {id=b, dep=t:a}""",
+            (temporary("t"),),
+        ),
+    ),
+    Rewrite(
+        "a copy of what will be written, read under a condition",
+        (A, B, C),
+        Text(ROW, "a[i] = 2*a[i] {id=a}\nb[i] = if(c[i] > 0, a[i], 1) {id=b, dep=a}"),
+        Text(
+            ROW,
+            """t = a[i] {id=t, dep=*}
+            a[i] = 2*a[i] {id=a, dep=t}
+            b[i] = if(c[i] > 0, t, 1) {id=b, dep=*t:a}""",
+            (temporary("t"),),
+        ),
+        "CannotProve",
+        "it may be read after another write",
+    ),
+    Rewrite(
+        "another write, read under a condition",
+        (A, B, C),
+        Text(
+            ROW,
+            """a[i] = 2*a[i] {id=a}
+            b[i] = if(c[i] > 0, a[i], 1) {id=b, dep=a}
+            a[i] = 3*a[i] {id=z, dep=b:a}""",
+        ),
+        Text(
+            ROW,
+            """a[i] = 2*a[i] {id=a}
+            a[i] = 3*a[i] {id=z, dep=a}
+            b[i] = if(c[i] > 0, a[i], 1) {id=b, dep=z:a}
+            t = 1.0 {id=t}""",
+            (temporary("t"),),
+        ),
+        "CannotProve",
+        "it may be read after another write",
+    ),
     # --- data
     Rewrite(
         "a gather through a temporary",
