@@ -18,12 +18,18 @@ from polygen.ir.show_expression import show_expression
 
 
 class ResultType(enum.Enum):
-    """Which type a function returns, given what its arguments have in common."""
+    """Which type a function returns, given what its arguments have in common.
 
-    FLOATING = "their type; double precision for integers"
+    Those of NumPy's functions: the sine of an int8 is a float16, of an int16 a float32, of wider
+    integers a float64, and rounding leaves integers what they are.
+    """
+
+    FLOATING = "their type; for integers a floating-point type that is large enough"
     KEPT = "their type"
+    NUMBER = "their type; of truth values that of the smallest integers"
     MAGNITUDE = "their type; of complex numbers that of a part"
     TRUTH = "a truth value"
+    WHOLE = "a 32-bit integer"
     CONVERTED = "the type that the function is named after"
 
 
@@ -37,6 +43,7 @@ class Function:
         most: how many it takes at most; None for any number.
         result: the rule for the type that it returns.
         takes_complex: whether its arguments may be complex.
+        exponent: whether the last argument is an integer that has no say in the type.
         dtype: what a conversion converts to, else None.
     """
 
@@ -45,38 +52,55 @@ class Function:
     most: int | None
     result: ResultType
     takes_complex: bool = False
+    exponent: bool = False
     dtype: DType | None = None
 
 
+# The functions of given numbers of arguments, by the rule for their results.
+_REAL: dict[tuple[ResultType, int], str] = {
+    (ResultType.FLOATING, 1): """
+        acospi asinpi atanpi cbrt cospi erf erfc exp10 exp2 expm1 fabs lgamma log10 log1p log2
+        logb rint round rsqrt sinpi tanpi tgamma""",
+    (ResultType.FLOATING, 2): """
+        atan2 atan2pi copysign fdim hypot maxmag minmag nextafter powr remainder""",
+    (ResultType.FLOATING, 3): "fma mad",
+    (ResultType.KEPT, 1): "ceil floor trunc",
+    (ResultType.KEPT, 2): "fmax fmin",
+    (ResultType.NUMBER, 2): "fmod",
+    (ResultType.TRUTH, 1): "signbit",
+    (ResultType.WHOLE, 1): "ilogb",
+}
+_COMPLEX: dict[tuple[ResultType, int], str] = {
+    (ResultType.FLOATING, 1): """
+        acos acosh asin asinh atan atanh cos cosh exp log sin sinh sqrt tan tanh""",
+    (ResultType.NUMBER, 1): "conj",
+    (ResultType.NUMBER, 2): "pow",
+    (ResultType.MAGNITUDE, 1): "abs imag real",
+    (ResultType.TRUTH, 1): "isfinite isinf isnan",
+}
+
+
 def _functions() -> Iterable[Function]:
-    floating = {
-        1: """acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs
-              floor lgamma log log10 log1p log2 round rsqrt sin sinh sqrt tan tanh tgamma
-              trunc""",
-        2: "atan2 copysign fmax fmin fmod hypot pow",
-        3: "fma",
-    }
-    for count, names in floating.items():
-        for name in names.split():
-            yield Function(name, count, count, ResultType.FLOATING)
-    for name in ("isfinite", "isinf", "isnan"):
-        yield Function(name, 1, 1, ResultType.TRUTH)
+    for table in (_REAL, _COMPLEX):
+        for (result, count), names in table.items():
+            for name in names.split():
+                yield Function(name, count, count, result, takes_complex=table is _COMPLEX)
     for name in ("max", "min"):
         yield Function(name, 2, None, ResultType.KEPT)
-    for name in ("abs", "imag", "real"):
-        yield Function(name, 1, 1, ResultType.MAGNITUDE, takes_complex=True)
-    yield Function("conj", 1, 1, ResultType.KEPT, takes_complex=True)
+    for name in ("ldexp", "pown", "rootn"):
+        yield Function(name, 2, 2, ResultType.FLOATING, exponent=True)
+    yield _conversion("bool", takes_complex=True)
     for kind in ("int", "uint"):
         for bits in (8, 16, 32, 64):
             yield _conversion(f"{kind}{bits}")
-    for name in ("float32", "float64"):
+    for name in ("float16", "float32", "float64"):
         yield _conversion(name)
     for name in ("complex64", "complex128"):
         yield _conversion(name, takes_complex=True)
 
 
 def _conversion(name: str, *, takes_complex: bool = False) -> Function:
-    return Function(name, 1, 1, ResultType.CONVERTED, takes_complex, np.dtype(name))
+    return Function(name, 1, 1, ResultType.CONVERTED, takes_complex, dtype=np.dtype(name))
 
 
 FUNCTIONS = {function.name: function for function in _functions()}

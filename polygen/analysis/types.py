@@ -204,9 +204,17 @@ def _quotient(_node: Expression, parts: Sequence[Kind]) -> Kind:
 
 
 def _floating(kind: Kind) -> Kind:
+    """Return the type of the quotient of two integers, or the type itself."""
     if kind is int:
         return float
     return FLOAT64 if letter(kind) in "biu" else kind
+
+
+def _of_function(kind: Kind) -> Kind:
+    """Return the type of NumPy's sine: for integers, a floating-point type that holds them."""
+    if isinstance(kind, np.dtype) and kind.kind in "biu":
+        return _FLOATS.get(kind.itemsize, FLOAT64)
+    return _floating(kind)
 
 
 def _complement(node: Expression, parts: Sequence[Kind]) -> Kind:
@@ -242,16 +250,14 @@ def _call(node: Any, parts: Sequence[Kind]) -> Kind:
     function = check_call(node)
     if not function.takes_complex:
         _require(node, parts, "biuf", _REAL)
+    if function.name == "pow":
+        return _power(ex.Power(*node.parameters), parts)
+    if function.exponent:
+        _require(node, parts[-1:], "biu", "an integer as the last argument")
+        parts = parts[:-1]
     kind = join_all(parts)
-    if function.result is ResultType.FLOATING:
-        return _floating(kind)
-    if function.result is ResultType.MAGNITUDE:
-        return _part(kind)
-    if function.result is ResultType.TRUTH:
-        return BOOL
-    if function.dtype is not None:
-        return function.dtype
-    return kind
+    rule = _RESULTS.get(function.result)
+    return cast("DType", function.dtype) if rule is None else rule(kind)
 
 
 def _part(kind: Kind) -> Kind:
@@ -304,6 +310,18 @@ def can_assign(value: Kind, target: DType) -> bool:
 _PARTS: dict[Kind, DType] = {
     np.dtype(np.complex64): np.dtype(np.float32),
     np.dtype(np.complex128): FLOAT64,
+}
+
+# What NumPy's functions give for integers of that many bytes.
+_FLOATS: dict[int, DType] = {1: np.dtype(np.float16), 2: np.dtype(np.float32)}
+
+_RESULTS: dict[ResultType, Callable[[Kind], Kind]] = {
+    ResultType.FLOATING: _of_function,
+    ResultType.KEPT: lambda kind: kind,
+    ResultType.NUMBER: _number,
+    ResultType.MAGNITUDE: _part,
+    ResultType.TRUTH: lambda kind: BOOL,
+    ResultType.WHOLE: lambda kind: np.dtype(np.int32),
 }
 
 # NumPy's sums and products of small integers are as wide as its default integers.

@@ -27,17 +27,19 @@ RESERVED = frozenset(
     image1d_t image2d_t image3d_t sampler_t event_t barrier
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
 
-    threadIdx blockIdx blockDim gridDim warpSize main printf
+    threadIdx blockIdx blockDim gridDim warpSize main printf vload_half vstore_half vstore_half_rte
     NULL NAN INFINITY INT_MAX INT_MIN
 
     True False
 
-    acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh erf erfc exp exp2 expm1 fabs fma
-    fmax fmin fmod hypot isfinite isinf isnan lgamma log log10 log1p log2 pow round rsqrt sin sinh
-    sqrt tan tanh tgamma trunc
+    acos acosh acospi asin asinh asinpi atan atan2 atan2pi atanh atanpi cbrt copysign cos cosh
+    cospi erf erfc exp exp10 exp2 expm1 fabs fdim fma fmax fmin fmod hypot ilogb isfinite isinf
+    isnan ldexp lgamma log log10 log1p log2 logb mad maxmag minmag nextafter pow pown powr remainder
+    rint rootn round rsqrt signbit sin sinh sinpi sqrt tan tanh tanpi tgamma trunc
     acosf acoshf asinf asinhf atanf atan2f atanhf cbrtf copysignf cosf coshf erff erfcf expf exp2f
-    expm1f fabsf fmaf fmaxf fminf fmodf hypotf lgammaf logf log10f log1pf log2f powf roundf sinf
-    sinhf sqrtf tanf tanhf tgammaf truncf floorf ceilf
+    expm1f fabsf fdimf fmaf fmaxf fminf fmodf hypotf ilogbf ldexpf lgammaf logf log10f log1pf log2f
+    logbf nextafterf powf remainderf rintf roundf sinf sinhf sqrtf tanf tanhf tgammaf truncf floorf
+    ceilf
 
     exists mod floor ceil min max implies
     """.split()  # noqa: SIM905  (a list of two hundred quoted words would be harder to read)
@@ -59,7 +61,9 @@ def check_name(name: str) -> None:
             where=caller_location(),
             remedy="use letters, digits and underscores, not beginning with a digit",
         )
-    if name in RESERVED or name.startswith(("__", "_Bool", "get_", "pg_", "omp_", "CLK_")):
+    if name in RESERVED or name.startswith(
+        ("__", "_Bool", "_Complex", "_Float", "get_", "pg_", "omp_", "CLK_")
+    ):
         raise ReservedName(
             f"'{name}' has a meaning in one of the languages that polygen generates, or in isl's",
             where=caller_location(),

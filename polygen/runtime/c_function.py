@@ -18,6 +18,29 @@ from polygen.targets.program import Program
 
 CFunction: TypeAlias = Any  # ctypes creates the class of a library's functions at run time
 
+
+class _Half:
+    """A number that is rounded to half precision, and passed as a ``float``."""
+
+    @classmethod
+    def from_param(cls, value: Any) -> Any:
+        """Return what ctypes passes for a number."""
+        return ctypes.c_float(np.float16(value).item())
+
+
+def _complex(part: Any) -> Any:
+    """Return a class for complex numbers, which C passes as it does structures of both parts."""
+
+    class Complex(ctypes.Structure):
+        _fields_ = [("real", part), ("imag", part)]
+
+        @classmethod
+        def from_param(cls, value: Any) -> Any:
+            return cls(value.real, value.imag)
+
+    return Complex
+
+
 _SCALARS: dict[str, Any] = {
     "bool": ctypes.c_bool,
     "int8": ctypes.c_int8,
@@ -28,8 +51,11 @@ _SCALARS: dict[str, Any] = {
     "uint16": ctypes.c_uint16,
     "uint32": ctypes.c_uint32,
     "uint64": ctypes.c_uint64,
+    "float16": _Half,
     "float32": ctypes.c_float,
     "float64": ctypes.c_double,
+    "complex64": _complex(ctypes.c_float),
+    "complex128": _complex(ctypes.c_double),
 }
 
 

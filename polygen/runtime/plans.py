@@ -11,6 +11,7 @@ from polygen.analysis.footprint import fully_written
 from polygen.runtime.arguments import Call, Form
 from polygen.runtime.opencl import Queue, build, pyopencl
 from polygen.runtime.opencl_run import Run
+from polygen.runtime.scalars import passed_as
 from polygen.runtime.variant import Variant
 
 # The values of what the wrapper asks for: see `polygen.runtime.wrapper.Wrapper.plan`.
@@ -47,7 +48,7 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
     }
     names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
     plan: dict[str, Any] = {"pg_run": Run(queue, built, program, fixed, names)}
-    plan |= {f"pg_type_{name}": variant.dtypes[name].type for name in form.scalars}
+    plan |= {f"pg_type_{name}": passed_as(variant.dtypes[name]) for name in form.scalars}
     array = pyopencl().array
     for arg in form.allocated:
         make = array.empty if fully_written(form.kernel, arg.name) else array.zeros

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,15 @@ def scalar_dtype(arg: ValueArg, kind: type, is_size: bool) -> DType | None:
     if _rank(passed) > _rank(arg.dtype):
         raise _wrong(arg, f"of type {arg.dtype.name}; it is of type {kind.__name__}")
     return arg.dtype
+
+
+def passed_as(dtype: DType) -> Callable[[Any], Any]:
+    """Return what makes of a number the scalar that is passed to a kernel: for a half a float."""
+    return _half if dtype == np.float16 else dtype.type
+
+
+def _half(value: Any) -> Any:
+    return np.float32(np.float16(value))
 
 
 def _rank(dtype: DType) -> int:

@@ -98,7 +98,8 @@ def print_product(p: Printer, node: ex.Product, at: DType) -> Term:
 
 def _negative(operand: Term) -> Term:
     dtype, c_type = operand.dtype, promoted(operand.c_type)
-    return Term(negated(operand), UNARY, dtype, c_type, exact=operand.exact and c_type == dtype)
+    exact = operand.exact and (c_type == dtype or dtype.kind == "f")
+    return Term(negated(operand), UNARY, dtype, c_type, exact)
 
 
 def _product(p: Printer, nodes: Sequence[Expression], at: DType) -> Term:
@@ -154,7 +155,8 @@ def _floor(
     left, right = p.term(node.numerator, dtype), p.term(node.denominator, dtype)
     dtype = p.meet(p.kind(node), at, left, right)
     if dtype.kind == "f":
-        return p.helper(helper, dtype, (p.exact(left), p.exact(right)))
+        call = p.helper(helper, promoted(dtype), (p.exact(left), p.exact(right)))
+        return p.narrow(call, dtype)
     if _never_zero(p, node.denominator) and is_nonnegative(p, node.numerator):
         return p.binary(operator, left, right, dtype, PRODUCT, modular=False)
     return p.narrow(p.helper(helper, promoted(dtype), (p.exact(left), p.exact(right))), dtype)
@@ -206,21 +208,25 @@ def _valued_parts(node: Expression) -> tuple[Expression, ...]:
 
 def print_power(p: Printer, node: ex.Power, at: DType) -> Term:
     """Print a power: a product if the exponent is a small literal."""
-    dtype = p.dtype(p.kind(node), at)
-    base, exponent = p.term(node.base, dtype), p.constant(node.exponent)
+    return print_power_of(p, node.base, node.exponent, p.dtype(p.kind(node), at))
+
+
+def print_power_of(p: Printer, node: Expression, exponent_node: Expression, dtype: DType) -> Term:
+    """Print a power in a type."""
+    base, exponent = p.term(node, dtype), p.constant(exponent_node)
     if exponent == 0:
         return p.number(1, dtype)
     if exponent in (1, 2, 3, 4):
-        return _small_power(p, node.base, base, int(exponent), dtype)
+        return _small_power(p, node, base, int(exponent), dtype)
     if dtype.kind != "f":
-        right = p.exact(p.term(node.exponent, dtype))
+        right = p.exact(p.term(exponent_node, dtype))
         return p.narrow(p.helper("power", promoted(dtype), (p.exact(base), right)), dtype)
     if exponent == 0.5:
-        return p.math_call("sqrt", dtype, (base,))
+        return p.math_call("sqrt", dtype, [base])
     if exponent in (-1, -2, -3, -4):
-        power = _small_power(p, node.base, base, -int(exponent), dtype)
+        power = _small_power(p, node, base, -int(exponent), dtype)
         return p.binary("/", p.number(1, dtype), power, dtype, PRODUCT, modular=False)
-    return p.math_call("pow", dtype, (base, p.term(node.exponent, dtype)))
+    return p.math_call("pow", dtype, [base, p.term(exponent_node, dtype)])
 
 
 def _small_power(p: Printer, node: Expression, base: Term, exponent: int, dtype: DType) -> Term:

@@ -26,6 +26,7 @@ C_OPENMP = Target(
         "uint32": "uint32_t",
         "int64": "int64_t",
         "uint64": "uint64_t",
+        "float16": "half",
         "float32": "float",
         "float64": "double",
     },
@@ -41,13 +42,23 @@ C_OPENMP = Target(
             ("int8", "uint8", "int16", "uint16", "uint32", "int64", "uint64"),
             "#include <stdint.h>",
         ),
+        "float16": "__extension__ typedef _Float16 half;",
     },
     math_lines=("#include <math.h>",),
     math_suffixes={"float32": "f"},
-    missing_functions=frozenset({"rsqrt"}),
+    missing_functions=frozenset(
+        """acospi asinpi atan2pi atanpi cospi exp10 mad maxmag minmag pown powr rootn rsqrt
+        sinpi tanpi""".split()  # noqa: SIM905
+    ),
     helper_prefix="static inline",
     function_head=lambda _: "void ",
     qualifiers=dict.fromkeys(AddressSpace, ""),
+    to_half="""
+float $name($T a)
+{
+    return (half) a;
+}
+""",
     restrict="restrict",
     parallel_loop=_parallel_loop,
     runs_host=True,

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from polygen.analysis.functions import ResultType, lookup
+from polygen.errors import UnknownFunction
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
+from polygen.targets.arithmetic import print_power_of
 from polygen.targets.core import Printer
 from polygen.targets.logic import print_extreme
-from polygen.targets.target import BOOL, FLOAT64, INT32
-from polygen.targets.term import EQUALITY, Term, promoted
+from polygen.targets.target import BOOL, FLOAT16, FLOAT64, INT32
+from polygen.targets.term import ATOM, EQUALITY, Term, promoted
 
 _Nodes: TypeAlias = tuple[Expression, ...]
 
@@ -25,31 +27,85 @@ def print_call(p: Printer, node: ex.Call, at: DType) -> Term:
         return _conversion(p, nodes[0], function.dtype)
     if function.result is ResultType.TRUTH:
         return _truth(p, name, nodes[0])
+    if function.result is ResultType.WHOLE:
+        return _whole(p, name, nodes[0])
     if name in ("min", "max"):
         return print_extreme(p, name, nodes, p.kind(node), at)
-    if name in _OF_REALS:
-        return _OF_REALS[name](p, nodes[0], p.dtype(p.kind(node), at))
     dtype = p.dtype(p.kind(node), at)
-    terms = [p.exact(p.term(n, dtype)) for n in nodes]
-    if name in p.target.missing_functions:
-        return p.helper(name, dtype, terms)
-    return p.math_call(name, dtype, terms)
+    if name in _OF_REALS:
+        return _OF_REALS[name](p, nodes[0], dtype)
+    if dtype.kind in "biu":
+        return _OF_INTEGERS[name](p, node, at)
+    if name in _NEIGHBOURS and dtype == FLOAT16:
+        raise UnknownFunction(
+            f"target '{p.target.name}' has no function '{name}' of half precision",
+            remedy="convert its operands: float32(x)",
+        )
+    if function.exponent:
+        exponent = p.exact(p.term(nodes[1], INT32))
+        return p.math_call(name, dtype, [p.term(nodes[0], dtype)], exponent)
+    return p.math_call(name, dtype, [p.term(n, dtype) for n in nodes])
+
+
+# What they return depends on which numbers there are at all.
+_NEIGHBOURS = ("nextafter",)
 
 
 def _conversion(p: Printer, node: Expression, dtype: DType) -> Term:
     value = p.constant(node)
     if value is not None and dtype.kind in "iu":
         return p.cast(p.number(int(value), dtype), dtype)
+    if value is not None and dtype.kind == "f":
+        return p.number(value, dtype)
     return p.convert(p.term(node, dtype), dtype)
 
 
-def _truth(p: Printer, name: str, node: Expression) -> Term:
+def _floating(p: Printer, node: Expression) -> DType:
+    """Return the type as which a function that needs a floating-point number gets an operand."""
     dtype = p.dtype(p.kind(node), FLOAT64)
-    dtype = dtype if dtype.kind == "f" else FLOAT64
+    return promoted(dtype) if dtype.kind == "f" else FLOAT64
+
+
+def _truth(p: Printer, name: str, node: Expression) -> Term:
+    dtype = _floating(p, node)
     call = p.math_call(name, dtype, [p.term(node, dtype)])
     # These are macros in C, for all types, and what they return if true is any number.
     call.text = name + call.text[call.text.index("(") :]
     return Term(f"{call.text} != 0", EQUALITY, BOOL, INT32)
+
+
+def _whole(p: Printer, name: str, node: Expression) -> Term:
+    dtype = _floating(p, node)
+    call = p.math_call(name, dtype, [p.term(node, dtype)])
+    return Term(call.text, ATOM, INT32, INT32)
+
+
+# --- functions of integers
+
+
+def _unchanged(p: Printer, node: ex.Call, at: DType) -> Term:
+    return p.term(node.parameters[0], p.dtype(p.kind(node), at))
+
+
+def _power(p: Printer, node: ex.Call, at: DType) -> Term:
+    base, exponent = node.parameters
+    return print_power_of(p, base, exponent, p.dtype(p.kind(node), at))
+
+
+def _truncated(p: Printer, node: ex.Call, at: DType) -> Term:
+    dtype = p.dtype(p.kind(node), at)
+    terms = [p.exact(p.term(n, dtype)) for n in node.parameters]
+    dtype = p.meet(p.kind(node), at, *terms)
+    return p.narrow(p.helper("fmod", promoted(dtype), terms), dtype)
+
+
+_OF_INTEGERS: Mapping[str, Callable[[Printer, ex.Call, DType], Term]] = {
+    **dict.fromkeys(("ceil", "floor", "trunc"), _unchanged),
+    "fmax": lambda p, node, at: print_extreme(p, "max", node.parameters, p.kind(node), at),
+    "fmin": lambda p, node, at: print_extreme(p, "min", node.parameters, p.kind(node), at),
+    "fmod": _truncated,
+    "pow": _power,
+}
 
 
 # --- functions of complex numbers, of real ones

@@ -20,7 +20,7 @@ from polygen.ir import walk
 from polygen.ir.dtype import DType, dtype_name
 from polygen.ir.expression import Expression
 from polygen.targets.constant import MIRRORED, decide_comparison, fold_constant
-from polygen.targets.target import BOOL, FLOAT64, INT32, SHORT_NAMES, Target
+from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SHORT_NAMES, Target
 from polygen.targets.term import (
     AND,
     ATOM,
@@ -68,12 +68,14 @@ class Names:
         dtypes: the type with which each is declared; loop counters may be left out.
         index_dtype: the type of loop counters and subscripts.
         nonnegative: those that are never negative.
+        stored: the arrays that halves are stored in as such; elsewhere they are floats.
     """
 
     kinds: Mapping[str, Kind]
     dtypes: Mapping[str, DType]
     index_dtype: DType
     nonnegative: frozenset[str] = frozenset()
+    stored: frozenset[str] = frozenset()
 
 
 class Printer:
@@ -209,9 +211,9 @@ class Printer:
 
     def _float(self, value: float, dtype: DType) -> Term:
         self.type_name(dtype)
-        suffix = self.target.literal_suffixes.get(dtype_name(dtype), "")
+        suffix = self.target.literal_suffixes.get(dtype_name(promoted(dtype)), "")
         text, level, c_type = float_text(value, dtype, suffix)
-        if c_type != dtype or not np.isfinite(value):
+        if c_type != promoted(dtype) or not np.isfinite(value):
             self.uses.math = True
         return Term(text, level, dtype, c_type)
 
@@ -237,9 +239,17 @@ class Printer:
         """Return a term that has a type in C, too."""
         if dtype == BOOL:
             return self.truth(term)
+        if dtype == FLOAT16:
+            return self._rounded(term)
         if term.integer is not None and dtype.kind in "iu" and dtype.itemsize >= 4:
             return self._spelled(term.integer, dtype)
         return Term(f"({self.type_name(dtype)}) {term.within(UNARY)}", UNARY, dtype, dtype)
+
+    def _rounded(self, term: Term) -> Term:
+        """Return a term rounded to half precision; C computes with it in single precision."""
+        source = FLOAT64 if term.c_type == FLOAT64 else FLOAT32
+        call = self.helper("to_half", source, [term])
+        return Term(call.text, ATOM, FLOAT16, FLOAT32)
 
     def exact(self, term: Term) -> Term:
         """Return a term whose value in C is the one it has in the kernel."""
@@ -248,7 +258,8 @@ class Printer:
     def convert(self, term: Term, dtype: DType) -> Term:
         """Return a term of a type, in the kernel and in C: for overloaded functions."""
         term = self.exact(term)
-        if term.dtype == dtype and term.c_type == dtype:
+        own = FLOAT32 if dtype == FLOAT16 else dtype
+        if term.dtype == dtype and term.c_type == own:
             return term
         return self.cast(term, dtype)
 
@@ -276,9 +287,10 @@ class Printer:
             modular: whether the lower bits of its result depend on the lower bits of its
                 operands only: then what C computes in a larger type need not be cast at once.
         """
+        modular = modular and dtype.kind in "biu"
         left, right, c_type = self.common(left, right, dtype, modular)
         text = f"{left.within(level)} {operator} {_tight(right, level + 1)}"
-        exact = c_type == dtype or not modular
+        exact = c_type == dtype or not (modular or dtype == FLOAT16)
         return Term(text, level, dtype, c_type, exact, split=(left.text, operator, right))
 
     def common(
@@ -332,11 +344,28 @@ class Printer:
         text = f"pg_{name}_{SHORT_NAMES[dtype.name]}({', '.join(t.text for t in terms)})"
         return Term(text, ATOM, dtype, dtype)
 
-    def math_call(self, function: str, dtype: DType, terms: Iterable[Term]) -> Term:
-        """Return a call of a mathematical function of the target for operands of a type."""
-        self.uses.math = True
-        arguments = ", ".join(self.convert(t, dtype).text for t in terms)
-        return Term(f"{self.target.math_name(function, dtype)}({arguments})", ATOM, dtype, dtype)
+    def math_call(
+        self, function: str, dtype: DType, terms: Iterable[Term], exponent: Term | None = None
+    ) -> Term:
+        """Return a call of a mathematical function of the target for operands of a type.
+
+        Parameters:
+            function: its usual name.
+            dtype: the type of the operands, and of the result; halves are computed as ``float``.
+            terms: the operands.
+            exponent: a last operand that is an ``int``, if there is one.
+        """
+        wide = promoted(dtype)
+        operands = [self.convert(t, wide) for t in terms]
+        if exponent is not None:
+            operands.append(self.convert(exponent, INT32))
+        if function in self.target.missing_functions:
+            call = self.helper(function, wide, operands)
+        else:
+            self.uses.math = True
+            name = self.target.math_name(function, wide)
+            call = Term(f"{name}({', '.join(t.text for t in operands)})", ATOM, wide, wide)
+        return self.narrow(call, dtype)
 
 
 def no_complex_numbers() -> TypeNotSupported:

@@ -10,7 +10,7 @@ from polygen.ir.expression import Expression
 from polygen.targets import arithmetic, logic
 from polygen.targets.calls import print_call
 from polygen.targets.core import Names, Printer, Rule, Uses
-from polygen.targets.target import BOOL, FLOAT64, Target
+from polygen.targets.target import BOOL, FLOAT16, FLOAT64, Target
 from polygen.targets.term import Term, promoted
 
 RULES: Mapping[type, Rule] = {
@@ -86,13 +86,24 @@ class ExpressionPrinter:
         """Return ``target = value``, or ``target += ...`` where the value is such a sum.
 
         Raises:
+    def variable_type(self, dtype: DType) -> str:
+        """Return what the target calls the type of a variable; one for a half is a ``float``.
+
+        Raises:
+            TypeNotSupported: if it has no such type.
+        """
+        return self.type_name(promoted(dtype) if dtype == FLOAT16 else dtype)
+
             TypeNotSupported, LiteralOutOfRange, TypeMismatch, UnknownFunction: see `value`.
         """
         p = self._printer
         p.annotate(target)
         left = p.term(target, FLOAT64)
         p.annotate(value)
-        right = self._converted(p.term(value, left.dtype), left.dtype)
+        right = p.term(value, left.dtype)
+        # Storing a half rounds.
+        rounds = left.dtype == FLOAT16 and ex.name_of(target) in p.names.stored
+        right = right if rounds else self._converted(right, left.dtype)
         p.forget()
         if right.split is not None and right.split[0] == left.text:
             _, operator, operand = right.split
@@ -112,6 +123,9 @@ class ExpressionPrinter:
         return term
 
     def condition(self, node: Expression) -> str:
+        if rounds and isinstance(target, ex.Subscript) and p.target.store_half:
+            index = logic.index_text(p, target)
+            return p.target.store_half.format(right.text, index, ex.name_of(target))
         """Return an expression that is true or false."""
         return self.value(node, BOOL)
 

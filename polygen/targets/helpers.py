@@ -18,7 +18,9 @@ import numpy as np
 from polygen.ir.dtype import DType
 from polygen.targets.target import SHORT_NAMES, Target
 
-_MATH = ("copysign", "floor", "fmod", "sqrt")
+_MATH = """
+    acos asin atan atan2 copysign cos fabs floor fmod pow rint sin sqrt tan""".split()  # noqa: SIM905
+_PI = "3.14159265358979323846"
 
 _SIGNED = {
     "floor_div": """
@@ -39,6 +41,12 @@ $T $name($T a, $T b)
         return 0;
     $T const remainder = a % b;
     return remainder != 0 && (a < 0) != (b < 0) ? remainder + b : remainder;
+}
+""",
+    "fmod": """
+$T $name($T a, $T b)
+{
+    return b == 0 || b == -1 ? 0 : a % b;
 }
 """,
     "abs": """
@@ -63,6 +71,12 @@ $T $name($T a, $T b)
 }
 """,
     "mod": """
+$T $name($T a, $T b)
+{
+    return b == 0 ? 0 : a % b;
+}
+""",
+    "fmod": """
 $T $name($T a, $T b)
 {
     return b == 0 ? 0 : a % b;
@@ -196,6 +210,95 @@ $T $name($T a)
     return 1 / $sqrt(a);
 }
 """,
+    "exp10": """
+$T $name($T a)
+{
+    return $pow(10, a);
+}
+""",
+    "mad": """
+$T $name($T a, $T b, $T c)
+{
+    return a * b + c;
+}
+""",
+    "maxmag": """
+$T $name($T a, $T b)
+{
+    return $fabs(a) > $fabs(b) || b != b ? a : $fabs(a) < $fabs(b) || a != a || a < b ? b : a;
+}
+""",
+    "minmag": """
+$T $name($T a, $T b)
+{
+    return $fabs(a) < $fabs(b) || b != b ? a : $fabs(a) > $fabs(b) || a != a || b < a ? b : a;
+}
+""",
+    "powr": """
+$T $name($T a, $T b)
+{
+    return a < 0 ? $sqrt(a) : $pow(a, b);
+}
+""",
+    "pown": """
+$T $name($T a, int exponent)
+{
+    return $pow(a, ($T) exponent);
+}
+""",
+    "rootn": """
+$T $name($T a, int degree)
+{
+    if (degree % 2 == 0)
+        return $pow(a, 1 / ($T) degree);
+    return $copysign($pow($fabs(a), 1 / ($T) degree), a);
+}
+""",
+    "sinpi": """
+$T $name($T a)
+{
+    $T const rest = a - 2 * $rint(a / 2);
+    if ($fabs(rest) <= ($T) 0.5)
+        return $sin(($T) $pi * rest);
+    return $copysign($sin(($T) $pi * (1 - $fabs(rest))), rest);
+}
+""",
+    "cospi": """
+$T $name($T a)
+{
+    return $sin(($T) $pi * (($T) 0.5 - $fabs(a - 2 * $rint(a / 2))));
+}
+""",
+    "tanpi": """
+$T $name($T a)
+{
+    return $tan(($T) $pi * (a - $rint(a)));
+}
+""",
+    "acospi": """
+$T $name($T a)
+{
+    return $acos(a) / ($T) $pi;
+}
+""",
+    "asinpi": """
+$T $name($T a)
+{
+    return $asin(a) / ($T) $pi;
+}
+""",
+    "atanpi": """
+$T $name($T a)
+{
+    return $atan(a) / ($T) $pi;
+}
+""",
+    "atan2pi": """
+$T $name($T a, $T b)
+{
+    return $atan2(a, b) / ($T) $pi;
+}
+""",
 }
 
 _TEMPLATES: Mapping[str, Mapping[str, str]] = {
@@ -205,23 +308,33 @@ _TEMPLATES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def types_of_helpers(helpers: Iterable[tuple[str, str]]) -> frozenset[str]:
+# Where a number in single or double precision is rounded to half, and computed with as a float.
+_TO_HALF = "to_half"
+
+
+def _template(target: Target, name: str, dtype: DType) -> str:
+    return target.to_half if name == _TO_HALF else _TEMPLATES[dtype.kind][name]
+
+
+def types_of_helpers(target: Target, helpers: Iterable[tuple[str, str]]) -> frozenset[str]:
     """Return the names of the types that the text of helper functions mentions."""
     found: set[str] = set()
     for name, type_name in helpers:
         dtype = np.dtype(type_name)
-        template = _TEMPLATES[dtype.kind][name]
+        template = _template(target, name, dtype)
         found.add(dtype.name)
         if "$U" in template:
             found.add(_unsigned(dtype).name)
         if "$S" in template:
             found.add(_signed(dtype).name)
+        if name == _TO_HALF:
+            found.add("float16")
     return frozenset(found)
 
 
-def helpers_need_math(helpers: Iterable[tuple[str, str]]) -> bool:
+def helpers_need_math(target: Target, helpers: Iterable[tuple[str, str]]) -> bool:
     """Tell whether helper functions call mathematical functions of the target."""
-    texts = [_TEMPLATES[np.dtype(type_name).kind][name] for name, type_name in helpers]
+    texts = [_template(target, name, np.dtype(type_name)) for name, type_name in helpers]
     return any(f"${function}(" in text for text in texts for function in _MATH)
 
 
@@ -241,13 +354,14 @@ def _define(target: Target, name: str, dtype: DType) -> str:
         "T": target.type_name(dtype),
         "name": f"pg_{name}_{SHORT_NAMES[dtype.name]}",
         "bits": str(8 * dtype.itemsize),
+        "pi": _PI,
     }
     if dtype.kind in "iu":
         values |= {
             "U": target.type_name(_unsigned(dtype)),
             "S": target.type_name(_signed(dtype)),
         }
-    template = _TEMPLATES[dtype.kind][name].strip()
+    template = _template(target, name, dtype).strip()
     return f"{target.helper_prefix} {Template(template).substitute(values)}"
 
 

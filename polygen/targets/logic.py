@@ -14,7 +14,7 @@ from polygen.ir.expression import Expression
 from polygen.targets.arithmetic import is_nonnegative
 from polygen.targets.constant import MIRRORED
 from polygen.targets.core import Printer, joined, operand
-from polygen.targets.target import BOOL, FLOAT64, INT32, INT64, UINT64
+from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, UINT64
 from polygen.targets.term import (
     ATOM,
     BIT_AND,
@@ -43,19 +43,29 @@ def print_variable(p: Printer, node: ex.Variable, _at: DType) -> Term:
     p.uses.names.add(node.name)
     kind = p.kind(node)
     dtype = p.names.dtypes.get(node.name, p.index_dtype) if isinstance(kind, type) else kind
-    return Term(node.name, ATOM, dtype, dtype)
+    return Term(node.name, ATOM, dtype, _declared(dtype))
 
 
 def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:
     """Print an element of an array; its subscript is linear."""
+    name, dtype = ex.name_of(node), p.kind(node)
+    if isinstance(dtype, type):
+        raise InternalError(f"array '{name}' has no type")
+    p.uses.names.add(name)
+    packed = dtype == FLOAT16 and name in p.names.stored and p.target.load_half
+    form = p.target.load_half if packed else "{1}[{0}]"
+    return Term(form.format(index_text(p, node), name), ATOM, dtype, _declared(dtype))
+
+
+def index_text(p: Printer, node: ex.Subscript) -> str:
+    """Return the text of a linear subscript."""
     (index,) = ex.index_tuple(node)
     plain = _plain_index(p, index)
-    text = _index(p, index) if plain is None else plain[0]
-    dtype = p.kind(node)
-    if isinstance(dtype, type):
-        raise InternalError(f"array '{ex.name_of(node)}' has no type")
-    p.uses.names.add(ex.name_of(node))
-    return Term(f"{ex.name_of(node)}[{text}]", ATOM, dtype, dtype)
+    return _index(p, index) if plain is None else plain[0]
+
+
+def _declared(dtype: DType) -> DType:
+    return FLOAT32 if dtype == FLOAT16 else dtype
 
 
 def _index(p: Printer, node: Expression) -> str:

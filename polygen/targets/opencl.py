@@ -41,11 +41,9 @@ OPENCL = Target(
         "uint32": "u",
         "int64": "L",
         "uint64": "UL",
-        "float16": "h",
         "float32": "f",
     },
     type_lines={
-        "float16": "#pragma OPENCL EXTENSION cl_khr_fp16 : enable",
         "float64": "#pragma OPENCL EXTENSION cl_khr_fp64 : enable",
     },
     integer_extremes={"min": "min", "max": "max"},
@@ -58,5 +56,16 @@ OPENCL = Target(
     },
     hardware_indices={"g": "get_group_id", "l": "get_local_id"},
     barrier=_barrier,
+    # Devices need not compute with halves, only load and store them.
+    to_half="""
+float $name($T a)
+{
+    ushort bits;
+    vstore_half_rte(a, 0, (half *) &bits);
+    return vload_half(0, (half const *) &bits);
+}
+""",
+    load_half="vload_half({0}, {1})",
+    store_half="vstore_half_rte({0}, {1}, {2})",
     restrict="restrict",
 )

@@ -100,7 +100,9 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
             if isinstance(node, Declare):
                 dtypes[node.name] = node.dtype
     kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **program.dtypes}
-    return Names(kinds, dtypes, program.index_dtype, program.nonnegative)
+    arrays = [a for a in program.arguments if isinstance(a, GlobalArg)]
+    stored = frozenset(a.name for a in (*arrays, *program.global_temporaries))
+    return Names(kinds, dtypes, program.index_dtype, program.nonnegative, stored)
 
 
 def _sizes(launch: Launch, tag: type[GroupTag | LocalTag]) -> tuple[ex.Expression, ...]:
@@ -207,10 +209,11 @@ class _FunctionPrinter:
     def _parameter(self, argument: Argument, *, constant: bool, apart: bool) -> str:
         if argument.dtype is None:
             raise InternalError(f"argument '{argument.name}' has no type in a loop program")
-        type_name = self._expressions.type_name(argument.dtype)
         if isinstance(argument, ValueArg):
             return f"{type_name} const {argument.name}"
+            type_name = self._expressions.variable_type(argument.dtype)
         restrict = f"{self._target.restrict} " if apart else ""
+        type_name = self._expressions.type_name(argument.dtype)
         qualifier = self._target.global_qualifier
         return f"{qualifier}{type_name} {'const ' if constant else ''}*{restrict}{argument.name}"
 
@@ -225,9 +228,9 @@ def _function(head: str, parameters: list[str], body: list[str]) -> str:
 def _preamble(target: Target, expressions: ExpressionPrinter) -> list[str]:
     """Return what the source begins with: as much of it as the functions use."""
     uses = expressions.uses
-    types = uses.types | types_of_helpers(uses.helpers)
+    types = uses.types | types_of_helpers(target, uses.helpers)
     lines = {line for name, line in target.type_lines.items() if name in types}
-    if uses.math or helpers_need_math(uses.helpers):
+    if uses.math or helpers_need_math(target, uses.helpers):
         lines.update(target.math_lines)
     helpers = helper_functions(target, uses.helpers)
     return ["\n".join(sorted(lines))] * bool(lines) + helpers

@@ -75,7 +75,7 @@ class StatementPrinter:
     def declaration(self, node: Declare, *, initialized: bool) -> str:
         """Return the declaration of a variable."""
         qualifier = self.target.qualifiers[node.address_space]
-        text = qualifier + self.expressions.type_name(node.dtype)
+        text = qualifier + self.expressions.variable_type(node.dtype)
         if node.initial is not None and initialized:
             constant = " const" if node.constant else ""
             value = self.expressions.value(node.initial, node.dtype)

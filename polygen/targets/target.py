@@ -41,6 +41,10 @@ class Target:
         qualifiers: what the declaration of a variable in an address space begins with.
         hardware_indices: the index along an axis, by the tag's letter; empty if it has none.
         barrier: the statement that makes writes to some address spaces visible, or None.
+        to_half: a function that rounds a number to half precision, and returns a ``float``.
+        load_half: how an element of an array of halves is read, of its subscript and the array;
+            nothing if like any other.
+        store_half: how it is written, of the value, the subscript and the array.
         restrict: how it says that a pointer is the only way to an array.
         parallel_loop: the line before loops that run on several threads, given their number;
             None if loops of the source cannot.
@@ -61,6 +65,9 @@ class Target:
     qualifiers: Mapping[AddressSpace, str]
     hardware_indices: Mapping[str, str] = field(default_factory=dict[str, str])
     barrier: Callable[[frozenset[AddressSpace]], str] | None = None
+    to_half: str
+    load_half: str = ""
+    store_half: str = ""
     restrict: str
     parallel_loop: Callable[[int], str] | None = None
     runs_host: bool = False
@@ -99,6 +106,7 @@ INT32 = np.dtype(np.int32)
 INT64 = np.dtype(np.int64)
 UINT32 = np.dtype(np.uint32)
 UINT64 = np.dtype(np.uint64)
+FLOAT16 = np.dtype(np.float16)
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
 BOOL = np.dtype(np.bool_)

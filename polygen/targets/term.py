@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from polygen.ir.dtype import DType
-from polygen.targets.target import BOOL, INT32, INT64, UINT64
+from polygen.targets.target import BOOL, FLOAT16, FLOAT32, INT32, INT64, UINT64
 
 # How strongly an operator binds, weakest first: C's order.
 (
@@ -59,8 +59,10 @@ class Term:
 
 
 def promoted(dtype: DType) -> DType:
-    """Return the type in which C computes on operands of a type."""
-    return INT32 if dtype.kind in "biu" and dtype.itemsize < 4 else dtype
+    """Return the type in which C computes on operands of a type; on halves, it is ``float``."""
+    if dtype.kind in "biu" and dtype.itemsize < 4:
+        return INT32
+    return FLOAT32 if dtype == FLOAT16 else dtype
 
 
 def usual(left: DType, right: DType) -> DType:
@@ -110,7 +112,7 @@ def integer_text(value: int, suffix: str) -> tuple[str, int]:
 def float_text(value: float, dtype: DType, suffix: str) -> tuple[str, int, DType]:
     """Return a literal with the fewest digits that give its value back, its level and C type."""
     with np.errstate(over="ignore"):
-        exact = dtype.type(value)
+        exact = promoted(dtype).type(dtype.type(value))
     if np.isnan(exact):
         return "NAN", ATOM, np.dtype(np.float32)
     if np.isinf(exact):
@@ -119,4 +121,4 @@ def float_text(value: float, dtype: DType, suffix: str) -> tuple[str, int, DType
     digits = str(exact)
     if not any(c in digits for c in ".e"):
         digits += ".0"
-    return digits + suffix, UNARY if digits.startswith("-") else ATOM, dtype
+    return digits + suffix, UNARY if digits.startswith("-") else ATOM, promoted(dtype)

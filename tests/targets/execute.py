@@ -111,6 +111,7 @@ _CALLS: Mapping[str, Any] = {
     "int8": lambda a: np.asarray(a).astype(np.int8),
     "uint32": lambda a: np.asarray(a).astype(np.uint32),
     "int64": lambda a: np.asarray(a).astype(np.int64),
+    "float16": lambda a: np.asarray(a).astype(np.float16),
     "float32": lambda a: np.asarray(a).astype(np.float32),
     "float64": lambda a: np.asarray(a).astype(np.float64),
 }
