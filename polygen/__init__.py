@@ -19,7 +19,7 @@ from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_g
 from polygen.inspection.legal import Verdict, is_legal
 from polygen.inspection.parallelism import ParallelInames, Parallelism, parallel_inames
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
-from polygen.ir.instruction import Assignment, Barrier, Instruction, NoOp
+from polygen.ir.instruction import Assignment, Barrier, Instruction, MultiAssignment, NoOp
 from polygen.ir.kernel import Kernel, Step
 from polygen.language.make_kernel import make_kernel
 from polygen.language.parse_kernel import parse_kernel
@@ -66,6 +66,7 @@ __all__ = [
     "Instruction",
     "InternalError",
     "Kernel",
+    "MultiAssignment",
     "NoOp",
     "Obligation",
     "ParallelInames",

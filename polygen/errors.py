@@ -350,6 +350,14 @@ class BarrierNotPossible(UserError):
     """An order across work items that no barrier or launch boundary can establish."""
 
 
+class WrittenTwice(IllFormedKernel):
+    """Two assignees of one instruction that are one element."""
+
+
+class MixedAssignees(UserError):
+    """Assignees of one instruction that different work items would have to write."""
+
+
 class PrivateAcrossLaunches(UserError):
     """A private or local temporary that would have to outlive the launch that writes it."""
 

@@ -37,7 +37,7 @@ def scale(kernel: Kernel, factor: PositiveInt, /, *, iname: Iname | None = None)
         return kernel
     return kernel.copy(
         instructions=tuple(
-            insn.copy(expression=ex.product_of(factor, insn.expression))
+            insn.with_pairs([(a, ex.product_of(factor, value)) for a, value in insn.pairs])
             for insn in kernel.assignments
             if iname is None or iname in insn.within_inames
         )
@@ -61,7 +61,7 @@ def forget_the_domains(kernel: Kernel) -> Kernel:
 
 def test_a_transformation_of_ones_own() -> None:
     knl = scale(KNL, 3)
-    assert str(knl.assignments[0].expression) == "3*2*a[i]"
+    assert str(knl.assignments[0].values[0]) == "3*2*a[i]"
     assert KNL.history == ()
     assert knl.original is KNL
     assert [str(step) for step in knl.history] == ["scale(factor=3, iname=None)"]

@@ -23,7 +23,7 @@ from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import Domain, flatten, unflatten
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.substitution import expand, used_rules
 from polygen.ir.tags import AutoLocalTag, GroupTag, InameTag, LocalTag, is_parallel
@@ -298,7 +298,7 @@ class _Stage:
         body = expand(self._rule.expression, self._kernel.rules)
         return walk.free_variables(body).intersection(self._kernel.variables)
 
-    def _writers(self, name: str) -> tuple[Assignment, ...]:
+    def _writers(self, name: str) -> tuple[Assigning, ...]:
         return self._kernel.writers.get(name, ())
 
     def _domains(self, outer: frozenset[str]) -> Iterator[Domain]:

@@ -88,7 +88,7 @@ def assignment_to_subst(
     instructions = tuple(rewrite(insn) for insn in kernel.instructions)
     new = kernel.copy(instructions=instructions)
     if new is kernel:
-        raise _refusal(kernel, definition, "nothing that reads it is looked at")
+        raise _refusal(kernel, lhs_name, definition, "nothing that reads it is looked at")
     new = new.copy(substitutions=(*kernel.substitutions, rule)).without_unused(reading)
     left = any(lhs_name in insn.read_names for insn in new.expanded.instructions)
     if left or not isinstance(kernel.variables[lhs_name], TemporaryVariable):
@@ -99,17 +99,19 @@ def assignment_to_subst(
 def _definition(kernel: Kernel, name: str) -> Assignment:
     definition, *others = kernel.writers[name]
     if others:
-        raise _refusal(kernel, definition, f"'{others[0].id}' writes it, too")
+        raise _refusal(kernel, name, definition, f"'{others[0].id}' writes it, too")
+    if not isinstance(definition, Assignment):
+        raise _refusal(kernel, name, definition, "it is written together with others")
     if definition.predicates:
-        raise _refusal(kernel, definition, "it is written under a condition")
+        raise _refusal(kernel, name, definition, "it is written under a condition")
     if name in kernel.expanded.instruction(definition.id).read_names:
-        raise _refusal(kernel, definition, "its new value depends on its old one")
+        raise _refusal(kernel, name, definition, "its new value depends on its old one")
     return definition
 
 
-def _refusal(kernel: Kernel, insn: Assignment, why: str) -> NotARule:
+def _refusal(kernel: Kernel, name: str, insn: Instruction, why: str) -> NotARule:
     return NotARule(
-        f"assignment_to_subst: no rule can be made of '{insn.written}': {why}",
+        f"assignment_to_subst: no rule can be made of '{name}': {why}",
         where=caller_location(),
         excerpt=excerpt(kernel, insn.id),
         remedy="a rule stands for one expression, the same wherever the variable is read",
@@ -121,10 +123,20 @@ def _arguments(kernel: Kernel, definition: Assignment) -> tuple[str, ...]:
     names: list[str] = []
     for subscript in ex.index_tuple(target) if isinstance(target, ex.Subscript) else ():
         if not isinstance(subscript, ex.Variable) or subscript.name not in kernel.inames:
-            raise _refusal(kernel, definition, "a subscript that it is written with is no iname")
+            raise _refusal(
+                kernel,
+                ex.name_of(target),
+                definition,
+                "a subscript that it is written with is no iname",
+            )
         names.append(subscript.name)
     if len(set(names)) < len(names):
-        raise _refusal(kernel, definition, "two subscripts that it is written with are one iname")
+        raise _refusal(
+            kernel,
+            ex.name_of(target),
+            definition,
+            "two subscripts that it is written with are one iname",
+        )
     return tuple(names)
 
 

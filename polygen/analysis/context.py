@@ -21,7 +21,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import flat_names
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel, per_kernel
 
 _PARAM = isl.dim_type.param
@@ -40,7 +40,7 @@ class Frame:
     """
 
     kernel: Kernel
-    insn: Assignment
+    insn: Assigning
     names: Mapping[str, str]
     conditions: tuple[Expression, ...] = ()
 

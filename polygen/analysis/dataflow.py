@@ -37,10 +37,12 @@ class Source:
     Attributes:
         writer: the id of the instruction that wrote it; None if it was there before the kernel.
         pairs: a flat set: the reader's inames and, with a suffix, the writer's.
+        position: which of the writer's assignees it is.
     """
 
     writer: str | None
     pairs: isl.Set
+    position: int = 0
 
 
 @per_kernel
@@ -98,6 +100,7 @@ class _Timed:
         label: what its instances are called.
         inames: those of the instances, in order.
         row: the numbers and inames that are the time of an instance.
+        position: which of the instruction's assignees the elements are, if it writes them.
     """
 
     insn_id: str
@@ -105,6 +108,7 @@ class _Timed:
     label: str
     inames: Sequence[str]
     row: Sequence[str]
+    position: int = 0
 
     def schedule(self, columns: Iterable[int]) -> isl.UnionMap:
         """Return the map from instances to some columns of their time."""
@@ -132,7 +136,8 @@ def _flow(reader: _Timed, writers: Sequence[_Timed]) -> Iterator[Source]:
     for writer in writers:
         if writer.label in found:
             pairs = _named(found[writer.label], _IN, [i + OTHER for i in writer.inames])
-            yield Source(writer.insn_id, _flat(_named(pairs, _OUT, reader.inames)))
+            flat = _flat(_named(pairs, _OUT, reader.inames))
+            yield Source(writer.insn_id, flat, writer.position)
     for before in _maps(flow.get_must_no_source()):
         yield Source(None, _flat(_named(before, _IN, reader.inames)))
 
@@ -141,16 +146,20 @@ def _flow(reader: _Timed, writers: Sequence[_Timed]) -> Iterator[Source]:
 def _writers(kernel: Kernel, name: str) -> tuple[_Timed, ...] | None:
     """Return who writes a variable, which elements, and when; None if data decides."""
     found: list[_Timed] = []
-    for number, insn in enumerate(kernel.writers.get(name, ())):
-        (reference,) = (r for r in references(insn) if r.is_write)
-        access = access_of(kernel, reference)
-        relation = _with_copies(kernel, access)
-        if not access.exact or relation is None:
-            return None
-        inames, label = sorted(insn.within_inames), f"W{number}"
-        place = places(kernel).of[insn.id, insn.within_inames]
-        row = _row(kernel, place, inames, is_write=True)
-        found.append(_Timed(insn.id, _map(relation, inames, label), label, inames, row))
+    for insn in kernel.writers.get(name, ()):
+        writes = [r for r in references(insn) if r.is_write]
+        for position, reference in enumerate(writes):
+            if reference.name != name:
+                continue
+            access = access_of(kernel, reference)
+            relation = _with_copies(kernel, access)
+            if not access.exact or relation is None:
+                return None
+            inames, label = sorted(insn.within_inames), f"W{len(found)}"
+            place = places(kernel).of[insn.id, insn.within_inames]
+            row = _row(kernel, place, inames, is_write=True)
+            elements = _map(relation, inames, label)
+            found.append(_Timed(insn.id, elements, label, inames, row, position))
     return tuple(found)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polygen.ir import expression as ex
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assigning, Assignment
 
 # Reads all arrays after everything else.
 END = Assignment("__end", ex.Variable("__end"), 0)
@@ -55,6 +55,6 @@ class Difference:
         return self.certain and self.reader is None
 
 
-def undecided(insn: Assignment, name: str | None, what: str) -> Difference:
+def undecided(insn: Assigning, name: str | None, what: str) -> Difference:
     """Return that nobody can tell whether an instruction computes the same."""
     return Difference(insn.id, name, what=what, certain=False)

@@ -16,6 +16,7 @@ variable so touched, the order of all that touches it has to be kept (`polygen.a
 from __future__ import annotations
 
 from functools import reduce
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -30,7 +31,8 @@ from polygen.analysis.settled import Settled
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg
 from polygen.ir.domain import project_out
-from polygen.ir.instruction import Assignment, identical
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assigning, identical
 from polygen.ir.kernel import Kernel
 
 
@@ -50,6 +52,9 @@ def flow_difference(
     return _Comparison(old, new, instances, settled).run()
 
 
+_Pair: TypeAlias = tuple[ex.Variable | ex.Subscript, Expression]  # what is written, its value
+
+
 class _Comparison:
     def __init__(self, old: Kernel, new: Kernel, instances: InstanceMap, settled: Settled) -> None:
         self._old, self._new = old, new
@@ -62,7 +67,7 @@ class _Comparison:
     def run(self) -> Difference | None:
         for insn in self._old.assignments:
             after = self._new.instructions_by_id.get(insn.id)
-            found = self._instruction(insn, after) if isinstance(after, Assignment) else None
+            found = self._instruction(insn, after) if isinstance(after, Assigning) else None
             if found is not None:
                 return found
         written = dict.fromkeys((*self._old.writers, *self._new.writers))
@@ -74,9 +79,9 @@ class _Comparison:
 
     # --- what instructions compute
 
-    def _instruction(self, before: Assignment, after: Assignment) -> Difference | None:
+    def _instruction(self, before: Assigning, after: Assigning) -> Difference | None:
         live = live_variables(self._old) | live_variables(self._new)
-        if live.isdisjoint((before.written, after.written)):
+        if live.isdisjoint((*before.written_names, *after.written_names)):
             return None
         if self._is_untouched(before, after):
             return None
@@ -99,14 +104,24 @@ class _Comparison:
             return found
         old, new = old.under(*before.predicates), new.under(*after.predicates)
         context = Context(points, old, new)
-        found = self._matcher.match(before.expression, after.expression, context, 0)
-        if found is not None or before.written != after.written:
-            return found
-        if is_decided(self._old, before.written) and is_decided(self._new, before.written):
-            return None  # which elements are written, their readers tell
-        return self._matcher.same_element(before.assignee, after.assignee, context, 0)
+        if len(before.assignees) != len(after.assignees):
+            return Difference(before.id, what="it writes another number of variables")
+        for was, now in zip(before.pairs, after.pairs, strict=True):
+            found = self._assigned(was, now, context)
+            if found is not None:
+                return found
+        return None
 
-    def _is_untouched(self, before: Assignment, after: Assignment) -> bool:
+    def _assigned(self, was: _Pair, now: _Pair, context: Context) -> Difference | None:
+        found = self._matcher.match(was[1], now[1], context, 0)
+        names = ex.name_of(was[0]), ex.name_of(now[0])
+        if found is not None or names[0] != names[1]:
+            return found
+        if all(is_decided(kernel, names[0]) for kernel in (self._old, self._new)):
+            return None  # which elements are written, their readers tell
+        return self._matcher.same_element(was[0], now[0], context, 0)
+
+    def _is_untouched(self, before: Assigning, after: Assigning) -> bool:
         if not identical(before, after) or self._instances.of(before.id):
             return False
         inames = before.within_inames | before.reduction_inames
@@ -117,7 +132,7 @@ class _Comparison:
         return all(self._settled.holds(name) for name in read)
 
     def _predicates(
-        self, before: Assignment, after: Assignment, context: Context
+        self, before: Assigning, after: Assigning, context: Context
     ) -> Difference | None:
         if len(before.predicates) != len(after.predicates):
             return Difference(before.id, what="it has other predicates")

@@ -27,7 +27,7 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.dtype import DType, is_integer
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.verify import excerpt
 
@@ -129,7 +129,8 @@ class _Inference:
     """Finds the kinds of variables, those first that others need.
 
     Attributes:
-        values: the kinds of the values that instructions write, where they were found at once.
+        values: the kinds of the values that instructions write, by their ids and which of the
+            values it is, where they were found at once.
     """
 
     def __init__(self, kernel: Kernel, index_dtype: DType) -> None:
@@ -138,7 +139,7 @@ class _Inference:
         self._known = dict(kinds(kernel))
         # Those whose kind is sought, with what is found so far: None at first.
         self._found: dict[str, Kind | None] = {}
-        self.values: dict[str, Kind] = {}
+        self.values: dict[tuple[str, int], Kind] = {}
 
     def run(self) -> dict[str, Kind]:
         """Return the kind of every name."""
@@ -166,7 +167,8 @@ class _Inference:
         if not writers:
             raise self._not_found(name)
         names: frozenset[str] = frozenset()
-        return names.union(*[walk.free_variables(w.expression) for w in writers])
+        values = [v for w in writers for t, v in w.pairs if ex.name_of(t) == name]
+        return names.union(*map(walk.free_variables, values))
 
     def _settle(self, group: list[str], users: Mapping[str, list[str]]) -> None:
         """Find the kinds of variables that need only each other and what is known."""
@@ -179,11 +181,12 @@ class _Inference:
             new = old
             for writer in self._kernel.writers[name]:
                 with _Located(self._kernel, writer):
-                    kind = self._partial_kind(writer.expression)
-                    if kind is not None:
-                        new = kind if new is None else join(new, kind)
-                        if complete:
-                            self.values[writer.id] = kind
+                    for position, (assignee, value) in enumerate(writer.pairs):
+                        kind = self._partial_kind(value) if ex.name_of(assignee) == name else None
+                        if kind is not None:
+                            new = kind if new is None else join(new, kind)
+                            if complete:
+                                self.values[writer.id, position] = kind
             if not same_kind(new, old):
                 self._found[name] = new
                 pending += [user for user in users[name] if user in self._found]
@@ -235,7 +238,9 @@ class _Inference:
 # --- checks
 
 
-def _check_types(kernel: Kernel, known: Mapping[str, Kind], values: Mapping[str, Kind]) -> None:
+def _check_types(
+    kernel: Kernel, known: Mapping[str, Kind], values: Mapping[tuple[str, int], Kind]
+) -> None:
     """Check that every operation and every assignment exists for its operands' types."""
     for domain in kernel.domains:
         for name in domain.parameters:
@@ -252,19 +257,23 @@ def _check_types(kernel: Kernel, known: Mapping[str, Kind], values: Mapping[str,
                 type_of(predicate, known)
     for insn in kernel.assignments:
         with _Located(kernel, insn):
-            value = values.get(insn.id)
-            if value is None:
-                value = type_of(insn.expression, known)
-            _check_instruction(insn, known, value)
+            for position, (assignee, node) in enumerate(insn.pairs):
+                value = values.get((insn.id, position))
+                if value is None:
+                    value = type_of(node, known)
+                _check_assignee(insn, assignee, known, value)
 
 
-def _check_instruction(insn: Assignment, known: Mapping[str, Kind], value: Kind) -> None:
-    type_of(insn.assignee, known)
-    target = known[insn.written]
+def _check_assignee(
+    insn: Assigning, assignee: Expression, known: Mapping[str, Kind], value: Kind
+) -> None:
+    type_of(assignee, known)
+    name = ex.name_of(assignee)
+    target = known[name]
     if not can_assign(value, default_dtype(target)):
         raise TypeMismatch(
             f"instruction '{insn.id}' writes a value of type '{kind_name(value)}' to "
-            f"'{insn.written}', whose type is '{kind_name(target)}'",
+            f"'{name}', whose type is '{kind_name(target)}'",
             remedy=f"convert it on purpose: {kind_name(target)}(...)"
             if letter(target) != "b"
             else "write a comparison, such as x != 0",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import islpy as isl
@@ -16,7 +16,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Instruction, identical
+from polygen.ir.instruction import Assigning, Instruction, identical
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 
@@ -170,19 +170,33 @@ def _other_work(
         moved = at_new_instance(old, before.within_inames, values, known)
         return identical(_normal(moved), _normal(new))
 
-    if not isinstance(before, Assignment) or not isinstance(after, Assignment):
+    if not isinstance(before, Assigning) or not isinstance(after, Assigning):
         # Such instructions have no expressions but their predicates.
         marks = {"depends_on": frozenset[str](), "within_inames": inames, "predicates": ()}
         if before.copy(**marks) != after.copy(**marks):
             return "be another instruction"
-    elif not same(before.assignee, after.assignee):
-        return f"write {show_expression(after.assignee)}"
-    elif not same(before.expression, after.expression):
-        return f"compute {show_expression(after.expression)}"
+    else:
+        what = _other_values(before, after, same)
+        if what is not None:
+            return what
     if len(before.predicates) != len(after.predicates) or not all(
         map(same, before.predicates, after.predicates)
     ):
         return "have other predicates"
+    return None
+
+
+def _other_values(
+    before: Assigning, after: Assigning, same: Callable[[Expression, Expression], bool]
+) -> str | None:
+    """Return what an instruction writes otherwise."""
+    if len(before.pairs) != len(after.pairs):
+        return "write another number of variables"
+    for (was, value), (now, new_value) in zip(before.pairs, after.pairs, strict=True):
+        if not same(was, now):
+            return f"write {show_expression(now)}"
+        if not same(value, new_value):
+            return f"compute {show_expression(new_value)}"
     return None
 
 

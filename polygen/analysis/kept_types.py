@@ -9,9 +9,10 @@ import numpy as np
 from polygen.analysis.inference import infer_types, kinds, sizes
 from polygen.analysis.types import Kind, same_kind, type_of
 from polygen.errors import TypeMismatch
+from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
-from polygen.ir.instruction import Assignment
+from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
 
 
@@ -77,18 +78,19 @@ def _written(kernel: Kernel, name: str) -> Iterator[tuple[Kind, bool] | None]:
     """
     known = _known(kernel)
     for writer in kernel.writers[name]:
-        names = walk.free_variables(writer.expression)
-        unknown = names.difference(known, writer.reduction_inames)
-        yield next(_possible(kernel, writer, unknown), None)
+        for assignee, value in writer.pairs:
+            if ex.name_of(assignee) == name:
+                unknown = walk.free_variables(value).difference(known, writer.reduction_inames)
+                yield next(_possible(kernel, value, unknown), None)
 
 
 def _possible(
-    kernel: Kernel, insn: Assignment, unknown: frozenset[str]
+    kernel: Kernel, value: Expression, unknown: frozenset[str]
 ) -> Iterator[tuple[Kind, bool]]:
     for guess in (np.float32, np.int32):
         assumed: dict[str, Kind] = {**_known(kernel), **dict.fromkeys(unknown, np.dtype(guess))}
         try:
-            found = type_of(insn.expression, assumed)
+            found = type_of(value, assumed)
         except TypeMismatch:
             continue  # no operation on floating-point numbers, then
         yield found, not unknown

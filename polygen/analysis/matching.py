@@ -210,14 +210,14 @@ class Matcher:
                 return undecided(at.old.insn, ex.name_of(new), _OTHER_TYPE)
             frame, points = self._followed(self._new, now, at.new, at.points)
             inner = Context(points, at.old, frame)
-            return self.match(old, frame.insn.expression, inner, depth + 1)
+            return self.match(old, frame.insn.values[now.position], inner, depth + 1)
         for source in was:
             if source.writer is not None and source.writer not in self._new.instructions_by_id:
                 if not keeps_type(self._old, ex.name_of(old)):
                     return undecided(at.old.insn, ex.name_of(old), _OTHER_TYPE)
                 frame, points = self._followed(self._old, source, at.old, at.points)
                 inner = Context(points, frame, at.new)
-                found = self.match(frame.insn.expression, new, inner, depth + 1)
+                found = self.match(frame.insn.values[source.position], new, inner, depth + 1)
             else:
                 found = self._both_have(source, now, nodes, at, depth)
                 if found is not None and depth < _RECOMPUTED:
@@ -240,14 +240,15 @@ class Matcher:
             points = at.points.intersect(at_source(now, at.new.names, self._unread(self._new, now)))
             frame, points = self._followed(self._old, was, at.old, points)
             inner = Context(points, frame, at.new)
-            writer = frame.insn
-            if self.match(writer.expression, nodes[1], inner, depth + 1) is None:
+            value = frame.insn.values[was.position]
+            if self.match(value, nodes[1], inner, depth + 1) is None:
                 return self._typed(self._old, nodes[0], at)
         if now.writer is not None:
             points = at.points.intersect(at_source(was, at.old.names, self._unread(self._old, was)))
             frame, points = self._followed(self._new, now, at.new, points)
             inner = Context(points, at.old, frame)
-            if self.match(nodes[0], frame.insn.expression, inner, depth + 1) is None:
+            value = frame.insn.values[now.position]
+            if self.match(nodes[0], value, inner, depth + 1) is None:
                 return self._typed(self._new, nodes[1], at)
         return otherwise
 
@@ -294,7 +295,8 @@ class Matcher:
         before, after = self._at(self._old, was), self._at(self._new, now)
         pairs = at.points.intersect(at_source(was, at.old.names, before.names))
         pairs = pairs.intersect(at_source(now, at.new.names, after.names))
-        if was.writer is not None and was.writer == now.writer:
+        same = was.writer == now.writer and was.position == now.position
+        if was.writer is not None and same:
             names = ex.name_of(old), ex.name_of(new)
             if not same_type(self._old, names[0], self._new, names[1]):
                 return undecided(at.old.insn, names[1], _OTHER_TYPE)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from polygen.analysis.domains import surrounding_inames
 from polygen.errors import AmbiguousNesting, DependencyCycle, NoLoopNest, PriorityIgnored
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
@@ -50,10 +50,10 @@ def statements(nodes: Sequence[TreeNode]) -> Iterator[Instruction]:
             yield from statements(node.children)
 
 
-def assignments(nodes: Sequence[TreeNode]) -> Iterator[Assignment]:
+def assignments(nodes: Sequence[TreeNode]) -> Iterator[Assigning]:
     """Yield the instructions below `nodes` that assign to something, in order."""
     for insn in statements(nodes):
-        if isinstance(insn, Assignment):
+        if isinstance(insn, Assigning):
             yield insn
 
 

@@ -12,7 +12,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.access import Access, index_set, references
+from polygen.analysis.access import Access, index_set
 from polygen.analysis.copies import has_copies, same_copy
 from polygen.analysis.domains import domain_temporaries, with_surrounding
 from polygen.analysis.instance_map import UNMOVED
@@ -95,16 +95,32 @@ def unwritten(
         copy = same_copy(kernel, (writer.id, read.insn_id), read.name, UNMOVED)
         if not copy.complete or (doubt and not copy.certain):
             continue
-        (written,) = (a for a in touched(kernel, writer.id)[read.name] if a.is_write)
-        there = _certainly_written(kernel, writer, written, read) if doubt else universe()
-        if there is None:
-            continue
-        where = [*same, copy.possible, there]
-        pairs = reduce(isl.Set.intersect_params, where, written.relation).intersect(left)
-        for piece in moments(kernel).before(written, read):
-            left = left.subtract(project_out(piece_set(pairs, piece), writer.within_inames))
-            if left.is_empty():
-                return left
+        where = [*same, copy.possible]
+        for written in touched(kernel, writer.id)[read.name]:
+            if written.is_write:
+                left = _without_written(kernel, left, written, read, where, doubt=doubt)
+                if left.is_empty():
+                    return left
+    return left
+
+
+def _without_written(
+    kernel: Kernel,
+    left: isl.Set,
+    written: Access,
+    read: Access,
+    where: Sequence[isl.Set],
+    *,
+    doubt: bool,
+) -> isl.Set:
+    """Return what is left to be written when a write has come."""
+    writer = kernel.instruction(written.insn_id)
+    there = _certainly_written(kernel, writer, written, read) if doubt else universe()
+    if there is None:
+        return left
+    pairs = reduce(isl.Set.intersect_params, [*where, there], written.relation).intersect(left)
+    for piece in moments(kernel).before(written, read):
+        left = left.subtract(project_out(piece_set(pairs, piece), writer.within_inames))
     return left
 
 
@@ -126,8 +142,8 @@ def _certainly_written(
             return None
         names = frozenset[str]().union(*map(walk.free_variables, writer.predicates))
         same |= names & writer.within_inames
-    (reference,) = (r for r in references(writer) if r.is_write)
-    if not index_set(kernel, reference)[1] or not reader.within_inames.issuperset(same):
+    assert written.reference is not None  # no bound of a loop is written
+    if not index_set(kernel, written.reference)[1] or not reader.within_inames.issuperset(same):
         return None
     return reduce(isl.Set.intersect, map(equal, sorted(same)), universe())
 

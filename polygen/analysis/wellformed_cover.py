@@ -20,7 +20,7 @@ from polygen.analysis.wording import shown_instance, shown_parameters, shown_pla
 from polygen.errors import UninitializedRead
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 
@@ -44,16 +44,17 @@ def _is_plain(kernel: Kernel, read: Access) -> bool:
     return any(_writes_first(kernel, w, reader, read) for w in kernel.writers.get(read.name, ()))
 
 
-def _writes_first(kernel: Kernel, writer: Assignment, reader: Instruction, read: Access) -> bool:
+def _writes_first(kernel: Kernel, writer: Assigning, reader: Instruction, read: Access) -> bool:
     # With fewer inames, it has an instance for each of the reader's, at the same values of these.
     if writer.predicates or not writer.within_inames <= reader.within_inames:
         return False
     if not order_of(kernel).depends(writer.id, reader.id):
         return False
-    index = ex.index_tuple(writer.assignee) if isinstance(writer.assignee, ex.Subscript) else ()
-    names = frozenset[str]().union(*map(walk.free_variables, index))
-    if index != (() if read.reference is None else read.reference.index):
+    index = () if read.reference is None else read.reference.index
+    written = [ex.index_of(a) for a in writer.assignees if ex.name_of(a) == read.name]
+    if index not in written:
         return False
+    names = frozenset[str]().union(*map(walk.free_variables, index))
     others = names - writer.within_inames.union(kernel.parameters)
     return all(is_never_written(kernel, name) for name in others)
 

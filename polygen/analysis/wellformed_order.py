@@ -25,6 +25,7 @@ from polygen.analysis.obligations import ORDERED, Obligation, shown_reference
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import conflict, equal, is_read, touched, users, witness
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
+from polygen.analysis.wellformed_at_once import check_at_once
 from polygen.analysis.wellformed_nests import same_in_every_nest
 from polygen.analysis.wording import shown_conflict, shown_parameters, shown_places
 from polygen.errors import NestingDecides, UnorderedAccess
@@ -43,6 +44,9 @@ def check_order(kernel: Kernel) -> Iterator[Obligation]:
         UnorderedAccess: if two instances touch one element, and nothing orders them.
         NestingDecides: if the order of two such instances depends on which loop is outside.
     """
+    for insn in kernel.assignments:
+        if len(insn.assignees) > 1:
+            yield from check_at_once(kernel, insn.id)
     for name in kernel.writers:
         if is_read(kernel, name):
             for group in _groups(kernel, name):

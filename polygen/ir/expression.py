@@ -43,6 +43,7 @@ __all__ = [
     "BitwiseXor",
     "Call",
     "Comparison",
+    "Component",
     "Expression",
     "ExpressionNode",
     "FloorDiv",
@@ -63,6 +64,7 @@ __all__ = [
     "Subscript",
     "Sum",
     "Variable",
+    "index_of",
     "index_tuple",
     "name_of",
     "negated",
@@ -109,6 +111,19 @@ class Invocation(ExpressionNode):
     values: tuple[Expression, ...]
 
 
+@expr_dataclass()
+class Component(ExpressionNode):
+    """``f(x)[1]``: one of the results of something that has several.
+
+    Attributes:
+        aggregate: a call of a function with several results.
+        position: which of them, counted from 0.
+    """
+
+    aggregate: Expression
+    position: int
+
+
 def sum_of(*terms: Expression) -> Sum:
     """Return the sum as it is written: pymbolic's ``+`` would flatten and fold it."""
     return Sum(terms)  # type: ignore[arg-type]
@@ -131,6 +146,11 @@ def index_tuple(subscript: Subscript) -> tuple[Expression, ...]:
         several: tuple[Expression, ...] = index
         return several
     return (index,)
+
+
+def index_of(node: Expression) -> tuple[Expression, ...]:
+    """Return the subscripts of ``a[i, j]``; a variable has none."""
+    return index_tuple(node) if isinstance(node, Subscript) else ()
 
 
 def name_of(node: Expression) -> str:

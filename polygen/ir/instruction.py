@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self, cast
@@ -55,7 +55,7 @@ class Instruction:
             return self
         return replace(self, **changes)  # type: ignore[type-var]
 
-    @property
+    @cached_property  # which a field of a subclass may take the place of
     def assignees(self) -> tuple[ex.Variable | ex.Subscript, ...]:
         """What it assigns to."""
         return ()
@@ -129,8 +129,87 @@ class NoOp(Instruction):
     location: SourceLocation | None = field(default=None, compare=False)
 
 
+class Assigning(Instruction):
+    """What instructions that assign have in common: all is read before anything is written."""
+
+    @cached_property
+    def values(self) -> tuple[Expression, ...]:
+        """What is assigned: one value for each of the assignees."""
+        raise NotImplementedError
+
+    @property
+    def pairs(self) -> tuple[tuple[ex.Variable | ex.Subscript, Expression], ...]:
+        """Each of the assignees with its value."""
+        return tuple(zip(self.assignees, self.values, strict=True))
+
+    @property
+    def evaluated(self) -> tuple[Expression, ...]:
+        """The values, and the subscripts of what is written."""
+        return (*self.values, *(i for assignee in self.assignees for i in ex.index_of(assignee)))
+
+    @cached_property
+    def accesses(self) -> tuple[ex.Subscript | ex.Variable, ...]:
+        """The assignees, then each subscript and each scalar that it evaluates, inames too."""
+        others: list[ex.Subscript | ex.Variable] = []
+        for assignee in self.assignees:
+            for index in ex.index_of(assignee):
+                others += walk.accesses(index)
+        for node in (*self.values, *self.predicates):
+            others += walk.accesses(node)
+        return (*self.assignees, *others)
+
+    @cached_property
+    def read_names(self) -> frozenset[str]:
+        """Every name that it evaluates, inames included, those of its reductions excluded."""
+        if self.reduction_inames:
+            return frozenset[str]().union(*(walk.free_variables(e) for e in self.reads))
+        evaluated = self.accesses[len(self.assignees) :]
+        return frozenset([ex.name_of(access) for access in evaluated])
+
+    def map_reads(self, rule: Callable[[Expression], Expression]) -> Self:
+        """Return the instruction with `rule` applied to what it evaluates (see `reads`)."""
+        assignees = [_with_index(assignee, rule) for assignee in self.assignees]
+        return self._with(assignees, rule)
+
+    def map_expressions(self, rule: Callable[[Expression], Expression]) -> Self:
+        """Return the instruction with `rule` applied to its assignees, values and predicates."""
+        assignees: list[ex.Variable | ex.Subscript] = []
+        for assignee in map(rule, self.assignees):
+            if not isinstance(assignee, ex.Variable | ex.Subscript):
+                raise InternalError(f"instruction '{self.id}' would assign to {assignee!r}")
+            assignees.append(assignee)
+        return self._with(assignees, rule)
+
+    def _with(
+        self,
+        assignees: Sequence[ex.Variable | ex.Subscript],
+        rule: Callable[[Expression], Expression],
+    ) -> Self:
+        return self.with_pairs(
+            tuple(zip(assignees, map(rule, self.values), strict=True)),
+            predicates=tuple([rule(p) for p in self.predicates]),
+        )
+
+    def with_pairs(
+        self, pairs: Sequence[tuple[ex.Variable | ex.Subscript, Expression]], **changes: Any
+    ) -> Self:
+        """Return the instruction with other assignees and values, as many as there are."""
+        raise NotImplementedError
+
+
+def _with_index(
+    assignee: ex.Variable | ex.Subscript, rule: Callable[[Expression], Expression]
+) -> ex.Variable | ex.Subscript:
+    """Return what is written with `rule` applied to its subscripts."""
+    index = ex.index_of(assignee)
+    new = tuple([rule(i) for i in index])
+    if not isinstance(assignee, ex.Subscript) or new == index:
+        return assignee
+    return ex.Subscript(assignee.aggregate, new[0] if len(new) == 1 else new)
+
+
 @dataclass(frozen=True)
-class Assignment(Instruction):
+class Assignment(Assigning):
     """``assignee = expression``, once for each value of the inames it is within.
 
     Attributes:
@@ -151,7 +230,7 @@ class Assignment(Instruction):
     predicates: tuple[Expression, ...] = ()
     location: SourceLocation | None = field(default=None, compare=False)
 
-    @property
+    @cached_property
     def assignees(self) -> tuple[ex.Variable | ex.Subscript, ...]:
         """What it assigns to."""
         return (self.assignee,)
@@ -161,47 +240,47 @@ class Assignment(Instruction):
         """The name of the variable that is written."""
         return ex.name_of(self.assignee)
 
-    @property
-    def evaluated(self) -> tuple[Expression, ...]:
-        """The value, and the subscripts of what is written."""
-        index = ex.index_tuple(self.assignee) if isinstance(self.assignee, ex.Subscript) else ()
-        return (self.expression, *index)
-
     @cached_property
-    def accesses(self) -> tuple[ex.Subscript | ex.Variable, ...]:
-        """The assignee, then each subscript and each scalar that it evaluates, inames too."""
-        first, *others = walk.accesses(self.assignee)
-        for node in (self.expression, *self.predicates):
-            others += walk.accesses(node)
-        return first, *others
+    def values(self) -> tuple[Expression, ...]:
+        """What is assigned."""
+        return (self.expression,)
 
-    @cached_property
-    def read_names(self) -> frozenset[str]:
-        """Every name that it evaluates, inames included, those of its reductions excluded."""
-        if self.reduction_inames:
-            return frozenset[str]().union(*(walk.free_variables(e) for e in self.reads))
-        return frozenset([ex.name_of(access) for access in self.accesses[1:]])
+    def with_pairs(
+        self, pairs: Sequence[tuple[ex.Variable | ex.Subscript, Expression]], **changes: Any
+    ) -> Self:
+        """Return the instruction with another assignee and value."""
+        ((assignee, expression),) = pairs
+        return self.copy(assignee=assignee, expression=expression, **changes)
 
-    def map_reads(self, rule: Callable[[Expression], Expression]) -> Self:
-        """Return the instruction with `rule` applied to what it evaluates (see `reads`)."""
-        assignee = self.assignee
-        if isinstance(assignee, ex.Subscript):
-            index = tuple([rule(i) for i in ex.index_tuple(assignee)])
-            if index != ex.index_tuple(assignee):
-                assignee = ex.Subscript(assignee.aggregate, index[0] if len(index) == 1 else index)
-        return self.copy(
-            assignee=assignee,
-            expression=rule(self.expression),
-            predicates=tuple([rule(p) for p in self.predicates]),
-        )
 
-    def map_expressions(self, rule: Callable[[Expression], Expression]) -> Self:
-        """Return the instruction with `rule` applied to its assignee, value and predicates."""
-        assignee = rule(self.assignee)
-        if not isinstance(assignee, ex.Variable | ex.Subscript):
-            raise InternalError(f"instruction '{self.id}' would assign to {assignee!r}")
-        return self.copy(
-            assignee=assignee,
-            expression=rule(self.expression),
-            predicates=tuple(rule(p) for p in self.predicates),
-        )
+@dataclass(frozen=True)
+class MultiAssignment(Assigning):
+    """``a, b = x, y``: values for several assignees, all read before anything is written.
+
+    The assignees are different elements.  ``a, b = f(x)`` has the `Component`s of one call as its
+    values.
+
+    Attributes:
+        id: the name that dependencies use.
+        assignees: two or more variables or subscripts of arrays.
+        values: what is assigned to each of them.
+        within_inames: the inames whose loops it is in.
+        depends_on: the ids of the instructions that come before it.
+        predicates: conditions, all of which must hold for it to be executed.
+        location: where the user wrote it; not part of its value.
+    """
+
+    id: str
+    assignees: tuple[ex.Variable | ex.Subscript, ...] = field()
+    values: tuple[Expression, ...] = field()
+    within_inames: frozenset[str] = frozenset()
+    depends_on: frozenset[str] = frozenset()
+    predicates: tuple[Expression, ...] = ()
+    location: SourceLocation | None = field(default=None, compare=False)
+
+    def with_pairs(
+        self, pairs: Sequence[tuple[ex.Variable | ex.Subscript, Expression]], **changes: Any
+    ) -> Self:
+        """Return the instruction with other assignees and values, as many as there are."""
+        assignees, values = zip(*pairs, strict=True)
+        return self.copy(assignees=assignees, values=values, **changes)

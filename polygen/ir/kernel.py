@@ -20,7 +20,7 @@ from polygen.ir.array import Argument, Array, GlobalArg, TemporaryVariable, Valu
 from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Instruction, identical
+from polygen.ir.instruction import Assigning, Instruction, identical
 from polygen.ir.options import Options
 from polygen.ir.substitution import SubstitutionRule, expand, used_rules
 from polygen.ir.tags import InameTag
@@ -178,9 +178,9 @@ class Kernel:
         return tuple(sorted(a.name for a in self.arguments if isinstance(a, ValueArg)))
 
     @cached_property
-    def assignments(self) -> tuple[Assignment, ...]:
+    def assignments(self) -> tuple[Assigning, ...]:
         """The instructions that assign to something."""
-        return tuple([insn for insn in self.instructions if isinstance(insn, Assignment)])
+        return tuple([insn for insn in self.instructions if isinstance(insn, Assigning)])
 
     @cached_property
     def instructions_by_id(self) -> Mapping[str, Instruction]:
@@ -222,11 +222,12 @@ class Kernel:
         )
 
     @cached_property
-    def writers(self) -> Mapping[str, tuple[Assignment, ...]]:
+    def writers(self) -> Mapping[str, tuple[Assigning, ...]]:
         """For each variable that is written, the instructions that write it."""
-        found: dict[str, tuple[Assignment, ...]] = {}
+        found: dict[str, tuple[Assigning, ...]] = {}
         for insn in self.assignments:
-            found[insn.written] = (*found.get(insn.written, ()), insn)
+            for name in dict.fromkeys(insn.written_names):
+                found[name] = (*found.get(name, ()), insn)
         return found
 
     @cached_property
@@ -261,10 +262,10 @@ class Kernel:
             )
         return insn
 
-    def assignment(self, insn_id: str) -> Assignment:
+    def assignment(self, insn_id: str) -> Assigning:
         """Return the instruction with this id, which is known to assign to something."""
         insn = self.instruction(insn_id)
-        if not isinstance(insn, Assignment):
+        if not isinstance(insn, Assigning):
             raise InternalError(f"'{insn_id}' assigns to nothing")
         return insn
 

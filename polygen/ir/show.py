@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields
 
+from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Barrier, Instruction, NoOp
+from polygen.ir.instruction import Assigning, Barrier, Instruction, NoOp
 from polygen.ir.kernel import Kernel, fill_slot
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
@@ -58,9 +59,20 @@ def show_instruction(insn: Instruction, iname_order: tuple[str, ...]) -> str:
 
 def show_work(insn: Instruction) -> str:
     """Return what an instruction does, as the language writes it."""
-    if isinstance(insn, Assignment):
-        return f"{show_expression(insn.assignee)} = {show_expression(insn.expression)}"
+    if isinstance(insn, Assigning):
+        targets = ", ".join(map(show_expression, insn.assignees))
+        return f"{targets} = {', '.join(map(show_expression, _written_values(insn)))}"
     return f"... {mark_of(insn)}"
+
+
+def _written_values(insn: Assigning) -> tuple[Expression, ...]:
+    """Return what stands behind the ``=``: one call for all of its results."""
+    first = insn.values[0]
+    if isinstance(first, ex.Component):
+        of_one = tuple([ex.Component(first.aggregate, n) for n in range(len(insn.values))])
+        if len(of_one) > 1 and insn.values == of_one:
+            return (first.aggregate,)
+    return insn.values
 
 
 def mark_of(insn: Instruction) -> str:

@@ -90,6 +90,7 @@ _TABLE: dict[type, _Row] = {
         ATOM,
         lambda n, show: f"{show(n.function, ATOM)}({_arguments(n.parameters, show)})",
     ),
+    ex.Component: (ATOM, lambda n, show: f"{show(n.aggregate, ATOM)}[{n.position}]"),
     ex.Reduction: (
         ATOM,
         lambda n, show: (

@@ -28,6 +28,7 @@ _TABLE: dict[type, _Row] = {
         lambda n, p: ex.Subscript(p[0], p[1] if len(p) == 2 else p[1:]),
     ),
     ex.Call: (lambda n: n.parameters, lambda n, p: ex.Call(n.function, p)),
+    ex.Component: (lambda n: (n.aggregate,), lambda n, p: ex.Component(p[0], n.position)),
     ex.Comparison: (
         lambda n: (n.left, n.right),
         lambda n, p: ex.Comparison(p[0], n.operator, p[1]),

@@ -165,7 +165,7 @@ def find_uses(
     scalars: set[str] = set()
     functions: set[str] = set()
     for statement in statements:
-        for expression in (*statement.assigned, *statement.predicates):
+        for expression in statement.expressions:
             for access in walk.accesses(expression):
                 kind = arrays if isinstance(access, ex.Subscript) else scalars
                 kind.add(ex.name_of(access))
@@ -194,27 +194,25 @@ def _written(
     written: dict[str, Statement] = {}
     declaring: dict[str, Statement] = {}
     for statement in statements:
-        if statement.mark:
-            continue
-        name = ex.name_of(statement.assignee)
-        if name in inames:
-            raise located(
-                NameTaken,
-                f"'{name}' is an iname: loops set it, instructions cannot",
-                statement.text,
-                max(0, statement.text.find(name)),
-                "give the variable another name",
-            )
-        if statement.declares and name in declaring:
-            raise located(
-                NameTaken,
-                f"'{name}' is declared twice",
-                statement.text,
-                statement.text.find("<"),
-                "leave out <> in the second instruction",
-            )
-        written.setdefault(name, statement)
-        if statement.declares:
+        for name in statement.written_names:
+            if name in inames:
+                raise located(
+                    NameTaken,
+                    f"'{name}' is an iname: loops set it, instructions cannot",
+                    statement.text,
+                    max(0, statement.text.find(name)),
+                    "give the variable another name",
+                )
+            written.setdefault(name, statement)
+        for name, _ in statement.declared:
+            if name in declaring:
+                raise located(
+                    NameTaken,
+                    f"'{name}' is declared twice",
+                    statement.text,
+                    statement.text.find("<"),
+                    "leave out <> in the second instruction",
+                )
             declaring[name] = statement
     return written, declaring
 
@@ -292,7 +290,7 @@ def _declared_temporaries(uses: Uses, declared: Declared) -> dict[str, Temporary
                 statement.text.find("<"),
                 "leave out one of the declarations",
             )
-        found[name] = TemporaryVariable(name, statement.dtype)
+        found[name] = TemporaryVariable(name, dict(statement.declared)[name])
     return found
 
 

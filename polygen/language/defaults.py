@@ -44,21 +44,29 @@ class Draft:
     written_as: Statement
 
     @property
-    def written(self) -> str | None:
-        """The name of the variable that it writes; None if it is a mark."""
-        return None if self.statement.mark else ex.name_of(self.statement.assignee)
+    def written(self) -> tuple[str, ...]:
+        """The names of the variables that it writes."""
+        return self.statement.written_names
 
     @cached_property
     def subscript_names(self) -> frozenset[str]:
         """The names in the subscripts of what it writes."""
-        assignee = self.statement.assignee
-        index = ex.index_tuple(assignee) if isinstance(assignee, ex.Subscript) else ()
+        index = [i for assignee in self.statement.assignees for i in ex.index_of(assignee)]
         return frozenset[str]().union(*(walk.free_variables(e) for e in index))
+
+    def names_in(self, written: str) -> frozenset[str]:
+        """Return the names that all subscripts have in which it writes one of its variables."""
+        found = [
+            frozenset[str]().union(*(walk.free_variables(e) for e in ex.index_of(assignee)))
+            for assignee in self.statement.assignees
+            if ex.name_of(assignee) == written
+        ]
+        return found[0].intersection(*found)
 
     @cached_property
     def reads(self) -> frozenset[str]:
         """The names that it evaluates, inames included, those of its reductions excluded."""
-        parts = (self.statement.expression, *self.statement.predicates)
+        parts = (*self.statement.values, *self.statement.predicates)
         return self.subscript_names.union(*(walk.free_variables(e) for e in parts))
 
     @cached_property
@@ -66,8 +74,9 @@ class Draft:
         """The inames of its reductions."""
         if "(" not in self.statement.text:
             return frozenset()
-        parts = (self.statement.assignee, self.statement.expression, *self.statement.predicates)
-        return frozenset[str]().union(*(walk.reduction_inames(e) for e in parts))
+        return frozenset[str]().union(
+            *(walk.reduction_inames(e) for e in self.statement.expressions)
+        )
 
 
 class Defaults:
@@ -96,14 +105,16 @@ class Defaults:
         self._needed_inames, self._needed_temporaries = _needs(self._homes, temporaries)
         self._writers: dict[str, list[str]] = {}
         for draft in drafts:
-            if draft.written is not None:
-                self._writers.setdefault(draft.written, []).append(draft.id)
+            for name in dict.fromkeys(draft.written):
+                self._writers.setdefault(name, []).append(draft.id)
         self._given = {d.id: self._given_dependencies(d) for d in drafts}
         self.within_inames = self._active_inames()
         for draft in drafts:
             self._check_explicit(draft)
         self.depends_on = {
-            d.id: self._given[d.id].union(self._automatic(d, self.within_inames[d.id]))
+            d.id: self._given[d.id].union(
+                writer for writer, _ in self._automatic(d, self.within_inames[d.id])
+            )
             for d in drafts
         }
         self._check_order()
@@ -126,10 +137,10 @@ class Defaults:
             grown = self._grown(self._drafts[current], within)
             if grown != within[current]:
                 within[current] = grown
-                for reader in readers.get(self._drafts[current].written or "", ()):
-                    if reader not in queued:
-                        pending.append(reader)
-                        queued.add(reader)
+                for name in self._drafts[current].written:
+                    new = [r for r in readers.get(name, ()) if r not in queued]
+                    pending += new
+                    queued.update(new)
         return within
 
     def _readers(self) -> dict[str, list[str]]:
@@ -153,8 +164,8 @@ class Defaults:
                 found |= self._around(iname, within)
             for iname in draft.reduced:
                 found |= self._around(iname, within) - draft.reduced
-            for writer in self._automatic(draft, inames):
-                found |= within[writer] - self._drafts[writer].subscript_names
+            for writer, name in self._automatic(draft, inames):
+                found |= within[writer] - self._drafts[writer].names_in(name)
             if len(found) == len(inames):
                 return inames
             inames = frozenset(found)
@@ -206,8 +217,8 @@ class Defaults:
             found.update(matching)
         return frozenset(found)
 
-    def _automatic(self, draft: Draft, inames: frozenset[str]) -> Iterator[str]:
-        """Yield the single writers of what `draft` reads, within `inames`."""
+    def _automatic(self, draft: Draft, inames: frozenset[str]) -> Iterator[tuple[str, str]]:
+        """Yield the single writers of what `draft` reads, within `inames`, and what that is."""
         reads = draft.reads
         if self._needed_temporaries:
             around = inames | draft.reduced
@@ -217,7 +228,7 @@ class Defaults:
             if len(writers) != 1 or writers[0] == draft.id:
                 continue
             if not draft.statement.exhaustive or writers[0] in self._given[draft.id]:
-                yield writers[0]
+                yield writers[0], name
 
     def _check_order(self) -> None:
         try:
@@ -233,7 +244,8 @@ class Defaults:
                 reasons.append(f"'{after}' says dep={before}")
             else:
                 automatic = True
-                reasons.append(f"'{after}' reads '{self._drafts[before].written}'")
+                read = [n for n in self._drafts[before].written if n in self._drafts[after].reads]
+                reasons.append(f"'{after}' reads '{(read or self._drafts[before].written)[0]}'")
         lines = [f"{i}: {self._drafts[i].statement.text}" for i in ids[:-1]]
         return DependencyCycle(
             "each of these instructions has to come before itself: " + ", ".join(reasons),

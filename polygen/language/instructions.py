@@ -16,7 +16,14 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import Domain
-from polygen.ir.instruction import Assignment, Barrier, Instruction, NoOp
+from polygen.ir.instruction import (
+    Assigning,
+    Assignment,
+    Barrier,
+    Instruction,
+    MultiAssignment,
+    NoOp,
+)
 from polygen.ir.show import mark_of, show_instruction
 from polygen.ir.substitution import Rules, SubstitutionRule
 from polygen.language.defaults import Defaults, Draft
@@ -134,7 +141,9 @@ def make_instruction(
         return NoOp(insn_id, **common)
     if statement.mark:
         return Barrier(insn_id, _SCOPES[statement.mark], **common)
-    return Assignment(insn_id, statement.assignee, statement.expression, **common)
+    if len(statement.assignees) > 1:
+        return MultiAssignment(insn_id, statement.assignees, statement.values, **common)
+    return Assignment(insn_id, statement.assignees[0], statement.values[0], **common)
 
 
 _SCOPES = {"lbarrier": AddressSpace.LOCAL, "gbarrier": AddressSpace.GLOBAL}
@@ -191,10 +200,9 @@ def _as_statement(insn: Instruction) -> Statement:
         )
     for expression in (*insn.assignees, *insn.reads):
         _check_nodes(insn, expression)
-    written = insn if isinstance(insn, Assignment) else None
     return Statement(
-        assignee=written.assignee if written else ex.Variable("_"),
-        expression=written.expression if written else 0,
+        assignees=insn.assignees,
+        values=insn.values if isinstance(insn, Assigning) else (),
         id=insn.id,
         dependencies=tuple(sorted(insn.depends_on)),
         exhaustive=True,

@@ -115,12 +115,12 @@ def read_instruction(line: str, inames: frozenset[str], rules: Rules) -> Instruc
         rules: those of the kernel.
     """
     statement = resolve_reductions(resolve_rules(parse_statement(line), rules), inames)
-    if statement.id is None or statement.inames is None or statement.declares:
+    if statement.id is None or statement.inames is None or statement.declared:
         lacks = "id" if statement.id is None else "list of inames"
         raise located(
             MalformedText,
             "a temporary is declared among the instructions"
-            if statement.declares
+            if statement.declared
             else f"this instruction has no {lacks}",
             line,
             0,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from polygen.errors import InvalidArgument, did_you_mean
@@ -38,7 +37,6 @@ _QUOTIENTS: dict[str, Callable[[Any, Any], Expression]] = {
     "%": ex.Remainder,
 }
 MARKS = ("lbarrier", "gbarrier", "nop")
-_NOTHING = Statement(ex.Variable("_"), 0)
 
 
 class Refused(Exception):
@@ -63,6 +61,13 @@ class _Option(NamedTuple):
     name: str
     value: Any
     position: int = 0
+
+
+class _Declared(NamedTuple):
+    """``<dtype> t`` on the left side of an assignment."""
+
+    target: ex.Variable | ex.Subscript
+    dtype: DType | None
 
 
 class _Named(NamedTuple):
@@ -227,6 +232,10 @@ class Nodes:
             return _SELECTIONS[name](tuple(args))
         return ex.Call(ex.Variable(name.value), tuple(args))
 
+    def component(self, children: _Children) -> Expression:
+        *call, position = children
+        return ex.Component(self.call(call), int(position, 0))
+
     def typed_call(self, children: _Children) -> Expression:
         name, dtype, *args = children
         if name not in REDUCTIONS:
@@ -250,8 +259,9 @@ class Nodes:
     def prefix(self, children: _Children) -> dict[str, Any]:
         return {"inames": frozenset(t.value for t in children)}
 
-    def declaration(self, children: _Children) -> dict[str, Any]:
-        return {"declares": True, "dtype": element_type(children[0]) if children else None}
+    def declared(self, children: _Children) -> _Declared:
+        *dtype, target = children
+        return _Declared(target, element_type(dtype[0]) if dtype else None)
 
     def option_id(self, children: _Children) -> _Option:
         return _Option("id", children[0].value, children[0].start_pos)
@@ -293,20 +303,50 @@ class Nodes:
             raise Refused(
                 f"'{name}' is nothing that stands alone", name.start_pos, did_you_mean(name, MARKS)
             )
-        return replace(_NOTHING, mark=name.value, **said)
+        return Statement(mark=name.value, **said)
 
     def instruction(self, children: _Children) -> Statement:
         nodes, said = _said(children)
-        assignee, operator, expression = nodes
+        at = next(n for n, node in enumerate(nodes) if getattr(node, "type", None) == "ASSIGN")
+        operator = nodes[at]
+        declared = [node for node in nodes[:at] if isinstance(node, _Declared)]
+        assignees = tuple(n.target if isinstance(n, _Declared) else n for n in nodes[:at])
+        values = _values(tuple(nodes[at + 1 :]), assignees, operator)
         if operator != "=":
-            if "declares" in said:
+            if declared:
                 raise Refused(
                     f"'{operator}' reads what is declared here, before it has a value",
                     operator.start_pos,
                     "write '=', or leave out <> where an earlier instruction declares it",
                 )
-            expression = _combined(assignee, operator[0], expression)
-        return replace(_NOTHING, assignee=assignee, expression=expression, **said)
+            values = (_COMBINED[operator[:-1]](assignees[0], values[0]),)
+        declares = tuple((ex.name_of(d.target), d.dtype) for d in declared)
+        return Statement(assignees, values, declared=declares, **said)
+
+
+def _values(
+    values: tuple[Expression, ...], assignees: tuple[Expression, ...], operator: _Token
+) -> tuple[Expression, ...]:
+    """Return a value for each assignee: the results of one call, if that is what stands there."""
+    if operator != "=" and len(assignees) + len(values) > 2:
+        raise Refused(
+            f"'{operator}' takes one assignee and one value",
+            operator.start_pos,
+            "write an instruction for each of them",
+        )
+    if len(values) == 1 and len(assignees) > 1 and isinstance(values[0], ex.Call):
+        return tuple([ex.Component(values[0], n) for n in range(len(assignees))])
+    if len(values) != len(assignees):
+        counted = [
+            f"{len(nodes)} {what}{'' if len(nodes) == 1 else 's'}"
+            for nodes, what in ((assignees, "assignee"), (values, "value"))
+        ]
+        raise Refused(
+            f"there {'is' if len(assignees) == 1 else 'are'} {' and '.join(counted)}",
+            operator.start_pos,
+            "give each assignee a value, or all of them the results of one function",
+        )
+    return values
 
 
 def _said(children: _Children) -> tuple[list[Any], dict[str, Any]]:
@@ -347,13 +387,18 @@ def _product(factors: list[Expression]) -> Expression:
     return factors[0] if len(factors) == 1 else ex.product_of(*factors)
 
 
-def _combined(left: Any, operator: str, right: Any) -> Expression:
-    """Return the value of ``left += right`` and its like."""
-    if operator == "*":
-        return ex.product_of(left, right)
-    if operator == "/":
-        return ex.Quotient(left, right)
-    return ex.sum_of(left, right if operator == "+" else negated(right))
+# The value of ``left += right`` and its like.
+_COMBINED: dict[str, Callable[[Any, Any], Expression]] = {
+    "+": ex.sum_of,
+    "-": lambda left, right: ex.sum_of(left, negated(right)),
+    "*": ex.product_of,
+    **_QUOTIENTS,
+    "<<": ex.LeftShift,
+    ">>": ex.RightShift,
+    "&": lambda left, right: ex.BitwiseAnd((left, right)),
+    "|": lambda left, right: ex.BitwiseOr((left, right)),
+    "^": lambda left, right: ex.BitwiseXor((left, right)),
+}
 
 
 def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expression:

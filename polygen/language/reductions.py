@@ -46,18 +46,14 @@ def resolve_reductions(statement: Statement, inames: Collection[str]) -> Stateme
     return reduced
 
 
-def _expressions(statement: Statement) -> tuple[Expression, ...]:
-    return (statement.assignee, statement.expression, *statement.predicates)
-
-
 def _free(statement: Statement) -> frozenset[str]:
-    return frozenset[str]().union(*(walk.free_variables(e) for e in _expressions(statement)))
+    return frozenset[str]().union(*(walk.free_variables(e) for e in statement.expressions))
 
 
 def _with_reductions(statement: Statement, inames: frozenset[str]) -> Statement:
     return replace(
         statement,
-        expression=_reducing(statement.expression, inames),
+        values=tuple([_reducing(value, inames) for value in statement.values]),
         predicates=tuple([_reducing(p, inames) for p in statement.predicates]),
     )
 
@@ -81,7 +77,7 @@ def _reducing(node: Expression, inames: frozenset[str]) -> Expression:
 
 
 def _check(statement: Statement, inames: Collection[str]) -> None:
-    for expression in _expressions(statement):
+    for expression in statement.expressions:
         for reduction in walk.reductions(expression):
             for name in reduction.inames:
                 if name not in inames:

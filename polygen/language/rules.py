@@ -101,10 +101,10 @@ def _finished(
 ) -> SubstitutionRule:
     text = show_rule(rule)
     body = _filled(rule.expression, done, text)
-    body = resolve_reductions(
-        Statement(ex.Variable(rule.name), body, text=text),
+    (body,) = resolve_reductions(
+        Statement((ex.Variable(rule.name),), (body,), text=text),
         frozenset(inames).difference(rule.arguments),
-    ).expression
+    ).values
     mentioned = walk.free_variables(body).difference(rule.arguments)
     return replace(
         rule, expression=body, inames=tuple(sorted(mentioned.intersection({*inames, *others})))
@@ -126,12 +126,14 @@ def resolve_invocations(node: Expression, rules: Rules, text: str) -> Expression
 
 
 def _mapped(statement: Statement, rule: Callable[[Expression], Expression]) -> Statement:
-    assignee = rule(statement.assignee)
-    assert isinstance(assignee, ex.Variable | ex.Subscript)  # rules keep the kind of these
+    assignees: list[ex.Variable | ex.Subscript] = []
+    for assignee in map(rule, statement.assignees):
+        assert isinstance(assignee, ex.Variable | ex.Subscript)  # rules keep the kind of these
+        assignees.append(assignee)
     return replace(
         statement,
-        assignee=assignee,
-        expression=rule(statement.expression),
+        assignees=tuple(assignees),
+        values=tuple([rule(value) for value in statement.values]),
         predicates=tuple([rule(p) for p in statement.predicates]),
     )
 

@@ -56,8 +56,9 @@ def _lacks_shape(kernel: Kernel, variable: Argument | TemporaryVariable) -> bool
         isinstance(variable, TemporaryVariable)
         and not variable.shape
         and any(
-            isinstance(insn.assignee, ex.Subscript)
+            isinstance(assignee, ex.Subscript) and ex.name_of(assignee) == variable.name
             for insn in kernel.writers.get(variable.name, ())
+            for assignee in insn.assignees
         )
     )
 

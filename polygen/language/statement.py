@@ -14,33 +14,37 @@ class Statement:
     """An instruction as written: nothing is filled in.
 
     Attributes:
-        assignee: what is written.
-        expression: what is assigned; ``a += b`` is read as ``a = a + b``.
+        assignees: what is written; nothing if it is a mark.
+        values: what is assigned to each of them; ``a += b`` is read as ``a = a + b``.
         id: the id that was given, or None.
         dependencies: ids, or patterns of ids, as written.
         exhaustive: whether the dependencies are all there are (``dep=*...``).
         inames: the inames it is within, or None if that was left open.
         predicates: the conditions of its ``if=`` options.
-        declares: whether the line declares the variable that it writes (``<> t = ...``).
-        dtype: the type that the declaration gives, or None.
+        declared: the variables that the line declares (``<> t = ...``), each with the type that
+            the declaration gives, or None.
         text: the line.
         mark: ``lbarrier``, ``gbarrier`` or ``nop`` if the line is ``... lbarrier`` or the like,
             which assigns nothing; else empty.
     """
 
-    assignee: ex.Variable | ex.Subscript
-    expression: Expression
+    assignees: tuple[ex.Variable | ex.Subscript, ...] = ()
+    values: tuple[Expression, ...] = ()
     id: str | None = None
     dependencies: tuple[str, ...] = ()
     exhaustive: bool = False
     inames: frozenset[str] | None = None
     predicates: tuple[Expression, ...] = ()
-    declares: bool = False
-    dtype: DType | None = None
+    declared: tuple[tuple[str, DType | None], ...] = ()
     text: str = ""
     mark: str = ""
 
     @property
-    def assigned(self) -> tuple[Expression, ...]:
-        """What is written, and its value; nothing if it is a mark."""
-        return () if self.mark else (self.assignee, self.expression)
+    def expressions(self) -> tuple[Expression, ...]:
+        """All expressions in it: what is written, its values, its conditions."""
+        return (*self.assignees, *self.values, *self.predicates)
+
+    @property
+    def written_names(self) -> tuple[str, ...]:
+        """The names of the variables that it writes."""
+        return tuple([ex.name_of(assignee) for assignee in self.assignees])

@@ -18,7 +18,7 @@ from polygen.analysis.proving import without_proofs
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import AutoLocalTag, LocalTag
 from polygen.lower.bounds import constant_bounds
@@ -55,7 +55,7 @@ def assign_axes(kernel: Kernel) -> Kernel:
     return kernel
 
 
-def _inames(kernel: Kernel, insn: Assignment) -> list[str]:
+def _inames(kernel: Kernel, insn: Assigning) -> list[str]:
     """Return the inames of an instruction that have no axis yet."""
     inames = insn.within_inames | insn.reduction_inames
     return [
@@ -64,7 +64,7 @@ def _inames(kernel: Kernel, insn: Assignment) -> list[str]:
 
 
 def _assign(
-    kernel: Kernel, insn: Assignment, axes: dict[str, tuple[LocalTag, int]]
+    kernel: Kernel, insn: Assigning, axes: dict[str, tuple[LocalTag, int]]
 ) -> Sequence[str]:
     """Assign axes to the inames of an instruction; return these in the order of what it writes."""
     inames = _inames(kernel, insn)
@@ -73,7 +73,8 @@ def _assign(
     free = [(tag, size) for tag, size in _group(kernel, insn) if tag not in taken]
     new = sorted((i for i in inames if i not in axes), key=lambda i: _strides(kernel, insn, i))
     axes |= dict(zip(new, free, strict=False))
-    names = [n.name for n in walk.subexpressions(insn.assignee) if isinstance(n, ex.Variable)]
+    written = [n for assignee in insn.assignees for n in walk.subexpressions(assignee)]
+    names = [n.name for n in written if isinstance(n, ex.Variable)]
     return sorted(inames, key=lambda i: names.index(i) if i in names else -1)
 
 
@@ -82,9 +83,12 @@ def _fits(kernel: Kernel, iname: str, size: int) -> bool:
     return count is not None and count <= size
 
 
-def _group(kernel: Kernel, insn: Assignment) -> Iterator[tuple[LocalTag, int]]:
+def _group(kernel: Kernel, insn: Assigning) -> Iterator[tuple[LocalTag, int]]:
     """Yield the axes of the group that executes an instruction, and their sizes."""
-    others = [o for o in kernel.assignments if insn.written in {*o.read_names, o.written}]
+    names = frozenset(insn.written_names)
+    others = [
+        o for o in kernel.assignments if not names.isdisjoint({*o.read_names, *o.written_names})
+    ]
     inames = frozenset[str]().union(*(o.within_inames for o in others))
     for axis in range(3):
         tag = LocalTag(axis)
@@ -109,11 +113,14 @@ def _count(kernel: Kernel, iname: str) -> int | None:
 _LARGE = 1024  # what an unknown extent is taken for
 
 
-def _strides(kernel: Kernel, insn: Assignment, iname: str) -> tuple[float, float]:
+def _strides(kernel: Kernel, insn: Assigning, iname: str) -> tuple[float, float]:
     """Return how far apart two neighbouring values of `iname` load, and how far they store."""
-    *loads, store = references(insn)
-    distances = [_stride(kernel, r, iname) for r in loads if _is_global(kernel, r.name)]
-    return min((d for d in distances if d), default=inf), _stride(kernel, store, iname) or inf
+    found = references(insn)
+    loads = [r for r in found if not r.is_write and _is_global(kernel, r.name)]
+    stores = [r for r in found if r.is_write]
+    distances = [[_stride(kernel, r, iname) for r in refs] for refs in (loads, stores)]
+    first, second = (min((d for d in ds if d), default=inf) for ds in distances)
+    return first, second
 
 
 def _is_global(kernel: Kernel, name: str) -> bool:

@@ -20,11 +20,11 @@ from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.pairs import greater, less, renamed
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import universe
-from polygen.ir.instruction import Assignment, Barrier
+from polygen.ir.instruction import Assigning, Barrier
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 
-_ByVariable: TypeAlias = dict[str, list[Assignment]]
+_ByVariable: TypeAlias = dict[str, list[Assigning]]
 _OVERLAP = "*"  # stands for all array arguments, where some may overlap others
 
 
@@ -50,7 +50,7 @@ def _carried_out(nodes: Sequence[TreeNode]) -> Iterator[TreeNode]:
             children = tuple(_carried_out(node.children))
             if any(True for _ in assignments(children)):
                 yield LoopNode(node.iname, children)
-        elif isinstance(node, Assignment | BarrierNode):
+        elif isinstance(node, Assigning | BarrierNode):
             yield node
 
 
@@ -72,7 +72,7 @@ class _Placer:
         aliasing = any(a.may_alias for a in self._arguments.values())
         self._shared: dict[str, frozenset[str]] = {}
         for insn in kernel.assignments:
-            touched = all_reads(kernel, insn) | {insn.written}
+            touched = all_reads(kernel, insn).union(insn.written_names)
             # Arrays that may overlap others are touched under one name, too.
             meets = aliasing and not touched.isdisjoint(self._arguments)
             overlap = frozenset((_OVERLAP,) if meets else ())
@@ -151,7 +151,7 @@ class _Placer:
     def _scope(
         self,
         since: Mapping[_Scope, _ByVariable],
-        new: Sequence[Assignment],
+        new: Sequence[Assigning],
         loops: tuple[str, ...],
     ) -> _Scope:
         found = _Scope.NOBODY
@@ -165,7 +165,7 @@ class _Placer:
 
     def _carried(self, children: Sequence[TreeNode], loops: tuple[str, ...], iname: str) -> _Scope:
         """Return who has to wait between one iteration of the loop and the next."""
-        users: dict[str, list[tuple[int, Assignment]]] = {}
+        users: dict[str, list[tuple[int, Assigning]]] = {}
         for at, child in enumerate(children):
             for insn in assignments((child,)):
                 for name in self._shared[insn.id]:
@@ -188,8 +188,8 @@ class _Placer:
     def _conflict(
         self,
         name: str,
-        first: Assignment,
-        second: Assignment,
+        first: Assigning,
+        second: Assigning,
         loops: tuple[str, ...],
         carried: str | None,
     ) -> _Scope:
@@ -204,7 +204,7 @@ class _Placer:
                     found = max(found, self._overlap((first, a), (second, b), loops, carried))
         return found
 
-    def _accesses(self, insn: Assignment, name: str) -> list[Access]:
+    def _accesses(self, insn: Assigning, name: str) -> list[Access]:
         names = self._arguments.keys() if name == _OVERLAP else (name,)
         return [a for a in accesses(self._kernel, insn.id) if a.name in names]
 
@@ -220,8 +220,8 @@ class _Placer:
 
     def _overlap(
         self,
-        first: tuple[Assignment, Access],
-        second: tuple[Assignment, Access],
+        first: tuple[Assigning, Access],
+        second: tuple[Assigning, Access],
         loops: tuple[str, ...],
         carried: str | None,
     ) -> _Scope:
@@ -247,7 +247,7 @@ class _Placer:
         return _Scope.NOBODY
 
     def _in_other_items(
-        self, tag: HardwareTag, insns: tuple[Assignment, Assignment], loops: tuple[str, ...]
+        self, tag: HardwareTag, insns: tuple[Assigning, Assigning], loops: tuple[str, ...]
     ) -> isl.Set | None:
         """Return when the two instances have other indices on an axis; None: whenever."""
         inames = [
@@ -261,9 +261,11 @@ class _Placer:
             return None  # an instance may be executed by any item, or the indices are shifted
         return less(first).union(greater(first))
 
-    def _has_owner(self, insn: Assignment, tag: HardwareTag) -> bool:
+    def _has_owner(self, insn: Assigning, tag: HardwareTag) -> bool:
         """Tell whether one work item alone executes what lacks an iname on this axis."""
-        space = self._space(insn.written)
-        return space is AddressSpace.GLOBAL or (
-            space is AddressSpace.LOCAL and isinstance(tag, LocalTag)
+        spaces = [self._space(name) for name in insn.written_names]
+        return all(
+            space is AddressSpace.GLOBAL
+            or (space is AddressSpace.LOCAL and isinstance(tag, LocalTag))
+            for space in spaces
         )

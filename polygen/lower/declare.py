@@ -14,8 +14,8 @@ from polygen.lower.program import Assign, Block, Declare, If, Loop, Node
 def expressions(node: Node) -> Iterator[Expression]:
     """Yield the expressions of a node itself, those of its body left out."""
     if isinstance(node, Assign):
-        yield node.target
-        yield node.value
+        for pair in node.pairs:
+            yield from pair
     elif isinstance(node, Loop):
         yield node.lower
         yield node.upper
@@ -69,9 +69,9 @@ class _Placer:
                 names |= walk.free_variables(expression)
             if isinstance(node, Loop | If):
                 names |= self._index(node.body)
-            elif isinstance(node, Assign) and isinstance(node.target, ex.Variable):
-                name = node.target.name
-                self._assigned[name] = self._assigned.get(name, 0) + 1
+            elif isinstance(node, Assign):
+                for name in (t.name for t, _ in node.pairs if isinstance(t, ex.Variable)):
+                    self._assigned[name] = self._assigned.get(name, 0) + 1
             for name in names & self._wanted.keys():
                 users.setdefault(name, []).append(node)
         self._users[id(block)] = users
@@ -131,6 +131,7 @@ def _starts(node: Node, declaration: Declare) -> bool:
     return (
         declaration.extent is None
         and isinstance(node, Assign)
+        and not node.others
         and isinstance(node.target, ex.Variable)
         and node.target.name == declaration.name
         and declaration.name not in walk.free_variables(node.value)

@@ -16,13 +16,13 @@ import islpy as isl
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
-from polygen.errors import InternalError, NotUnrollable
+from polygen.errors import InternalError, MixedAssignees, NotUnrollable
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag, UnrollTag, is_parallel
 from polygen.ir.verify import excerpt
@@ -100,7 +100,7 @@ class Emitter:
     def _items(self, nodes: Sequence[TreeNode], place: _Place) -> list[_Item]:
         items: list[_Item] = []
         for node in nodes:
-            if isinstance(node, Assignment):
+            if isinstance(node, Assigning):
                 items.append(self._statement(node, place))
             elif isinstance(node, BarrierNode):
                 items.append(_Item((_BARRIER,), synchronizes=True))
@@ -112,15 +112,18 @@ class Emitter:
 
     # --- assignments
 
-    def _statement(self, insn: Assignment, place: _Place) -> _Item:
+    def _statement(self, insn: Assigning, place: _Place) -> _Item:
         def final(node: Expression) -> Expression:
             if place.values:
                 node = walk.substitute(node, place.values)
             return linearize(node, self._arrays)
 
-        target = final(insn.assignee)
-        if not isinstance(target, ex.Variable | ex.Subscript):
-            raise InternalError(f"'{insn.id}' assigns to {target!r}")
+        pairs: list[tuple[ex.Variable | ex.Subscript, Expression]] = []
+        for assignee, value in insn.pairs:
+            target = final(assignee)
+            if not isinstance(target, ex.Variable | ex.Subscript):
+                raise InternalError(f"'{insn.id}' assigns to {target!r}")
+            pairs.append((target, final(value)))
         conditions = (*self._statement_guards(insn, place), *self._owner_conditions(insn))
         for predicate in insn.predicates:
             asked = walk.substitute(predicate, place.values)
@@ -128,10 +131,10 @@ class Emitter:
             after = conditions if reads else ()
             conditions = (*conditions, Condition(final(predicate), reads, after))
         values = tuple((i, v) for i, v in place.values.items() if i in insn.within_inames)
-        node = Assign(target, final(insn.expression), insn.id, values)
-        return _Item((node,), conditions, frozenset((insn.written,)))
+        node = Assign(*pairs[0], insn.id, values, tuple(pairs[1:]))
+        return _Item((node,), conditions, frozenset(insn.written_names))
 
-    def _statement_guards(self, insn: Assignment, place: _Place) -> tuple[Condition, ...]:
+    def _statement_guards(self, insn: Assigning, place: _Place) -> tuple[Condition, ...]:
         needed = domain_of(self._kernel, insn.within_inames)
         return self._needed_guards(insn.within_inames, needed, place)
 
@@ -158,9 +161,25 @@ class Emitter:
             self._kept_alive.append(known)
         return self._guards[key]
 
-    def _owner_conditions(self, insn: Assignment) -> Iterable[Condition]:
-        """Yield what makes one work item write shared memory where all would write the same."""
-        written = self._kernel.variables[insn.written]
+    def _owner_conditions(self, insn: Assigning) -> tuple[Condition, ...]:
+        """Return what makes one work item write shared memory where all would write the same.
+
+        Raises:
+            MixedAssignees: if that is not the same for all that the instruction writes.
+        """
+        first, *others = [tuple(self._owner(insn, name)) for name in insn.written_names]
+        if any(other != first for other in others):
+            raise MixedAssignees(
+                f"instruction '{insn.id}' writes {', '.join(insn.written_names)} at once, but not "
+                "all of them are written by the same work items",
+                where=insn.location,
+                excerpt=excerpt(self._kernel, insn.id),
+                remedy="declare them in one address space, or write an instruction for each",
+            )
+        return first
+
+    def _owner(self, insn: Assigning, name: str) -> Iterable[Condition]:
+        written = self._kernel.variables[name]
         space = (
             written.address_space if isinstance(written, TemporaryVariable) else AddressSpace.GLOBAL
         )

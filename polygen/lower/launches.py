@@ -16,7 +16,7 @@ from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import project_out
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.ir.verify import excerpt
@@ -50,7 +50,7 @@ class Grid:
 
 
 def grid_of(
-    kernel: Kernel, insns: Sequence[Assignment], outer: Sequence[str], known: isl.Set
+    kernel: Kernel, insns: Sequence[Assigning], outer: Sequence[str], known: isl.Set
 ) -> Grid:
     """Return the grid on which the instructions run.
 
@@ -105,7 +105,7 @@ def _bounds(kernel: Kernel, iname: str, outer: Sequence[str], known: isl.Set) ->
 
 
 def _axis(
-    kernel: Kernel, tag: HardwareTag, bounds: Mapping[str, Bounds], insns: Sequence[Assignment]
+    kernel: Kernel, tag: HardwareTag, bounds: Mapping[str, Bounds], insns: Sequence[Assigning]
 ) -> Axis:
     counts = tuple(dict.fromkeys(found.count for found in bounds.values()))
     if isinstance(tag, LocalTag) and not all(isinstance(count, int) for count in counts):
@@ -120,7 +120,7 @@ def _join(counts: tuple[Expression, ...]) -> Expression:
     return counts[0] if len(counts) == 1 else ex.Max(counts)
 
 
-def _covers(kernel: Kernel, axis: Axis, insns: Sequence[Assignment], known: isl.Set) -> bool:
+def _covers(kernel: Kernel, axis: Axis, insns: Sequence[Assigning], known: isl.Set) -> bool:
     """Tell whether every instruction has an index on the axis, those without an iname there too."""
     if all(any(kernel.tags.get(i) == axis.tag for i in insn.within_inames) for insn in insns):
         return True
@@ -129,7 +129,7 @@ def _covers(kernel: Kernel, axis: Axis, insns: Sequence[Assignment], known: isl.
 
 
 def _refuse_local_size(
-    kernel: Kernel, tag: HardwareTag, bounds: Mapping[str, Bounds], insns: Sequence[Assignment]
+    kernel: Kernel, tag: HardwareTag, bounds: Mapping[str, Bounds], insns: Sequence[Assigning]
 ) -> None:
     iname = next(i for i, found in bounds.items() if not isinstance(found.count, int))
     concerned = [insn for insn in insns if iname in insn.within_inames]

@@ -233,7 +233,7 @@ class _Host:
                 users = [
                     insn.id
                     for insn in self._kernel.assignments
-                    if temporary.name in insn.read_names | {insn.written}
+                    if temporary.name in insn.read_names.union(insn.written_names)
                 ]
                 raise PrivateAcrossLaunches(
                     f"'{temporary.name}' is {temporary.address_space.value}, but its value is "

@@ -54,12 +54,19 @@ class Assign:
         insn_id: the instruction of the kernel that it carries out.
         values: the inames of the instruction that are no loop here, outermost first, and what
             each stands for: those of unrolled loops, and of loops with one iteration.
+        others: further targets and values: all is read before anything is written.
     """
 
     target: ex.Variable | ex.Subscript
     value: Expression
     insn_id: str
     values: tuple[tuple[str, Expression], ...] = ()
+    others: tuple[tuple[ex.Variable | ex.Subscript, Expression], ...] = ()
+
+    @property
+    def pairs(self) -> tuple[tuple[ex.Variable | ex.Subscript, Expression], ...]:
+        """All targets, each with its value."""
+        return ((self.target, self.value), *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +239,10 @@ def _rows(block: Block, depth: int) -> Iterator[_Row]:
         if isinstance(node, Declare):
             yield indent + _declaration(node), ""
         elif isinstance(node, Assign):
-            target, value = show_expression(node.target), show_expression(node.value)
-            yield f"{indent}{target} = {value}", node.insn_id
+            sides = [
+                ", ".join(map(show_expression, side)) for side in zip(*node.pairs, strict=True)
+            ]
+            yield f"{indent}{' = '.join(sides)}", node.insn_id
         elif isinstance(node, Barrier):
             spaces = ", ".join(sorted(space.value for space in node.address_spaces))
             yield f"{indent}barrier ({spaces})", ""

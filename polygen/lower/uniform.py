@@ -44,9 +44,10 @@ def varying_temporaries(kernel: Kernel) -> frozenset[str]:
     local = {iname for iname, tag in kernel.tags.items() if isinstance(tag, LocalTag)}
     private = {t.name for t in kernel.temporaries if t.address_space is AddressSpace.PRIVATE}
     sources = [
-        (insn.written, insn.within_inames | all_reads(kernel, insn))
+        (name, insn.within_inames | all_reads(kernel, insn))
         for insn in kernel.assignments
-        if insn.written in private
+        for name in insn.written_names
+        if name in private
     ]
     varying: set[str] = set()
     while True:

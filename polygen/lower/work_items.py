@@ -209,9 +209,13 @@ def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression) -> Node
         return walk.rebuild(e, tuple([rule(p) for p in walk.parts(e)]))
 
     if isinstance(node, Assign):
-        target = rule(node.target)
-        assert isinstance(target, ex.Variable | ex.Subscript)
-        return replace(node, target=target, value=rule(node.value))
+        pairs: list[tuple[ex.Variable | ex.Subscript, Expression]] = []
+        for target, value in node.pairs:
+            expanded = rule(target)
+            assert isinstance(expanded, ex.Variable | ex.Subscript)
+            pairs.append((expanded, rule(value)))
+        (target, value), *others = pairs
+        return replace(node, target=target, value=value, others=tuple(others))
     if isinstance(node, Loop):
         body = tuple(_expanded(child, kept, item) for child in node.body)
         return replace(node, lower=rule(node.lower), upper=rule(node.upper), body=body)

@@ -6,7 +6,7 @@ from polygen.analysis.footprint import fully_written
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel, per_kernel
 
 
@@ -33,13 +33,13 @@ def must_be_passed(kernel: Kernel, name: str) -> bool:
     return not all(_is_written_before(kernel, reader, name) for reader in readers)
 
 
-def _is_written_before(kernel: Kernel, reader: Assignment, name: str) -> bool:
+def _is_written_before(kernel: Kernel, reader: Assigning, name: str) -> bool:
     earlier = [
         writer
         for writer in kernel.writers[name]
         if name not in writer.read_names and writer.id in _all_before(kernel, reader)
     ]
-    if any(_writes_what_is_read(kernel, writer, reader) for writer in earlier):
+    if any(_writes_what_is_read(kernel, writer, reader, name) for writer in earlier):
         return True
     # If they share no loop, all of one comes before all of the other.
     shared = reader.within_inames | reader.reduction_inames
@@ -47,7 +47,7 @@ def _is_written_before(kernel: Kernel, reader: Assignment, name: str) -> bool:
     return bool(separate) and fully_written(kernel.copy(instructions=separate), name)
 
 
-def _all_before(kernel: Kernel, insn: Assignment) -> frozenset[str]:
+def _all_before(kernel: Kernel, insn: Assigning) -> frozenset[str]:
     """Return the ids of all instructions that must come before `insn`."""
     found: set[str] = set()
     pending = list(insn.depends_on)
@@ -59,13 +59,14 @@ def _all_before(kernel: Kernel, insn: Assignment) -> frozenset[str]:
     return frozenset(found)
 
 
-def _writes_what_is_read(kernel: Kernel, writer: Assignment, reader: Assignment) -> bool:
+def _writes_what_is_read(kernel: Kernel, writer: Assigning, reader: Assigning, name: str) -> bool:
     """Tell whether the reader reads only what the writer wrote in the same iteration."""
-    name = writer.written
     if writer.predicates or not writer.within_inames <= reader.within_inames:
         return False
+    written = [assignee for assignee in writer.assignees if ex.name_of(assignee) == name]
+    names = frozenset[str]().union(*map(walk.free_variables, written))
     # A subscript that is data may have changed in between.
-    if not (walk.free_variables(writer.assignee) - {name}).isdisjoint(kernel.writers):
+    if not (names - {name}).isdisjoint(kernel.writers):
         return False
     read = (access for expression in reader.reads for access in walk.accesses(expression))
-    return all(access == writer.assignee for access in read if ex.name_of(access) == name)
+    return all(access in written for access in read if ex.name_of(access) == name)

@@ -137,7 +137,8 @@ class Values:
         if writer.predicates or not first or not writer.within_inames <= around:
             raise NotKnown(name)
         values = Values(self._kernel, self._scalars, self._arrays, writer)
-        found = values.column(writer.expression, rows)
+        (value,) = (v for target, v in writer.pairs if ex.name_of(target) == name)
+        found = values.column(value, rows)
         if variable.dtype is not None:
             found = found.astype(variable.dtype)
         return found.astype(np.int64) if found.dtype.kind in "iu" else found

@@ -71,8 +71,8 @@ class Names:
         stored: the arrays that halves are stored in as such; elsewhere they are floats.
     """
 
-    kinds: Mapping[str, Kind]
-    dtypes: Mapping[str, DType]
+    kinds: dict[str, Kind]
+    dtypes: dict[str, DType]
     index_dtype: DType
     nonnegative: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()

@@ -60,6 +60,24 @@ class ExpressionPrinter:
         """What the target calls the type of loop counters."""
         return self.type_name(self._printer.index_dtype)
 
+    @property
+    def index_dtype(self) -> DType:
+        """The type of loop counters and subscripts."""
+        return self._printer.index_dtype
+
+    def declared_type(self, name: str) -> DType:
+        """Return the type that a variable, or the elements of an array, are declared with."""
+        return self._printer.names.dtypes[name]
+
+    def new_name(self, like: str, dtype: DType) -> str:
+        """Return a name that nothing has, for a variable of this type."""
+        names = self._printer.names
+        name, count = like, 0
+        while name in names.kinds or name in names.dtypes:
+            name, count = f"{like}_{count}", count + 1
+        names.kinds[name] = names.dtypes[name] = dtype
+        return name
+
     def type_name(self, dtype: DType) -> str:
         """Return what the target calls a type, and note that the text mentions it.
 
@@ -67,6 +85,14 @@ class ExpressionPrinter:
             TypeNotSupported: if it has no such type.
         """
         return self._printer.type_name(dtype)
+
+    def variable_type(self, dtype: DType) -> str:
+        """Return what the target calls the type of a variable; one for a half is a ``float``.
+
+        Raises:
+            TypeNotSupported: if it has no such type.
+        """
+        return self.type_name(promoted(dtype) if dtype == FLOAT16 else dtype)
 
     def value(self, node: Expression, dtype: DType) -> str:
         """Return an expression that C converts to `dtype`, when assigned, as NumPy would.
@@ -86,14 +112,6 @@ class ExpressionPrinter:
         """Return ``target = value``, or ``target += ...`` where the value is such a sum.
 
         Raises:
-    def variable_type(self, dtype: DType) -> str:
-        """Return what the target calls the type of a variable; one for a half is a ``float``.
-
-        Raises:
-            TypeNotSupported: if it has no such type.
-        """
-        return self.type_name(promoted(dtype) if dtype == FLOAT16 else dtype)
-
             TypeNotSupported, LiteralOutOfRange, TypeMismatch, UnknownFunction: see `value`.
         """
         p = self._printer
@@ -105,6 +123,9 @@ class ExpressionPrinter:
         rounds = left.dtype == FLOAT16 and ex.name_of(target) in p.names.stored
         right = right if rounds else self._converted(right, left.dtype)
         p.forget()
+        if rounds and isinstance(target, ex.Subscript) and p.target.store_half:
+            index = logic.index_text(p, target)
+            return p.target.store_half.format(right.text, index, ex.name_of(target))
         if right.split is not None and right.split[0] == left.text:
             _, operator, operand = right.split
             return f"{left.text} {operator}= {operand.text}"
@@ -123,9 +144,6 @@ class ExpressionPrinter:
         return term
 
     def condition(self, node: Expression) -> str:
-        if rounds and isinstance(target, ex.Subscript) and p.target.store_half:
-            index = logic.index_text(p, target)
-            return p.target.store_half.format(right.text, index, ex.name_of(target))
         """Return an expression that is true or false."""
         return self.value(node, BOOL)
 

@@ -125,7 +125,8 @@ def _device_function(launch: Launch) -> DeviceFunction:
 
 
 def _written(block: Block) -> frozenset[str]:
-    return frozenset(ex.name_of(n.target) for n in all_nodes(block) if isinstance(n, Assign))
+    assigns = [n for n in all_nodes(block) if isinstance(n, Assign)]
+    return frozenset(ex.name_of(target) for n in assigns for target, _ in n.pairs)
 
 
 # --- functions
@@ -210,10 +211,10 @@ class _FunctionPrinter:
         if argument.dtype is None:
             raise InternalError(f"argument '{argument.name}' has no type in a loop program")
         if isinstance(argument, ValueArg):
-            return f"{type_name} const {argument.name}"
             type_name = self._expressions.variable_type(argument.dtype)
-        restrict = f"{self._target.restrict} " if apart else ""
+            return f"{type_name} const {argument.name}"
         type_name = self._expressions.type_name(argument.dtype)
+        restrict = f"{self._target.restrict} " if apart else ""
         qualifier = self._target.global_qualifier
         return f"{qualifier}{type_name} {'const ' if constant else ''}*{restrict}{argument.name}"
 

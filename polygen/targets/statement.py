@@ -20,6 +20,7 @@ from polygen.lower.program import (
     Node,
 )
 from polygen.targets.expression import ExpressionPrinter
+from polygen.targets.simultaneous import one_by_one
 from polygen.targets.target import Target
 from polygen.targets.term import SUM
 
@@ -55,7 +56,7 @@ class StatementPrinter:
 
     def body(self, head: str, nodes: Block, depth: int) -> None:
         """Print a loop or a condition: with braces unless what it holds is one assignment."""
-        braces = len(nodes) != 1 or not isinstance(nodes[0], Assign)
+        braces = len(nodes) != 1 or not isinstance(nodes[0], Assign) or bool(nodes[0].others)
         self.line(depth, f"{head} {{" if braces else head)
         self.block(nodes, depth + 1)
         if braces:
@@ -95,7 +96,16 @@ def _declare(p: StatementPrinter, node: Declare, depth: int) -> None:
 
 
 def _assign(p: StatementPrinter, node: Assign, depth: int) -> None:
-    p.line(depth, f"{p.expressions.assignment(node.target, node.value)};")
+    kept, pairs = one_by_one(node.pairs, p.expressions)
+    inside = depth + bool(kept)
+    if kept:
+        p.line(depth, "{")
+    for line in kept:
+        p.line(inside, line)
+    for target, value in pairs:
+        p.line(inside, f"{p.expressions.assignment(target, value)};")
+    if kept:
+        p.line(depth, "}")
 
 
 def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:

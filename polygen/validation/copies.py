@@ -41,7 +41,7 @@ def check_copies(view: View, works: Works) -> None:
 
 
 def _touches(view: View, work: Work, name: str) -> bool:
-    return name == work.insn.written or name in all_reads(view.kernel, work.insn)
+    return name in work.insn.written_names or name in all_reads(view.kernel, work.insn)
 
 
 def _inames(view: View, users: list[Work], name: str) -> dict[HardwareTag, dict[str, Work]]:

@@ -87,7 +87,7 @@ class Exchange:
         self._by_id = {work.insn.id: work for work in works.all}
         self._users: dict[str, list[str]] = {}
         for work in works.all:
-            for name in all_reads(view.kernel, work.insn) | {work.insn.written}:
+            for name in all_reads(view.kernel, work.insn).union(work.insn.written_names):
                 self._users.setdefault(name, []).append(work.insn.id)
 
     def check(self) -> None:
@@ -104,7 +104,10 @@ class Exchange:
         for name, other in self._exchanged():
             for ids in product(self._users[name], self._users[other or name]):
                 first, second = (self._by_id[i] for i in ids)
-                if name != first.insn.written and (other or name) != second.insn.written:
+                if (
+                    name not in first.insn.written_names
+                    and (other or name) not in second.insn.written_names
+                ):
                     continue
                 pieces = list(self._works.order(first, second).before(*ids))
                 if pieces:

@@ -144,24 +144,26 @@ class Statement:
 
     Attributes:
         insn_id: the instruction that it says it carries out.
-        target: what is written.
-        value: what is written there.
+        pairs: what is written, and the value that is written there.
         values: what inames of the instruction stand for that are no loop here, outermost first.
         frame: the innermost frame around it.
         position: where in the frame's block it is.
     """
 
     insn_id: str
-    target: ex.Variable | ex.Subscript
-    value: Expression
+    pairs: tuple[tuple[ex.Variable | ex.Subscript, Expression], ...]
     values: Mapping[str, Expression]
     frame: Frame
     position: int
 
     @property
-    def written(self) -> str:
-        """The name of the variable that is written."""
-        return ex.name_of(self.target)
+    def written_names(self) -> tuple[str, ...]:
+        """The names of the variables that are written."""
+        return tuple([ex.name_of(target) for target, _ in self.pairs])
+
+    def value_of(self, name: str) -> Expression | None:
+        """Return what is written to a variable; None if that is not written."""
+        return next((v for t, v in self.pairs if ex.name_of(t) == name), None)
 
 
 def head_names(frame: Frame) -> frozenset[str]:
@@ -246,7 +248,7 @@ class _Reader:
     def _block(self, frame: Frame) -> None:
         for position, node in enumerate(frame.block):
             if isinstance(node, Assign):
-                self._statement(node, node.target, node.value, frame, position)
+                self._statement(node, node.pairs, frame, position)
             elif isinstance(node, Declare):
                 self._declare(node, frame, position)
             elif isinstance(node, If):
@@ -277,15 +279,15 @@ class _Reader:
             return
         self._bind(frame, node.name, Storage(node, frame))
         if node.initial is not None:
-            self._statement(node, ex.Variable(node.name), node.initial, frame, position)
+            pair = ex.Variable(node.name), node.initial
+            self._statement(node, (pair,), frame, position)
 
     def _statement(
         self,
         node: Assign | Declare,
-        target: ex.Variable | ex.Subscript,
-        value: Expression,
+        pairs: tuple[tuple[ex.Variable | ex.Subscript, Expression], ...],
         frame: Frame,
         position: int,
     ) -> None:
-        statement = Statement(node.insn_id, target, value, dict(node.values), frame, position)
+        statement = Statement(node.insn_id, pairs, dict(node.values), frame, position)
         frame.children.append(statement)

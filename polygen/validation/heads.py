@@ -66,7 +66,8 @@ class _Heads:
         statements = list(frame.statements())
         last = statements[-1] if statements else None
         for statement in statements:
-            if statement.written not in names:
+            written = names.intersection(statement.written_names)
+            if not written:
                 continue
             around = list(_between(statement.frame, frame))
             once = frame.role is Role.BRANCH and all(f.role is Role.BRANCH for f in around)
@@ -74,7 +75,7 @@ class _Heads:
                 raise fault(
                     WrongOrder,
                     self._view.kernel,
-                    f"'{statement.written}' is written where a condition or a bound has read it "
+                    f"'{min(written)}' is written where a condition or a bound has read it "
                     "already, and counts on it further on",
                     self._copies[statement][0].origin,
                 )

@@ -152,7 +152,8 @@ class Instances:
 
     def _loops(self, work: Work, copy: Copy) -> _Loops:
         kernel, within = self._view.kernel, work.insn.within_inames
-        written = work.insn.written
+        # Of several assignees, all are written by the same work items.
+        written = work.insn.written_names[0]
         space = AddressSpace.PRIVATE  # as that of accumulators
         if written in kernel.variables:
             space = address_space(kernel, written)

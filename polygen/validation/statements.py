@@ -22,11 +22,20 @@ def check_statements(view: View, work: Work) -> None:
 
 def _check(view: View, work: Work, copy: Copy) -> None:
     statement, terms = copy.statement, view.terms(copy.statement.frame)
-    pairs = (
-        ("writes", statement.target, work.insn.assignee),
-        ("computes", statement.value, work.insn.expression),
-    )
-    for verb, found, wanted in pairs:
+    if len(statement.pairs) != len(work.insn.pairs):
+        raise fault(
+            WrongStatement,
+            view.kernel,
+            f"for {work.what}, a statement writes {len(statement.pairs)} variables instead of "
+            f"{len(work.insn.pairs)}",
+            work.origin,
+        )
+    parts = [
+        part
+        for found, wanted in zip(statement.pairs, work.insn.pairs, strict=True)
+        for part in zip(("writes", "computes"), found, wanted, strict=True)
+    ]
+    for verb, found, wanted in parts:
         if key(terms.value(found)) != key(copy.terms.value(wanted)):
             raise fault(
                 WrongStatement,

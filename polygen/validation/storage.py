@@ -126,7 +126,7 @@ class _Storages:
         if not loops or node.initial is not None:
             return
         if node.name in self._works.accumulators:
-            starts = [w for w in self._works.all if w.insn.written == node.name]
+            starts = [w for w in self._works.all if node.name in w.insn.written_names]
             if all(loops <= work.insn.within_inames for work in starts):
                 return
         elif apart(self._kernel, node.name, loops) == loops and passes_nothing(

@@ -79,9 +79,10 @@ def _varying(launch: Frame) -> frozenset[str]:
     # For each private variable, what its values depend on.
     needs: dict[str, set[str]] = {}
     for statement in launch.statements():
-        meaning = statement.frame.find(statement.written)
-        if isinstance(meaning, Storage) and meaning.node.address_space is AddressSpace.PRIVATE:
-            needs.setdefault(statement.written, set()).update(_sources(statement))
+        for name in statement.written_names:
+            meaning = statement.frame.find(name)
+            if isinstance(meaning, Storage) and meaning.node.address_space is AddressSpace.PRIVATE:
+                needs.setdefault(name, set()).update(_sources(statement))
     while True:
         new = {name for name, names in needs.items() if not names.isdisjoint(varying)}
         if new <= varying:
@@ -90,7 +91,8 @@ def _varying(launch: Frame) -> frozenset[str]:
 
 
 def _sources(statement: Statement) -> Iterator[str]:
-    yield from walk.free_variables(statement.value)
+    for _, value in statement.pairs:
+        yield from walk.free_variables(value)
     for frame in statement.frame.outwards():
         if frame.role is Role.LAUNCH:
             return

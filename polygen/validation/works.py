@@ -22,7 +22,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assigning, Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import facts_of
 from polygen.ir.show_expression import show_expression
@@ -68,8 +68,8 @@ class Work:
         copies: the statements that carry it out.
     """
 
-    insn: Assignment
-    origin: Assignment
+    insn: Assigning
+    origin: Assigning
     part: str
     reduction: ex.Reduction | None
     asked_within: frozenset[str]
@@ -103,7 +103,7 @@ class Works:
         """A kernel with the works as its instructions, and its barriers and no-ops."""
         if not self.accumulators:
             return self.original
-        marks = [i for i in self.original.instructions if not isinstance(i, Assignment)]
+        marks = [i for i in self.original.instructions if not isinstance(i, Assigning)]
         return self.original.copy(
             instructions=(*(work.insn for work in self.all), *marks),
             temporaries=(*self.original.temporaries, *self.accumulators.values()),
@@ -171,15 +171,17 @@ class _Maker:
         self.accumulators: dict[str, TemporaryVariable] = {}
 
     def _sort(self, statement: Statement) -> None:
-        if statement.written not in self._kernel.variables:
-            self._by_accumulator.setdefault(statement.written, []).append(statement)
+        names = statement.written_names
+        unknown = [name for name in names if name not in self._kernel.variables]
+        for name in unknown:
+            self._by_accumulator.setdefault(name, []).append(statement)
+        if unknown:
             return
         if statement.insn_id not in self._kernel.instructions_by_id:
             raise fault(
                 WrongStatement,
                 self._kernel,
-                f"'{statement.written}' is written for '{statement.insn_id}', which is no "
-                "instruction",
+                f"'{names[0]}' is written for '{statement.insn_id}', which is no instruction",
             )
         self._by_insn.setdefault(statement.insn_id, []).append(statement)
 
@@ -202,8 +204,8 @@ class _Maker:
 
     def _add(
         self,
-        insn: Assignment,
-        origin: Assignment,
+        insn: Assigning,
+        origin: Assigning,
         statements: Sequence[Statement],
         part: str = "",
         reduction: tuple[ex.Reduction, frozenset[str]] | None = None,
@@ -214,11 +216,11 @@ class _Maker:
 
     def _replaced(
         self,
-        insn: Assignment,
-        origin: Assignment,
+        insn: Assigning,
+        origin: Assigning,
         uses: Sequence[Statement],
         always: tuple[Expression, ...],
-    ) -> Assignment:
+    ) -> Assigning:
         """Add the works of the reductions in `insn`; return it with accumulators instead.
 
         What is never executed keeps them: nothing is said of their accumulators.
@@ -248,7 +250,8 @@ class _Maker:
         names: dict[str, None] = {}
         for use in uses:
             conditions = [f.node.condition for f in use.frame.outwards() if isinstance(f.node, If)]
-            for node in (use.target, use.value, *conditions):
+            sides = [side for pair in use.pairs for side in pair]
+            for node in (*sides, *conditions):
                 names.update(dict.fromkeys(ex.name_of(access) for access in walk.accesses(node)))
         known = self._kernel
         return [n for n in names if n not in known.variables and n not in known.home_domains]
@@ -257,7 +260,7 @@ class _Maker:
 
     def _accumulator(
         self,
-        insn: Assignment,
+        insn: Assigning,
         node: ex.Reduction,
         names: Sequence[str],
         conditions: tuple[Expression, ...],
@@ -270,7 +273,7 @@ class _Maker:
             fitting = [n for n in fitting if self._under(insn, n, conditions)] or fitting
         return fitting[0] if fitting else None
 
-    def _fits(self, insn: Assignment, node: ex.Reduction, name: str) -> bool:
+    def _fits(self, insn: Assigning, node: ex.Reduction, name: str) -> bool:
         """Tell whether a variable takes up what a reduction reduces."""
         _, updates = self._starts_and_updates(name)
         if not updates:
@@ -282,10 +285,12 @@ class _Maker:
         if copy is None:
             return False
         wanted = copy.terms.value(facts_of(node.operation).combined(ex.Variable(name), operand))
-        return key(wanted) == key(self._view.terms(updates[0].frame).value(updates[0].value))
+        value = updates[0].value_of(name)
+        assert value is not None  # an update writes it
+        return key(wanted) == key(self._view.terms(updates[0].frame).value(value))
 
     def _operand(
-        self, insn: Assignment, node: ex.Reduction, name: str, updates: Sequence[Statement]
+        self, insn: Assigning, node: ex.Reduction, name: str, updates: Sequence[Statement]
     ) -> Expression | None:
         """Return what is reduced, accumulators in place of reductions; None if there are none."""
         if not walk.reductions(node.operand):
@@ -303,7 +308,7 @@ class _Maker:
         replaced = under_conditions(node.operand, change)
         return replaced if complete else None
 
-    def _under(self, insn: Assignment, name: str, conditions: tuple[Expression, ...]) -> bool:
+    def _under(self, insn: Assigning, name: str, conditions: tuple[Expression, ...]) -> bool:
         """Tell whether a variable is started where some conditions hold."""
         starts, _ = self._starts_and_updates(name)
         copy = self._copy(starts[0], insn.within_inames) if starts else None
@@ -326,18 +331,19 @@ class _Maker:
         """Return what sets a variable whatever its old value, and the other writes."""
         parts: tuple[list[Statement], list[Statement]] = [], []
         for statement in self._by_accumulator.get(name, ()):
-            parts[name in walk.free_variables(statement.value)].append(statement)
+            value = statement.value_of(name)
+            parts[value is not None and name in walk.free_variables(value)].append(statement)
         return parts
 
     # --- spelling reductions out
 
     def _spell_out(
         self,
-        insn: Assignment,
+        insn: Assigning,
         node: ex.Reduction,
         name: str,
         conditions: tuple[Expression, ...],
-        origin: Assignment,
+        origin: Assigning,
     ) -> str:
         """Add the works of a reduction; return the id of its update."""
         starts, updates = self._starts_and_updates(name)
@@ -362,9 +368,10 @@ class _Maker:
         )
         reduction = node, insn.within_inames
         self._add(start, origin, starts, "the start of ", reduction)
+        alone: Assigning = update
         if update.reduction_inames:
-            update = self._replaced(update, origin, updates, conditions)
-        self._add(update, origin, updates, "", reduction)
+            alone = self._replaced(update, origin, updates, conditions)
+        self._add(alone, origin, updates, "", reduction)
         return update.id
 
     def _outside(self, ids: frozenset[str], inames: tuple[str, ...]) -> frozenset[str]:
@@ -373,6 +380,6 @@ class _Maker:
         return frozenset(i for i in ids if i in by_id and by_id[i].within_inames.isdisjoint(inames))
 
 
-def _not_computed(kernel: Kernel, insn: Assignment, node: ex.Reduction) -> WrongStatement:
+def _not_computed(kernel: Kernel, insn: Assigning, node: ex.Reduction) -> WrongStatement:
     what = f"it does not compute '{show_expression(node)}'"
     return fault(WrongStatement, kernel, what, insn)

@@ -132,8 +132,8 @@ def test_expressions_keep_their_types() -> None:
     kernel = typed(pg.make_kernel(LOOP, "b[i] = a[i]*n*i"), a="int8")
     after = infer_types(kernel)
     (insn,) = after.assignments
-    assert type_of(insn.expression, kinds(kernel)) == np.dtype("int8")
-    assert type_of(insn.expression, kinds(after)) == np.dtype("int8")
+    assert type_of(insn.values[0], kinds(kernel)) == np.dtype("int8")
+    assert type_of(insn.values[0], kinds(after)) == np.dtype("int8")
 
 
 def test_the_type_of_indices() -> None:

@@ -41,12 +41,12 @@ def test_lines(text: str, lines: list[str]) -> None:
 
 def test_plain() -> None:
     statement = parse_statement("  x[i, j] = 2*i ")
-    assert statement.assignee == ex.Subscript(x, (i, j))
-    assert statement.expression == ex.Product((2, i))
+    assert statement.assignees == (ex.Subscript(x, (i, j)),)
+    assert statement.values == (ex.Product((2, i)),)
     assert statement.text == "x[i, j] = 2*i"
-    assert (statement.id, statement.inames, statement.dtype) == (None, None, None)
+    assert (statement.id, statement.inames) == (None, None)
     assert (statement.dependencies, statement.exhaustive) == ((), False)
-    assert (statement.predicates, statement.declares) == ((), False)
+    assert (statement.predicates, statement.declared) == ((), ())
 
 
 def test_options() -> None:
@@ -87,10 +87,24 @@ def test_inames(text: str, inames: set[str] | None) -> None:
 
 
 def test_declarations() -> None:
-    assert parse_statement("<> x = 1").declares
-    assert parse_statement("<> x = 1").dtype is None
-    assert parse_statement("<float64> x = 1").dtype == np.float64
-    assert parse_statement("[i] <int8> x[i] = 1").dtype == np.int8
+    assert parse_statement("<> x = 1").declared == (("x", None),)
+    assert parse_statement("<float64> x = 1").declared == (("x", np.dtype(np.float64)),)
+    assert parse_statement("[i] <int8> x[i] = 1").declared == (("x", np.dtype(np.int8)),)
+    both = parse_statement("<> x, y, <int8> z = 1, 2, 3").declared
+    assert both == (("x", None), ("z", np.dtype(np.int8)))
+
+
+def test_several_assignees() -> None:
+    statement = parse_statement("x[i], y = y, x[i] + 1 {id=swap}")
+    assert [show_expression(a) for a in statement.assignees] == ["x[i]", "y"]
+    assert [show_expression(v) for v in statement.values] == ["y", "x[i] + 1"]
+    assert statement.id == "swap"
+
+
+def test_results_of_one_call() -> None:
+    call = ex.Call(ex.Variable("f"), (x,))
+    assert parse_statement("y, i = f(x)").values == (ex.Component(call, 0), ex.Component(call, 1))
+    assert parse_statement("y = f(x)[1]").values == (ex.Component(call, 1),)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +116,17 @@ def test_declarations() -> None:
         ("x *= i + 1", "x*(i + 1)"),
         ("x /= i*j", "x/(i*j)"),
         ("x += i + j", "x + (i + j)"),
+        ("x //= i + j", "x//(i + j)"),
+        ("x %= i*j", "x % (i*j)"),
+        ("x <<= i + 1", "x << i + 1"),
+        ("x >>= i", "x >> i"),
+        ("x &= i | j", "x & (i | j)"),
+        ("x |= i & j", "x | i & j"),
+        ("x ^= i", "x ^ i"),
     ],
 )
 def test_updates(text: str, value: str) -> None:
-    assert show_expression(parse_statement(text).expression) == value
+    assert show_expression(parse_statement(text).values[0]) == value
 
 
 # --- reductions
@@ -131,7 +152,7 @@ def test_updates(text: str, value: str) -> None:
     ],
 )
 def test_reduction_or_smaller_value(text: str, is_reduction: bool) -> None:
-    expression = resolve_reductions(parse_statement(text), {"i", "k"}).expression
+    expression = resolve_reductions(parse_statement(text), {"i", "k"}).values[0]
     if isinstance(expression, ex.Sum):
         expression = expression.children[0]
     assert isinstance(expression, ex.Reduction if is_reduction else ex.Min)
@@ -139,7 +160,7 @@ def test_reduction_or_smaller_value(text: str, is_reduction: bool) -> None:
 
 def test_a_value_inside_of_a_reduction() -> None:
     text = "out[i] = sum(k, max(k, a[k])) + max(j, min(j, b[j])) + max(j, 2)"
-    expression = resolve_reductions(parse_statement(text), {"i", "j", "k"}).expression
+    expression = resolve_reductions(parse_statement(text), {"i", "j", "k"}).values[0]
     a_k, b_j, k = (
         ex.Subscript(ex.Variable("a"), ex.Variable("k")),
         ex.Subscript(ex.Variable("b"), j),
@@ -157,12 +178,12 @@ def test_a_value_inside_of_a_reduction() -> None:
 # --- errors: the message, the column of the caret, the remedy
 
 MALFORMED = [
-    ("a[i]", "found the end where '='", 4, ""),
+    ("a[i]", "found the end where ',' or '='", 4, ""),
     ("= 2", "found '=' where", 0, ""),
     ("a[i] =", "found the end where a name or a number", 6, ""),
     ("2 = a", "found '2' where", 0, ""),
-    ("f(i) = a", "found '(' where '=' or '['", 1, ""),
-    ("a[i] + 1 = b[i]", "found '+' where '='", 5, ""),
+    ("f(i) = a", "found '(' where ',', '=' or '['", 1, ""),
+    ("a[i] + 1 = b[i]", "found '+' where ',' or '='", 5, ""),
     ("a[i] == b[i]", "found '=", 5, "written with '='"),
     ("a[i] := b[i]", "found ':'", 5, "written with '='"),
     ("a[i] <- 2*b[i]", "found '<'", 5, "written with '='"),

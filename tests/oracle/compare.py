@@ -144,7 +144,7 @@ def replicated(marked: Traced, kernel: Kernel) -> set[int]:
     for mark, insn_id in enumerate(marked.insn_ids):
         insn = kernel.assignment(insn_id)
         own = {kernel.tags.get(i) for i in insn.within_inames}
-        variable = kernel.variables[insn.written]
+        variable = kernel.variables[insn.written_names[0]]  # and so are the others
         private = (
             isinstance(variable, TemporaryVariable)
             and variable.address_space is AddressSpace.PRIVATE

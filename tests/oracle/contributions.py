@@ -7,12 +7,12 @@ is there in that iteration.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel
 
 
@@ -33,7 +33,7 @@ def with_contributions(kernel: Kernel) -> tuple[Instruction, ...]:
     """Return the instructions of a kernel, with those contributions that others stand beside."""
     found: list[Instruction] = []
     for insn in kernel.instructions:
-        if not isinstance(insn, Assignment):
+        if not isinstance(insn, Assigning):
             found.append(insn)
             continue
         others = [o for o in kernel.instructions if o is not insn]
@@ -44,7 +44,7 @@ def with_contributions(kernel: Kernel) -> tuple[Instruction, ...]:
                 continue
             made = Contribution(
                 f"{insn.id}'{len(after)}",
-                insn.assignee,
+                insn.assignees[0],
                 reduction.operand,
                 insn.within_inames.union(reduction.inames),
                 insn.depends_on,
@@ -54,7 +54,7 @@ def with_contributions(kernel: Kernel) -> tuple[Instruction, ...]:
             )
             found.append(made)
             after.add(made.id)
-        found.append(replace(insn, depends_on=insn.depends_on | after) if after else insn)
+        found.append(insn.copy(depends_on=insn.depends_on | after) if after else insn)
     return tuple(found)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygen.ir import expression as ex
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
 from tests.oracle.contributions import Contribution, with_contributions
@@ -193,14 +193,20 @@ class _Run:
             self._execute(_Instance(self, insn, insn.within_inames, inames), insn)
 
     def _execute(self, instance: _Instance, insn: Instruction) -> None:
-        if not isinstance(insn, Assignment) or not all(map(instance.holds, insn.predicates)):
+        if not isinstance(insn, Assigning) or not all(map(instance.holds, insn.predicates)):
             return
-        value = instance.value(insn.expression)
+        values = [instance.value(value) for value in insn.values]
         if isinstance(insn, Contribution):
-            self._contribute(instance, insn, value)
+            self._contribute(instance, insn, values[0])
             return
-        index = instance.index(insn.assignee) if isinstance(insn.assignee, ex.Subscript) else ()
-        self.memory.write(insn.written, index, value, self.items(instance.inames))
+        # All is read before anything is written, and that in any order.
+        places = [instance.index(a) if isinstance(a, ex.Subscript) else () for a in insn.assignees]
+        writes = list(zip(insn.written_names, places, values, strict=True))
+        if len(set(zip(insn.written_names, map(tuple, places), strict=True))) < len(writes):
+            raise OracleError(f"{insn.id} writes an element twice at once")
+        self._random.shuffle(writes)
+        for name, index, value in writes:
+            self.memory.write(name, index, value, self.items(instance.inames))
 
     def _contribute(self, instance: _Instance, insn: Contribution, value: Value) -> None:
         if insn.reduction is None:

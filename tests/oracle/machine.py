@@ -277,10 +277,12 @@ class _Scope(Evaluator):
             yield from ((value, *others) for others in rest)
 
     def _assign(self, node: Assign) -> None:
-        value = self.value(node.value)
-        target = node.target
-        offset = self.index(target)[0] if isinstance(target, ex.Subscript) else 0
-        self._cells(ex.name_of(target)).write(offset, value, self._who)
+        writes: list[tuple[Cells, int, Value]] = []
+        for target, value in node.pairs:
+            offset = self.index(target)[0] if isinstance(target, ex.Subscript) else 0
+            writes.append((self._cells(ex.name_of(target)), offset, self.value(value)))
+        for cells, offset, value in self._machine.shuffled(writes):
+            cells.write(offset, value, self._who)
 
     def _declare(self, node: Declare) -> None:
         if node.address_space is AddressSpace.LOCAL and self._local is not None:

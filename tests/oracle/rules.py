@@ -9,7 +9,7 @@ from typing import Any
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from tests.oracle.evaluate import OracleError
 
@@ -26,13 +26,11 @@ def inlined(kernel: Kernel) -> Kernel:
         return walk.rebuild(node, tuple(written_out(p) for p in walk.parts(node)))
 
     instructions = tuple(
-        replace(
-            insn,
-            assignee=written_out(insn.assignee),
-            expression=written_out(insn.expression),
+        insn.with_pairs(
+            tuple((written_out(a), written_out(value)) for a, value in insn.pairs),
             predicates=tuple(written_out(p) for p in insn.predicates),
         )
-        if isinstance(insn, Assignment)
+        if isinstance(insn, Assigning)
         else insn
         for insn in kernel.instructions
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from tests.oracle.evaluate import MARK
 
@@ -36,31 +36,32 @@ def traced(kernel: Kernel) -> Traced:
     """Return the kernel with a mark in each instruction and each reduction."""
     insn_ids: list[str] = []
 
-    def marked(node: Expression, insn: Assignment, inames: tuple[str, ...]) -> Expression:
+    def marked(node: Expression, insn: Assigning, inames: tuple[str, ...]) -> Expression:
         insn_ids.append(insn.id)
         mark = ex.product_of(MARK, len(insn_ids) - 1, *map(ex.Variable, inames))
         if isinstance(node, _CONDITIONS):
             return ex.LogicalAnd((node, ex.Comparison(mark, "==", 0)))
         return ex.sum_of(node, mark)
 
-    def inside(node: Expression, insn: Assignment, inames: tuple[str, ...]) -> Expression:
+    def inside(node: Expression, insn: Assigning, inames: tuple[str, ...]) -> Expression:
         if isinstance(node, ex.Reduction):
             within = (*inames, *node.inames)
             operand = marked(inside(node.operand, insn, within), insn, within)
             return ex.Reduction(node.operation, node.inames, operand)
         return walk.rebuild(node, tuple(inside(p, insn, inames) for p in walk.parts(node)))
 
-    def instruction(insn: Assignment) -> Assignment:
+    def instruction(insn: Assigning) -> Assigning:
         inames = tuple(sorted(insn.within_inames))
-        value = insn.expression
+        first, *others = insn.values
         if not any(walk.reductions(p) for p in insn.predicates):
             # Otherwise a reduction may be computed although its value is not needed.
-            value = inside(value, insn, inames)
-        return insn.copy(expression=marked(value, insn, inames))
+            first, *others = [inside(value, insn, inames) for value in insn.values]
+        values = (marked(first, insn, inames), *others)
+        return insn.with_pairs(tuple(zip(insn.assignees, values, strict=True)))
 
     new = kernel.copy(
         instructions=tuple(
-            instruction(insn) if isinstance(insn, Assignment) else insn
+            instruction(insn) if isinstance(insn, Assigning) else insn
             for insn in kernel.instructions
         )
     )

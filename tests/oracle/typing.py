@@ -60,11 +60,12 @@ def samples_of(kernel: Kernel, arguments: Mapping[str, Any]) -> dict[str, Value]
 def _written(kernel: Kernel, name: str, samples: Mapping[str, Value]) -> Value | None:
     values: list[Value] = []
     for writer in kernel.writers.get(name, ()):
-        try:
-            with np.errstate(all="ignore"):
-                values.append(Sampler(samples).value(writer.expression))
-        except OracleError:  # needs what is not known yet, perhaps itself
-            continue
+        for value in (v for target, v in writer.pairs if ex.name_of(target) == name):
+            try:
+                with np.errstate(all="ignore"):
+                    values.append(Sampler(samples).value(value))
+            except OracleError:  # needs what is not known yet, perhaps itself
+                continue
     if not values:
         return None
     dtype = common_type(*values)

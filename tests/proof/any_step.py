@@ -204,7 +204,7 @@ def _extract(knl: Kernel, r: random.Random) -> AnyStep | None:
 
 
 def _to_subst(knl: Kernel, r: random.Random) -> AnyStep:
-    return AnyStep("assignment_to_subst", (r.choice(knl.assignments).written,))
+    return AnyStep("assignment_to_subst", (r.choice(knl.assignments).written_names[0],))
 
 
 def _expand(knl: Kernel, _: random.Random) -> AnyStep | None:
@@ -241,14 +241,16 @@ def _storage(r: random.Random) -> dict[str, Any]:
 
 
 def _privatize(knl: Kernel, r: random.Random) -> AnyStep | None:
-    written = [i for i in knl.assignments if isinstance(knl.variables[i.written], _TEMPORARY)]
+    written = [
+        i for i in knl.assignments if isinstance(knl.variables[i.written_names[0]], _TEMPORARY)
+    ]
     written = [i for i in written if i.within_inames]
     if not written:
         return None
     insn = r.choice(written)
     short = [i for i in sorted(insn.within_inames) if not knl.home_domains[i].parameters]
     inames = _some(r, short or sorted(insn.within_inames), 2)
-    only = {"only_var_names": [insn.written]} if r.random() < 0.7 else {}
+    only = {"only_var_names": [insn.written_names[0]]} if r.random() < 0.7 else {}
     return AnyStep("privatize_temporaries_with_inames", (inames,), only)
 
 

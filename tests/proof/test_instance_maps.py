@@ -60,7 +60,7 @@ def test_expressions_in_terms_of_new_inames(
     text: str, values: Mapping[str, Expression], around: str, expected: str
 ) -> None:
     statement = parse_statement(f"x = {text}  {{inames={around}}}")
-    node = resolve_reductions(statement, "ij").expression
+    node = resolve_reductions(statement, "ij").values[0]
     found = at_new_instance(node, frozenset(around), values, ["i", "j", "r"])
     assert show_expression(found) == expected
 

@@ -160,7 +160,7 @@ def test_loops_that_run_too_far_are_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 
 def _notices(case: RandomCase) -> bool:
     (first, *others) = case.transformed.assignments
-    other = first.copy(expression=sum_of(first.expression, 1))
+    other = first.with_pairs([(a, sum_of(value, 1)) for a, value in first.pairs])
     kernel = case.transformed.copy(instructions=(other, *others))
     try:
         check(case.marked, case.arguments, [kernel])

@@ -45,7 +45,7 @@ def outward(inames: Any, within: Any = None) -> Step:
 
 
 def _inames(knl: Kernel, insn_id: str) -> list[tuple[str, ...]]:
-    return [r.inames for r in walk.reductions(knl.assignment(insn_id).expression)]
+    return [r.inames for r in walk.reductions(knl.assignment(insn_id).values[0])]
 
 
 SPLITS: list[tuple[Step, list[tuple[str, ...]], list[tuple[str, ...]]]] = [
@@ -99,7 +99,7 @@ def test_only_reductions_of_one_kind_become_one() -> None:
     def exchange(knl: Kernel) -> Kernel:
         """Let a sum and a product change places."""
         (insn,) = knl.assignments
-        outer = insn.expression
+        outer = insn.values[0]
         assert isinstance(outer, ex.Reduction)
         assert isinstance(outer.operand, ex.Reduction)
         inner = ex.Reduction(outer.operation, outer.inames, outer.operand.operand)

@@ -34,7 +34,7 @@ TWO = (ONE, "{ [j]: 0<=j<n }")
 def _texts(knl: Kernel) -> list[str]:
     """Return the rules, and what is computed."""
     rules = [show_rule(rule) for rule in knl.substitutions]
-    return [*rules, *(show_expression(insn.expression) for insn in knl.assignments)]
+    return [*rules, *(show_expression(insn.values[0]) for insn in knl.assignments)]
 
 
 # --- expand_subst
@@ -136,9 +136,9 @@ def test_extracted(text: str, template: str, parameters: Any, expected: list[str
 def test_writes_are_no_expressions() -> None:
     knl = kernel(ONE, "a[i] = a[i] + 1\nb[ix[i]] = 2", pg.GlobalArg("ix", np.int32))
     new = pg.extract_subst(knl, "f", "a[x]", "x")
-    assert show_expression(new.assignments[0].assignee) == "a[i]"
+    assert show_expression(new.assignments[0].assignees[0]) == "a[i]"
     new = pg.extract_subst(knl, "f", "ix[x]", "x")
-    assert show_expression(new.assignments[1].assignee) == "b[f(i)]"
+    assert show_expression(new.assignments[1].assignees[0]) == "b[f(i)]"
 
 
 def test_extracted_from_other_rules() -> None:

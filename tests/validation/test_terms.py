@@ -139,7 +139,7 @@ def _keys(text: str) -> list[object]:
         )
     )
     terms = KernelTerms(Layouts(knl), {"i": I, "j": J})
-    return [key(terms.value(insn.expression)) for insn in knl.assignments]
+    return [key(terms.value(insn.values[0])) for insn in knl.assignments]
 
 
 def test_what_is_computed_is_compared_as_it_is_written() -> None:
