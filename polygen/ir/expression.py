@@ -50,6 +50,7 @@ __all__ = [
     "If",
     "Invocation",
     "LeftShift",
+    "LinearSubscript",
     "LogicalAnd",
     "LogicalNot",
     "LogicalOr",
@@ -122,6 +123,19 @@ class Component(ExpressionNode):
 
     aggregate: Expression
     position: int
+
+
+@expr_dataclass()
+class LinearSubscript(Subscript):
+    """``a[[e]]``: the element of an array that is stored at a position, counted from 0.
+
+    Kernels have none: once the shapes of arrays are known, it becomes a subscript for each axis.
+    """
+
+
+def converted(dtype_name: str, node: Expression) -> Call:
+    """Return ``float32(x)``: a number converted to another type, as NumPy's ``astype`` does."""
+    return Call(Variable(dtype_name), (node,))
 
 
 def sum_of(*terms: Expression) -> Sum:

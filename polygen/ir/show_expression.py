@@ -86,6 +86,7 @@ _TABLE: dict[type, _Row] = {
         ATOM,
         lambda n, show: f"{show(n.aggregate, ATOM)}[{_arguments(ex.index_tuple(n), show)}]",
     ),
+    ex.LinearSubscript: (ATOM, lambda n, show: f"{show(n.aggregate, ATOM)}[[{show(n.index, OR)}]]"),
     ex.Call: (
         ATOM,
         lambda n, show: f"{show(n.function, ATOM)}({_arguments(n.parameters, show)})",
@@ -147,5 +148,7 @@ def show_expression(node: Expression, level: int = OR) -> str:
 
 
 def _number(value: Any, level: int) -> str:
+    if isinstance(value, complex):
+        return f"{value.imag!r}j"  # there are imaginary literals only
     text = repr(value) if isinstance(value, bool | int | float) else str(value)
     return f"({text})" if text.startswith("-") and level > UNARY else text

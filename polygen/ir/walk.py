@@ -27,6 +27,10 @@ _TABLE: dict[type, _Row] = {
         lambda n: (n.aggregate, *ex.index_tuple(n)),
         lambda n, p: ex.Subscript(p[0], p[1] if len(p) == 2 else p[1:]),
     ),
+    ex.LinearSubscript: (
+        lambda n: (n.aggregate, n.index),
+        lambda n, p: ex.LinearSubscript(*p),
+    ),
     ex.Call: (lambda n: n.parameters, lambda n, p: ex.Call(n.function, p)),
     ex.Component: (lambda n: (n.aggregate,), lambda n, p: ex.Component(p[0], n.position)),
     ex.Comparison: (

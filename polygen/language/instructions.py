@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from polygen.errors import (
     InvalidArgument,
     MalformedInstruction,
@@ -16,6 +18,8 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import Domain
+from polygen.ir.dtype import to_dtype
+from polygen.ir.expression import Expression
 from polygen.ir.instruction import (
     Assigning,
     Assignment,
@@ -201,6 +205,7 @@ def _as_statement(insn: Instruction) -> Statement:
     for expression in (*insn.assignees, *insn.reads):
         _check_nodes(insn, expression)
     return Statement(
+    insn = insn.map_expressions(lambda node: walk.rewrite(node, _written_number))
         assignees=insn.assignees,
         values=insn.values if isinstance(insn, Assigning) else (),
         id=insn.id,
@@ -215,9 +220,20 @@ def _as_statement(insn: Instruction) -> Statement:
 
 def _check_nodes(insn: Instruction, node: object) -> None:
     if isinstance(node, ex.ExpressionNode) and type(node) in walk.SUPPORTED_NODES:
+def _written_number(node: Expression) -> Expression:
+    """Return a number as it is written: ``float32(2.0)``, or ``1 + 2j``."""
+    if isinstance(node, np.generic):
+        return ex.converted(to_dtype(node.dtype).name, _written_number(node.item()))
+    if isinstance(node, complex) and node.real:
+        return ex.sum_of(node.real, complex(0, node.imag))
+    return node
+
+
         for part in walk.parts(node):
             _check_nodes(insn, part)
-    elif type(node) not in (bool, int, float):
+    elif type(node) not in (bool, int, float, complex) and not isinstance(
+        node, np.number | np.bool_
+    ):
         raise MalformedInstruction(
             f"instruction '{insn.id}' has {node!r} in it, a {type(node).__name__}",
             where=caller_location(),

@@ -19,6 +19,7 @@ from polygen.language.arguments import find_uses, make_variables, read_kernel_da
 from polygen.language.assumptions import parse_assumptions
 from polygen.language.domains import parse_domains
 from polygen.language.instructions import make_drafts, make_instructions
+from polygen.language.linear import without_linear_subscripts
 from polygen.language.priorities import with_priorities
 from polygen.language.shapes import with_shapes
 from polygen.source import caller_location
@@ -92,7 +93,7 @@ def make_kernel(
     )
     for iname in kernel.inames:
         surrounding_inames(kernel, iname)
-    kernel = with_shapes(kernel, declared)
+    kernel = with_shapes(without_linear_subscripts(kernel), declared)
     kernel = with_priorities(kernel, loop_priority)
     verify(kernel)
     check_calls(kernel)

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias, cast
 
+from polygen.analysis.functions import FUNCTIONS
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, to_dtype
@@ -82,11 +83,17 @@ class _Several(tuple[str, ...]):
 
 
 def is_number(node: object) -> bool:
-    """Tell whether `node` is an integer or floating-point number (booleans are not)."""
-    return isinstance(node, int | float) and not isinstance(node, bool)
+    """Tell whether `node` is a number of Python's (booleans are not)."""
+    return isinstance(node, int | float | complex) and not isinstance(node, bool)
 
 
 def negated(node: Expression) -> Expression:
+class _Type(NamedTuple):
+    """``np.float32`` as an argument of ``cast``."""
+
+    name: _Token
+
+
     """Return ``-node`` in the form that polygen uses."""
     if is_number(node):
         value: Any = node
@@ -113,14 +120,13 @@ class Nodes:
         return int(children[0], 0 if children[0][:2] in ("0x", "0X") else 10)
 
     def real(self, children: _Children) -> Expression:
-        value = float(children[0])
-        if math.isinf(value):
-            raise Refused(
-                f"{children[0]} is larger than any floating-point number",
-                children[0].start_pos,
-                "the largest is about 1.8e308",
-            )
-        return value
+        return _finite(children[0], str(children[0]))
+
+    def single(self, children: _Children) -> Expression:
+        return ex.converted("float32", _finite(children[0], children[0][:-1]))
+
+    def imaginary(self, children: _Children) -> Expression:
+        return complex(0, _finite(children[0], children[0][:-1]))
 
     def true(self, _children: _Children) -> Expression:
         return True
@@ -145,6 +151,9 @@ class Nodes:
 
     def logical_not(self, children: _Children) -> Expression:
         return ex.LogicalNot(children[0])
+    def linear_subscript(self, children: _Children) -> Expression:
+        return ex.LinearSubscript(ex.Variable(children[0].value), children[1])
+
 
     def bit_not(self, children: _Children) -> Expression:
         return ex.BitwiseNot(children[0])
@@ -219,8 +228,23 @@ class Nodes:
         if tuples:
             raise Refused(
                 f"{name}() takes no tuple",
+    def numpy_type(self, children: _Children) -> _Type:
+        return _Type(children[0])
+
+    def conversion(self, children: _Children) -> Expression:
+        return _converted(*children)
+
                 name.start_pos,
                 "only reductions do: sum((i, j), ...); operands of other calls need no parentheses",
+        if name == "cast":
+            return _cast(name, args)
+        for wrong in args:
+            if isinstance(wrong, _Type):
+                raise Refused(
+                    f"'{wrong.name}' is a type, which {name}() does not take",
+                    wrong.name.start_pos,
+                    f"convert a number with {wrong.name}(x)",
+                )
             )
         if name in _SELECTIONS:
             if len(args) < 2:
@@ -380,6 +404,39 @@ def _invocation(name: _Token, tag: str | None, args: list[Any]) -> Expression:
 
 
 def _text_of(token: _Token) -> tuple[str, int]:
+def _finite(token: _Token, digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise Refused(
+            f"{token} is larger than any floating-point number",
+            token.start_pos,
+            "the largest is about 1.8e308",
+        )
+    return value
+
+
+def _converted(token: _Token, node: Expression) -> Expression:
+    """Return ``np.float32(x)``, which is ``float32(x)``."""
+    name = token.removeprefix("np.")
+    if name in FUNCTIONS and FUNCTIONS[name].dtype is None:
+        raise Refused(f"'{token}' is no type", token.start_pos, f"write {name}(...) without np.")
+    return ex.converted(_checked_type(token).name, node)
+
+
+def _cast(name: _Token, args: list[Any]) -> Expression:
+    """Return ``cast(np.float32, x)``, which is ``float32(x)``."""
+    if len(args) == 2 and isinstance(args[0], _Type):
+        return _converted(args[0].name, args[1])
+    if len(args) == 2 and isinstance(args[0], ex.Variable):
+        token = name.update(value=args[0].name)
+        return ex.converted(_checked_type(token).name, args[1])
+    raise Refused("cast() takes a type and a number", name.start_pos, "write cast(np.float32, x)")
+
+
+def _checked_type(token: _Token) -> DType:
+    return element_type(token.update(value=token.removeprefix("np.")), "")
+
+
     return token.value, token.start_pos
 
 
@@ -419,14 +476,12 @@ def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expressio
     return ex.Reduction(operation, inames, operand)
 
 
-def element_type(token: _Token) -> DType:
-    """Return the type that a token names."""
+def element_type(token: _Token, otherwise: str = ", or leave it out: <>") -> DType:
+    """Return the type that a token names; `otherwise` is what to do but name another one."""
     try:
         return to_dtype(token.value)
     except InvalidArgument:
         near = did_you_mean(
             token.value, ("int8", "int16", "int32", "int64", "float32", "float64", "bool")
         )
-        raise Refused(
-            f"'{token}' is no element type", token.start_pos, f"{near}, or leave it out: <>"
-        ) from None
+        raise Refused(f"'{token}' is no element type", token.start_pos, near + otherwise) from None

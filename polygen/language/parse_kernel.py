@@ -29,6 +29,7 @@ from polygen.language.kernel_lines import (
     read_tag,
     read_temporary,
 )
+from polygen.language.linear import without_linear_subscripts
 from polygen.language.parser import parse_rule
 from polygen.language.rules import make_rules
 from polygen.source import caller_location
@@ -103,6 +104,7 @@ class _Parts:
             options=self.options,
             location=caller_location(),
         ).copy(tags=self.tags)
+        kernel = without_linear_subscripts(kernel)
         verify(kernel)
         for iname in (*self.tags, *(i for p in self.priorities for i in p)):
             kernel.check_iname(iname)
