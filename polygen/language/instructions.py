@@ -204,8 +204,8 @@ def _as_statement(insn: Instruction) -> Statement:
         )
     for expression in (*insn.assignees, *insn.reads):
         _check_nodes(insn, expression)
-    return Statement(
     insn = insn.map_expressions(lambda node: walk.rewrite(node, _written_number))
+    return Statement(
         assignees=insn.assignees,
         values=insn.values if isinstance(insn, Assigning) else (),
         id=insn.id,
@@ -218,8 +218,6 @@ def _as_statement(insn: Instruction) -> Statement:
     )
 
 
-def _check_nodes(insn: Instruction, node: object) -> None:
-    if isinstance(node, ex.ExpressionNode) and type(node) in walk.SUPPORTED_NODES:
 def _written_number(node: Expression) -> Expression:
     """Return a number as it is written: ``float32(2.0)``, or ``1 + 2j``."""
     if isinstance(node, np.generic):
@@ -229,6 +227,8 @@ def _written_number(node: Expression) -> Expression:
     return node
 
 
+def _check_nodes(insn: Instruction, node: object) -> None:
+    if isinstance(node, ex.ExpressionNode) and type(node) in walk.SUPPORTED_NODES:
         for part in walk.parts(node):
             _check_nodes(insn, part)
     elif type(node) not in (bool, int, float, complex) and not isinstance(

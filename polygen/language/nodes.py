@@ -78,6 +78,12 @@ class _Named(NamedTuple):
     value: Expression
 
 
+class _Type(NamedTuple):
+    """``np.float32`` as an argument of ``cast``."""
+
+    name: _Token
+
+
 class _Several(tuple[str, ...]):
     """``(i, j)`` as the first argument of a reduction."""
 
@@ -88,12 +94,6 @@ def is_number(node: object) -> bool:
 
 
 def negated(node: Expression) -> Expression:
-class _Type(NamedTuple):
-    """``np.float32`` as an argument of ``cast``."""
-
-    name: _Token
-
-
     """Return ``-node`` in the form that polygen uses."""
     if is_number(node):
         value: Any = node
@@ -141,6 +141,9 @@ class Nodes:
         index: Any = children[1] if len(children) == 2 else tuple(children[1:])
         return ex.Subscript(ex.Variable(children[0].value), index)
 
+    def linear_subscript(self, children: _Children) -> Expression:
+        return ex.LinearSubscript(ex.Variable(children[0].value), children[1])
+
     # --- operators
 
     disjunction = _joined(ex.LogicalOr)
@@ -151,9 +154,6 @@ class Nodes:
 
     def logical_not(self, children: _Children) -> Expression:
         return ex.LogicalNot(children[0])
-    def linear_subscript(self, children: _Children) -> Expression:
-        return ex.LinearSubscript(ex.Variable(children[0].value), children[1])
-
 
     def bit_not(self, children: _Children) -> Expression:
         return ex.BitwiseNot(children[0])
@@ -218,24 +218,14 @@ class Nodes:
         name, tag, *args = children
         return _invocation(name, tag.value, args)
 
-    def call(self, children: _Children) -> Expression:
-        name, *args = children
-        if any(isinstance(a, _Named) for a in args):
-            return _invocation(name, None, args)
-        tuples = [a for a in args if isinstance(a, _Several)]
-        if name in REDUCTIONS and (name not in _SELECTIONS or tuples):
-            return _reduction(name, args, name.value)
-        if tuples:
-            raise Refused(
-                f"{name}() takes no tuple",
     def numpy_type(self, children: _Children) -> _Type:
         return _Type(children[0])
 
     def conversion(self, children: _Children) -> Expression:
         return _converted(*children)
 
-                name.start_pos,
-                "only reductions do: sum((i, j), ...); operands of other calls need no parentheses",
+    def call(self, children: _Children) -> Expression:
+        name, *args = children
         if name == "cast":
             return _cast(name, args)
         for wrong in args:
@@ -245,6 +235,16 @@ class Nodes:
                     wrong.name.start_pos,
                     f"convert a number with {wrong.name}(x)",
                 )
+        if any(isinstance(a, _Named) for a in args):
+            return _invocation(name, None, args)
+        tuples = [a for a in args if isinstance(a, _Several)]
+        if name in REDUCTIONS and (name not in _SELECTIONS or tuples):
+            return _reduction(name, args, name.value)
+        if tuples:
+            raise Refused(
+                f"{name}() takes no tuple",
+                name.start_pos,
+                "only reductions do: sum((i, j), ...); operands of other calls need no parentheses",
             )
         if name in _SELECTIONS:
             if len(args) < 2:
@@ -373,37 +373,6 @@ def _values(
     return values
 
 
-def _said(children: _Children) -> tuple[list[Any], dict[str, Any]]:
-    """Return the parts of an instruction, and what its prefix and options say."""
-    said: dict[str, Any] = {}
-    nodes: list[Any] = []
-    for child in children:
-        if not isinstance(child, dict):
-            nodes.append(child)
-        elif "inames" in child and "inames" in said:
-            raise Refused("the inames are given twice", 0, "leave out [...] or inames=")
-        else:
-            said.update(cast("dict[str, Any]", child))
-    return nodes, said
-
-
-def _invocation(name: _Token, tag: str | None, args: list[Any]) -> Expression:
-    """Return ``f$tag(x, i=0)``; what it does not say is filled in when the rules are known."""
-    by_name = [a for a in args if isinstance(a, _Named)]
-    if args[len(args) - len(by_name) :] != by_name or any(isinstance(a, _Several) for a in args):
-        raise Refused(
-            f"{name}() is given something that no rule takes",
-            name.start_pos,
-            "write the arguments of a substitution rule first, then what its inames are: f(x, i=0)",
-        )
-    given = {a.name.value: a.value for a in by_name}
-    if len(given) < len(by_name):
-        raise Refused(f"{name}() is given an iname twice", name.start_pos, "leave one out")
-    arguments = tuple(args[: len(args) - len(by_name)])
-    return ex.Invocation(name.value, tag, arguments, tuple(given), tuple(given.values()))
-
-
-def _text_of(token: _Token) -> tuple[str, int]:
 def _finite(token: _Token, digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
@@ -437,6 +406,37 @@ def _checked_type(token: _Token) -> DType:
     return element_type(token.update(value=token.removeprefix("np.")), "")
 
 
+def _said(children: _Children) -> tuple[list[Any], dict[str, Any]]:
+    """Return the parts of an instruction, and what its prefix and options say."""
+    said: dict[str, Any] = {}
+    nodes: list[Any] = []
+    for child in children:
+        if not isinstance(child, dict):
+            nodes.append(child)
+        elif "inames" in child and "inames" in said:
+            raise Refused("the inames are given twice", 0, "leave out [...] or inames=")
+        else:
+            said.update(cast("dict[str, Any]", child))
+    return nodes, said
+
+
+def _invocation(name: _Token, tag: str | None, args: list[Any]) -> Expression:
+    """Return ``f$tag(x, i=0)``; what it does not say is filled in when the rules are known."""
+    by_name = [a for a in args if isinstance(a, _Named)]
+    if args[len(args) - len(by_name) :] != by_name or any(isinstance(a, _Several) for a in args):
+        raise Refused(
+            f"{name}() is given something that no rule takes",
+            name.start_pos,
+            "write the arguments of a substitution rule first, then what its inames are: f(x, i=0)",
+        )
+    given = {a.name.value: a.value for a in by_name}
+    if len(given) < len(by_name):
+        raise Refused(f"{name}() is given an iname twice", name.start_pos, "leave one out")
+    arguments = tuple(args[: len(args) - len(by_name)])
+    return ex.Invocation(name.value, tag, arguments, tuple(given), tuple(given.values()))
+
+
+def _text_of(token: _Token) -> tuple[str, int]:
     return token.value, token.start_pos
 
 
