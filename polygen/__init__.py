@@ -18,6 +18,10 @@ from polygen.inspection.explain_order import explain_order
 from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
 from polygen.inspection.legal import Verdict, is_legal
 from polygen.inspection.parallelism import ParallelInames, Parallelism, parallel_inames
+from polygen.inspection.schedulable import (
+    get_iname_duplication_options,
+    has_schedulable_iname_nesting,
+)
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.instruction import Assignment, Barrier, Instruction, MultiAssignment, NoOp
 from polygen.ir.kernel import Kernel, Step
@@ -97,6 +101,8 @@ __all__ = [
     "fix_parameters",
     "generate_code",
     "get_dot_dependency_graph",
+    "get_iname_duplication_options",
+    "has_schedulable_iname_nesting",
     "is_legal",
     "lower_kernel",
     "make_kernel",

@@ -140,6 +140,10 @@ class MalformedExpression(UserError):
     """An expression that is not in polygen's language."""
 
 
+class MalformedQuery(UserError):
+    """A text that is no query for instructions."""
+
+
 class MalformedText(UserError):
     """A text that is not one that a kernel is printed as."""
 
@@ -154,6 +158,10 @@ class MalformedKernel(UserError):
 
 class MalformedTag(UserError):
     """A text that is no iname tag."""
+
+
+class ConditionChanges(UserError):
+    """A condition of a block that the block changes, and asks again."""
 
 
 class UnboundedDomain(UserError):
@@ -232,7 +240,7 @@ class NotTheSame(UserError):
 
 
 class NothingMatches(UserError):
-    """A step that looks for expressions of a certain form, of which the kernel has none."""
+    """A step, or a query, that looks for something in a kernel which has none of it."""
 
 
 class NotARule(UserError):

@@ -15,6 +15,7 @@ from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.instances import difference, not_affine
 from polygen.analysis.legality import UNORDERED, Violation, violation
 from polygen.analysis.liveness import live_variables
+from polygen.analysis.permitted import why_none_is_permitted
 from polygen.analysis.proving import limited
 from polygen.analysis.realized import places, shares_reduction_loops
 from polygen.analysis.settled import Settled
@@ -130,6 +131,9 @@ def _prove_same(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
     if why is not None:
         raise NotTheSame(f"{step}: {why}", where=caller_location())
     places(new)  # there is an execution at all
+    if why_none_is_permitted(old) is not None:  # it meant nothing: its instances are to be kept
+        _prove_first(step, old, new, instances)
+        return
     settled = Settled(old, new, instances)
     broken: Violation | None = None
     why = difference(old, new, instances)
@@ -150,6 +154,16 @@ def _prove_same(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
     if found is not None:
         same = [i.id for i in old.instructions] == [i.id for i in new.instructions]
         refuse_flow(step, new, found, why if same else None)
+
+
+def _prove_first(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
+    """Prove that a kernel has the instances of one that no loop nest has, and has one result."""
+    why = difference(old, new, instances)
+    if why is not None:
+        raise NotTheSame(f"{step}: {why}", where=caller_location())
+    ill_formed = _ill_formed(new)
+    if ill_formed is not None:
+        refuse_result(step, ill_formed)
 
 
 def _ill_formed(kernel: Kernel) -> UserError | None:

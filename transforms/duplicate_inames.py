@@ -9,7 +9,7 @@ from polygen.analysis.instance_map import instruction_at
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.errors import InameNeeded, InameNotUsed, InvalidArgument, NotDistributable
 from polygen.ir import expression as ex
-from polygen.ir.domain import Domain, rename_dimension, unflatten
+from polygen.ir.domain import with_duplicates
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import InameTag
@@ -99,7 +99,7 @@ def duplicate_inames(
     insns = matching(kernel, within)
     _check_used(kernel, olds, insns)
     renamed = dict(zip(olds, _new_names(kernel, olds, new_inames, suffix), strict=True))
-    domains = tuple([new for d in kernel.domains for new in _duplicated(d, renamed)])
+    domains = tuple([new for d in kernel.domains for new in with_duplicates(d, renamed)])
     known = [i for d in domains for i in d.inames]
     values = {insn.id: _values(insn, renamed) for insn in insns}
     new = kernel.copy(
@@ -170,26 +170,6 @@ def _new_names(
 
 def _wrong(what: str, remedy: str) -> InvalidArgument:
     return InvalidArgument(f"duplicate_inames: {what}", where=caller_location(), remedy=remedy)
-
-
-# --- domains
-
-
-def _duplicated(domain: Domain, renamed: Mapping[str, str]) -> tuple[Domain, ...]:
-    """Return a domain with new inames beside the old ones.
-
-    Where all of its inames are duplicated, that is a second domain.
-    """
-    olds = [i for i in domain.inames if i in renamed]
-    if not olds:
-        return (domain,)
-    copy = domain.flat
-    for old in (*olds, *(p for p in domain.parameters if p in renamed)):
-        copy = rename_dimension(copy, old, renamed[old])
-    if len(olds) == len(domain.inames):
-        return domain, Domain(unflatten(copy, _renamed(domain.inames, renamed)))
-    inames = [n for i in domain.inames for n in ((i, renamed[i]) if i in olds else (i,))]
-    return (Domain(unflatten(domain.flat.intersect(copy), inames)),)
 
 
 # --- checks of the new kernel

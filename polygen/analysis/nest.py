@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import TypeAlias
 
 from polygen.analysis.domains import surrounding_inames
+from polygen.analysis.nestable import way_out, why_not_nestable
 from polygen.errors import AmbiguousNesting, DependencyCycle, NoLoopNest, PriorityIgnored
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
@@ -164,7 +165,7 @@ class _Nest:
     def _ordered(
         self, groups: list[list[Instruction]], outer: frozenset[str]
     ) -> Iterator[list[Instruction]]:
-        """Sort siblings so that dependencies are met; where free, as they were written."""
+        """Sort siblings so that dependencies are met; where free, by priority, then as written."""
         home = {insn.id: g for g, group in enumerate(groups) for insn in group}
         before: list[set[int]] = [set() for _ in groups]
         after: list[list[int]] = [[] for _ in groups]
@@ -176,16 +177,18 @@ class _Nest:
                         before[g].add(d)
                         after[d].append(g)
         missing = [len(b) for b in before]
-        ready = [g for g, count in enumerate(missing) if count == 0]
+        rank = [(-max(insn.priority for insn in group), g) for g, group in enumerate(groups)]
+        ready = [rank[g] for g, count in enumerate(missing) if count == 0]
+        heapq.heapify(ready)
         done = 0
         while ready:
-            g = heapq.heappop(ready)
+            _, g = heapq.heappop(ready)
             done += 1
             yield groups[g]
             for other in after[g]:
                 missing[other] -= 1
                 if missing[other] == 0:
-                    heapq.heappush(ready, other)
+                    heapq.heappush(ready, rank[other])
         if done < len(groups):
             self._refuse_order([g for g, m in zip(groups, missing, strict=True) if m], outer)
 
@@ -222,15 +225,11 @@ class _Nest:
 
     def _refuse_nest(self, group: list[Instruction], outer: frozenset[str]) -> None:
         loops = {insn.id: self._loops[insn.id] - outer for insn in group}
-        shown = ", ".join(
-            f"'{insn_id}' is in {{{', '.join(sorted(inames))}}}"
-            for insn_id, inames in list(loops.items())[:4]
-        )
         raise NoLoopNest(
-            f"no loop nest has one loop an iname: {shown}, and no loop can surround them all",
+            f"no loop nest has one loop an iname: {why_not_nestable(loops)}",
             where=group[0].location,
             excerpt=excerpt(self._kernel, *loops),
-            remedy="give some of these instructions inames of their own",
+            remedy=f"give some of these instructions loops of their own: {way_out(loops)}",
         )
 
     def warn(self, tree: Sequence[TreeNode]) -> None:

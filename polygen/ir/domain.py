@@ -7,7 +7,7 @@ by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -117,6 +117,27 @@ def rename_dimension(isl_set: isl.Set, old: str, new: str) -> isl.Set:
         if position >= 0:
             isl_set = isl_set.set_dim_name(kind, position, new)
     return isl_set
+
+
+def with_duplicates(domain: Domain, renamed: Mapping[str, str]) -> tuple[Domain, ...]:
+    """Return a domain with new inames beside some of the old ones, with the same values.
+
+    Where all of its inames are duplicated, that is a second domain.
+
+    Parameters:
+        domain: any domain.
+        renamed: the new iname for each of the old ones, whether the domain has these or not.
+    """
+    olds = [i for i in domain.inames if i in renamed]
+    if not olds:
+        return (domain,)
+    copy = domain.flat
+    for old in (*olds, *(p for p in domain.parameters if p in renamed)):
+        copy = rename_dimension(copy, old, renamed[old])
+    if len(olds) == len(domain.inames):
+        return domain, Domain(unflatten(copy, [renamed[i] for i in olds]))
+    inames = [n for i in domain.inames for n in ((i, renamed[i]) if i in olds else (i,))]
+    return (Domain(unflatten(domain.flat.intersect(copy), inames)),)
 
 
 def universe() -> isl.Set:

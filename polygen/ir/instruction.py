@@ -32,7 +32,29 @@ def _numbers(value: object) -> list[str]:
     return [repr(value)] if isinstance(value, int | float) else []
 
 
-class Instruction:
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What may be said of an instruction of any kind, and rarely is.
+
+    Attributes:
+        tags: names that tell instructions from others: see `polygen.language.within`.
+        groups: the groups that it is part of.
+        conflicts_with_groups: groups that have begun and are not complete while it is executed
+            never: it comes before all of such a group, or after all of it.
+        priority: of instructions that may come next, the one with the highest does.
+        no_sync_with: instructions, by their ids, between which and this one no work item has to
+            wait for another: for the work items of a group (``"local"``), of different groups
+            (``"global"``), or for either (``"any"``).  Lowering refuses what is wrong in this.
+    """
+
+    tags: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    conflicts_with_groups: frozenset[str] = frozenset()
+    priority: int = 0
+    no_sync_with: frozenset[tuple[str, str]] = frozenset()
+
+
+class Instruction(Options):
     """What all instructions have in common.
 
     Attributes:
@@ -53,7 +75,7 @@ class Instruction:
         """Return the instruction with some fields changed; itself if none is."""
         if all(identical(getattr(self, name), value) for name, value in changes.items()):
             return self
-        return replace(self, **changes)  # type: ignore[type-var]
+        return replace(self, **changes)
 
     @cached_property  # which a field of a subclass may take the place of
     def assignees(self) -> tuple[ex.Variable | ex.Subscript, ...]:

@@ -53,8 +53,22 @@ def show_instruction(insn: Instruction, iname_order: tuple[str, ...]) -> str:
     options = [f"id={insn.id}"]
     if insn.depends_on:
         options.append(f"dep={':'.join(sorted(insn.depends_on))}")
+    options += _rare_options(insn)
     options += [f"if={show_expression(p)}" for p in insn.predicates]
     return f"[{inames}] {show_work(insn)}  {{{', '.join(options)}}}"
+
+
+def _rare_options(insn: Instruction) -> list[str]:
+    found: list[str] = []
+    for name, values in (
+        ("tags", insn.tags),
+        ("groups", insn.groups),
+        ("conflicts", insn.conflicts_with_groups),
+        ("nosync", [f"{insn_id}@{scope}" for insn_id, scope in insn.no_sync_with]),
+    ):
+        if values:
+            found.append(f"{name}={':'.join(sorted(values))}")
+    return found + ([f"priority={insn.priority}"] if insn.priority else [])
 
 
 def show_work(insn: Instruction) -> str:

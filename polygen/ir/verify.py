@@ -81,6 +81,21 @@ def _check_names(kernel: Kernel, insn: Instruction) -> None:
                 excerpt=excerpt(kernel, insn.id),
                 remedy=did_you_mean(dep, kernel.instructions_by_id),
             )
+    for other, _ in insn.no_sync_with:
+        if other not in kernel.instructions_by_id:
+            raise UnknownInstruction(
+                f"instruction '{insn.id}' need not wait for '{other}', which does not exist",
+                where=insn.location,
+                excerpt=excerpt(kernel, insn.id),
+                remedy=did_you_mean(other, kernel.instructions_by_id),
+            )
+    if both := sorted(insn.groups & insn.conflicts_with_groups):
+        raise MalformedKernel(
+            f"instruction '{insn.id}' is part of the group '{both[0]}', and conflicts with it",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy="leave out one of groups= and conflicts=",
+        )
     known = kernel.variables.keys()
     for name in sorted(insn.read_names.union(insn.written_names) - insn.within_inames - known):
         raise UnknownName(

@@ -169,7 +169,7 @@ def find_uses(
             for access in walk.accesses(expression):
                 kind = arrays if isinstance(access, ex.Subscript) else scalars
                 kind.add(ex.name_of(access))
-            functions |= _called(expression, statement.text)
+            functions |= _called(expression)
     if both := sorted(functions & (arrays | scalars | inames)):
         raise NameTaken(
             f"'{both[0]}' is a function in one place and a variable in another",
@@ -228,9 +228,7 @@ def _in_extents(declared: Declared) -> set[str]:
     return found
 
 
-def _called(expression: Expression, text: str) -> set[str]:
-    if "(" not in text:
-        return set()
+def _called(expression: Expression) -> set[str]:
     nodes = walk.subexpressions(expression)
     return {ex.name_of(node.function) for node in nodes if isinstance(node, ex.Call)}
 

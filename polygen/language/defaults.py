@@ -72,7 +72,7 @@ class Draft:
     @cached_property
     def reduced(self) -> frozenset[str]:
         """The inames of its reductions."""
-        if "(" not in self.statement.text:
+        if "(" not in self.statement.text and not self.statement.predicates:
             return frozenset()
         return frozenset[str]().union(
             *(walk.reduction_inames(e) for e in self.statement.expressions)
@@ -86,10 +86,13 @@ class Defaults:
         drafts: the instructions.
         domains: the loop domains.
         temporaries: the names of all temporaries.
+        sequential: whether instructions come in the order in which they are written; then none
+            follows from what they read.
 
     Attributes:
         within_inames: by id.
         depends_on: by id.
+        no_sync_with: by id.
 
     Raises:
         UnknownInstruction: if a dependency names no instruction.
@@ -98,7 +101,12 @@ class Defaults:
     """
 
     def __init__(
-        self, drafts: Sequence[Draft], domains: Sequence[Domain], temporaries: Collection[str]
+        self,
+        drafts: Sequence[Draft],
+        domains: Sequence[Domain],
+        temporaries: Collection[str],
+        *,
+        sequential: bool,
     ) -> None:
         self._drafts = {draft.id: draft for draft in drafts}
         self._homes = {iname: domain for domain in domains for iname in domain.inames}
@@ -107,7 +115,12 @@ class Defaults:
         for draft in drafts:
             for name in dict.fromkeys(draft.written):
                 self._writers.setdefault(name, []).append(draft.id)
+        self._position = {d.id: p for p, d in enumerate(drafts)} if sequential else {}
         self._given = {d.id: self._given_dependencies(d) for d in drafts}
+        if sequential:
+            for first, second in pairwise(drafts):
+                self._given[second.id] |= {first.id}
+        self.no_sync_with = {d.id: self._no_sync(d) for d in drafts}
         self.within_inames = self._active_inames()
         for draft in drafts:
             self._check_explicit(draft)
@@ -123,9 +136,9 @@ class Defaults:
 
     def _active_inames(self) -> dict[str, frozenset[str]]:
         within = {
-            d.id: d.statement.inames
-            if d.statement.inames is not None
-            else d.reads.intersection(self._homes)
+            d.id: d.reads.intersection(self._homes) | d.statement.more_inames
+            if (given := d.statement.all_inames) is None
+            else given
             for d in self._drafts.values()
         }
         readers = self._readers()
@@ -164,7 +177,8 @@ class Defaults:
                 found |= self._around(iname, within)
             for iname in draft.reduced:
                 found |= self._around(iname, within) - draft.reduced
-            for writer, name in self._automatic(draft, inames):
+            inherited = () if draft.statement.is_in_for else self._automatic(draft, inames)
+            for writer, name in inherited:
                 found |= within[writer] - self._drafts[writer].names_in(name)
             if len(found) == len(inames):
                 return inames
@@ -178,7 +192,7 @@ class Defaults:
         return found
 
     def _check_explicit(self, draft: Draft) -> None:
-        given = draft.statement.inames
+        given = draft.statement.all_inames
         if given is None:
             return
         for iname in sorted(given | draft.reduced):
@@ -196,26 +210,37 @@ class Defaults:
     # --- dependencies
 
     def _given_dependencies(self, draft: Draft) -> frozenset[str]:
-        found: set[str] = set()
-        for pattern in draft.statement.dependencies:
-            if pattern in self._drafts:
-                found.add(pattern)
-                continue
-            matching = (
-                [i for i in self._drafts if fnmatchcase(i, pattern) and i != draft.id]
-                if "*" in pattern or "?" in pattern
-                else []
+        patterns = draft.statement.dependencies
+        return frozenset([i for p in patterns for i in self._matching(draft, p, "dep")])
+
+    def _no_sync(self, draft: Draft) -> frozenset[tuple[str, str]]:
+        return frozenset(
+            [
+                (insn_id, scope)
+                for pattern, scope in draft.statement.no_sync
+                for insn_id in self._matching(draft, pattern, "nosync")
+            ]
+        )
+
+    def _matching(self, draft: Draft, pattern: str, option: str) -> list[str]:
+        """Return the ids that a pattern in an option of an instruction stands for."""
+        if pattern in self._drafts:
+            return [pattern]
+        found = (
+            [i for i in self._drafts if fnmatchcase(i, pattern) and i != draft.id]
+            if "*" in pattern or "?" in pattern
+            else []
+        )
+        if not found:
+            says = "depends on" if option == "dep" else "says that it need not wait for"
+            raise located(
+                UnknownInstruction,
+                f"'{draft.id}' {says} '{pattern}', but no instruction has such an id",
+                draft.statement.text,
+                _place_of_dependency(draft.statement.text, option, pattern),
+                did_you_mean(pattern, self._drafts),
             )
-            if not matching:
-                raise located(
-                    UnknownInstruction,
-                    f"'{draft.id}' depends on '{pattern}', but no instruction has such an id",
-                    draft.statement.text,
-                    _place_of_dependency(draft.statement.text, pattern),
-                    did_you_mean(pattern, self._drafts),
-                )
-            found.update(matching)
-        return frozenset(found)
+        return found
 
     def _automatic(self, draft: Draft, inames: frozenset[str]) -> Iterator[tuple[str, str]]:
         """Yield the single writers of what `draft` reads, within `inames`, and what that is."""
@@ -226,6 +251,8 @@ class Defaults:
         for name in reads:
             writers = self._writers.get(name, ())
             if len(writers) != 1 or writers[0] == draft.id:
+                continue
+            if self._position and self._position[writers[0]] > self._position[draft.id]:
                 continue
             if not draft.statement.exhaustive or writers[0] in self._given[draft.id]:
                 yield writers[0], name
@@ -272,6 +299,6 @@ def _needs(
     return inames, scalars
 
 
-def _place_of_dependency(text: str, pattern: str) -> int:
-    match = re.search(rf"dep\s*=[^,}}]*?(?<![\w.*?]){re.escape(pattern)}(?![\w.*?])", text)
+def _place_of_dependency(text: str, option: str, pattern: str) -> int:
+    match = re.search(rf"{option}\s*=[^,}}]*?(?<![\w.*?]){re.escape(pattern)}(?![\w.*?])", text)
     return match.end() - len(pattern) if match else 0

@@ -23,8 +23,12 @@ _SPELLINGS: Mapping[str, str] = {
     "ARROW": "'->'",
     "RELATION": "a comparison",
     "AND": "'and'",
-    "_ID": "an option (id=, dep=, inames=, if=)",
+    "_ID": "an option (id=, dep=, inames=, ...)",
     "IDS": "ids",
+    "GLOB": "a name or a pattern",
+    "KIND": "id:, tag:, reads:, writes:, iname:",
+    "NOT": "'not'",
+    "OR": "'or'",
     "$END": "the end",
 }
 
@@ -67,7 +71,7 @@ def expectation(terminals: Collection[str]) -> str:
         found.append("a name or a number" if names & {"INT", "NUMBER"} else "a name")
     if names & {"PLUS", "STAR"} and "NAME" not in names:
         found.append("an operator")
-        names -= {"LPAR", "COMMA", "SEMICOLON", "RELATION", "AND", "EQUAL"}  # operators, too
+        names -= {"LPAR", "COMMA", "SEMICOLON", "RELATION", "AND", "OR", "EQUAL"}  # operators, too
     found += sorted(word for name, word in _SPELLINGS.items() if name in names)
     if len(found) < 2:
         return found[0] if found else "the end"

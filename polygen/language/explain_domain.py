@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import lark
 
 from polygen.errors import MalformedDomain, NonAffineDomain, UserError
-from polygen.language.nodes import Refused
+from polygen.language.option_nodes import Refused
 from polygen.language.parser import explained, load_grammar, located
 
 _Children: TypeAlias = list[Any]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -29,8 +30,11 @@ from polygen.ir.instruction import (
     NoOp,
 )
 from polygen.ir.show import mark_of, show_instruction
-from polygen.ir.substitution import Rules, SubstitutionRule
+from polygen.ir.substitution import SubstitutionRule
+from polygen.language.blocks import Blocks, is_block
+from polygen.language.conditions import check_conditions
 from polygen.language.defaults import Defaults, Draft
+from polygen.language.duplicates import check_duplicated, with_duplicated
 from polygen.language.parser import (
     is_rule,
     located,
@@ -45,13 +49,15 @@ from polygen.source import SourceLocation, caller_location
 
 
 def make_drafts(
-    instructions: object, inames: Sequence[str]
-) -> tuple[list[Draft], tuple[SubstitutionRule, ...]]:
+    instructions: object, domains: Sequence[Domain]
+) -> tuple[list[Draft], tuple[SubstitutionRule, ...], tuple[Domain, ...]]:
     """Return the instructions that `instructions` stands for, each with an id, and the rules.
+
+    And the domains, with inames that are duplicated for some instructions.
 
     Parameters:
         instructions: a text with one instruction a line, or several texts and `Assignment`.
-        inames: those of all domains.
+        domains: the loop domains.
 
     Raises:
         MalformedInstruction: if a line is not in the language.
@@ -60,6 +66,7 @@ def make_drafts(
         NameTaken: if two have the same id, or two rules the same name.
         UnknownRule, WrongArity, RuleCycle: if rules are not invoked as they are meant to be.
     """
+    inames = [i for d in domains for i in d.inames]
     statements, rules = _statements(instructions, inames)
     taken: set[str] = set()
     for statement in statements:
@@ -75,16 +82,19 @@ def make_drafts(
                 "give one of them another id, or leave it out",
             )
         taken.add(statement.id)
-    drafts: list[Draft] = []
-    candidates = _new_ids()
-    for statement in statements:
-        insn_id = statement.id or next(c for c in candidates if c not in taken)
-        drafts.append(Draft(insn_id, expand_rules(statement, rules), statement))
-    return drafts, tuple(rules.values())
+    statements, domains = with_duplicated(statements, domains)
+    ids = _Ids(taken)
+    drafts = [
+        Draft(statement.id or ids.new(statement), expand_rules(statement, rules), statement)
+        for statement in statements
+    ]
+    check_conditions([draft.statement for draft in drafts], rules)
+    return drafts, tuple(rules.values()), tuple(domains)
 
 
 def _check_inames(statement: Statement, inames: Sequence[str]) -> None:
-    for iname in sorted(statement.inames or ()):
+    olds = (old for old, _ in statement.duplicated)
+    for iname in sorted({*(statement.inames or ()), *statement.more_inames, *olds}):
         if iname not in inames:
             raise located(
                 UnknownIname,
@@ -95,36 +105,59 @@ def _check_inames(statement: Statement, inames: Sequence[str]) -> None:
             )
 
 
-def _new_ids() -> Iterator[str]:
-    yield "insn"
-    count = 0
-    while True:
-        yield f"insn_{count}"
-        count += 1
+class _Ids:
+    """New ids: ``insn``, ``insn_0``, ..., or with another beginning (``id_prefix=``)."""
+
+    def __init__(self, taken: Collection[str]) -> None:
+        self._taken = taken
+        self._new: dict[str, Iterator[str]] = {}
+
+    def new(self, statement: Statement) -> str:
+        prefix = statement.id_prefix or "insn"
+        candidates = self._new.setdefault(prefix, _numbered(prefix))
+        return next(c for c in candidates if c not in self._taken)
+
+
+def _numbered(prefix: str) -> Iterator[str]:
+    yield prefix
+    yield from (f"{prefix}_{number}" for number in itertools.count())
 
 
 def make_instructions(
-    drafts: Sequence[Draft], domains: Sequence[Domain], temporaries: Iterable[str]
+    drafts: Sequence[Draft],
+    domains: Sequence[Domain],
+    temporaries: Iterable[str],
+    *,
+    sequential: bool = False,
 ) -> tuple[Instruction, ...]:
     """Return the instructions with the inames and dependencies that follow by default.
+
+    Parameters:
+        drafts: the instructions.
+        domains: the loop domains.
+        temporaries: the names of all temporaries.
+        sequential: whether they come in the order in which they are written.
 
     Raises:
         UserError: as `Defaults` does.
     """
     location = caller_location()
-    defaults = Defaults(drafts, domains, frozenset(temporaries))
-    return tuple(
+    defaults = Defaults(drafts, domains, frozenset(temporaries), sequential=sequential)
+    made = tuple(
         [
             make_instruction(
                 draft.written_as,
                 draft.id,
                 defaults.within_inames[draft.id],
                 defaults.depends_on[draft.id],
+                defaults.no_sync_with[draft.id],
                 location,
             )
             for draft in drafts
         ]
     )
+    check_duplicated([draft.statement for draft in drafts], made)
+    return made
 
 
 def make_instruction(
@@ -132,6 +165,7 @@ def make_instruction(
     insn_id: str,
     within_inames: frozenset[str],
     depends_on: frozenset[str],
+    no_sync_with: frozenset[tuple[str, str]],
     location: SourceLocation | None,
 ) -> Instruction:
     """Return the instruction that a statement is, with inames and dependencies filled in."""
@@ -140,6 +174,11 @@ def make_instruction(
         "depends_on": depends_on,
         "predicates": statement.predicates,
         "location": location,
+        "tags": statement.tags,
+        "groups": statement.groups,
+        "conflicts_with_groups": statement.conflicts,
+        "priority": statement.priority or 0,
+        "no_sync_with": no_sync_with,
     }
     if statement.mark == "nop":
         return NoOp(insn_id, **common)
@@ -162,28 +201,28 @@ def _statements(
         given = [given]
     if not isinstance(given, Iterable):
         raise _no_instruction(instructions)
-    written: list[Instruction | str] = []
+    written: list[Statement] = []
     defined: list[SubstitutionRule] = []
+    blocks, lines = Blocks(), 0
     for part in cast("Iterable[object]", given):
         if isinstance(part, Instruction):
-            written.append(part)
+            blocks.check_can_hold(part)
+            written.append(_as_statement(part))
         elif isinstance(part, str):
-            for line in split_lines(part):
-                if is_rule(line):
+            for number, line in split_lines(part):
+                if is_block(line):
+                    blocks.read(line, lines + number)
+                elif is_rule(line):
                     defined.append(parse_rule(line))
                 else:
-                    written.append(line)
+                    written.append(parse_statement(line).inside(blocks.said))
+            lines += len(part.splitlines())
         else:
             raise _no_instruction(part)
+    blocks.check_closed()
     rules = make_rules(defined, inames)
     known = frozenset(inames)
-    return [_statement(part, rules, known) for part in written], rules
-
-
-def _statement(part: Instruction | str, rules: Rules, inames: frozenset[str]) -> Statement:
-    if isinstance(part, Instruction):
-        return resolve_rules(_as_statement(part), rules)
-    return resolve_reductions(resolve_rules(parse_statement(part), rules), inames)
+    return [resolve_reductions(resolve_rules(s, rules), known) for s in written], rules
 
 
 def _no_instruction(given: object) -> InvalidArgument:
@@ -213,6 +252,11 @@ def _as_statement(insn: Instruction) -> Statement:
         exhaustive=True,
         inames=insn.within_inames,
         predicates=insn.predicates,
+        tags=insn.tags,
+        groups=insn.groups,
+        conflicts=insn.conflicts_with_groups,
+        priority=insn.priority,
+        no_sync=tuple(sorted(insn.no_sync_with)),
         text=show_instruction(insn, tuple(sorted(insn.within_inames))),
         mark=mark_of(insn),
     )

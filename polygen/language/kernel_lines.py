@@ -18,7 +18,8 @@ from polygen.ir.options import Options
 from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.language.instructions import make_instruction
-from polygen.language.nodes import Nodes, Refused, element_type
+from polygen.language.nodes import Nodes, element_type
+from polygen.language.option_nodes import Refused
 from polygen.language.parser import load_grammar, located, parse_statement, parse_with
 from polygen.language.reductions import resolve_reductions
 from polygen.language.rules import resolve_rules
@@ -132,6 +133,7 @@ def read_instruction(line: str, inames: frozenset[str], rules: Rules) -> Instruc
         statement.id,
         statement.inames,
         frozenset(statement.dependencies),
+        frozenset(statement.no_sync),
         caller_location(),
     )
 

@@ -25,7 +25,7 @@ from polygen.language.shapes import with_shapes
 from polygen.source import caller_location
 
 
-def make_kernel(
+def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     domains: object,
     instructions: str | Iterable[str | Instruction],
     kernel_data: Iterable[object] | None = None,
@@ -35,6 +35,7 @@ def make_kernel(
     target: str | None = None,
     loop_priority: str | Iterable[str] = (),
     silenced_warnings: str | Iterable[str] = (),
+    seq_dependencies: bool = False,
 ) -> Kernel:
     """Return a kernel: instructions, each executed once for each point of its loop domain.
 
@@ -75,14 +76,16 @@ def make_kernel(
     options = Options(silenced_warnings=warning_names(silenced_warnings))
     loops = parse_domains(domains)
     known = parse_assumptions(assumptions)
-    drafts, rules = make_drafts(instructions, [i for d in loops for i in d.inames])
+    drafts, rules, loops = make_drafts(instructions, loops)
     declared = read_kernel_data(kernel_data)
     uses = find_uses([d.statement for d in drafts], (*loops, known), declared)
     arguments, temporaries = make_variables(uses, declared)
     kernel = Kernel(
         name=name,
         domains=loops,
-        instructions=make_instructions(drafts, loops, [t.name for t in temporaries]),
+        instructions=make_instructions(
+            drafts, loops, [t.name for t in temporaries], sequential=seq_dependencies
+        ),
         arguments=arguments,
         temporaries=temporaries,
         substitutions=rules,

@@ -21,6 +21,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.operation import Operation, Special
 from polygen.ir.reduction import BUILT_IN, name_of
 from polygen.ir.substitution import SubstitutionRule
+from polygen.language.option_nodes import OptionNodes, Refused
 from polygen.language.statement import Statement
 
 # A token is a string with a position; lark is imported only where the parser is built.
@@ -38,30 +39,6 @@ _QUOTIENTS: dict[str, Callable[[Any, Any], Expression]] = {
     "%": ex.Remainder,
 }
 MARKS = ("lbarrier", "gbarrier", "nop")
-
-
-class Refused(Exception):
-    """What was read follows the grammar, but means nothing.
-
-    Parameters:
-        what: why.
-        position: where in the text.
-        remedy: what would work.
-    """
-
-    def __init__(self, what: str, position: int, remedy: str) -> None:
-        super().__init__(what)
-        self.what = what
-        self.position = position
-        self.remedy = remedy
-
-
-class _Option(NamedTuple):
-    """``name=value``."""
-
-    name: str
-    value: Any
-    position: int = 0
 
 
 class _Declared(NamedTuple):
@@ -111,7 +88,7 @@ def _joined(
     return build
 
 
-class Nodes:
+class Nodes(OptionNodes):
     """Builds expressions and statements: one method for each rule of the grammar."""
 
     # --- leaves
@@ -287,39 +264,6 @@ class Nodes:
         *dtype, target = children
         return _Declared(target, element_type(dtype[0]) if dtype else None)
 
-    def option_id(self, children: _Children) -> _Option:
-        return _Option("id", children[0].value, children[0].start_pos)
-
-    def option_dep(self, children: _Children) -> _Option:
-        return _Option("dep", *(_text_of(children[0]) if children else ("", 0)))
-
-    def option_inames(self, children: _Children) -> _Option:
-        names = frozenset(t.value for t in children)
-        return _Option("inames", names, children[0].start_pos if children else 0)
-
-    def option_if(self, children: _Children) -> _Option:
-        return _Option("if", children[0])
-
-    def options(self, children: _Children) -> dict[str, Any]:
-        said: dict[str, Any] = {}
-        seen: set[str] = set()
-        for option in children:
-            if option.name in seen and option.name != "if":
-                raise Refused(
-                    f"there are two options {option.name}=", option.position, "leave one out"
-                )
-            seen.add(option.name)
-            if option.name == "if":
-                said["predicates"] = (*said.get("predicates", ()), option.value)
-            elif option.name == "dep":
-                said["exhaustive"] = option.value.startswith("*")
-                said["dependencies"] = tuple(
-                    [p for p in option.value.removeprefix("*").split(":") if p]
-                )
-            else:
-                said[option.name] = option.value
-        return said
-
     def mark(self, children: _Children) -> Statement:
         nodes, said = _said(children)
         (name,) = nodes
@@ -434,10 +378,6 @@ def _invocation(name: _Token, tag: str | None, args: list[Any]) -> Expression:
         raise Refused(f"{name}() is given an iname twice", name.start_pos, "leave one out")
     arguments = tuple(args[: len(args) - len(by_name)])
     return ex.Invocation(name.value, tag, arguments, tuple(given), tuple(given.values()))
-
-
-def _text_of(token: _Token) -> tuple[str, int]:
-    return token.value, token.start_pos
 
 
 def _product(factors: list[Expression]) -> Expression:

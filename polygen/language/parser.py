@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from importlib import resources
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import lark
 
@@ -16,7 +16,8 @@ from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import SubstitutionRule, invocations
 from polygen.language.explain import CLOSING, expectation, found_at, hint, line_at
-from polygen.language.nodes import Nodes, Refused
+from polygen.language.nodes import Nodes
+from polygen.language.option_nodes import Block, Refused
 from polygen.language.statement import Statement
 from polygen.source import caller_location
 
@@ -42,7 +43,26 @@ def load_grammar(files: Iterable[str], start: list[str], callbacks: object) -> l
 
 @functools.cache
 def _parser() -> lark.Lark:
-    return load_grammar(["grammar.lark"], ["instruction", "rule", "test", "expressions"], Nodes())
+    return load_grammar(
+        ["grammar.lark"], ["instruction", "rule", "test", "expressions", "block"], Nodes()
+    )
+
+
+def parse_block(line: str) -> Block:
+    """Return what a line says that opens, continues or closes a block.
+
+    Raises:
+        MalformedInstruction: if it is not in the language.
+    """
+    try:
+        return cast("Block", _parse(line, "block", MalformedInstruction))
+    except MalformedInstruction as error:
+        words = line.split()
+        if words[:2] == ["else", "if"]:
+            error.remedy = "write 'elif'"
+        elif line.rstrip().endswith(":"):
+            error.remedy = "blocks are opened without a colon, and closed by 'end'"
+        raise
 
 
 def parse_statement(text: str) -> Statement:
@@ -129,21 +149,34 @@ def _parse(text: str, start: str, kind: type[UserError]) -> Any:
     return parse_with(_parser(), text, start, kind)
 
 
-def parse_with(parser: Any, text: str, start: str, kind: type[UserError]) -> Any:
-    """Return what `parser` makes of `text`, or raise an error of class `kind`."""
+_Remedy: TypeAlias = Callable[[str, int], str | None]
+
+
+def parse_with(
+    parser: Any, text: str, start: str, kind: type[UserError], remedy: _Remedy = hint
+) -> Any:
+    """Return what `parser` makes of `text`, or raise an error of class `kind`.
+
+    Parameters:
+        parser: of `load_grammar`.
+        text: what is read.
+        start: the rule that it is.
+        kind: the class.
+        remedy: takes the text and the position of an error, and returns what may help.
+    """
     try:
         return parser.parse(text, start=start)
     except Refused as error:
         raise located(kind, error.what, text, error.position, error.remedy) from None
     except lark.UnexpectedInput as error:
-        raise explained(kind, error, text, hint) from None
+        raise explained(kind, error, text, remedy) from None
 
 
 def explained(
     kind: type[UserError],
     error: Any,
     text: str,
-    remedy: Callable[[str, int], str | None],
+    remedy: _Remedy,
 ) -> UserError:
     """Return the error of class `kind` for a text that a grammar does not allow.
 
@@ -182,18 +215,23 @@ def located(
     )
 
 
-def split_lines(text: str) -> list[str]:
-    """Return the instructions in `text`: one a line, unless a bracket is open at its end."""
-    found: list[str] = []
+def split_lines(text: str) -> list[tuple[int, str]]:
+    """Return the instructions in `text`: one a line, unless a bracket is open at its end.
+
+    Each with the number of its first line, counted from 1.
+    """
+    found: list[tuple[int, str]] = []
     pending: list[str] = []
-    depth = 0
-    for line in text.splitlines():
+    depth = start = 0
+    for number, line in enumerate(text.splitlines(), 1):
         code = line.partition("#")[0]
         if not pending and not code.strip():
             continue
+        if not pending:
+            start = number
         pending.append(line)
         depth += sum(code.count(c) for c in "([{") - sum(code.count(c) for c in ")]}")
         if depth <= 0:
-            found.append("\n".join(pending))
+            found.append((start, "\n".join(pending)))
             pending, depth = [], 0
-    return [*found, "\n".join(pending)] if pending else found
+    return [*found, (start, "\n".join(pending))] if pending else found

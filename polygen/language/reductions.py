@@ -36,9 +36,9 @@ def resolve_reductions(statement: Statement, inames: Collection[str]) -> Stateme
         UnknownIname: if a reduction runs over something else.
         MalformedInstruction: if a reduction over an iname is inside of another one over it.
     """
-    if not _WORDS.search(statement.text):
+    if not statement.predicates and not _WORDS.search(statement.text):
         return statement
-    candidates = frozenset(inames) - (statement.inames or frozenset())
+    candidates = frozenset(inames) - (statement.inames or frozenset()) - statement.more_inames
     reduced = _with_reductions(statement, candidates)
     if outside := candidates & _free(reduced):
         reduced = _with_reductions(statement, candidates - outside)

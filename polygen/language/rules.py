@@ -117,7 +117,7 @@ def resolve_rules(statement: Statement, rules: Rules) -> Statement:
     Raises:
         UnknownRule, WrongArity, UnknownName: if one does not fit its rule.
     """
-    return _mapped(statement, lambda node: resolve_invocations(node, rules, statement.text))
+    return mapped(statement, lambda node: resolve_invocations(node, rules, statement.text))
 
 
 def resolve_invocations(node: Expression, rules: Rules, text: str) -> Expression:
@@ -125,7 +125,13 @@ def resolve_invocations(node: Expression, rules: Rules, text: str) -> Expression
     return _filled(_marked(node, rules), rules, text)
 
 
-def _mapped(statement: Statement, rule: Callable[[Expression], Expression]) -> Statement:
+def resolved_and_expanded(node: Expression, rules: Rules, text: str) -> Expression:
+    """Return what an expression stands for, as it was parsed; errors show `text`."""
+    return expand(resolve_invocations(node, rules, text), rules)
+
+
+def mapped(statement: Statement, rule: Callable[[Expression], Expression]) -> Statement:
+    """Return `statement` with `rule` applied to what is written, its value and its conditions."""
     assignees: list[ex.Variable | ex.Subscript] = []
     for assignee in map(rule, statement.assignees):
         assert isinstance(assignee, ex.Variable | ex.Subscript)  # rules keep the kind of these
@@ -140,7 +146,7 @@ def _mapped(statement: Statement, rule: Callable[[Expression], Expression]) -> S
 
 def expand_rules(statement: Statement, rules: Rules) -> Statement:
     """Return `statement` with what the rules that it invokes stand for."""
-    return _mapped(statement, lambda node: expand(node, rules))
+    return mapped(statement, lambda node: expand(node, rules))
 
 
 def _marked(node: Expression, names: Mapping[str, object]) -> Expression:

@@ -7,20 +7,16 @@ from dataclasses import dataclass
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
+from polygen.language.said import Said
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """An instruction as written: nothing is filled in.
+class Statement(Said):
+    """An instruction as written, and its options: nothing is filled in.
 
     Attributes:
         assignees: what is written; nothing if it is a mark.
         values: what is assigned to each of them; ``a += b`` is read as ``a = a + b``.
-        id: the id that was given, or None.
-        dependencies: ids, or patterns of ids, as written.
-        exhaustive: whether the dependencies are all there are (``dep=*...``).
-        inames: the inames it is within, or None if that was left open.
-        predicates: the conditions of its ``if=`` options.
         declared: the variables that the line declares (``<> t = ...``), each with the type that
             the declaration gives, or None.
         text: the line.
@@ -30,11 +26,6 @@ class Statement:
 
     assignees: tuple[ex.Variable | ex.Subscript, ...] = ()
     values: tuple[Expression, ...] = ()
-    id: str | None = None
-    dependencies: tuple[str, ...] = ()
-    exhaustive: bool = False
-    inames: frozenset[str] | None = None
-    predicates: tuple[Expression, ...] = ()
     declared: tuple[tuple[str, DType | None], ...] = ()
     text: str = ""
     mark: str = ""

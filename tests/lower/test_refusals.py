@@ -42,7 +42,7 @@ def _refused(kind: type[UserError], knl: Kernel, *words: str) -> None:
 def test_no_nest_has_one_loop_an_iname() -> None:
     with pg.without_proofs():  # or it would be refused when it is made
         knl = kernel(CUBE, "x[i,j] = a[i]\ny[j,k] = a[j]\nz[k,i] = a[k]")
-    _refused(NoLoopNest, knl, "one loop an iname", "'insn' is in {i, j}", "inames of their own")
+    _refused(NoLoopNest, knl, "one loop an iname", "'insn' is in {i, j}", "duplicate_inames")
 
 
 def test_instructions_that_must_each_come_first() -> None:

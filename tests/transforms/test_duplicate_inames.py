@@ -15,9 +15,11 @@ from polygen.errors import (
     InvalidArgument,
     NameTaken,
     NotDistributable,
+    NothingMatches,
     ReservedName,
     UnknownIname,
     UnknownInstruction,
+    UnknownName,
 )
 from polygen.ir.domain import parse_domain
 from polygen.ir.kernel import Kernel
@@ -155,8 +157,8 @@ CIRCLE = kernel(LINE, "b[i] = a[i]  {id=s}\nc[i] = b[i] + 1  {id=u}\nd[i] = b[i]
 REFUSED: list[tuple[Kernel, Step, type[pg.UserError], str]] = [
     (PAIR, own("k", "u"), UnknownIname, "no iname 'k'"),
     (PAIR, own("i", "w"), UnknownInstruction, "no instruction 'w'"),
-    (PAIR, own("i", ["u", "x*"]), UnknownInstruction, "no instruction 'x\\*'"),
-    (PAIR, own("i", "tag:u"), InvalidArgument, "within='tag:u' is no instruction id"),
+    (PAIR, own("i", ["u", "x*"]), NothingMatches, r"no instruction .* matches 'x\*'"),
+    (PAIR, own("i", "tag:u"), UnknownName, "no instruction with the tag 'u'"),
     (PAIR, own("i", 3), InvalidArgument, "within=3, which is not ids of instructions"),
     (PAIR, own("i", "u", new_inames=3), InvalidArgument, "new_inames=3, which is not names"),
     (PAIR, own("i", "u", new_inames="n"), NameTaken, "already has a 'n'"),

@@ -1,0 +1,140 @@
+"""Blocks of instructions: ``if``, ``for`` and ``with``, each of which ``end`` closes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from polygen.errors import InvalidArgument, MalformedInstruction, UserError
+from polygen.ir import expression as ex
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Instruction
+from polygen.language.option_nodes import Block
+from polygen.language.parser import located, parse_block
+from polygen.language.said import Guard, Said
+from polygen.source import caller_location
+
+_WORD = re.compile(r"\s*(if|elif|else|for|with|end)\b(?!\s*(?:[-+*/]?=(?!=)|\[))")
+
+
+def is_block(line: str) -> bool:
+    """Tell whether a line opens, continues or closes a block."""
+    return _WORD.match(line) is not None
+
+
+@dataclass
+class _Open:
+    """A block that is not closed yet.
+
+    Attributes:
+        line: the line that opened it.
+        number: of that line.
+        outside: what holds around it.
+        said: what holds inside.
+        chain: for an ``if``, its number among all of them.
+        tried: for an ``if``, the conditions so far, of which none holds in the next branch.
+        complete: for an ``if``, whether there was an ``else``.
+    """
+
+    line: str
+    number: int
+    outside: Said
+    said: Said
+    chain: int | None = None
+    tried: list[Expression] = field(default_factory=list[Expression])
+    complete: bool = False
+
+
+class Blocks:
+    """The blocks that are open where the text has been read so far."""
+
+    def __init__(self) -> None:
+        self._open: list[_Open] = []
+        self._chains = 0
+
+    @property
+    def said(self) -> Said:
+        """What the open blocks say of an instruction that stands here."""
+        return self._open[-1].said if self._open else Said()
+
+    def read(self, line: str, number: int) -> None:
+        """Go on behind a line that opens, continues or closes a block.
+
+        Raises:
+            MalformedInstruction: if it is not in the language, or cannot stand here.
+        """
+        block = parse_block(line)
+        if block.word in ("if", "for", "with"):
+            opened = _Open(line, number, self.said, block.said.inside(self.said))
+            self._open.append(opened)
+            if block.word == "if":
+                opened.chain = self._chains
+                self._chains += 1
+                self._branch(opened, block)
+        elif not self._open:
+            raise _wrong(f"'{block.word}' without a block", line, number, _NO_BLOCK[block.word])
+        elif block.word == "end":
+            self._open.pop()
+        else:
+            self._continue(block, line, number)
+
+    def _continue(self, block: Block, line: str, number: int) -> None:
+        opened = self._open[-1]
+        if opened.chain is None:
+            raise _wrong(
+                f"'{block.word}' in a block that is no 'if': line {opened.number} opened it, "
+                f"'{opened.line.strip()}'",
+                line,
+                number,
+                "close that one with 'end' before",
+            )
+        if opened.complete:
+            raise _wrong(
+                f"'{block.word}' after 'else' of the 'if' in line {opened.number}",
+                line,
+                number,
+                "'else' is the last branch",
+            )
+        opened.complete = block.word == "else"
+        self._branch(opened, block)
+
+    def _branch(self, opened: _Open, block: Block) -> None:
+        """Let what follows be a branch of an ``if``: its condition holds, those before do not."""
+        assert opened.chain is not None
+        conditions = block.said.predicates
+        guards = tuple([Guard(opened.chain, c) for c in (*opened.tried, *conditions)])
+        denied = tuple([ex.LogicalNot(condition) for condition in opened.tried])
+        here = Said(predicates=(*denied, *conditions), guards=guards)
+        opened.said = here.inside(opened.outside)
+        opened.tried += conditions
+
+    def check_can_hold(self, insn: Instruction) -> None:
+        """Raise InvalidArgument if an instruction that is no text stands in a block."""
+        if self._open:
+            raise InvalidArgument(
+                f"instruction '{insn.id}' is no text, and stands in the block that line "
+                f"{self._open[-1].number} opened, '{self._open[-1].line.strip()}'",
+                where=caller_location(),
+                remedy="blocks change what is written inside of them: write it as text, or put it "
+                "outside",
+            )
+
+    def check_closed(self) -> None:
+        """Raise MalformedInstruction if a block is open at the end."""
+        if self._open:
+            opened = self._open[-1]
+            raise _wrong(
+                "this block is never closed", opened.line, opened.number, "write 'end' behind it"
+            )
+
+
+_NO_BLOCK = {
+    "end": "each 'end' closes one 'if', 'for' or 'with': leave this one out",
+    "else": "write 'if' and a condition before",
+    "elif": "write 'if' for the first condition",
+}
+
+
+def _wrong(what: str, line: str, number: int, remedy: str) -> UserError:
+    column = len(line) - len(line.lstrip())
+    return located(MalformedInstruction, f"line {number}: {what}", line, column, remedy)

@@ -1,0 +1,175 @@
+"""What the grammar's rules for options and blocks stand for."""
+
+# ruff: noqa: D102  (each method is named like the rule of grammar.lark that it is for)
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import Any, NamedTuple, TypeAlias
+
+from polygen.errors import did_you_mean
+from polygen.language.said import Said
+
+# A token is a string with a position; lark is imported only where the parser is built.
+_Token: TypeAlias = Any
+_Children: TypeAlias = list[Any]
+
+SCOPES = ("local", "global", "any")
+_COLON = re.compile(r":(?![^\[]*\])")  # one that is not in an instance relation
+
+
+class Refused(Exception):
+    """What was read follows the grammar, but means nothing.
+
+    Parameters:
+        what: why.
+        position: where in the text.
+        remedy: what would work.
+    """
+
+    def __init__(self, what: str, position: int, remedy: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.position = position
+        self.remedy = remedy
+
+
+class Option(NamedTuple):
+    """``name=value``."""
+
+    name: str  # as it is written
+    position: int
+    fields: dict[str, Any]  # of `Said`
+
+
+class Block(NamedTuple):
+    """A line that opens or closes a block.
+
+    Attributes:
+        word: ``if``, ``elif``, ``else``, ``for``, ``with`` or ``end``.
+        said: what it says of the instructions inside; of ``else``, nothing yet.
+    """
+
+    word: str
+    said: Said
+
+
+def _names(tokens: _Children) -> frozenset[str]:
+    return frozenset(t.value for t in tokens)
+
+
+class OptionNodes:
+    """Builds options and blocks."""
+
+    def option_id(self, children: _Children) -> Option:
+        return _option("id", children, id=children[0].value)
+
+    def option_id_prefix(self, children: _Children) -> Option:
+        return _option("id_prefix", children, id_prefix=children[0].value)
+
+    def option_dep(self, children: _Children) -> Option:
+        text = children[0].value if children else ""
+        patterns = [p for p in _COLON.split(text.removeprefix("*")) if p]
+        return _option(
+            "dep", children, exhaustive=text.startswith("*"), dependencies=tuple(patterns)
+        )
+
+    def option_nosync(self, children: _Children) -> Option:
+        found: list[tuple[str, str]] = []
+        for part in children[0].value.split(":"):
+            pattern, _, scope = part.partition("@")
+            if (scope or "any") not in SCOPES:
+                raise Refused(
+                    f"nosync={part} names no scope",
+                    children[0].start_pos,
+                    did_you_mean(scope, SCOPES),
+                )
+            found.append((pattern, scope or "any"))
+        return _option("nosync", children, no_sync=tuple(found))
+
+    def option_inames(self, children: _Children) -> Option:
+        return _option("inames", children, inames=_names(children))
+
+    def option_more_inames(self, children: _Children) -> Option:
+        return _option("+inames", children, more_inames=_names(children))
+
+    def option_priority(self, children: _Children) -> Option:
+        return _option("priority", children, priority=int("".join(t.value for t in children)))
+
+    def option_tags(self, children: _Children) -> Option:
+        return _option("tags", children, tags=_names(children))
+
+    def option_groups(self, children: _Children) -> Option:
+        return _option("groups", children, groups=_names(children))
+
+    def option_conflicts(self, children: _Children) -> Option:
+        return _option("conflicts", children, conflicts=_names(children))
+
+    def duplicated(self, children: _Children) -> tuple[str, str | None]:
+        old, *new = children
+        return old.value, new[0].value if new else None
+
+    def option_dup(self, children: _Children) -> Option:
+        return Option("dup", 0, {"duplicated": tuple(children)})
+
+    def option_if(self, children: _Children) -> Option:
+        return Option("if", 0, {"predicates": (children[0],)})
+
+    def options(self, children: _Children) -> dict[str, Any]:
+        said: dict[str, Any] = {}
+        seen: set[str] = set()
+        for option in children:
+            if option.name in seen and option.name != "if":
+                raise Refused(
+                    f"there are two options {option.name}=", option.position, "leave one out"
+                )
+            seen.add(option.name)
+            if option.name == "if":
+                said["predicates"] = (*said.get("predicates", ()), *option.fields["predicates"])
+            else:
+                said |= option.fields
+        if {"id", "id_prefix"} <= seen:
+            raise Refused(
+                "an instruction has an id= or an id_prefix=, not both", 0, "leave one out"
+            )
+        return said
+
+    # --- blocks
+
+    def block_if(self, children: _Children) -> Block:
+        return Block("if", Said(predicates=(children[0],)))
+
+    def block_elif(self, children: _Children) -> Block:
+        return Block("elif", Said(predicates=(children[0],)))
+
+    def block_else(self, _children: _Children) -> Block:
+        return Block("else", Said())
+
+    def block_for(self, children: _Children) -> Block:
+        if len(_names(children)) < len(children):
+            raise Refused(
+                "this 'for' names an iname twice", children[0].start_pos, "name each once"
+            )
+        return Block("for", Said(more_inames=_names(children), is_in_for=True))
+
+    def block_with(self, children: _Children) -> Block:
+        (given,) = children
+        if other := sorted(given.keys() - {f.name for f in fields(Said)}):
+            what = f"'with' says nothing of what instructions do, as {other[0]} does"
+            raise Refused(what, 0, "write it at each instruction")
+        said = Said(**given)
+        if said.id is not None:
+            raise Refused(
+                "'with' cannot give one id to all instructions inside",
+                0,
+                "write id_prefix=, or an id at each instruction",
+            )
+        return Block("with", said)
+
+    def block_end(self, _children: _Children) -> Block:
+        return Block("end", Said())
+
+
+def _option(name: str, tokens: _Children, **fields: Any) -> Option:
+    return Option(name, tokens[0].start_pos if tokens else 0, fields)

@@ -1,0 +1,105 @@
+"""Queries for instructions, as ``within=`` takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+import polygen as pg
+from polygen.errors import (
+    InvalidArgument,
+    MalformedQuery,
+    NothingMatches,
+    UnknownArgument,
+    UnknownIname,
+    UnknownInstruction,
+    UnknownName,
+)
+from polygen.language.within import matching
+
+
+def kernel() -> pg.Kernel:
+    return pg.make_kernel(
+        "{ [i, j]: 0<=i,j<n }",
+        """
+        f(x) := q[x]
+        a[i] = 1            {id=load_a, tags=load:first}
+        b[i] = f(i)         {id=load_b, tags=load}
+        c[i, j] = a[i] + b[i] + sum(k, q[k])  {id=use, if=p[i] > 0}
+        id[i] = c[i, 0]     {id=id, dep=use}
+        ... nop             {id=end, tags=last, dep=id}
+        """.replace("sum(k, q[k])", "q[j]"),
+        loop_priority="i, j",
+        silenced_warnings="AmbiguousNesting",
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("load_a", ["load_a"]),
+        ("load_*", ["load_a", "load_b"]),
+        ("load_?", ["load_a", "load_b"]),
+        ("id:load_* and not tag:first", ["load_b"]),
+        ("reads:q", ["load_b", "use"]),
+        ("reads:p", ["use"]),
+        ("writes:a or writes:c", ["load_a", "use"]),
+        ("writes : a", ["load_a"]),
+        ("iname:j", ["use"]),
+        ("not (iname:j or load_b)", ["load_a", "id", "end"]),
+        ("not iname:j and reads:c", ["id"]),
+        ("writes:a or reads:a and iname:j", ["load_a", "use"]),
+        ("(writes:a or reads:a) and iname:j", ["use"]),
+        ("not not id:id", ["id"]),
+        ("tag:l*", ["load_a", "load_b", "end"]),
+        (["load_a", "writes:c"], ["load_a", "use"]),
+        ("*", ["load_a", "load_b", "use", "id", "end"]),
+    ],
+)
+def test_queries(query: str | Sequence[str], ids: list[str]) -> None:
+    assert [insn.id for insn in matching(kernel(), query)] == ids
+
+
+@pytest.mark.parametrize(
+    ("query", "error", "what", "column"),
+    [
+        ("loud_a", UnknownInstruction, "no instruction 'loud_a'", 0),
+        ("use or id:loud_a", UnknownInstruction, "no instruction 'loud_a'", 10),
+        ("tag:lod", UnknownName, "no instruction with the tag 'lod'", 4),
+        ("reads:i", UnknownArgument, "no argument or temporary 'i'", 6),
+        ("iname:a", UnknownIname, "no iname 'a'", 6),
+        ("use and", MalformedQuery, "found the end where", 7),
+        ("use load_a", MalformedQuery, "found 'load_a' where 'and', 'or' or the end", 4),
+        ("read:a", MalformedQuery, "found ':'", 4),
+        ("(use", MalformedQuery, "found the end where ')'", 4),
+        ("use)", MalformedQuery, "found ')'", 3),
+        ("", MalformedQuery, "found the end", 0),
+        ("id:", MalformedQuery, "found the end where a name or a pattern", 3),
+        ("use; load_a", MalformedQuery, "found ';'", 3),
+    ],
+)
+def test_wrong_queries(query: str, error: type[pg.UserError], what: str, column: int) -> None:
+    with pytest.raises(error) as caught:
+        matching(kernel(), query)
+    assert type(caught.value) is error
+    assert what in caught.value.what
+    assert str(caught.value.excerpt).splitlines()[-1] == " " * column + "^"
+
+
+@pytest.mark.parametrize("query", ["writes:a and iname:j", "x*", "not *", "reads:id"])
+def test_what_matches_nothing(query: str) -> None:
+    with pytest.raises(NothingMatches, match="no instruction of kernel") as caught:
+        matching(kernel(), query)
+    assert "load_a, load_b, use, id, end" in str(caught.value.remedy)
+
+
+def test_transformations_take_queries() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]\nc[i] = b[i] + 1  {tags=later}")
+    by_tag = pg.duplicate_inames(knl, "i", "tag:later")
+    assert by_tag == pg.duplicate_inames(knl, "i", "writes:c and reads:b")
+    assert by_tag.instructions[1].within_inames == {"i_0"}
+    with pytest.raises(UnknownArgument, match="no argument or temporary 'd'"):
+        pg.duplicate_inames(knl, "i", "reads:d")
+    with pytest.raises(InvalidArgument, match="which is not"):
+        pg.duplicate_inames(knl, "i", 3)  # type: ignore[arg-type]
