@@ -23,6 +23,7 @@ from polygen.inspection.schedulable import (
     has_schedulable_iname_nesting,
 )
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.atomicity import Atomicity, MemoryOrdering, MemoryScope
 from polygen.ir.instruction import Assignment, Barrier, Instruction, MultiAssignment, NoOp
 from polygen.ir.kernel import Kernel, Step
 from polygen.language.make_kernel import make_kernel
@@ -62,6 +63,7 @@ __all__ = [
     "AddressSpace",
     "AmbiguousNesting",
     "Assignment",
+    "Atomicity",
     "Barrier",
     "Dependence",
     "Executor",
@@ -70,6 +72,8 @@ __all__ = [
     "Instruction",
     "InternalError",
     "Kernel",
+    "MemoryOrdering",
+    "MemoryScope",
     "MultiAssignment",
     "NoOp",
     "Obligation",

@@ -362,6 +362,14 @@ class WrittenTwice(IllFormedKernel):
     """Two assignees of one instruction that are one element."""
 
 
+class NoAtomicUpdate(UserError):
+    """An atomic instruction that combines an old value with nothing."""
+
+
+class AtomicNotSupported(UserError):
+    """An atomic operation that the target language does not have."""
+
+
 class MixedAssignees(UserError):
     """Assignees of one instruction that different work items would have to write."""
 

@@ -19,7 +19,7 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Instruction
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 
 # --- references
@@ -38,6 +38,7 @@ class Reference:
         conditions: what must hold for the variable to be touched: the predicates of the
             instruction, the conditions of every ``if(c, a, b)`` that it stands in, and what stands
             before it in ``a and b`` or ``a or b``.  None of them is a conjunction.
+        update: the operation, where it is the old or the new value of an atomic update.
     """
 
     insn: Instruction
@@ -46,6 +47,7 @@ class Reference:
     is_write: bool
     inames: frozenset[str]
     conditions: tuple[Expression, ...]
+    update: str = ""
 
 
 def references(insn: Instruction) -> tuple[Reference, ...]:
@@ -58,11 +60,15 @@ def references(insn: Instruction) -> tuple[Reference, ...]:
     found: list[Reference] = []
     for predicate in insn.predicates:
         found += _reads(predicate, insn, inames, ())
-    for node in insn.evaluated:
+    update = insn.update if isinstance(insn, Assignment) else None
+    operation = "" if update is None else update.operation
+    evaluated = insn.evaluated if update is None else (update.operand, *insn.evaluated[1:])
+    for node in evaluated:
         found += _reads(node, insn, inames, conditions)
-    for target in insn.assignees:
-        index = ex.index_tuple(target) if isinstance(target, ex.Subscript) else ()
-        found.append(Reference(insn, ex.name_of(target), index, True, inames, conditions))
+    for is_write in (True,) if update is None else (False, True):
+        for target in insn.assignees:
+            name, index = ex.name_of(target), ex.index_of(target)
+            found.append(Reference(insn, name, index, is_write, inames, conditions, operation))
     return tuple(found)
 
 
@@ -164,7 +170,7 @@ def accesses(kernel: Kernel, insn_id: str) -> tuple[Access, ...]:
     """
     insn = kernel.expanded.instruction(insn_id)
     mentioned = {
-        (r.name, r.index, r.is_write, r.inames, r.conditions): r
+        (r.name, r.index, r.is_write, r.inames, r.conditions, r.update): r
         for r in references(insn)
         if isinstance(kernel.variables.get(r.name), GlobalArg | TemporaryVariable)
     }

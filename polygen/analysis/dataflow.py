@@ -151,6 +151,8 @@ def _writers(kernel: Kernel, name: str) -> tuple[_Timed, ...] | None:
         for position, reference in enumerate(writes):
             if reference.name != name:
                 continue
+            if reference.update:
+                return None  # in whatever order these come
             access = access_of(kernel, reference)
             relation = _with_copies(kernel, access)
             if not access.exact or relation is None:

@@ -104,8 +104,8 @@ class _Comparison:
             return found
         old, new = old.under(*before.predicates), new.under(*after.predicates)
         context = Context(points, old, new)
-        if len(before.assignees) != len(after.assignees):
-            return Difference(before.id, what="it writes another number of variables")
+        if len(before.pairs) != len(after.pairs) or before.atomicity != after.atomicity:
+            return Difference(before.id, what="it would assign in another way")
         for was, now in zip(before.pairs, after.pairs, strict=True):
             found = self._assigned(was, now, context)
             if found is not None:

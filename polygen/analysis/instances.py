@@ -192,6 +192,8 @@ def _other_values(
     """Return what an instruction writes otherwise."""
     if len(before.pairs) != len(after.pairs):
         return "write another number of variables"
+    if before.atomicity != after.atomicity:
+        return "be atomic in another way"
     for (was, value), (now, new_value) in zip(before.pairs, after.pairs, strict=True):
         if not same(was, now):
             return f"write {show_expression(now)}"

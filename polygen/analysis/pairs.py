@@ -18,9 +18,11 @@ from polygen.analysis.order import Piece
 from polygen.analysis.second import OTHER
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir.array import TemporaryVariable
+from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.atomicity import MemoryScope
 from polygen.ir.claims import Independent
 from polygen.ir.domain import flat_names, flatten, universe
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 
 _PARAM = isl.dim_type.param
@@ -120,6 +122,44 @@ class Conflict:
     pairs: isl.Set
 
 
+def in_conflict(kernel: Kernel, a: Access, b: Access) -> bool:
+    """Tell whether the order of two accesses that touch one element matters.
+
+    It does if one of them writes, unless both are part of atomic updates with one operation.
+    """
+    return (a.is_write or b.is_write) and not _commute(kernel, a, b)
+
+
+def _commute(kernel: Kernel, a: Access, b: Access) -> bool:
+    if a.reference is None or b.reference is None or a.name != b.name:
+        return False
+    operation = a.reference.update
+    if not operation or operation != b.reference.update:
+        return False
+    if not all(_is_seen_by_all(kernel, r.insn, a.name) for r in (a.reference, b.reference)):
+        return False
+    return kernel.options.allow_reassociation or _is_exact(kernel, operation, a.name)
+
+
+def _is_seen_by_all(kernel: Kernel, insn: Instruction, name: str) -> bool:
+    """Tell whether an update is atomic for all that share a variable."""
+    assert isinstance(insn, Assignment)
+    assert insn.atomicity is not None
+    scope, variable = insn.atomicity.scope, kernel.variables[name]
+    shared = AddressSpace.GLOBAL
+    if isinstance(variable, TemporaryVariable):
+        shared = variable.address_space
+    if shared is AddressSpace.GLOBAL:
+        return scope in (MemoryScope.WORK_DEVICE, MemoryScope.ALL_DEVICES)
+    return scope is not MemoryScope.WORK_ITEM
+
+
+def _is_exact(kernel: Kernel, operation: str, name: str) -> bool:
+    """Tell whether updates have the same result in any order, for certain."""
+    dtype = kernel.variables[name].dtype
+    return operation not in ("sum", "product") or (dtype is not None and dtype.kind in "biu")
+
+
 def conflicts(
     kernel: Kernel, first: str, second: str, name: str, other_name: str | None = None
 ) -> Iterator[Conflict]:
@@ -136,7 +176,7 @@ def conflicts(
     """
     for a in touched(kernel, first).get(name, ()):
         for b in touched(kernel, second).get(other_name or name, ()):
-            if a.is_write or b.is_write:
+            if in_conflict(kernel, a, b):
                 yield conflict(kernel, a, b)
 
 

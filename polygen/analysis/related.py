@@ -20,9 +20,19 @@ from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.known import known_parameters
 from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import conflict, equal, is_read, piece_set, renamed, touched, users
+from polygen.analysis.pairs import (
+    conflict,
+    equal,
+    in_conflict,
+    is_read,
+    piece_set,
+    renamed,
+    touched,
+    users,
+)
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
 from polygen.analysis.second import OTHER
+from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out
 from polygen.ir.kernel import Kernel
@@ -86,7 +96,7 @@ def _touching(kernel: Kernel, name: str) -> Iterator[Related]:
     known = known_parameters(kernel)
     accesses = _accesses(kernel, name)
     for a, b in product(accesses, accesses):
-        if (a.is_write or b.is_write) and distances(kernel, a, b) is not None:
+        if in_conflict(kernel, a, b) and distances(kernel, a, b) is not None:
             copy = same_copy(kernel, (a.insn_id, b.insn_id), name, UNMOVED)
             found = conflict(kernel, a, b)
             pairs = found.pairs.intersect(known).intersect(copy.possible)
@@ -127,12 +137,14 @@ def _direct(kernel: Kernel, name: str) -> Iterator[Related]:
         yield from every
         return
     yield from (r for r in every if not r.certain)
-    writes = {a.insn_id: a for a in known if a.is_write}
+    writes = {(a.insn_id, a.reference.index): a for a in known if a.is_write and a.reference}
     for access, found in known.items():
         for source in found:
             if source.writer is not None:
                 pairs = _swapped(kernel, source.pairs)
-                yield Related(writes[source.writer], access, pairs, certain=True)
+                written = kernel.instruction(source.writer).assignees[source.position]
+                last = writes[source.writer, ex.index_of(written)]
+                yield Related(last, access, pairs, certain=True)
     yield from _next_writes(kernel, known)
 
 
@@ -170,7 +182,7 @@ def _next_writes(kernel: Kernel, known: dict[Access, tuple[Source, ...]]) -> Ite
         found = [
             _after_same(kernel, read, write, a, b)
             for a, b in product(known[read], known[write])
-            if a.writer == b.writer
+            if (a.writer, a.position) == (b.writer, b.position)
         ]
         if found:
             # One write may be in several copies, of which the two have others.

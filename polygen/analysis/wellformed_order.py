@@ -23,7 +23,7 @@ from polygen.analysis.moments import moments
 from polygen.analysis.nest import loops_outside
 from polygen.analysis.obligations import ORDERED, Obligation, shown_reference
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import conflict, equal, is_read, touched, users, witness
+from polygen.analysis.pairs import conflict, equal, in_conflict, is_read, touched, users, witness
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
 from polygen.analysis.wellformed_at_once import check_at_once
 from polygen.analysis.wellformed_nests import same_in_every_nest
@@ -147,7 +147,7 @@ def _check(
 ) -> Iterator[Obligation]:
     """Look at all pairs of accesses of two instructions."""
     for a, b in product(first, second):
-        if a.is_write or b.is_write:
+        if in_conflict(kernel, a, b):
             for loose in _loose(kernel, a, b):
                 if _is_possible(kernel, a, b, loose):
                     yield from _check_pair(kernel, a, b, loose)

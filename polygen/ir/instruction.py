@@ -11,6 +11,7 @@ from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
+from polygen.ir.atomicity import Atomicity, Update, update_of
 from polygen.ir.expression import Expression
 from polygen.source import SourceLocation
 
@@ -155,6 +156,11 @@ class Assigning(Instruction):
     """What instructions that assign have in common: all is read before anything is written."""
 
     @cached_property
+    def atomicity(self) -> Atomicity | None:
+        """How it is atomic, if it is."""
+        return None
+
+    @cached_property
     def values(self) -> tuple[Expression, ...]:
         """What is assigned: one value for each of the assignees."""
         raise NotImplementedError
@@ -241,6 +247,7 @@ class Assignment(Assigning):
         within_inames: the inames whose loops it is in.
         depends_on: the ids of the instructions that come before it.
         predicates: conditions, all of which must hold for it to be executed.
+        atomicity: how it is atomic, if it is.
         location: where the user wrote it; not part of its value.
     """
 
@@ -250,12 +257,20 @@ class Assignment(Assigning):
     within_inames: frozenset[str] = frozenset()
     depends_on: frozenset[str] = frozenset()
     predicates: tuple[Expression, ...] = ()
+    atomicity: Atomicity | None = field(default=None)
     location: SourceLocation | None = field(default=None, compare=False)
 
     @cached_property
     def assignees(self) -> tuple[ex.Variable | ex.Subscript, ...]:
         """What it assigns to."""
         return (self.assignee,)
+
+    @cached_property
+    def update(self) -> Update | None:
+        """What an atomic update does; None if it is none."""
+        if self.atomicity is None or self.atomicity.init:
+            return None
+        return update_of(self.assignee, self.expression)
 
     @cached_property
     def written(self) -> str:

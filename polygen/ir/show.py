@@ -9,7 +9,7 @@ from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, Barrier, Instruction, NoOp
+from polygen.ir.instruction import Assigning, Assignment, Barrier, Instruction, NoOp
 from polygen.ir.kernel import Kernel, fill_slot
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
@@ -55,6 +55,8 @@ def show_instruction(insn: Instruction, iname_order: tuple[str, ...]) -> str:
         options.append(f"dep={':'.join(sorted(insn.depends_on))}")
     options += _rare_options(insn)
     options += [f"if={show_expression(p)}" for p in insn.predicates]
+    if isinstance(insn, Assignment) and insn.atomicity is not None:
+        options.append(str(insn.atomicity))
     return f"[{inames}] {show_work(insn)}  {{{', '.join(options)}}}"
 
 

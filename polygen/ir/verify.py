@@ -7,6 +7,7 @@ from collections import Counter
 from polygen.errors import (
     MalformedKernel,
     NameTaken,
+    NoAtomicUpdate,
     TagConflict,
     UnknownInstruction,
     UnknownName,
@@ -18,9 +19,10 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain
-from polygen.ir.instruction import Instruction
+from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_instruction
+from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, LocalTag, is_parallel
 from polygen.ir.verify_claims import check_claims
 from polygen.ir.verify_rules import check_rules
@@ -44,6 +46,7 @@ def verify(kernel: Kernel) -> None:
         _check_names(kernel, insn)
         _check_subscripts(kernel, insn)
         _check_tags(kernel, insn)
+        _check_atomic(kernel, insn)
     _check_domain_parameters(kernel)
     _check_extents(kernel)
     check_claims(kernel)
@@ -141,6 +144,20 @@ def _check_subscripts(kernel: Kernel, insn: Instruction) -> None:
                 excerpt=excerpt(kernel, insn.id),
                 remedy="scalar arguments are read-only: write a temporary or an array",
             )
+
+
+def _check_atomic(kernel: Kernel, insn: Instruction) -> None:
+    if not isinstance(insn, Assignment) or insn.atomicity is None or insn.atomicity.init:
+        return
+    if insn.update is None:
+        raise NoAtomicUpdate(
+            f"instruction '{insn.id}' is atomic, but it is no update: it does not combine "
+            f"'{show_expression(insn.assignee)}' with one operand",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy="write a[i] += x, or *=, -=, &=, |=, ^=, or a[i] = max(a[i], x), min, and, or; "
+            "put several terms in parentheses; {atomic=init} is for plain values",
+        )
 
 
 def _check_tags(kernel: Kernel, insn: Instruction) -> None:

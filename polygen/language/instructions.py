@@ -186,7 +186,8 @@ def make_instruction(
         return Barrier(insn_id, _SCOPES[statement.mark], **common)
     if len(statement.assignees) > 1:
         return MultiAssignment(insn_id, statement.assignees, statement.values, **common)
-    return Assignment(insn_id, statement.assignees[0], statement.values[0], **common)
+    (assignee,), (value,) = statement.assignees, statement.values
+    return Assignment(insn_id, assignee, value, atomicity=statement.atomicity, **common)
 
 
 _SCOPES = {"lbarrier": AddressSpace.LOCAL, "gbarrier": AddressSpace.GLOBAL}
@@ -252,6 +253,7 @@ def _as_statement(insn: Instruction) -> Statement:
         exhaustive=True,
         inames=insn.within_inames,
         predicates=insn.predicates,
+        atomicity=insn.atomicity if isinstance(insn, Assignment) else None,
         tags=insn.tags,
         groups=insn.groups,
         conflicts=insn.conflicts_with_groups,

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from polygen.analysis.functions import FUNCTIONS
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir import expression as ex
+from polygen.ir.atomicity import Atomicity, MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType, to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.operation import Operation, Special
 from polygen.ir.reduction import BUILT_IN, name_of
 from polygen.ir.substitution import SubstitutionRule
-from polygen.language.option_nodes import OptionNodes, Refused
+from polygen.language.option_nodes import Option, OptionNodes, Refused
 from polygen.language.statement import Statement
 
 # A token is a string with a position; lark is imported only where the parser is built.
@@ -39,6 +40,15 @@ _QUOTIENTS: dict[str, Callable[[Any, Any], Expression]] = {
     "%": ex.Remainder,
 }
 MARKS = ("lbarrier", "gbarrier", "nop")
+
+
+# The words of ``{atomic=...}``.
+_ATOMIC: dict[str, dict[str, Any]] = {
+    "update": {"init": False},
+    "init": {"init": True},
+    **{ordering.value: {"ordering": ordering} for ordering in MemoryOrdering},
+    **{scope.value: {"scope": scope} for scope in MemoryScope},
+}
 
 
 class _Declared(NamedTuple):
@@ -264,12 +274,28 @@ class Nodes(OptionNodes):
         *dtype, target = children
         return _Declared(target, element_type(dtype[0]) if dtype else None)
 
+    def option_atomic(self, children: _Children) -> Option:
+        said: dict[str, Any] = {}
+        for word in children:
+            known = _ATOMIC.get(word.value)
+            if known is None or known.keys() & said.keys():
+                why = "says nothing of an atomic operation" if known is None else "is said twice"
+                remedy = did_you_mean(word, _ATOMIC) if known is None else "leave one out"
+                raise Refused(f"'{word}' {why}", word.start_pos, remedy)
+            said |= known
+        position = children[0].start_pos if children else 0
+        return Option("atomic", position, {"atomicity": Atomicity(**said)})
+
     def mark(self, children: _Children) -> Statement:
         nodes, said = _said(children)
         (name,) = nodes
         if name.value not in MARKS:
             raise Refused(
                 f"'{name}' is nothing that stands alone", name.start_pos, did_you_mean(name, MARKS)
+            )
+        if "atomicity" in said:
+            raise Refused(
+                f"'... {name}' is never atomic", name.start_pos, "leave out the option atomic"
             )
         return Statement(mark=name.value, **said)
 
@@ -280,6 +306,12 @@ class Nodes(OptionNodes):
         declared = [node for node in nodes[:at] if isinstance(node, _Declared)]
         assignees = tuple(n.target if isinstance(n, _Declared) else n for n in nodes[:at])
         values = _values(tuple(nodes[at + 1 :]), assignees, operator)
+        if "atomicity" in said and len(assignees) > 1:
+            raise Refused(
+                "an atomic instruction has one assignee",
+                operator.start_pos,
+                "write an instruction for each of them",
+            )
         if operator != "=":
             if declared:
                 raise Refused(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polygen.ir import expression as ex
+from polygen.ir.atomicity import Atomicity
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.language.said import Said
@@ -19,6 +20,7 @@ class Statement(Said):
         values: what is assigned to each of them; ``a += b`` is read as ``a = a + b``.
         declared: the variables that the line declares (``<> t = ...``), each with the type that
             the declaration gives, or None.
+        atomicity: what its option ``atomic`` says, or None.
         text: the line.
         mark: ``lbarrier``, ``gbarrier`` or ``nop`` if the line is ``... lbarrier`` or the like,
             which assigns nothing; else empty.
@@ -27,6 +29,7 @@ class Statement(Said):
     assignees: tuple[ex.Variable | ex.Subscript, ...] = ()
     values: tuple[Expression, ...] = ()
     declared: tuple[tuple[str, DType | None], ...] = ()
+    atomicity: Atomicity | None = None
     text: str = ""
     mark: str = ""
 

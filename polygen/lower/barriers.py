@@ -17,7 +17,7 @@ import islpy as isl
 from polygen.analysis.access import Access, accesses
 from polygen.analysis.domains import all_reads
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
-from polygen.analysis.pairs import greater, less, renamed
+from polygen.analysis.pairs import greater, in_conflict, less, renamed
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import universe
 from polygen.ir.instruction import Assigning, Barrier
@@ -200,7 +200,7 @@ class _Placer:
         found = _Scope.NOBODY
         for a in self._accesses(first, name):
             for b in self._accesses(second, name):
-                if (a.is_write or b.is_write) and self._may_meet(a.name, b.name):
+                if in_conflict(self._kernel, a, b) and self._may_meet(a.name, b.name):
                     found = max(found, self._overlap((first, a), (second, b), loops, carried))
         return found
 

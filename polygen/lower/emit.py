@@ -131,7 +131,7 @@ class Emitter:
             after = conditions if reads else ()
             conditions = (*conditions, Condition(final(predicate), reads, after))
         values = tuple((i, v) for i, v in place.values.items() if i in insn.within_inames)
-        node = Assign(*pairs[0], insn.id, values, tuple(pairs[1:]))
+        node = Assign(*pairs[0], insn.id, values, tuple(pairs[1:]), insn.atomicity)
         return _Item((node,), conditions, frozenset(insn.written_names))
 
     def _statement_guards(self, insn: Assigning, place: _Place) -> tuple[Condition, ...]:

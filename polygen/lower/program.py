@@ -13,6 +13,7 @@ from typing import TypeAlias
 from polygen.analysis.types import Kind
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, TemporaryVariable
+from polygen.ir.atomicity import Atomicity
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.options import Options
@@ -55,6 +56,7 @@ class Assign:
         values: the inames of the instruction that are no loop here, outermost first, and what
             each stands for: those of unrolled loops, and of loops with one iteration.
         others: further targets and values: all is read before anything is written.
+        atomicity: how it is atomic, if it is.
     """
 
     target: ex.Variable | ex.Subscript
@@ -62,6 +64,7 @@ class Assign:
     insn_id: str
     values: tuple[tuple[str, Expression], ...] = ()
     others: tuple[tuple[ex.Variable | ex.Subscript, Expression], ...] = ()
+    atomicity: Atomicity | None = None
 
     @property
     def pairs(self) -> tuple[tuple[ex.Variable | ex.Subscript, Expression], ...]:
@@ -242,7 +245,8 @@ def _rows(block: Block, depth: int) -> Iterator[_Row]:
             sides = [
                 ", ".join(map(show_expression, side)) for side in zip(*node.pairs, strict=True)
             ]
-            yield f"{indent}{' = '.join(sides)}", node.insn_id
+            atomic = "" if node.atomicity is None else f" ({node.atomicity})"
+            yield f"{indent}{' = '.join(sides)}", node.insn_id + atomic
         elif isinstance(node, Barrier):
             spaces = ", ".join(sorted(space.value for space in node.address_spaces))
             yield f"{indent}barrier ({spaces})", ""

@@ -6,13 +6,57 @@
 from __future__ import annotations
 
 from polygen.ir.array import AddressSpace
-from polygen.targets.target import Target
+from polygen.ir.atomicity import MemoryOrdering, MemoryScope
+from polygen.targets.complex_helpers import NATIVE
+from polygen.targets.target import Atomics, Target
 
 
 def _parallel_loop(loops: int) -> str:
     collapse = f" collapse({loops})" if loops > 1 else ""
     return f"#pragma omp parallel for{collapse}"
 
+
+_SIGNS = {"sum": "+", "product": "*", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
+
+
+def _atomic(operation: str, _size: int) -> str | None:
+    if operation not in _SIGNS:
+        return None
+    return f"#pragma omp atomic$clause\n$at {_SIGNS[operation]}= $x;"
+
+
+def _ordering(name: str) -> dict[str, str]:
+    # A stronger one than was asked for does no harm.
+    clause = "" if name == "RELAXED" else " seq_cst"
+    return {"clause": clause, "order": f"__ATOMIC_{name}"}
+
+
+_ATOMICS = Atomics(
+    shared=frozenset((AddressSpace.GLOBAL,)),  # a group runs on one thread
+    orderings={
+        MemoryOrdering.RELAXED: _ordering("RELAXED"),
+        MemoryOrdering.ACQUIRE: _ordering("ACQUIRE"),
+        MemoryOrdering.RELEASE: _ordering("RELEASE"),
+        MemoryOrdering.ACQUIRE_RELEASE: _ordering("ACQ_REL"),
+        MemoryOrdering.SEQUENTIALLY_CONSISTENT: _ordering("SEQ_CST"),
+    },
+    scopes=frozenset(MemoryScope),
+    sizes=(1, 2, 4, 8),
+    native=_atomic,
+    native_floats=frozenset(("sum", "product")),
+    retry=lambda _: (
+        """
+{
+    $T $old, $new;
+    __atomic_load(&$at, &$old, __ATOMIC_RELAXED);
+    do
+        $new = $value;
+    while (!__atomic_compare_exchange(&$at, &$old, &$new, 0, $order, __ATOMIC_RELAXED));
+}
+"""
+    ),
+    store=lambda _: "#pragma omp atomic write$clause\n$at = $x;",
+)
 
 C_OPENMP = Target(
     name="c",
@@ -29,6 +73,8 @@ C_OPENMP = Target(
         "float16": "half",
         "float32": "float",
         "float64": "double",
+        "complex64": "float complex",
+        "complex128": "double complex",
     },
     literal_suffixes={
         "uint32": "u",
@@ -43,6 +89,8 @@ C_OPENMP = Target(
             "#include <stdint.h>",
         ),
         "float16": "__extension__ typedef _Float16 half;",
+        # I may be the name of a variable.
+        **dict.fromkeys(("complex64", "complex128"), "#include <complex.h>\n#undef I"),
     },
     math_lines=("#include <math.h>",),
     math_suffixes={"float32": "f"},
@@ -59,7 +107,21 @@ float $name($T a)
     return (half) a;
 }
 """,
+    complex_operators=True,
+    complex_literal="{1} + {2} * _Complex_I",
+    complex_forms={
+        "conj": "conj{1}({0})",
+        "real": "creal{1}({0})",
+        "imag": "cimag{1}({0})",
+        **{
+            name: f"c{name}{{1}}({{0}})"
+            for name in """abs acos acosh asin asinh atan atanh cos cosh exp log pow sin sinh sqrt
+            tan tanh""".split()  # noqa: SIM905
+        },
+    },
+    complex_helpers=frozenset(NATIVE),
     restrict="restrict",
+    atomics=_ATOMICS,
     parallel_loop=_parallel_loop,
     runs_host=True,
 )

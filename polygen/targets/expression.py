@@ -131,6 +131,19 @@ class ExpressionPrinter:
             return f"{left.text} {operator}= {operand.text}"
         return f"{left.text} = {right.text}"
 
+    def target(self, node: ex.Variable | ex.Subscript) -> str:
+        """Return what is written to."""
+        self._printer.annotate(node)
+        text = self._printer.term(node, FLOAT64).text
+        self._printer.forget()
+        return text
+
+    def type_of(self, node: Expression, at: DType) -> DType:
+        """Return the type of an expression where it is used at a type."""
+        found = self._printer.dtype(self._printer.annotate(node), at)
+        self._printer.forget()
+        return found
+
     def index(self, node: Expression) -> Term:
         """Return an expression of loop counters and sizes, such as a bound."""
         p = self._printer
@@ -151,5 +164,7 @@ class ExpressionPrinter:
         p = self._printer
         if dtype == BOOL:
             return p.truth(term)
+        if dtype.kind == "c" and not p.target.complex_operators:
+            return p.convert(term, dtype)
         narrower = dtype.kind in "iu" and dtype.itemsize <= term.dtype.itemsize
         return term if narrower else p.exact(term)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from polygen.ir.array import AddressSpace
-from polygen.targets.target import Target
+from polygen.ir.atomicity import MemoryOrdering, MemoryScope
+from polygen.targets.complex_helpers import VECTORS
+from polygen.targets.target import Atomics, Target
 
 _FENCES = {
     AddressSpace.LOCAL: "CLK_LOCAL_MEM_FENCE",
@@ -21,6 +23,51 @@ def _barrier(address_spaces: frozenset[AddressSpace]) -> str:
     return f"barrier({' | '.join(flags or [_FENCES[AddressSpace.LOCAL]])});"
 
 
+_ATOMIC_NAMES = {
+    "sum": "add",
+    "min": "min",
+    "max": "max",
+    "bit_and": "and",
+    "bit_or": "or",
+    "bit_xor": "xor",
+}
+
+
+def _prefix(size: int) -> str:
+    return "atomic" if size == 4 else "atom"
+
+
+def _atomic(operation: str, size: int) -> str | None:
+    if operation not in _ATOMIC_NAMES:
+        return None
+    return f"{_prefix(size)}_{_ATOMIC_NAMES[operation]}(&$at, $x);"
+
+
+def _retry(size: int) -> str:
+    return f"""
+{{
+    volatile $space$U *const $place = (volatile $space$U *) &$at;
+    $U $new = *$place, $seen;
+    do {{
+        $T const $old = as_$T($new);
+        $seen = $new;
+        $new = {_prefix(size)}_cmpxchg($place, $seen, as_$U($value));
+    }} while ($new != $seen);
+}}
+"""
+
+
+_ATOMICS = Atomics(
+    shared=frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)),
+    orderings={MemoryOrdering.RELAXED: {}},  # as those of OpenCL 1.2 are
+    scopes=frozenset(MemoryScope).difference((MemoryScope.ALL_DEVICES,)),
+    sizes=(4, 8),
+    native=_atomic,
+    retry=_retry,
+    store=lambda size: f"{_prefix(size)}_xchg((volatile $space$U *) &$at, as_$U(($T) ($x)));",
+    needs={8: "atomic64"},
+)
+
 OPENCL = Target(
     name="opencl",
     type_names={
@@ -36,6 +83,8 @@ OPENCL = Target(
         "float16": "half",
         "float32": "float",
         "float64": "double",
+        "complex64": "float2",
+        "complex128": "double2",
     },
     literal_suffixes={
         "uint32": "u",
@@ -44,7 +93,9 @@ OPENCL = Target(
         "float32": "f",
     },
     type_lines={
-        "float64": "#pragma OPENCL EXTENSION cl_khr_fp64 : enable",
+        **dict.fromkeys(("float64", "complex128"), "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"),
+        "atomic64": "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
+        "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable",
     },
     integer_extremes={"min": "min", "max": "max"},
     helper_prefix="static inline",
@@ -67,5 +118,10 @@ float $name($T a)
 """,
     load_half="vload_half({0}, {1})",
     store_half="vstore_half_rte({0}, {1}, {2})",
+    complex_operators=False,
+    complex_literal="({0})({1}, {2})",
+    complex_forms={"real": "{0}.x", "imag": "{0}.y"},
+    complex_helpers=frozenset(VECTORS),
     restrict="restrict",
+    atomics=_ATOMICS,
 )

@@ -144,7 +144,7 @@ class _FunctionPrinter:
         """Print a launch as a function of its own."""
         shared, body = hoist_local(launch.body)
         self._expressions.uses.names.clear()
-        statements = StatementPrinter(self._target, self._expressions)
+        statements = StatementPrinter(self._target, self._expressions, shared)
         statements.block(body, 1)
         beginning = StatementPrinter(self._target, self._expressions)
         for axis in launch.axes:

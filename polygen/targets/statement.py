@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from polygen.lower.program import (
     Loop,
     Node,
 )
+from polygen.targets.atomics import atomic_lines
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.simultaneous import one_by_one
 from polygen.targets.target import Target
@@ -36,14 +37,29 @@ class StatementPrinter:
         target: whose C it is.
         expressions: prints the expressions in them.
 
+        shared: the variables of the work group that are declared before.
+
     Attributes:
         lines: what was printed.
     """
 
-    def __init__(self, target: Target, expressions: ExpressionPrinter) -> None:
+    def __init__(
+        self, target: Target, expressions: ExpressionPrinter, shared: Iterable[Declare] = ()
+    ) -> None:
         self.target = target
         self.expressions = expressions
         self.lines: list[str] = []
+        self.spaces = {node.name: node.address_space for node in shared}
+        # Where loops of the source run on several threads, the others run on one.
+        self.threads = target.parallel_loop is None
+
+    def is_atomic(self, node: Assign) -> bool:
+        """Tell whether an assignment has to be atomic where it stands."""
+        atomics = self.target.atomics
+        if node.atomicity is None or atomics is None or not self.threads:
+            return False
+        space = self.spaces.get(ex.name_of(node.target), AddressSpace.GLOBAL)
+        return space in atomics.shared
 
     def line(self, depth: int, text: str) -> None:
         """Print a line."""
@@ -56,7 +72,9 @@ class StatementPrinter:
 
     def body(self, head: str, nodes: Block, depth: int) -> None:
         """Print a loop or a condition: with braces unless what it holds is one assignment."""
-        braces = len(nodes) != 1 or not isinstance(nodes[0], Assign) or bool(nodes[0].others)
+        first = nodes[0] if nodes else None
+        plain = isinstance(first, Assign) and not (first.others or self.is_atomic(first))
+        braces = len(nodes) != 1 or not plain
         self.line(depth, f"{head} {{" if braces else head)
         self.block(nodes, depth + 1)
         if braces:
@@ -92,10 +110,16 @@ def _comparison(upper: ex.Expression) -> tuple[str, ex.Expression]:
 
 
 def _declare(p: StatementPrinter, node: Declare, depth: int) -> None:
+    p.spaces[node.name] = node.address_space
     p.line(depth, p.declaration(node, initialized=True))
 
 
 def _assign(p: StatementPrinter, node: Assign, depth: int) -> None:
+    if p.is_atomic(node):
+        space = p.spaces.get(ex.name_of(node.target), AddressSpace.GLOBAL)
+        for line in atomic_lines(node, p.target, p.expressions, space):
+            p.line(depth, line)
+        return
     kept, pairs = one_by_one(node.pairs, p.expressions)
     inside = depth + bool(kept)
     if kept:
@@ -111,7 +135,10 @@ def _assign(p: StatementPrinter, node: Assign, depth: int) -> None:
 def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:
     if node.parallel and p.target.parallel_loop is not None:
         p.line(depth, p.target.parallel_loop(node.parallel))
+        p.threads = True
     p.body(p.loop_head(node), node.body, depth)
+    if node.parallel:
+        p.threads = p.target.parallel_loop is None
 
 
 def _if(p: StatementPrinter, node: If, depth: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from polygen.errors import TypeNotSupported
 from polygen.ir.array import AddressSpace
+from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType, dtype_name
 
 # What helpers and literals of a type are called, after it: pg_floor_div_i32.
@@ -16,7 +17,39 @@ SHORT_NAMES: Mapping[str, str] = {
     f"{kind}{8 * size}": f"{kind[0]}{8 * size}"
     for kind, sizes in (("int", (1, 2, 4, 8)), ("uint", (1, 2, 4, 8)), ("float", (2, 4, 8)))
     for size in sizes
-} | {"bool": "bool"}
+} | {"bool": "bool", "complex64": "c64", "complex128": "c128"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Atomics:
+    """What a language has for atomic operations.
+
+    The texts are templates: ``$at`` is the element, ``$x`` the operand or the value, ``$T`` the
+    type of the element, ``$U`` the unsigned type of its size, ``$space`` what a declaration in its
+    address space begins with; ``$old``, ``$new``, ``$seen`` and ``$place`` are new names.  What a
+    memory ordering adds are names of its own.
+
+    Attributes:
+        shared: the address spaces that others see; elsewhere an assignment is atomic as it is.
+        orderings: for each memory ordering that it has, what it adds to the names.
+        scopes: the scopes that it has.
+        sizes: of the elements, in bytes.
+        native: the statement for an operation on integers of a size, or None.
+        native_floats: the operations that this has for floating-point numbers as well.
+        retry: an update of a size by compare and swap; ``$value`` is computed from ``$old``.
+        store: the statement that writes a value of a size.
+        needs: for a size, what the source has to begin with: a name in the target's `type_lines`.
+    """
+
+    shared: frozenset[AddressSpace]
+    orderings: Mapping[MemoryOrdering, Mapping[str, str]]
+    scopes: frozenset[MemoryScope]
+    sizes: tuple[int, ...]
+    native: Callable[[str, int], str | None]
+    native_floats: frozenset[str] = frozenset()
+    retry: Callable[[int], str]
+    store: Callable[[int], str]
+    needs: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +78,14 @@ class Target:
         load_half: how an element of an array of halves is read, of its subscript and the array;
             nothing if like any other.
         store_half: how it is written, of the value, the subscript and the array.
+        complex_operators: whether complex numbers have operators of the language's own; else they
+            are vectors of two.
+        complex_literal: how one is written, of its type and its parts.
+        complex_forms: how functions of complex numbers are called, of the arguments and of what
+            follows the name of a mathematical function.
+        complex_helpers: those that are spelled out.
         restrict: how it says that a pointer is the only way to an array.
+        atomics: what it has for atomic operations, or None.
         parallel_loop: the line before loops that run on several threads, given their number;
             None if loops of the source cannot.
         runs_host: whether its functions run loops around launches, and all launches, themselves.
@@ -68,7 +108,12 @@ class Target:
     to_half: str
     load_half: str = ""
     store_half: str = ""
+    complex_operators: bool
+    complex_literal: str
+    complex_forms: Mapping[str, str]
+    complex_helpers: frozenset[str]
     restrict: str
+    atomics: Atomics | None = None
     parallel_loop: Callable[[int], str] | None = None
     runs_host: bool = False
 
@@ -109,4 +154,5 @@ UINT64 = np.dtype(np.uint64)
 FLOAT16 = np.dtype(np.float16)
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
+COMPLEX128 = np.dtype(np.complex128)
 BOOL = np.dtype(np.bool_)

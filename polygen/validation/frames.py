@@ -15,6 +15,7 @@ from polygen.errors import WrongStorage
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import Argument
+from polygen.ir.atomicity import Atomicity
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
@@ -148,6 +149,7 @@ class Statement:
         values: what inames of the instruction stand for that are no loop here, outermost first.
         frame: the innermost frame around it.
         position: where in the frame's block it is.
+        atomicity: how it is atomic, if it is.
     """
 
     insn_id: str
@@ -155,6 +157,7 @@ class Statement:
     values: Mapping[str, Expression]
     frame: Frame
     position: int
+    atomicity: Atomicity | None = None
 
     @property
     def written_names(self) -> tuple[str, ...]:
@@ -289,5 +292,7 @@ class _Reader:
         frame: Frame,
         position: int,
     ) -> None:
-        statement = Statement(node.insn_id, pairs, dict(node.values), frame, position)
+        atomicity = node.atomicity if isinstance(node, Assign) else None
+        values = dict(node.values)
+        statement = Statement(node.insn_id, pairs, values, frame, position, atomicity)
         frame.children.append(statement)

@@ -30,6 +30,13 @@ def _check(view: View, work: Work, copy: Copy) -> None:
             f"{len(work.insn.pairs)}",
             work.origin,
         )
+    if statement.atomicity != work.insn.atomicity:
+        raise fault(
+            WrongStatement,
+            view.kernel,
+            f"for {work.what}, a statement is not atomic as it should be",
+            work.origin,
+        )
     parts = [
         part
         for found, wanted in zip(statement.pairs, work.insn.pairs, strict=True)

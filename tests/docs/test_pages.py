@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(p for p in (ROOT / "docs").glob("*.md") if ">>> " in p.read_text())
+PAGES = sorted(p for p in (ROOT / "docs").rglob("*.md") if ">>> " in p.read_text())
 FENCE = re.compile(r"^```.*$", re.MULTILINE)
 
 

@@ -39,6 +39,7 @@ class Cells:
         self._written = np.zeros(extent, np.bool_)
         self._readers: dict[int, set[Who]] = {}
         self._writers: dict[int, set[Who]] = {}
+        self._updaters: dict[int, set[tuple[str, Who]]] = {}  # by atomic updates
 
     @staticmethod
     def of_array(name: str, array: NDArray[Any]) -> Cells:
@@ -52,6 +53,7 @@ class Cells:
         """Start anew: everything so far is ordered before what follows."""
         self._readers.clear()
         self._writers.clear()
+        self._updaters.clear()
 
     def _check(self, offset: int) -> None:
         if not 0 <= offset < self.array.size:
@@ -62,12 +64,33 @@ class Cells:
             if who.unordered(other):
                 raise OracleError(f"a race for {self.name}[{offset}] of {other} and {who}")
 
+    def _race_with_updates(self, offset: int, who: Who, operation: str = "") -> None:
+        for other_operation, other in self._updaters.get(offset, ()):
+            if who.unordered(other) and operation != other_operation:
+                raise OracleError(f"a race for {self.name}[{offset}] of {other} and {who}")
+
+    def update(self, offset: int, operation: str, who: Who) -> Value:
+        """Return an element for an atomic update; ones with one operation are in no race."""
+        self._check(offset)
+        if not self._written[offset]:
+            raise OracleError(f"{self.name}[{offset}] is updated before it is written")
+        self._race(offset, who, self._writers)
+        self._race(offset, who, self._readers)
+        self._race_with_updates(offset, who, operation)
+        self._updaters.setdefault(offset, set()).add((operation, who))
+        return self.array[offset]
+
+    def put(self, offset: int, value: Value) -> None:
+        """End an atomic update."""
+        self.array[offset] = convert(value, self.array.dtype)
+
     def read(self, offset: int, who: Who) -> Value:
         """Return an element."""
         self._check(offset)
         if not self._written[offset]:
             raise OracleError(f"{self.name}[{offset}] is read before it is written")
         self._race(offset, who, self._writers)
+        self._race_with_updates(offset, who)
         self._readers.setdefault(offset, set()).add(who)
         return self.array[offset]
 
@@ -76,6 +99,7 @@ class Cells:
         self._check(offset)
         self._race(offset, who, self._writers)
         self._race(offset, who, self._readers)
+        self._race_with_updates(offset, who)
         self._writers.setdefault(offset, set()).add(who)
         self.array[offset] = convert(value, self.array.dtype)
         self._written[offset] = True

@@ -158,6 +158,7 @@ class _Machine:
 
 
 _NOBODY = Who((), ())
+_OLD = "the old value"
 
 
 class _Scope(Evaluator):
@@ -276,7 +277,25 @@ class _Scope(Evaluator):
             self._env = self._env.parents
             yield from ((value, *others) for others in rest)
 
+    def _update(self, node: Assign) -> None:
+        """Combine an element with one operand, with nothing in between."""
+        combined: Any = node.value
+        others = [child for child in combined.children if child != node.target]
+        if len(others) != 1 or len(combined.children) != 2:
+            raise OracleError(f"{node.insn_id} is no update")
+        offset = self.index(node.target)[0] if isinstance(node.target, ex.Subscript) else 0
+        self.value(others[0])  # where what it reads is in a race
+        cells = self._cells(ex.name_of(node.target))
+        self._env[_OLD] = cells.update(offset, type(combined).__name__, self._who)
+        children = [ex.Variable(_OLD) if c == node.target else c for c in combined.children]
+        silent = _Scope(self._machine, self._env, self._who)
+        silent._events = None  # counted above
+        cells.put(offset, silent.value(type(combined)(tuple(children))))
+
     def _assign(self, node: Assign) -> None:
+        if node.atomicity is not None and not node.atomicity.init:
+            self._update(node)
+            return
         writes: list[tuple[Cells, int, Value]] = []
         for target, value in node.pairs:
             offset = self.index(target)[0] if isinstance(target, ex.Subscript) else 0

@@ -8,6 +8,7 @@ where a loop was unrolled and its iname replaced by numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -56,7 +57,16 @@ def traced(kernel: Kernel) -> Traced:
         if not any(walk.reductions(p) for p in insn.predicates):
             # Otherwise a reduction may be computed although its value is not needed.
             first, *others = [inside(value, insn, inames) for value in insn.values]
-        values = (marked(first, insn, inames), *others)
+        if insn.atomicity is not None and not insn.atomicity.init:
+            # An update stays one.
+            updated: Any = first
+            operands = [
+                c if c == insn.assignees[0] else marked(c, insn, inames) for c in updated.children
+            ]
+            first = type(updated)(tuple(operands))
+        else:
+            first = marked(first, insn, inames)
+        values = (first, *others)
         return insn.with_pairs(tuple(zip(insn.assignees, values, strict=True)))
 
     new = kernel.copy(

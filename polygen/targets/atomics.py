@@ -1,0 +1,120 @@
+"""Atomic assignments: what the language has of its own, or a loop that tries again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from string import Template
+
+import numpy as np
+
+from polygen.errors import AtomicNotSupported, InternalError
+from polygen.ir import expression as ex
+from polygen.ir.array import AddressSpace
+from polygen.ir.atomicity import (
+    Atomicity,
+    Update,
+    update_of,
+    with_old_value,
+)
+from polygen.ir.dtype import DType, is_integer
+from polygen.lower.program import Assign
+from polygen.targets.expression import ExpressionPrinter
+from polygen.targets.target import Atomics, Target
+
+
+def atomic_lines(
+    node: Assign, target: Target, expressions: ExpressionPrinter, space: AddressSpace
+) -> list[str]:
+    """Return the lines of an atomic assignment to an element in an address space.
+
+    Parameters:
+        node: the assignment.
+        target: the language.
+        expressions: prints the expressions in it.
+        space: where the element is; others see it.
+
+    Raises:
+        AtomicNotSupported: if the language has no such operation.
+    """
+    atomics, atomicity = target.atomics, node.atomicity
+    if atomicity is None or atomics is None:
+        raise InternalError(f"an atomic operation in '{node.insn_id}'")
+    dtype = expressions.declared_type(ex.name_of(node.target))
+    _check(atomics, target.name, atomicity, dtype, node.insn_id)
+    unsigned = _unsigned(dtype)
+    if dtype.itemsize in atomics.needs:
+        expressions.uses.types.add(atomics.needs[dtype.itemsize])
+    names = {
+        "at": expressions.target(node.target),
+        "T": expressions.type_name(dtype),
+        "U": expressions.type_name(unsigned),
+        "space": target.qualifiers[space],
+        **atomics.orderings[atomicity.ordering],
+    }
+    if atomicity.init:
+        names["x"] = expressions.value(node.value, dtype)
+        return _filled(atomics.store(dtype.itemsize), names)
+    update = update_of(node.target, node.value)
+    if update is None:
+        raise InternalError(f"'{node.insn_id}' is no update")
+    native = _native(atomics, expressions, update, dtype)
+    if native is not None:
+        names["x"] = expressions.value(update.operand, dtype)
+        return _filled(native, names)
+    return _retried(atomics, expressions, node, names, dtype)
+
+
+def _check(atomics: Atomics, target: str, atomicity: Atomicity, dtype: DType, insn_id: str) -> None:
+    what, remedy = "", "leave it out: what a kernel means does not depend on it"
+    if atomicity.ordering not in atomics.orderings:
+        what = f"asks for the memory ordering '{atomicity.ordering.value}'"
+    elif atomicity.scope not in atomics.scopes:
+        what = f"asks for the scope '{atomicity.scope.value}'"
+    elif dtype.itemsize not in atomics.sizes or dtype.kind == "c":
+        what = f"updates a number of type '{dtype.name}' atomically"
+        remedy = f"use a type of {' or '.join(str(8 * s) for s in atomics.sizes)} bits"
+    if what:
+        raise AtomicNotSupported(
+            f"instruction '{insn_id}' {what}, which target '{target}' does not have",
+            remedy=remedy,
+        )
+
+
+def _native(
+    atomics: Atomics, expressions: ExpressionPrinter, update: Update, dtype: DType
+) -> str | None:
+    """Return the statement that the language has for an update, if it means the same."""
+    operand = expressions.type_of(update.operand, dtype)
+    if is_integer(dtype):
+        # Sums and bits may be computed in any type that is wide enough; extrema not.
+        if not is_integer(operand) or (update.operation in ("min", "max") and operand != dtype):
+            return None
+    elif operand != dtype or update.operation not in atomics.native_floats:
+        return None
+    return atomics.native(update.operation, dtype.itemsize)
+
+
+def _retried(
+    atomics: Atomics,
+    expressions: ExpressionPrinter,
+    node: Assign,
+    names: dict[str, str],
+    dtype: DType,
+) -> list[str]:
+    unsigned = _unsigned(dtype)
+    names["old"] = expressions.new_name("old", dtype)
+    names |= {name: expressions.new_name(name, unsigned) for name in ("new", "seen", "place")}
+    value = with_old_value(node.target, node.value, ex.Variable(names["old"]))
+    text = expressions.value(value, dtype)
+    same = expressions.type_of(value, dtype) == dtype
+    names["value"] = text if same else f"({names['T']}) ({text})"
+    return _filled(atomics.retry(dtype.itemsize), names)
+
+
+def _unsigned(dtype: DType) -> DType:
+    """Return the type of the bits of a number."""
+    return np.dtype(f"uint{8 * dtype.itemsize}")
+
+
+def _filled(template: str, names: Mapping[str, str]) -> list[str]:
+    return Template(template).substitute(names).strip("\n").split("\n")
