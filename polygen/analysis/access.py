@@ -12,6 +12,7 @@ from functools import reduce
 import islpy as isl
 
 from polygen.analysis.domains import domain_of, domain_temporaries
+from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set, to_pw_aff
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
@@ -199,8 +200,8 @@ def access_of(kernel: Kernel, reference: Reference) -> Access:
 
 
 def known_names(kernel: Kernel, reference: Reference) -> frozenset[str]:
-    """Return the names whose values are those of inames and parameters at a reference."""
-    return reference.inames.union(kernel.parameters)
+    """Return the names whose values are those of inames and integer parameters at a reference."""
+    return reference.inames | integer_parameters(kernel)
 
 
 def reference_domain(kernel: Kernel, reference: Reference) -> tuple[isl.Set, bool]:

@@ -14,6 +14,7 @@ import islpy as isl
 
 from polygen.analysis.access import Reference, loop_domain
 from polygen.analysis.dataflow import Source
+from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set, to_pw_aff
 from polygen.analysis.second import OTHER
 from polygen.errors import InternalError
@@ -22,7 +23,7 @@ from polygen.ir import walk
 from polygen.ir.domain import flat_names
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
 
 _PARAM = isl.dim_type.param
 
@@ -80,18 +81,6 @@ class Frame:
         if not walk.free_variables(condition) <= known:
             return None
         return condition_set(self.named(condition))
-
-
-@per_kernel
-def integer_parameters(kernel: Kernel) -> frozenset[str]:
-    """Return the parameters that are integers because domains, shapes or assumptions use them."""
-    found: set[str] = set(kernel.assumptions.parameters)
-    for domain in kernel.domains:
-        found.update(domain.parameters)
-    for variable in kernel.variables.values():
-        for extent in getattr(variable, "shape", None) or ():
-            found |= walk.free_variables(extent)
-    return frozenset(found.intersection(kernel.parameters))
 
 
 @dataclass(frozen=True)

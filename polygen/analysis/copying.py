@@ -13,6 +13,7 @@ from polygen.analysis.access import Reference, access_of, index_set, reference_d
 from polygen.analysis.affine import linear_form
 from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.functions import conversion_type
+from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
 from polygen.analysis.tile import TileAxis, along_axis, independent_of, tile_axis
@@ -337,7 +338,7 @@ def _defined(of: Gathering) -> isl.Set | None:
 def _inside_array(of: Gathering, reference: Reference) -> isl.Set | None:
     variable = of.kernel.variables[reference.name]
     shape = () if isinstance(variable, ValueArg) else variable.shape or ()
-    known = reference.inames.union(of.kernel.parameters)
+    known = reference.inames | integer_parameters(of.kernel)
     inside = universe()
     for subscript, extent in zip(reference.index, shape, strict=True):
         here = _inside(subscript, extent)

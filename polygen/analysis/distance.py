@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from polygen.analysis.access import Access
 from polygen.analysis.affine import LinearForm, linear_form
+from polygen.analysis.integers import integer_parameters
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
 
@@ -53,5 +54,5 @@ def subscripts(kernel: Kernel, access: Access) -> tuple[LinearForm | None, ...]:
 def _forms(
     kernel: Kernel, index: tuple[Expression, ...], inames: frozenset[str]
 ) -> tuple[LinearForm | None, ...]:
-    known = inames.union(kernel.parameters)
+    known = inames | integer_parameters(kernel)
     return tuple([linear_form(subscript, known) for subscript in index])

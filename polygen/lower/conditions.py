@@ -9,6 +9,7 @@ from functools import cached_property
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm
+from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set, form_of_constraint
 from polygen.analysis.known import known_parameters
 from polygen.ir import expression as ex
@@ -121,8 +122,9 @@ def reads_inside(
     if not condition.reads:
         return True
     known = known.intersect(known_parameters(kernel))
+    integers = integer_parameters(kernel).union(kernel.inames)
     for other in before:
-        holds = condition_set(other.expression)
+        holds = condition_set(other.expression, integers)
         known = known if holds is None else known.intersect(holds)
     for node in condition.reads:
         shape = kernel.array(ex.name_of(node)).shape or ()

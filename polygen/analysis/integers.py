@@ -1,0 +1,46 @@
+"""Which parameters are integers: of others, no set can say anything."""
+
+from __future__ import annotations
+
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import ValueArg
+from polygen.ir.kernel import Kernel, per_kernel
+
+
+@per_kernel
+def integer_parameters(kernel: Kernel) -> frozenset[str]:
+    """Return the scalar arguments that are integers.
+
+    Those that are declared so, and those without a declared type of which a domain, an assumption,
+    a shape or a subscript makes use.  Any other one may be 0.5: ``0 < x and x < 1`` can hold.
+    """
+    scalars = [a for a in kernel.arguments if isinstance(a, ValueArg)]
+    declared = {a.name for a in scalars if a.dtype is not None and a.dtype.kind in "iu"}
+    open_ = {a.name for a in scalars if a.dtype is None}
+    return frozenset(declared | (open_ & _used_as_integers(kernel)))
+
+
+def _used_as_integers(kernel: Kernel) -> set[str]:
+    found = set(kernel.assumptions.parameters)
+    for domain in kernel.domains:
+        found.update(domain.parameters)
+    for variable in kernel.variables.values():
+        for extent in getattr(variable, "shape", None) or ():
+            found |= walk.free_variables(extent)
+    for insn in kernel.expanded.instructions:
+        for access in insn.accesses:
+            if isinstance(access, ex.Subscript):
+                found |= _added_up(ex.index_tuple(access))
+    return found
+
+
+def _added_up(nodes: tuple[ex.Expression, ...]) -> set[str]:
+    """Return the names that stand in subscripts as they are: not in what these choose by."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ex.Variable):
+            found.add(node.name)
+        elif isinstance(node, ex.Sum | ex.Product):
+            found |= _added_up(node.children)
+    return found
