@@ -350,6 +350,10 @@ class GridSizeNotKnown(UserError):
     """A grid whose size depends on what the kernel computes."""
 
 
+class NotAScan(UserError):
+    """A reduction that cannot be carried from iteration to iteration (``force_scan=True``)."""
+
+
 class ReductionNotSequential(UserError):
     """A reduction over an iname that is mapped to the hardware's parallel axes."""
 
@@ -519,6 +523,10 @@ class DrawingFailed(UserError):
 
 class AmbiguousNesting(PolygenWarning):
     """Several loops could stand outside: one was picked, always the same."""
+
+
+class ComputedAnew(PolygenWarning):
+    """A reduction that would be a scan, were it not for an iname on a hardware axis."""
 
 
 class ObligationUnchecked(PolygenWarning):

@@ -32,6 +32,8 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             ``build_options``: a sequence of texts, passed on to the device's compiler;
             ``allow_reassociation``: whether steps may change the order in which a floating-point
             sum or product is computed, and so how it is rounded; they may unless it is False;
+            ``force_scan``: no code is generated for a reduction that is no scan: that is computed
+            anew in each iteration of the loops around it;
             ``silenced_warnings``: a sequence of names of warnings that are not issued, such as
             ``"AmbiguousNesting"``.
 

@@ -18,6 +18,8 @@ class Options:
         silenced_warnings: the names of the classes of warnings that are not issued.
         allow_reassociation: steps may change the order in which sums and products are added up
             and multiplied, and so how they are rounded.
+        force_scan: no code is generated for a reduction that is computed anew in each iteration of
+            a loop around it: each has to be a scan.
     """
 
     write_code: bool = False
@@ -27,3 +29,4 @@ class Options:
     build_options: tuple[str, ...] = ()
     silenced_warnings: tuple[str, ...] = ()
     allow_reassociation: bool = True
+    force_scan: bool = False

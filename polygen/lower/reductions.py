@@ -3,16 +3,20 @@
 out[i] = 2*sum(k, a[i, k])        ->    acc_k = 0
                                         acc_k = acc_k + a[i, k]      (within k, too)
                                         out[i] = 2*acc_k
+
+Those that grow by one element in each iteration of a loop around them are carried through it: see
+`polygen.lower.scans`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from polygen.analysis.inference import kinds
+from polygen.analysis.realized import places
 from polygen.analysis.types import reduction_type
-from polygen.errors import ReductionNotSequential
+from polygen.errors import ComputedAnew, NotAScan, ReductionNotSequential
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
@@ -20,32 +24,41 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import facts_of
+from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
+from polygen.lower.scans import Scan, depends_on_loop, find_scan
+from polygen.source import warn
 
 
-def realize_reductions(kernel: Kernel) -> Kernel:
+def realize_reductions(kernel: Kernel, *, quiet: bool = False) -> Kernel:
     """Return the kernel without reduction nodes; itself if it has none.
 
-    The kernel's types must be known.
+    Parameters:
+        kernel: its types are known.
+        quiet: do not warn of reductions that would be scans, were it not for a hardware axis.
 
     Raises:
         ReductionNotSequential: if a reduction runs over an iname on a hardware axis.
+        NotAScan: if one is no scan, and the kernel has the option ``force_scan``.
     """
     if not any(insn.reduction_inames for insn in kernel.instructions):
         return kernel
-    return _Realizer(kernel).run()
+    return _Realizer(kernel, quiet=quiet).run()
 
 
 class _Realizer:
     """Collects the instructions of the kernel without reductions."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, *, quiet: bool) -> None:
         self._kernel = kernel
+        self._quiet = quiet
         self._names = set(kernel.names)
         self._done: list[Instruction] = []
         self._temporaries = list(kernel.temporaries)
         self._kinds = dict(kinds(kernel))
+        self._made: dict[str, Assignment] = {}  # by id
+        self._origins: dict[str, str] = {}  # of what was made, the kernel's instruction
 
     def run(self) -> Kernel:
         pending = list(reversed(self._kernel.instructions))
@@ -72,37 +85,98 @@ class _Realizer:
         # None of them waits for another, as several may share a loop.
         for (reduction, conditions), accumulator in found.accumulators.items():
             self._check(insn, reduction)
-            facts = facts_of(reduction.operation)
-            start = Assignment(
-                id=self._new_name(f"{insn.id}_init"),
-                assignee=accumulator,
-                expression=facts.identity(reduction_type(reduction, self._kinds)),
-                within_inames=insn.within_inames,
-                depends_on=self._outside(insn.depends_on, reduction.inames),
-                predicates=(*always, *conditions),
-                location=insn.location,
-            )
+            start, update = self._parts(insn, reduction, (*always, *conditions), accumulator)
             starts.append(start)
-            updates.append(
-                start.copy(
-                    id=self._new_name(f"{insn.id}_update"),
-                    expression=facts.combined(accumulator, reduction.operand),
-                    within_inames=insn.within_inames | frozenset(reduction.inames),
-                    depends_on=insn.depends_on | {start.id},
-                )
-            )
+            updates.append(update)
         use = use.copy(depends_on=insn.depends_on.union(u.id for u in updates))
         return *starts, *updates, use
 
-    def _outside(self, ids: frozenset[str], inames: tuple[str, ...]) -> frozenset[str]:
+    def _parts(
+        self,
+        insn: Instruction,
+        reduction: ex.Reduction,
+        conditions: tuple[Expression, ...],
+        accumulator: ex.Variable,
+    ) -> tuple[Assignment, Assignment]:
+        """Return what starts an accumulator, and what updates it."""
+        facts = facts_of(reduction.operation)
+        scan = self._scan(insn, reduction, conditions)
+        inside = frozenset(reduction.inames if scan is None else scan.sweep)
+        start = Assignment(
+            id=self._new_name(f"{insn.id}_init"),
+            assignee=accumulator,
+            expression=facts.identity(reduction_type(reduction, self._kinds)),
+            within_inames=insn.within_inames - inside,
+            depends_on=self._outside(insn.depends_on, inside),
+            predicates=conditions if scan is None else (),  # which reads no data too early
+            location=insn.location,
+        )
+        operand: Expression = reduction.operand
+        more: tuple[Expression, ...] = ()
+        if scan is not None:
+            operand = walk.substitute(operand, {reduction.inames[0]: scan.value})
+            more = scan.conditions
+        update = start.copy(
+            id=self._new_name(f"{insn.id}_update"),
+            expression=facts.combined(accumulator, operand),
+            within_inames=insn.within_inames | inside,
+            depends_on=insn.depends_on | {start.id},
+            predicates=(*conditions, *more),
+        )
+        for made in (start, update):
+            self._made[made.id] = made
+            self._origins[made.id] = self._origins.get(insn.id, insn.id)
+        return start, update
+
+    def _scan(
+        self, insn: Instruction, reduction: ex.Reduction, conditions: tuple[Expression, ...]
+    ) -> Scan | None:
+        """Return how a reduction is carried through the loops around it, if it is a scan."""
+        kernel, around = self._kernel, insn.within_inames
+        why_not = "how far it runs does not depend on a loop around it"
+        if depends_on_loop(kernel, around, reduction):
+            place = places(kernel).of[self._origins.get(insn.id, insn.id), around]
+            loops = tuple([part for part in place if isinstance(part, str)])
+            found = find_scan(kernel, around, loops, reduction, conditions)
+            if isinstance(found, Scan):
+                return found
+            why_not = found
+            inames = tuple([i for i in kernel.inames if i in around])
+            as_loops = find_scan(kernel, around, inames, reduction, conditions)
+            axes = (
+                [] if isinstance(as_loops, str) else [i for i in as_loops.sweep if i not in loops]
+            )
+            if axes:
+                why_not = f"'{axes[0]}', through which it would be carried, is on a hardware axis"
+                self._warn(reduction, axes[0])
+        if kernel.options.force_scan:
+            raise NotAScan(
+                f"'{show_expression(reduction)}' in instruction '{insn.id}' is no scan, which "
+                f"the option force_scan asks for: {why_not}",
+                where=insn.location,
+                excerpt=excerpt(kernel, self._origins.get(insn.id, insn.id)),
+                remedy="change the bounds, or the order of the loops; or do without force_scan",
+            )
+        return None
+
+    def _warn(self, reduction: ex.Reduction, iname: str) -> None:
+        if self._quiet or ComputedAnew.__name__ in self._kernel.options.silenced_warnings:
+            return
+        warn(
+            ComputedAnew(
+                f"kernel '{self._kernel.name}': '{show_expression(reduction)}' is computed anew "
+                f"for each value of '{iname}', which is tagged {self._kernel.tags[iname]}: with a "
+                "loop, it would be carried from one iteration to the next"
+            )
+        )
+
+    def _outside(self, ids: frozenset[str], inames: Iterable[str]) -> frozenset[str]:
         """Return those of the instructions that are not in the loop of a reduction.
 
         What stands in it, such as a prefetch, comes after the start of the accumulator.
         """
-        by_id = self._kernel.instructions_by_id
-        return frozenset(
-            i for i in ids if i not in by_id or by_id[i].within_inames.isdisjoint(inames)
-        )
+        by_id: dict[str, Instruction] = {**self._kernel.instructions_by_id, **self._made}
+        return frozenset(i for i in ids if by_id[i].within_inames.isdisjoint(inames))
 
     def _accumulator(self, reduction: ex.Reduction) -> ex.Variable:
         dtype = reduction_type(reduction, self._kinds)

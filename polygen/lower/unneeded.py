@@ -52,7 +52,8 @@ def _plain(kernel: Kernel) -> Kernel:
             temporaries=tuple(
                 [t if t.dtype else replace(t, dtype=some) for t in kernel.temporaries]
             ),
-        )
+        ),
+        quiet=True,
     )
 
 

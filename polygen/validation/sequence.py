@@ -56,6 +56,9 @@ class _Sequence:
             copy.statement: (work, copy) for work in works.all for copy in work.copies
         }
         self._loops = {work: self._loops_of(work) for work in works.all}
+        for work, loops in self._loops.items():
+            if work.sweep != tuple([name for name in loops if name in work.sweep]):
+                self._refuse_nesting(work)
         self._edges: dict[Block, list[tuple[Sibling, Sibling]]] = {}
         by_id = {work.insn.id: work for work in works.all}
         for work in works.all:
@@ -82,10 +85,11 @@ class _Sequence:
         nested = self._works.is_mixed or not work.copies or any(c.stated for c in work.copies)
         if work.reduction is None or nested:
             return self._works.order(work).loops(work.insn.id)
-        outside = order_of(self._view.kernel).loops(work.origin.id)
+        within = work.insn.within_inames
+        outside = [i for i in order_of(self._view.kernel).loops(work.origin.id) if i in within]
         around = work.copies[0].statement.frame.outwards()
         names = [f.name for f in around if f.role in SEQUENTIAL and f.name is not None]
-        inner = work.insn.within_inames - work.origin.within_inames
+        inner = within - work.origin.within_inames
         return (*outside, *(name for name in reversed(names) if name in inner))
 
     def _note(self, first: Work, second: Work) -> None:

@@ -8,7 +8,7 @@ mentioned where the reduction stands, and that takes up what the reduction reduc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -33,6 +33,7 @@ from polygen.validation.frames import Statement
 from polygen.validation.polynomial import Polynomial
 from polygen.validation.readings import KernelTerms
 from polygen.validation.reductions import under_conditions
+from polygen.validation.scans import carried, has_value, origin_of, sweep_of
 from polygen.validation.terms import key
 from polygen.validation.view import View
 
@@ -74,6 +75,7 @@ class Work:
     reduction: ex.Reduction | None
     asked_within: frozenset[str]
     copies: list[Copy] = field(default_factory=list[Copy])
+    sweep: tuple[str, ...] = ()  # the loops through which its reduction is carried, as nested
 
     @property
     def what(self) -> str:
@@ -275,19 +277,28 @@ class _Maker:
 
     def _fits(self, insn: Assigning, node: ex.Reduction, name: str) -> bool:
         """Tell whether a variable takes up what a reduction reduces."""
-        _, updates = self._starts_and_updates(name)
+        starts, updates = self._starts_and_updates(name)
         if not updates:
             return True  # there may be nothing to reduce
-        operand = self._operand(insn, node, name, updates)
-        if operand is None:
+        wanted = self._operand(insn, node, name, updates)
+        if wanted is None:
             return False
-        copy = self._copy(updates[0], insn.within_inames.union(node.inames))
+        inames = insn.within_inames.union(node.inames)
+        sweep = sweep_of(self._view, origin_of(insn), insn.within_inames, starts, updates)
+        if sweep:
+            inames = insn.within_inames
+            try:
+                new, _ = carried(self._view, insn, sweep, node, ())
+            except WrongStatement:
+                return False
+            wanted = walk.substitute(wanted, {node.inames[0]: new})
+        copy = self._copy(updates[0], inames)
         if copy is None:
             return False
-        wanted = copy.terms.value(facts_of(node.operation).combined(ex.Variable(name), operand))
+        both = facts_of(node.operation).combined(ex.Variable(name), wanted)
         value = updates[0].value_of(name)
         assert value is not None  # an update writes it
-        return key(wanted) == key(self._view.terms(updates[0].frame).value(value))
+        return key(copy.terms.value(both)) == key(self._view.terms(updates[0].frame).value(value))
 
     def _operand(
         self, insn: Assigning, node: ex.Reduction, name: str, updates: Sequence[Statement]
@@ -311,15 +322,17 @@ class _Maker:
     def _under(self, insn: Assigning, name: str, conditions: tuple[Expression, ...]) -> bool:
         """Tell whether a variable is started where some conditions hold."""
         starts, _ = self._starts_and_updates(name)
-        copy = self._copy(starts[0], insn.within_inames) if starts else None
+        known = {i for i in insn.within_inames if starts and has_value(self._view, starts[0], i)}
+        copy = self._copy(starts[0], frozenset(known)) if starts else None
         if copy is None:
             return False
         wanted = Facts()
         for condition in conditions:
-            wanted.add(condition, copy.terms, self._view.is_integer)
-        known = self._view.facts(starts[0].frame)
-        cone = Cone(known.affine)
-        return wanted.others.keys() <= known.others.keys() and all(map(cone.implies, wanted.affine))
+            if insn.within_inames & walk.free_variables(condition) <= known:
+                wanted.add(condition, copy.terms, self._view.is_integer)
+        holds = self._view.facts(starts[0].frame)
+        cone = Cone(holds.affine)
+        return wanted.others.keys() <= holds.others.keys() and all(map(cone.implies, wanted.affine))
 
     def _copy(self, statement: Statement, inames: frozenset[str]) -> Copy | None:
         try:
@@ -366,15 +379,40 @@ class _Maker:
             within_inames=insn.within_inames.union(node.inames),
             depends_on=insn.depends_on | {start.id},
         )
+        sweep = sweep_of(self._view, origin.id, insn.within_inames, starts, updates)
+        if sweep:
+            start, update = self._carried(insn, node, sweep, start, update)
         reduction = node, insn.within_inames
         self._add(start, origin, starts, "the start of ", reduction)
         alone: Assigning = update
         if update.reduction_inames:
             alone = self._replaced(update, origin, updates, conditions)
         self._add(alone, origin, updates, "", reduction)
+        self._done[-1].sweep = sweep
         return update.id
 
-    def _outside(self, ids: frozenset[str], inames: tuple[str, ...]) -> frozenset[str]:
+    def _carried(
+        self,
+        insn: Assigning,
+        node: ex.Reduction,
+        sweep: tuple[str, ...],
+        start: Assignment,
+        update: Assignment,
+    ) -> tuple[Assignment, Assignment]:
+        """Return what starts and updates an accumulator that is carried through loops."""
+        value, asked = carried(self._view, insn, sweep, node, update.predicates)
+        start = start.copy(
+            within_inames=insn.within_inames.difference(sweep),
+            depends_on=self._outside(insn.depends_on, sweep),
+            predicates=(),  # it may always start
+        )
+        return start, update.copy(
+            expression=walk.substitute(update.expression, {node.inames[0]: value}),
+            within_inames=insn.within_inames,
+            predicates=(*update.predicates, *asked),
+        )
+
+    def _outside(self, ids: frozenset[str], inames: Iterable[str]) -> frozenset[str]:
         """Return those of the kernel's instructions that are not in the loop of a reduction."""
         by_id = self._kernel.instructions_by_id
         return frozenset(i for i in ids if i in by_id and by_id[i].within_inames.isdisjoint(inames))

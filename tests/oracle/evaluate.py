@@ -174,6 +174,8 @@ def _identity(operation: str, dtype: np.dtype[Any]) -> Value:
         return dtype.type(operation in ("product", "all"))
     if dtype.kind == "f":
         return dtype.type(np.inf if operation == "min" else -np.inf)
+    if dtype.kind == "b":
+        return dtype.type(operation == "min")
     info = np.iinfo(dtype)
     return dtype.type(info.max if operation == "min" else info.min)
 

@@ -1,0 +1,177 @@
+"""Scans: reductions that grow by one element from one iteration of the loops around to the next.
+
+out[i] = sum(j, a[j])  over 0 <= j <= i    ->    acc_j = 0
+                                                 acc_j = acc_j + a[i]      (within i)
+                                                 out[i] = acc_j
+
+The elements come in the order in which the reduction would have taken them: so every result is the
+same, to the last digit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from polygen.analysis.affine import LinearForm
+from polygen.analysis.dataflow import overlapping
+from polygen.analysis.domains import domain_of
+from polygen.analysis.isl_affine import form_of_constraint, set_condition
+from polygen.analysis.pairs import equal, greater, less, renamed
+from polygen.analysis.second import OTHER
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.domain import flat_names, project_out
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Scan:
+    """How a reduction is carried from one iteration to the next.
+
+    Attributes:
+        sweep: the loops through which it is carried, outermost first.
+        value: what the reduction's iname is at the element that is new.
+        conditions: where there is a new element; none if there always is.
+    """
+
+    sweep: tuple[str, ...]
+    value: Expression
+    conditions: tuple[Expression, ...]
+
+
+def find_scan(
+    kernel: Kernel,
+    around: frozenset[str],
+    loops: tuple[str, ...],
+    reduction: ex.Reduction,
+    conditions: tuple[Expression, ...],
+) -> Scan | str:
+    """Return how to carry a reduction through the innermost loops around it, or why not.
+
+    Parameters:
+        kernel: the kernel, with all its reductions.
+        around: the inames of the loops and axes around the reduction.
+        loops: those of them to carry it through, outermost first: the last ones of them.
+        reduction: the reduction.
+        conditions: those under which it is computed.
+    """
+    why_not = _shape(kernel, reduction)
+    if why_not is not None:
+        return why_not
+    for first in reversed(range(len(loops))):
+        sweep = loops[first:]
+        why_not = _depends(kernel, sweep[0], sweep, reduction, conditions)
+        if why_not is not None:
+            return why_not
+        found = _carried(kernel, around, sweep, reduction.inames[0])
+        if found is not None:
+            return found
+    return _NOT_ONE_MORE
+
+
+_NOT_ONE_MORE = (
+    "it is not so that each iteration of the innermost loops around it takes what the one before "
+    "took, and at most one element more"
+)
+
+
+def depends_on_loop(kernel: Kernel, around: frozenset[str], reduction: ex.Reduction) -> bool:
+    """Tell whether how far a reduction runs depends on what is around it."""
+    homes = [kernel.home_domains[i] for i in reduction.inames]
+    names = frozenset(n for home in homes for n in (*home.inames, *home.parameters))
+    return not names.isdisjoint(around)
+
+
+def _shape(kernel: Kernel, reduction: ex.Reduction) -> str | None:
+    """Return why no reduction of this form is a scan, or None."""
+    if len(reduction.inames) > 1:
+        return "it runs over several inames"
+    if walk.reductions(reduction.operand):
+        return "another reduction is inside of it"
+    for insn in kernel.instructions:
+        if not insn.within_inames.isdisjoint(reduction.inames):
+            return f"instruction '{insn.id}' is in its loop, too"
+    return None
+
+
+def _depends(
+    kernel: Kernel,
+    iname: str,
+    sweep: tuple[str, ...],
+    reduction: ex.Reduction,
+    conditions: tuple[Expression, ...],
+) -> str | None:
+    """Return why what is reduced is not the same in all iterations of a loop, or None."""
+    names = walk.free_variables(reduction.operand)
+    if iname in names:
+        return f"what it reduces depends on '{iname}'"
+    names = names.union(*map(walk.free_variables, conditions))
+    if iname in names:
+        return f"it is computed under a condition that depends on '{iname}'"
+    bounds = domain_of(kernel, frozenset((*sweep, *reduction.inames)))
+    written = _written_within(kernel, iname)
+    for name in sorted(names.union(flat_names(bounds))):
+        if name in written:
+            return (
+                f"it depends on '{name}', which '{written[name]}' writes in the loop of '{iname}'"
+            )
+    return None
+
+
+def _written_within(kernel: Kernel, iname: str) -> dict[str, str]:
+    """Return the variables that may change in the loop of an iname, each with a writer."""
+    found: dict[str, str] = {}
+    for insn in kernel.instructions:
+        if iname in insn.within_inames:
+            for name in map(ex.name_of, insn.assignees):
+                found.update(dict.fromkeys(overlapping(kernel, name), insn.id))
+    return found
+
+
+def _carried(
+    kernel: Kernel, around: frozenset[str], sweep: tuple[str, ...], iname: str
+) -> Scan | None:
+    """Return how an iname grows by one value in each iteration of some loops, if it does."""
+    known = kernel.assumptions.flat
+    taken = domain_of(kernel, around | {iname}).intersect(known)
+    instances = domain_of(kernel, around).intersect(known)
+    earlier = _earlier(sweep)
+    before = project_out(renamed(taken, sweep).intersect(earlier), [i + OTHER for i in sweep])
+    if not before.intersect(instances).is_subset(taken):
+        return None
+    new = taken.subtract(before).coalesce()
+    value = _determined(new, iname)
+    if value is None:
+        return None
+    both = new.intersect(renamed(new, (*sweep, iname))).intersect(earlier)
+    if not both.intersect(less(iname)).is_empty():
+        return None  # another order than that of the reduction
+    where = project_out(new, [iname]).gist(instances).coalesce()
+    if where.plain_is_universe():
+        return Scan(sweep, value, ())
+    return Scan(sweep, value, (set_condition(where),))
+
+
+def _earlier(sweep: tuple[str, ...]) -> isl.Set:
+    """Return the pairs of iterations of which the second comes before the first."""
+    pieces = [
+        reduce(isl.Set.intersect, map(equal, sweep[:depth]), greater(iname))
+        for depth, iname in enumerate(sweep)
+    ]
+    return reduce(isl.Set.union, pieces)
+
+
+def _determined(points: isl.Set, iname: str) -> Expression | None:
+    """Return what an iname is in terms of the others, if one equation says it."""
+    for constraint in points.affine_hull().get_constraints():
+        form = form_of_constraint(constraint)
+        factor = form.terms.get(iname, 0)
+        if constraint.is_equality() and factor in (1, -1):
+            rest = form - LinearForm(0, {iname: factor})
+            if iname not in rest.names():
+                return (rest * -factor).expression()
+    return None
