@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygen.errors import InvalidArgument
+from polygen.errors import InvalidArgument, TypeNotSupported
 
 DType: TypeAlias = np.dtype[Any]
 
@@ -23,6 +23,7 @@ def to_dtype(spec: object) -> DType:
 
     Raises:
         InvalidArgument: if `spec` is no boolean, integer, floating-point or complex type.
+        TypeNotSupported: if it is bfloat16, which no target has.
 
     >>> to_dtype("float32")
     dtype('float32')
@@ -31,6 +32,11 @@ def to_dtype(spec: object) -> DType:
         dtype = np.dtype(spec)  # type: ignore[call-overload]
     except TypeError:
         dtype = None
+    if getattr(dtype, "name", spec) == "bfloat16":
+        raise TypeNotSupported(
+            "no target has the type 'bfloat16'",
+            remedy="use float16, which all targets have, or float32",
+        )
     if dtype is None or spec is None or dtype.itemsize > _WIDEST.get(dtype.kind, 0):
         raise InvalidArgument(
             f"{spec!r} is no element type",

@@ -27,6 +27,10 @@ RESERVED = frozenset(
     image1d_t image2d_t image3d_t sampler_t event_t barrier
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
 
+    float2 double2 convert_float2 convert_double2 all any cabs cacos cacosh casin casinh catan
+    catanh ccos ccosh cexp cimag clog conj cpow creal csin csinh csqrt ctan ctanh cabsf cacosf
+    cacoshf casinf casinhf catanf catanhf ccosf ccoshf cexpf cimagf clogf conjf cpowf crealf
+    csinf csinhf csqrtf ctanf ctanhf
     threadIdx blockIdx blockDim gridDim warpSize main printf vload_half vstore_half vstore_half_rte
     NULL NAN INFINITY INT_MAX INT_MIN
 

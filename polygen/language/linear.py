@@ -8,7 +8,7 @@ is ``a[i, j]`` where ``j`` is known to be less than the extent ``m``; in general
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from polygen.analysis.affine import linear_form
 from polygen.analysis.domains import domain_of
@@ -61,7 +61,7 @@ def _resolve(kernel: Kernel, node: ex.LinearSubscript, insn: Instruction | None)
     shape = variable.shape if isinstance(variable, GlobalArg | TemporaryVariable) else None
     if not shape or len(shape) == 1:
         return ex.Subscript(node.aggregate, node.index)
-    order = range(len(shape))[::-1]
+    order: list[int] | None = list(range(len(shape)))[::-1]
     if isinstance(variable, GlobalArg) and variable.strides is not None:
         order = _storage_order(shape, variable.strides)
     if order is None:
@@ -130,7 +130,12 @@ def _divided(kernel: Kernel, node: Expression, extent: Expression) -> tuple[Expr
     rest = _sum(others)
     if multiples and _is_within(kernel, rest, extent):
         return _sum(multiples), rest
-    return ex.FloorDiv(node, extent), ex.Remainder(node, extent)
+    return _quotient(ex.FloorDiv, node, extent), _quotient(ex.Remainder, node, extent)
+
+
+def _quotient(kind: Any, node: Expression, extent: Expression) -> Expression:
+    quotient: Expression = kind(node, extent)
+    return quotient
 
 
 def _sum(terms: list[Expression]) -> Expression:
@@ -145,8 +150,8 @@ def _without_factor(term: Expression, extent: Expression) -> Expression | None:
         return 1
     if not isinstance(term, ex.Product) or extent not in term.children:
         return None
-    factors = list(term.children)
-    factors.remove(extent)
+    where = term.children.index(extent)
+    factors: list[Expression] = [f for k, f in enumerate(term.children) if k != where]
     return factors[0] if len(factors) == 1 else ex.product_of(*factors)
 
 

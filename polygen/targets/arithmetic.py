@@ -11,6 +11,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
+from polygen.targets.complex_numbers import complex_call
 from polygen.targets.core import Printer, is_cheap, is_minus_one, joined, negated
 from polygen.targets.target import BOOL, UINT32
 from polygen.targets.term import PRODUCT, SUM, UNARY, Term, integer_limits, promoted
@@ -79,9 +80,9 @@ def _without_minus(node: Expression) -> tuple[Expression, ...]:
 def _is_negative(p: Printer, node: Expression, dtype: DType) -> bool:
     """Tell whether a literal is less than zero, and its negative a number of the type."""
     value = p.constant(node)
-    if value is None or not value < 0:
+    if value is None or isinstance(value, complex) or not value < 0:
         return False
-    return dtype.kind == "f" or -value <= integer_limits(dtype)[1]
+    return dtype.kind in "fc" or -value <= integer_limits(dtype)[1]
 
 
 # --- products
@@ -98,7 +99,7 @@ def print_product(p: Printer, node: ex.Product, at: DType) -> Term:
 
 def _negative(operand: Term) -> Term:
     dtype, c_type = operand.dtype, promoted(operand.c_type)
-    exact = operand.exact and (c_type == dtype or dtype.kind == "f")
+    exact = operand.exact and (c_type == dtype or dtype.kind in "fc")
     return Term(negated(operand), UNARY, dtype, c_type, exact)
 
 
@@ -218,6 +219,8 @@ def print_power_of(p: Printer, node: Expression, exponent_node: Expression, dtyp
         return p.number(1, dtype)
     if exponent in (1, 2, 3, 4):
         return _small_power(p, node, base, int(exponent), dtype)
+    if dtype.kind == "c":
+        return complex_call(p, "pow", [base, p.term(exponent_node, dtype)], dtype, dtype)
     if dtype.kind != "f":
         right = p.exact(p.term(exponent_node, dtype))
         return p.narrow(p.helper("power", promoted(dtype), (p.exact(base), right)), dtype)
@@ -234,4 +237,6 @@ def _small_power(p: Printer, node: Expression, base: Term, exponent: int, dtype:
         return p.convert(base, dtype)
     if is_cheap(node) and base.dtype == dtype:
         return reduce(lambda total, factor: _multiply(p, total, factor, dtype), [base] * exponent)
+    if dtype.kind == "c":
+        return complex_call(p, _POWERS[exponent], [base], dtype, dtype)
     return p.narrow(p.helper(_POWERS[exponent], promoted(dtype), (p.exact(base),)), dtype)

@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from polygen.analysis.functions import ResultType, lookup
+from polygen.analysis.types import Kind, letter
 from polygen.errors import UnknownFunction
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.targets.arithmetic import print_power_of
+from polygen.targets.complex_numbers import complex_call
 from polygen.targets.core import Printer
 from polygen.targets.logic import print_extreme
-from polygen.targets.target import BOOL, FLOAT16, FLOAT64, INT32
+from polygen.targets.target import BOOL, COMPLEX128, FLOAT16, FLOAT64, INT32
 from polygen.targets.term import ATOM, EQUALITY, Term, promoted
 
 _Nodes: TypeAlias = tuple[Expression, ...]
@@ -23,6 +25,8 @@ def print_call(p: Printer, node: ex.Call, at: DType) -> Term:
     """Print a call of one of the functions that `polygen.analysis.functions` lists."""
     name, nodes = ex.name_of(node.function), node.parameters
     function = lookup(name)
+    if function.dtype is None and any(letter(p.kind(n)) == "c" for n in nodes):
+        return _of_complex(p, name, nodes, p.kind(node), at)
     if function.dtype is not None:
         return _conversion(p, nodes[0], function.dtype)
     if function.result is ResultType.TRUTH:
@@ -41,14 +45,22 @@ def print_call(p: Printer, node: ex.Call, at: DType) -> Term:
             f"target '{p.target.name}' has no function '{name}' of half precision",
             remedy="convert its operands: float32(x)",
         )
-    if function.exponent:
-        exponent = p.exact(p.term(nodes[1], INT32))
-        return p.math_call(name, dtype, [p.term(nodes[0], dtype)], exponent)
-    return p.math_call(name, dtype, [p.term(n, dtype) for n in nodes])
+    exponent = p.exact(p.term(nodes[-1], INT32)) if function.exponent else None
+    numbers = nodes[:-1] if function.exponent else nodes
+    return p.math_call(name, dtype, [p.term(n, dtype) for n in numbers], exponent)
 
 
 # What they return depends on which numbers there are at all.
 _NEIGHBOURS = ("nextafter",)
+
+
+def _of_complex(p: Printer, name: str, nodes: _Nodes, kind: Kind, at: DType) -> Term:
+    """Print a function of complex numbers, of which some may be real."""
+    result = p.dtype(kind, at)
+    given = [p.dtype(p.kind(n), COMPLEX128) for n in nodes]
+    dtype = result if result.kind == "c" else given[0]
+    call = complex_call(p, name, [p.term(n, dtype) for n in nodes], dtype, result)
+    return Term(f"{call.text} != 0", EQUALITY, BOOL, INT32) if result == BOOL else call
 
 
 def _conversion(p: Printer, node: Expression, dtype: DType) -> Term:

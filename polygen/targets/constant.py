@@ -55,6 +55,8 @@ _FOLDS: Mapping[type, _Binary] = {
     ex.RightShift: _shift(lambda a, b: a >> b),
 }
 
+_OF_COMPLEX = (ex.Sum, ex.Product, ex.Quotient)
+
 _OF_TRUTH: Mapping[type, Callable[[list[_Value]], _Value]] = {
     ex.If: lambda v: v[1] if v[0] else v[2],
     ex.LogicalAnd: all,
@@ -73,7 +75,9 @@ def fold_constant(node: Expression, constants: Mapping[int, _Value]) -> _Value:
     if not isinstance(node, ex.ExpressionNode):
         return None if isinstance(node, np.generic) else node
     values = [constants.get(id(part)) for part in walk.parts(node)]
-    if not values or any(type(v) not in (int, float, bool) for v in values):
+    if not values or any(type(v) not in (int, float, bool, complex) for v in values):
+        return None
+    if complex in map(type, values) and type(node) not in _OF_COMPLEX:
         return None
     if type(node) in _OF_TRUTH:
         return _OF_TRUTH[type(node)](values)
@@ -86,7 +90,7 @@ def fold_constant(node: Expression, constants: Mapping[int, _Value]) -> _Value:
         value = None if operation is None else reduce(operation, values)
     except ArithmeticError:
         return None
-    return None if isinstance(value, complex) else value
+    return None if isinstance(value, complex) and complex not in map(type, values) else value
 
 
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}

@@ -14,13 +14,28 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygen.analysis.types import Kind, join, node_type
-from polygen.errors import InternalError, LiteralOutOfRange, TypeNotSupported
+from polygen.errors import InternalError, LiteralOutOfRange
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType, dtype_name
 from polygen.ir.expression import Expression
+from polygen.targets.complex_numbers import (
+    complex_binary,
+    complex_comparison,
+    print_complex_number,
+    to_complex,
+)
 from polygen.targets.constant import MIRRORED, decide_comparison, fold_constant
-from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SHORT_NAMES, Target
+from polygen.targets.target import (
+    BOOL,
+    COMPLEX128,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    SHORT_NAMES,
+    Target,
+)
 from polygen.targets.term import (
     AND,
     ATOM,
@@ -157,9 +172,9 @@ class Printer:
 
     def _adopt(self, kind: object, at: DType) -> DType:
         if kind is complex:
-            raise no_complex_numbers()
+            return at if at.kind == "c" else COMPLEX128
         if kind is float:
-            return at if at.kind == "f" else FLOAT64
+            return at if at.kind in "fc" else FLOAT64
         wider = at.kind in "iu" and at.itemsize > self.index_dtype.itemsize
         return at if wider else self.index_dtype
 
@@ -203,10 +218,10 @@ class Printer:
         if at == BOOL:
             self.type_name(BOOL)
             return Term("true" if value else "false", ATOM, BOOL, INT32)
+        if at.kind == "c" or isinstance(value, complex):
+            return print_complex_number(self, complex(value), at if at.kind == "c" else COMPLEX128)
         if at.kind == "f" or isinstance(value, float):
             return self._float(float(value), at if at.kind == "f" else FLOAT64)
-        if isinstance(value, complex):
-            raise no_complex_numbers()
         return self._integer(int(value), at)
 
     def _float(self, value: float, dtype: DType) -> Term:
@@ -241,6 +256,8 @@ class Printer:
             return self.truth(term)
         if dtype == FLOAT16:
             return self._rounded(term)
+        if dtype.kind == "c":
+            return to_complex(self, term, dtype)
         if term.integer is not None and dtype.kind in "iu" and dtype.itemsize >= 4:
             return self._spelled(term.integer, dtype)
         return Term(f"({self.type_name(dtype)}) {term.within(UNARY)}", UNARY, dtype, dtype)
@@ -268,6 +285,8 @@ class Printer:
         term = self.exact(term)
         if term.dtype == BOOL:
             return term
+        if term.dtype.kind == "c":
+            return complex_comparison(self, "!=", term, self.number(0, term.dtype), term.dtype)
         zero = self.number(0, term.dtype)
         return Term(f"{term.within(EQUALITY + 1)} != {zero.text}", EQUALITY, BOOL, INT32)
 
@@ -287,6 +306,8 @@ class Printer:
             modular: whether the lower bits of its result depend on the lower bits of its
                 operands only: then what C computes in a larger type need not be cast at once.
         """
+        if dtype.kind == "c":
+            return complex_binary(self, operator, left, right, dtype, level)
         modular = modular and dtype.kind in "biu"
         left, right, c_type = self.common(left, right, dtype, modular)
         text = f"{left.within(level)} {operator} {_tight(right, level + 1)}"
@@ -366,14 +387,6 @@ class Printer:
             name = self.target.math_name(function, wide)
             call = Term(f"{name}({', '.join(t.text for t in operands)})", ATOM, wide, wide)
         return self.narrow(call, dtype)
-
-
-def no_complex_numbers() -> TypeNotSupported:
-    """Return the error for a complex number that is part of an expression."""
-    return TypeNotSupported(
-        "no target has complex numbers yet",
-        remedy="compute with real and imaginary parts in arrays of their own",
-    )
 
 
 def negated(term: Term) -> str:

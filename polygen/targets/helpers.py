@@ -16,10 +16,15 @@ from string import Template
 import numpy as np
 
 from polygen.ir.dtype import DType
+from polygen.targets.complex_helpers import NATIVE, VECTORS
+from polygen.targets.complex_numbers import part_of
 from polygen.targets.target import SHORT_NAMES, Target
 
 _MATH = """
-    acos asin atan atan2 copysign cos fabs floor fmod pow rint sin sqrt tan""".split()  # noqa: SIM905
+    acos asin atan atan2 copysign cos cosh exp fabs floor fmod hypot log pow rint sin sinh sqrt
+    tan""".split()  # noqa: SIM905
+_PARTS = ("creal", "cimag")
+_MACROS = ("isfinite", "isinf", "isnan")  # for all types
 _PI = "3.14159265358979323846"
 
 _SIGNED = {
@@ -313,6 +318,8 @@ _TO_HALF = "to_half"
 
 
 def _template(target: Target, name: str, dtype: DType) -> str:
+    if dtype.kind == "c":
+        return (NATIVE if target.complex_operators else VECTORS)[name]
     return target.to_half if name == _TO_HALF else _TEMPLATES[dtype.kind][name]
 
 
@@ -335,7 +342,7 @@ def types_of_helpers(target: Target, helpers: Iterable[tuple[str, str]]) -> froz
 def helpers_need_math(target: Target, helpers: Iterable[tuple[str, str]]) -> bool:
     """Tell whether helper functions call mathematical functions of the target."""
     texts = [_template(target, name, np.dtype(type_name)) for name, type_name in helpers]
-    return any(f"${function}(" in text for text in texts for function in _MATH)
+    return any(f"${name}(" in text for text in texts for name in (*_MATH, *_MACROS))
 
 
 def helper_functions(target: Target, helpers: Iterable[tuple[str, str]]) -> list[str]:
@@ -349,12 +356,15 @@ def helper_functions(target: Target, helpers: Iterable[tuple[str, str]]) -> list
 
 
 def _define(target: Target, name: str, dtype: DType) -> str:
-    values = {function: target.math_name(function, dtype) for function in _MATH}
+    part = part_of(dtype) if dtype.kind == "c" else dtype
+    values = {function: target.math_name(function, part) for function in (*_MATH, *_PARTS)}
     values |= {
         "T": target.type_name(dtype),
+        "R": target.type_name(part),
         "name": f"pg_{name}_{SHORT_NAMES[dtype.name]}",
         "bits": str(8 * dtype.itemsize),
         "pi": _PI,
+        **{name: name for name in _MACROS},
     }
     if dtype.kind in "iu":
         values |= {

@@ -12,6 +12,7 @@ from polygen.ir import expression as ex
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.targets.arithmetic import is_nonnegative
+from polygen.targets.complex_numbers import complex_comparison
 from polygen.targets.constant import MIRRORED
 from polygen.targets.core import Printer, joined, operand
 from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, UINT64
@@ -114,6 +115,8 @@ def print_comparison(p: Printer, node: ex.Comparison, _at: DType) -> Term:
     kind = joined([p.kind(node.left), p.kind(node.right)])[-1]
     dtype = p.widest if kind is int else p.dtype(kind, FLOAT64)
     left, right = p.exact(p.term(node.left, dtype)), p.exact(p.term(node.right, dtype))
+    if dtype.kind == "c":
+        return complex_comparison(p, operator, left, right, dtype)
     if left.dtype.kind == "f" or right.dtype.kind == "f":
         left, right, _ = p.common(left, right, dtype, modular=False)
     elif _signs_differ(left, right):
@@ -170,6 +173,8 @@ def print_if(p: Printer, node: ex.If, at: DType) -> Term:
     then, other = p.term(node.then, dtype), p.term(node.else_, dtype)
     if dtype == BOOL:
         then, other, c_type = p.truth(then), p.truth(other), INT32
+    elif dtype.kind == "c":
+        then, other, c_type = p.convert(then, dtype), p.convert(other, dtype), dtype
     else:
         then, other, c_type = p.common(
             _of_sign(p, then, dtype), _of_sign(p, other, dtype), dtype, modular=True

@@ -100,8 +100,10 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
             if isinstance(node, Declare):
                 dtypes[node.name] = node.dtype
     kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **program.dtypes}
-    arrays = [a for a in program.arguments if isinstance(a, GlobalArg)]
-    stored = frozenset(a.name for a in (*arrays, *program.global_temporaries))
+    stored = frozenset(
+        [a.name for a in program.arguments if isinstance(a, GlobalArg)]
+        + [t.name for t in program.global_temporaries]
+    )
     return Names(kinds, dtypes, program.index_dtype, program.nonnegative, stored)
 
 

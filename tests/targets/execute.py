@@ -89,9 +89,12 @@ _COMPARE: Mapping[str, Any] = {
     "!=": np.not_equal,
 }
 _CALLS: Mapping[str, Any] = {
-    "sin": np.sin,
-    "exp": np.exp,
-    "sqrt": np.sqrt,
+    **{name: getattr(np, name) for name in ("exp", "log", "sqrt", "pow")},
+    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{
+        name: getattr(np, f"arc{name[1:]}")
+        for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")
+    },
     "fabs": np.fabs,
     "floor": np.floor,
     "fmin": np.fmin,
@@ -107,7 +110,10 @@ _CALLS: Mapping[str, Any] = {
     "max": _fold(np.maximum),
     "real": np.real,
     "imag": np.imag,
-    "conj": lambda a: a,
+    "conj": np.conj,
+    "bool": lambda a: np.asarray(a).astype(np.bool_),
+    "complex64": lambda a: np.asarray(a).astype(np.complex64),
+    "complex128": lambda a: np.asarray(a).astype(np.complex128),
     "int8": lambda a: np.asarray(a).astype(np.int8),
     "uint32": lambda a: np.asarray(a).astype(np.uint32),
     "int64": lambda a: np.asarray(a).astype(np.int64),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polygen.errors import LiteralOutOfRange, TypeNotSupported
+from polygen.errors import LiteralOutOfRange
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression, Variable
 from polygen.targets.core import Names
@@ -27,6 +27,7 @@ _TYPES = {
     "l": "int64",
     "v": "uint64",
     "t": "bool",
+    "z": "complex64",
 }
 DTYPES = {name: np.dtype(dtype) for name, dtype in _TYPES.items()}
 NAMES = Names(
@@ -35,9 +36,9 @@ NAMES = Names(
     index_dtype=np.dtype(np.int32),
     nonnegative=frozenset(("i", "n")),
 )
-f, d, g, k, m, c, b, h, u, l, v, t, i, j, n = (  # noqa: E741
+f, d, g, k, m, c, b, h, u, l, v, t, z, i, j, n = (  # noqa: E741
     Variable(name)
-    for name in "f d g k m c b h u l v t i j n".split()  # noqa: SIM905
+    for name in "f d g k m c b h u l v t z i j n".split()  # noqa: SIM905
 )
 sin = Variable("sin")
 
@@ -174,9 +175,31 @@ def test_literal_that_does_not_fit(node: Expression) -> None:
         text(node)
 
 
-def test_complex_numbers() -> None:
-    with pytest.raises(TypeNotSupported, match="complex"):
-        text(f * 2j)
+@pytest.mark.parametrize(
+    ("node", "c_text", "opencl_text"),
+    [
+        (f * 2j, "f * (2.0f * _Complex_I)", "f * (float2)(0.0f, 2.0f)"),
+        (z + 1, "z + 1.0f", "z + (float2)(1.0f, 0.0f)"),
+        (2 * z, "2.0f * z", "2.0f * z"),
+        (z * z, "z * z", "pg_mul_c64(z, z)"),
+        (ex.Quotient(z, f), "z / f", "z / f"),
+        (ex.Quotient(1, z), "1.0f / z", "pg_div_c64((float2)(1.0f, 0.0f), z)"),
+        (
+            ex.Sum((1, 2j, z)),
+            "1.0f + 2.0f * _Complex_I + z",
+            "(float2)(1.0f, 0.0f) + (float2)(0.0f, 2.0f) + z",
+        ),
+        ((1 + 2j) * z, "(1.0f + 2.0f * _Complex_I) * z", "pg_mul_c64((float2)(1.0f, 2.0f), z)"),
+        (ex.Comparison(z, "==", 0), "z == 0.0f", "all(z == (float2)(0.0f, 0.0f))"),
+        (ex.Call(Variable("imag"), (z,)), "cimagf(z)", "z.y"),
+        (z - f, "z - f", "z - (float2)(f, 0.0f)"),
+    ],
+)
+def test_complex_numbers(node: Any, c_text: str, opencl_text: str) -> None:
+    dtype = "float32" if "imag" in str(node) else "complex64"
+    dtype = "bool" if isinstance(node, ex.Comparison) else dtype
+    assert text(node, dtype) == c_text
+    assert text(node, dtype, "opencl") == opencl_text
 
 
 def test_helpers_are_noted() -> None:
