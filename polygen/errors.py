@@ -232,7 +232,7 @@ class CannotProve(UserError):
 
 
 class ProofLimit(UserError):
-    """A step whose proof takes more work than polygen gives it: it may be right or wrong."""
+    """A step that takes more work than polygen gives it, or whose proof does: right or wrong."""
 
 
 class NotTheSame(UserError):

@@ -24,7 +24,7 @@ from typing import (
 )
 
 from polygen.analysis.instance_map import at_new_instance
-from polygen.analysis.proving import proofs_are_on
+from polygen.analysis.proving import limited_step, proofs_are_on
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
 from polygen.ir import walk
 from polygen.ir.kernel import Kernel, Step
@@ -158,6 +158,7 @@ def transformation(function: Any = None, *, declared: bool = False) -> Any:
 
     Raises:
         IllegalStep, CannotProve, NotTheSame: when a step is taken that cannot be proved.
+        ProofLimit: when a step, or its proof, is too much work for isl.
     """
     if function is None:
         return functools.partial(_make_step, declared=declared)
@@ -170,7 +171,8 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
     @functools.wraps(function)
     def step(kernel: Kernel, *args: Any, unsafe: bool = False, **kwargs: Any) -> Kernel:
         arguments = interface.bind(kernel, args, kwargs)
-        returned = interface.call(kernel, arguments)
+        with limited_step(interface.name, kernel.name):
+            returned = interface.call(kernel, arguments)
         if not isinstance(returned, Kernel | Rearranged):
             raise interface.no_kernel(returned)
         result = returned if isinstance(returned, Rearranged) else Rearranged(returned)

@@ -51,7 +51,8 @@ def proofs_are_on() -> bool:
     return os.environ.get("POLYGEN_PROOFS") != "0" if wanted is None else wanted
 
 
-MOST_OPERATIONS = 20_000_000  # of isl, in one proof: a few seconds
+MOST_OPERATIONS = 20_000_000  # of isl, in one proof: some seconds
+MOST_IN_A_STEP = 2_000_000  # of isl, in what a transformation does itself
 
 
 @contextmanager
@@ -65,18 +66,37 @@ def limited(what: str, otherwise: str) -> Generator[None]:
     Raises:
         ProofLimit: if isl has more to do than is reasonable.
     """
+    sets = "the sets of pairs of instances that touch one element"
+    with _limited(MOST_OPERATIONS, f"{what} within the limit: {sets}", otherwise):
+        yield
+
+
+@contextmanager
+def limited_step(step: str, kernel_name: str) -> Generator[None]:
+    """Bound what isl may do in a step itself, and raise an error if that is not enough.
+
+    Raises:
+        ProofLimit: if isl has more to do than is reasonable.
+    """
+    what = f"{step} could not be taken for kernel '{kernel_name}' within the limit: the sets of"
+    otherwise = "or take the step earlier, while the loops are simpler"
+    with _limited(MOST_IN_A_STEP, f"{what} instances and elements", otherwise):
+        yield
+
+
+@contextmanager
+def _limited(most: int, what: str, otherwise: str) -> Generator[None]:
     context = isl.DEFAULT_CONTEXT
     outside = context.get_max_operations()
     context.reset_operations()
-    context.set_max_operations(MOST_OPERATIONS)
+    context.set_max_operations(most)
     try:
         yield
     except isl.Error:
         if not _is_exhausted():
             raise
         raise ProofLimit(
-            f"{what} within the limit: the sets of pairs of instances that touch one element are "
-            "too complicated",
+            f"{what} are too complicated",
             where=caller_location(),
             remedy="fix parameters that are known (fix_parameters), or write subscripts and "
             f"bounds without // and %; {otherwise}",

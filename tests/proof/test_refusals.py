@@ -46,6 +46,16 @@ def test_a_limit_is_an_error_and_leaves_isl_usable(monkeypatch: pytest.MonkeyPat
     assert "i_outer" in pg.split_iname(knl, "i", 3).inames
 
 
+def test_the_work_of_a_step_itself_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    knl = PATTERNS["wavefront"].kernel()
+    monkeypatch.setattr(proving, "MOST_IN_A_STEP", 20)
+    with pytest.raises(ProofLimit, match=r"could not be taken for kernel .* within the limit"):
+        pg.split_iname(knl, "i", 3)
+    monkeypatch.undo()
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
+    assert "i_outer" in pg.split_iname(knl, "i", 3).inames
+
+
 # --- copies
 
 
