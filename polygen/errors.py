@@ -338,6 +338,14 @@ class NoLoopNest(UserError):
     """There is no loop nest in which every iname is one loop."""
 
 
+class GroupsInterleaved(UserError):
+    """Instructions that have to stand between those of a group that they conflict with."""
+
+
+class WaitNeeded(UserError):
+    """Two instructions between which work items have to wait, although ``nosync=`` denies it."""
+
+
 class NotUnrollable(UserError):
     """An iname tagged ``unr`` whose number of iterations is not a constant."""
 

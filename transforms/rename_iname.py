@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import islpy as isl
 
 from polygen.analysis.instance_map import instruction_at
@@ -22,13 +24,19 @@ from polygen.ir.verify import excerpt
 from polygen.language.priorities import circle
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import Iname, is_new_name, transformation
+from polygen.transformation import Iname, Within, is_new_name, transformation
+from polygen.transforms.duplicate_inames import duplicate_inames
+from polygen.transforms.split_iname import uses_alone
 
 
 @transformation
 def rename_iname(
-    kernel: Kernel, old_iname: Iname, new_iname: str, existing_ok: bool = False
-) -> Rearranged:
+    kernel: Kernel,
+    old_iname: Iname,
+    new_iname: str,
+    existing_ok: bool = False,
+    within: Within | None = None,
+) -> Kernel | Rearranged:
     """Give an iname another name, everywhere; that of another iname fuses their loops.
 
     Kind: order and storage.
@@ -49,6 +57,9 @@ def rename_iname(
         old_iname: the iname; it is gone afterwards.
         new_iname: what it is called from now on.
         existing_ok: the new name may be that of an iname; then there is one loop for both.
+        within: the instructions in which it is renamed, as a query (`polygen.language.within`); all
+            if not given.  If others use the iname, too, these get a loop of their own first, as
+            `duplicate_inames` does it, which must be legal by itself.
 
     Before -> After:
 
@@ -81,15 +92,33 @@ def rename_iname(
         TagConflict: if 3 does not hold.
         LoopsOfOneInstruction: if 4 does not hold.
         NotFusible: if 5 does not hold.
+        InameNotUsed, InameNeeded, NotDistributable: if the instructions `within` cannot have a
+            loop of their own.
 
     Source: Kennedy, McKinley, Maximizing loop parallelism and improving data locality via loop
     fusion and distribution, LCPC 1993.
     """
+    if within is not None and not uses_alone(kernel, old_iname, within):
+        return _of_some(kernel, (old_iname, new_iname), within, existing_ok=existing_ok)
     if existing_ok and new_iname in kernel.home_domains:
         return _fused(kernel, old_iname, new_iname)
     is_new_name(kernel, new_iname)
     domains = tuple([_renamed(d, old_iname, new_iname) for d in kernel.domains])
     return _with_domains(kernel, domains, old_iname, new_iname)
+
+
+def _of_some(
+    kernel: Kernel, names: tuple[str, str], within: str | Sequence[str], *, existing_ok: bool
+) -> Kernel:
+    """Rename an iname in some instructions."""
+    old, new = names
+    tags = {old: kernel.tags[old]} if old in kernel.tags else None
+    if not (existing_ok and new in kernel.home_domains):
+        is_new_name(kernel, new)
+        return duplicate_inames(kernel, old, within, new, tags=tags)
+    own = kernel.new_name(old)
+    apart = duplicate_inames(kernel, old, within, own, tags=tags)
+    return rename_iname(apart, own, new, existing_ok=True)
 
 
 def _with_domains(kernel: Kernel, domains: tuple[Domain, ...], old: str, new: str) -> Rearranged:

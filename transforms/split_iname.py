@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import islpy as isl
 
 from polygen.errors import TagConflict
@@ -11,10 +13,20 @@ from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import is_parallel
+from polygen.ir.tags import InameTag, is_parallel
+from polygen.language.within import matching
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import Iname, NewName, PositiveInt, Tag, to_tag, transformation
+from polygen.transformation import (
+    Iname,
+    NewName,
+    PositiveInt,
+    Tag,
+    Within,
+    to_tag,
+    transformation,
+)
+from polygen.transforms.duplicate_inames import duplicate_inames
 
 _SET = isl.dim_type.set
 
@@ -29,7 +41,8 @@ def split_iname(
     inner_iname: NewName | None = None,
     outer_tag: Tag | None = None,
     inner_tag: Tag | None = None,
-) -> Rearranged:
+    within: Within | None = None,
+) -> Kernel | Rearranged:
     """Split a loop in two: ``i = inner_length*i_outer + i_inner``, ``0 <= i_inner < inner_length``.
 
     Every use of the iname is rewritten, reductions over it included; the new names say nothing
@@ -48,6 +61,9 @@ def split_iname(
         inner_iname: the name of the inner loop; ``<iname>_inner`` if not given.
         outer_tag: the tag of the outer loop.
         inner_tag: the tag of the inner loop.
+        within: the instructions whose loop is split, as a query (`polygen.language.within`); all if
+            not given.  If others use the iname, these get a loop of their own first, as
+            `duplicate_inames` does it.
 
     Before -> After:
 
@@ -78,12 +94,18 @@ def split_iname(
         TagConflict: if 1 does not hold.
         NameTaken, ReservedName: if 2 does not hold.
         InvalidArgument: if another argument is of the wrong kind.
+        InameNotUsed, InameNeeded, NotDistributable: if the instructions `within` cannot have a
+            loop of their own.
 
     Source: Loo.py, section 2.4.1, equation 1.
     """
     _check_untagged(kernel, split_iname)
     outer = outer_iname or kernel.new_name(f"{split_iname}_outer")
     inner = inner_iname or kernel.new_name(f"{split_iname}_inner")
+    if within is not None and not uses_alone(kernel, split_iname, within):
+        own = kernel.new_name(split_iname, (outer, inner))
+        apart = duplicate_inames(kernel, split_iname, within, own)
+        return _split_alone(apart, own, inner_length, (outer, inner), (outer_tag, inner_tag))
     home = kernel.home_domains[split_iname]
     old_value = ex.sum_of(ex.product_of(inner_length, ex.Variable(outer)), ex.Variable(inner))
     parts = {split_iname: (outer, inner)}
@@ -110,6 +132,33 @@ def split_iname(
         ),
     )
     return Rearranged(new, {split_iname: old_value})
+
+
+def _split_alone(
+    kernel: Kernel,
+    iname: str,
+    inner_length: int,
+    names: tuple[str, str],
+    tags: tuple[str | InameTag | None, str | InameTag | None],
+) -> Kernel:
+    """Split an iname that no other instructions use."""
+    return split_iname(
+        kernel,
+        iname,
+        inner_length,
+        outer_iname=names[0],
+        inner_iname=names[1],
+        outer_tag=tags[0],
+        inner_tag=tags[1],
+    )
+
+
+def uses_alone(kernel: Kernel, iname: str, within: str | Sequence[str]) -> bool:
+    """Tell whether no other instructions than these are within an iname, or reduce over it."""
+    ids = {insn.id for insn in matching(kernel, within)}
+    insns = kernel.expanded.instructions
+    users = {i.id for i in insns if iname in i.within_inames | i.reduction_inames}
+    return bool(users) and users <= ids
 
 
 def _check_untagged(kernel: Kernel, iname: str) -> None:

@@ -14,8 +14,15 @@ from itertools import combinations
 from typing import TypeAlias
 
 from polygen.analysis.domains import surrounding_inames
+from polygen.analysis.groups import Before, conflicts_with_groups, orders_of_groups
 from polygen.analysis.nestable import way_out, why_not_nestable
-from polygen.errors import AmbiguousNesting, DependencyCycle, NoLoopNest, PriorityIgnored
+from polygen.errors import (
+    AmbiguousNesting,
+    DependencyCycle,
+    GroupsInterleaved,
+    NoLoopNest,
+    PriorityIgnored,
+)
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import is_parallel
@@ -68,12 +75,31 @@ def loop_tree(kernel: Kernel, *, quiet: bool = False) -> tuple[TreeNode, ...]:
     Raises:
         NoLoopNest: if no nest has one loop an iname.
         DependencyCycle: if two siblings would each have to come first.
+        GroupsInterleaved: if a group of instructions cannot be kept apart from others.
     """
-    nest = _Nest(kernel)
-    tree = nest.run()
-    if not quiet:
-        nest.warn(tree)
-    return tree
+    for before in orders_of_groups(kernel):
+        nest = _Nest(kernel, before)
+        try:
+            tree = nest.run()
+        except DependencyCycle:
+            if conflicts_with_groups(kernel):
+                continue
+            raise
+        if not quiet:
+            nest.warn(tree)
+        return tree
+    raise _interleaved(kernel)
+
+
+def _interleaved(kernel: Kernel) -> GroupsInterleaved:
+    first, group = conflicts_with_groups(kernel)[0]
+    return GroupsInterleaved(
+        "dependencies and loops put instructions between those of a group that they conflict with; "
+        f"'{first}' is to come before or after all of: {', '.join(group)}",
+        where=kernel.instruction(first).location,
+        excerpt=excerpt(kernel, *(i for i, _ in conflicts_with_groups(kernel))),
+        remedy="leave out a dependency, or conflicts=; or give instructions loops of their own",
+    )
 
 
 @per_kernel
@@ -115,8 +141,9 @@ def _loops(kernel: Kernel, insn: Instruction) -> frozenset[str]:
 
 
 class _Nest:
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, before: Before) -> None:
         self._kernel = kernel
+        self._before = before
         self._rank = {iname: r for r, iname in enumerate(kernel.inames)}
         self._position = {insn.id: p for p, insn in enumerate(kernel.instructions)}
         self._loops = {insn.id: _loops(kernel, insn) for insn in kernel.instructions}
@@ -171,7 +198,7 @@ class _Nest:
         after: list[list[int]] = [[] for _ in groups]
         for g, group in enumerate(groups):
             for insn in group:
-                for dep in insn.depends_on:
+                for dep in self._before[insn.id]:
                     d = home.get(dep, g)
                     if d != g and d not in before[g]:
                         before[g].add(d)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polygen.analysis.order import order_of
 from polygen.analysis.realized import places
-from polygen.errors import DependencyCycle, DomainCycle, NoLoopNest, UserError
+from polygen.errors import DependencyCycle, DomainCycle, GroupsInterleaved, NoLoopNest, UserError
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 
@@ -13,7 +13,7 @@ def why_none_is_permitted(kernel: Kernel) -> UserError | None:
     """Return the error that says why no order of a kernel's instances is permitted, or None."""
     try:
         order_of(kernel)
-    except (DependencyCycle, DomainCycle, NoLoopNest) as error:
+    except (DependencyCycle, DomainCycle, GroupsInterleaved, NoLoopNest) as error:
         return error
     kernel = kernel.expanded
     if not any(insn.reduction_inames for insn in kernel.instructions):

@@ -44,8 +44,8 @@ class Options:
             never: it comes before all of such a group, or after all of it.
         priority: of instructions that may come next, the one with the highest does.
         no_sync_with: instructions, by their ids, between which and this one no work item has to
-            wait for another: for the work items of a group (``"local"``), of different groups
-            (``"global"``), or for either (``"any"``).  Lowering refuses what is wrong in this.
+            wait for another because of variables in local memory (``"local"``), in global memory
+            (``"global"``), or in either (``"any"``).  Lowering refuses what is wrong in this.
     """
 
     tags: frozenset[str] = frozenset()

@@ -50,7 +50,9 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             all, wait for each other; ``... nop`` is one at which nobody does.
             Options follow in braces: ``id=name``; ``dep=a:b``, instructions that come before
             (patterns such as ``load_*`` are allowed; ``dep=*a:b``: these and no others, ``dep=*``:
-            none); ``inames=i:j``, the loops that it is in; ``if=i < j``, a condition.
+            none); ``inames=i:j``, the loops that it is in; ``if=i < j``, a condition; and more.
+            ``if c``, ``elif c``, ``else``, ``for i, j`` and ``with {dep=a, tags=t}`` begin blocks,
+            which ``end`` closes.  All of this is in docs/reference/instructions.md.
             ``f(x) := x*a[x]`` is a substitution rule: ``f(2*i)`` then stands for
             ``2*i*a[2*i]``.  Rules may mention inames and other rules; ``f$tag(x)`` tells some
             uses from others.
@@ -64,6 +66,8 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         loop_priority: which loops are outside of which, as in ``"i, j"``; or several such texts.
             It decides where nothing else does: see `prioritize_loops`.
         silenced_warnings: names of warning classes that are not issued for this kernel.
+        seq_dependencies: instructions come in the order in which they are written: each depends
+            on the one before.
 
     Raises:
         IllFormedKernel: if the result of the kernel is not determined, unless proofs are switched

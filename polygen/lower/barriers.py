@@ -18,11 +18,14 @@ from polygen.analysis.access import Access, accesses
 from polygen.analysis.domains import all_reads
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.pairs import greater, in_conflict, less, renamed
+from polygen.errors import WaitNeeded
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.claims import Independent
 from polygen.ir.domain import universe
 from polygen.ir.instruction import Assigning, Barrier
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
+from polygen.ir.verify import excerpt
 
 _ByVariable: TypeAlias = dict[str, list[Assigning]]
 _OVERLAP = "*"  # stands for all array arguments, where some may overlap others
@@ -201,8 +204,27 @@ class _Placer:
         for a in self._accesses(first, name):
             for b in self._accesses(second, name):
                 if in_conflict(self._kernel, a, b) and self._may_meet(a.name, b.name):
-                    found = max(found, self._overlap((first, a), (second, b), loops, carried))
+                    scope = self._overlap((first, a), (second, b), loops, carried)
+                    if scope is not _Scope.NOBODY:
+                        self._check_asked(a, b)
+                    found = max(found, scope)
         return found
+
+    def _check_asked(self, a: Access, b: Access) -> None:
+        """Refuse it if somebody said that no work item has to wait between these."""
+        space = self._space(a.name).value
+        for one, other in ((a, b), (b, a)):
+            for insn_id, scope in self._kernel.instruction(one.insn_id).no_sync_with:
+                if insn_id == other.insn_id and scope in ("any", space):
+                    raise WaitNeeded(
+                        f"'{one.insn_id}' says that it need not wait for '{insn_id}', but in "
+                        f"different work items both touch one element of '{a.name}'"
+                        + ("" if a.exact and b.exact else ", unless data says otherwise"),
+                        where=self._kernel.instruction(one.insn_id).location,
+                        excerpt=excerpt(self._kernel, one.insn_id, insn_id),
+                        remedy="leave out nosync=; if data keeps them apart, say so: "
+                        "assume_independent",
+                    )
 
     def _accesses(self, insn: Assigning, name: str) -> list[Access]:
         names = self._arguments.keys() if name == _OVERLAP else (name,)
@@ -226,6 +248,11 @@ class _Placer:
         carried: str | None,
     ) -> _Scope:
         (insn, a), (other_insn, b) = first, second
+        if not (a.exact and b.exact) and any(
+            isinstance(claim, Independent) and claim.is_about(insn.id, other_insn.id)
+            for claim in self._kernel.claims
+        ):
+            return _Scope.NOBODY
         free = [i for i in self._kernel.inames if i not in loops]
         second_relation = renamed(b.relation, free)
         if a.name == b.name:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 import polygen as pg
@@ -103,3 +104,65 @@ def test_transformations_take_queries() -> None:
         pg.duplicate_inames(knl, "i", "reads:d")
     with pytest.raises(InvalidArgument, match="which is not"):
         pg.duplicate_inames(knl, "i", 3)  # type: ignore[arg-type]
+
+
+# --- split_iname and rename_iname of some instructions
+
+SIZES = (0, 1, 7, 16, 17)
+PAIR = "b[i] = 2*a[i]  {id=first}\nc[i] = b[i] + 1  {id=second}"
+
+
+def pair() -> pg.Kernel:
+    return pg.make_kernel("{ [i]: 0<=i<n }", PAIR, name="pair")
+
+
+def check(knl: pg.Kernel) -> None:
+    for n in SIZES:
+        a = np.arange(n) + 0.5
+        _, (b, c) = knl(a=a)
+        np.testing.assert_array_equal(b, 2 * a)
+        np.testing.assert_array_equal(c, 2 * a + 1)
+
+
+def test_split_some() -> None:
+    knl = pg.split_iname(pair(), "i", 4, within="writes:c", inner_tag="unr")
+    assert [sorted(i.within_inames) for i in knl.instructions] == [["i"], ["i_inner", "i_outer"]]
+    assert str(knl.tags["i_inner"]) == "unr"
+    assert pg.replay(knl.original or knl, knl.history) == knl
+    check(pg.prioritize_loops(knl, "i_outer, i_inner"))
+
+
+def test_split_all_that_there_are() -> None:
+    assert pg.split_iname(pair(), "i", 4, within="*") == pg.split_iname(pair(), "i", 4)
+
+
+def test_rename_some() -> None:
+    knl = pg.rename_iname(pair(), "i", "row", within="second")
+    assert knl == pg.duplicate_inames(pair(), "i", "second", "row")
+    check(knl)
+    again = pg.rename_iname(knl, "row", "i", existing_ok=True, within="second")
+    assert again == pair()
+
+
+def test_rename_some_onto_another_loop() -> None:
+    knl = pg.make_kernel(
+        "{ [i, j]: 0<=i,j<n }", "b[i] = 2*a[i]\nd[i] = 3\nc[j] = b[j] + 1", name="three"
+    )
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "float32"}), {"i": "unr"})
+    knl = pg.tag_inames(knl, {"j": "unr"})
+    moved = pg.rename_iname(knl, "i", "j", existing_ok=True, within="writes:d")
+    assert [sorted(i.within_inames) for i in moved.instructions] == [["i"], ["j"], ["j"]]
+
+
+def test_what_cannot_be_alone() -> None:
+    with pytest.raises(pg.errors.InameNotUsed):
+        pg.split_iname(
+            pg.make_kernel("{ [i, j]: 0<=i,j<n }", "a[i] = 1\nb[j] = 1"), "i", 4, within="writes:b"
+        )
+    knl = pg.make_kernel("{ [i]: 1<=i<n }", "a[i] = b[i-1] {id=a, dep=*}\nb[i] = a[i]")
+    for step in (
+        lambda k: pg.split_iname(k, "i", 4, within="a"),
+        lambda k: pg.rename_iname(k, "i", "row", within="a"),
+    ):
+        with pytest.raises(pg.errors.IllegalStep):
+            step(knl)

@@ -1,0 +1,144 @@
+"""Groups that are not interleaved with others; instructions between which nobody has to wait."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.analysis.nest import loop_tree, statements
+from polygen.errors import GroupsInterleaved, WaitNeeded
+
+LOCAL = pg.AddressSpace.LOCAL
+
+
+def order(knl: pg.Kernel) -> list[str]:
+    return [insn.id for insn in statements(loop_tree(knl, quiet=True))]
+
+
+def kernel(text: str, domains: str = "{ [i, j]: 0<=i,j<n }") -> pg.Kernel:
+    return pg.make_kernel(domains, text)
+
+
+def test_a_group_stays_together() -> None:
+    text = """
+    a[i] = 1  {id=a0, groups=a}
+    b[i] = 2  {id=b0, conflicts=a}
+    c[i] = 3  {id=c}
+    d[i] = 4  {id=a1, groups=a}
+    """
+    assert order(kernel(text)) == ["a0", "c", "a1", "b0"]
+    assert order(kernel(text.replace("b[i] = 2", "b[j] = 2"))) == ["a0", "c", "a1", "b0"]
+
+
+def test_two_groups_apart_from_each_other() -> None:
+    text = """
+    a[i] = 1  {id=a0, groups=a, conflicts=b}
+    b[i] = 2  {id=b0, groups=b, conflicts=a}
+    c[i] = 3  {id=a1, groups=a, conflicts=b}
+    d[i] = 4  {id=b1, groups=b, conflicts=a}
+    """
+    assert order(kernel(text)) == ["a0", "a1", "b0", "b1"]
+    other = text.replace("{id=a1,", "{id=a1, dep=b1,")
+    assert order(kernel(other)) == ["b0", "b1", "a0", "a1"]
+
+
+def test_loops_count() -> None:
+    """The instruction between is put before both, for it shares a loop with the first."""
+    text = """
+    a[i] = 1  {id=a0, groups=a}
+    b[i] = 2  {id=b, conflicts=a}
+    c[j] = 3  {id=a1, groups=a, dep=a0}
+    """
+    assert order(kernel(text)) == ["b", "a0", "a1"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a[i]=1 {groups=g}\nb[i]=a[i] {conflicts=g}\nc[i]=b[i] {groups=g}",
+        # through a loop: what stands in it with the first comes before the second
+        "a[i]=1 {id=a,groups=g}\nb[i]=2 {conflicts=g,dep=a}\nc[j]=1 {dep=a,groups=g}",
+    ],
+)
+def test_what_cannot_be_kept_apart(text: str) -> None:
+    with pytest.raises(GroupsInterleaved, match="is to come before or after all of"):
+        kernel(text)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_as_brute_force_says(seed: int) -> None:
+    """An order is found where there is one among all, and keeps all groups whole."""
+    chooser = random.Random(seed)
+    names = [f"s{n}" for n in range(5)]
+    deps = {n: [m for m in names[:k] if chooser.random() < 0.25] for k, n in enumerate(names)}
+    groups = {n: [g for g in "gh" if chooser.random() < 0.4] for n in names}
+    apart = {n: [g for g in "gh" if g not in groups[n] and chooser.random() < 0.5] for n in names}
+    lines = [
+        f"{n}_[i] = 1 {{id={n}, dep=*{':'.join(deps[n])}, groups={':'.join(groups[n])}, "
+        f"conflicts={':'.join(apart[n])}}}"
+        for n in names
+    ]
+
+    def is_right(found: list[str]) -> bool:
+        at = {n: position for position, n in enumerate(found)}
+        for n in names:
+            if any(at[d] > at[n] for d in deps[n]):
+                return False
+            for g in apart[n]:
+                members = [at[m] for m in names if g in groups[m]]
+                if members and min(members) < at[n] < max(members):
+                    return False
+        return True
+
+    exists = any(is_right(list(o)) for o in itertools.permutations(names))
+    chooser.shuffle(lines)
+    if exists:
+        assert is_right(order(kernel("\n".join(lines))))
+    else:
+        with pytest.raises(GroupsInterleaved):
+            kernel("\n".join(lines))
+
+
+# --- nosync=
+
+
+def staged(index: str, option: str, reader: str = "j") -> pg.Kernel:
+    knl = pg.make_kernel(
+        "{ [i, j]: 0<=i,j<16 }",
+        f"t[i] = a[i]  {{id=w}}\nout[{reader}] = t[{index}]  {{id=r{option}}}",
+        [
+            pg.TemporaryVariable("t", np.float32, 16, LOCAL),
+            pg.GlobalArg("a", np.float32, 16),
+            *([pg.GlobalArg("p", np.int32, 16)] if "p" in index else []),
+            "...",
+        ],
+        name="staged",
+    )
+    return pg.tag_inames(knl, {"i": "l.0", "j": "l.0"})
+
+
+def test_what_is_true_is_accepted() -> None:
+    code = str(pg.generate_code(staged("i", ", nosync=w@local", reader="i"), "opencl"))
+    assert "barrier" not in code
+
+
+@pytest.mark.parametrize("scope", ["", "@local", "@any"])
+def test_what_is_wrong_is_refused(scope: str) -> None:
+    with pytest.raises(WaitNeeded, match="both touch one element of 't'") as caught:
+        pg.generate_code(staged("15 - j", f", nosync=w{scope}"), "opencl")
+    assert "-> [j] out[j]" in str(caught.value.excerpt)
+
+
+def test_another_memory_is_not_meant() -> None:
+    code = str(pg.generate_code(staged("15 - j", ", nosync=w@global"), "opencl"))
+    assert code.count("barrier(") == 1
+
+
+def test_data_needs_a_claim() -> None:
+    with pytest.raises(WaitNeeded, match="of 't', unless data says otherwise") as caught:
+        pg.generate_code(staged("p[j]", ", nosync=w"), "opencl")
+    assert "assume_independent" in str(caught.value.remedy)
