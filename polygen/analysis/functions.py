@@ -11,9 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polygen.analysis.random_numbers import GENERATORS, Generator
 from polygen.errors import UnknownFunction, WrongArity, did_you_mean
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 
 
@@ -31,6 +34,7 @@ class ResultType(enum.Enum):
     TRUTH = "a truth value"
     WHOLE = "a 32-bit integer"
     CONVERTED = "the type that the function is named after"
+    RANDOM = "the type of its random numbers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,8 @@ class Function:
         result: the rule for the type that it returns.
         takes_complex: whether its arguments may be complex.
         exponent: whether the last argument is an integer that has no say in the type.
-        dtype: what a conversion converts to, else None.
+        dtype: what a conversion converts to, or of what type random numbers are; else None.
+        results: how many numbers it returns.
     """
 
     name: str
@@ -54,6 +59,7 @@ class Function:
     takes_complex: bool = False
     exponent: bool = False
     dtype: DType | None = None
+    results: int = 1
 
 
 # The functions of given numbers of arguments, by the rule for their results.
@@ -89,6 +95,7 @@ def _functions() -> Iterable[Function]:
         yield Function(name, 2, None, ResultType.KEPT)
     for name in ("ldexp", "pown", "rootn"):
         yield Function(name, 2, 2, ResultType.FLOATING, exponent=True)
+    yield from map(_random, GENERATORS.values())
     yield _conversion("bool", takes_complex=True)
     for kind in ("int", "uint"):
         for bits in (8, 16, 32, 64):
@@ -97,6 +104,12 @@ def _functions() -> Iterable[Function]:
         yield _conversion(name)
     for name in ("complex64", "complex128"):
         yield _conversion(name, takes_complex=True)
+
+
+def _random(generator: Generator) -> Function:
+    name, given, results = generator.name, generator.count + generator.keys, generator.count
+    kind = ResultType.RANDOM
+    return Function(name, given, given, kind, dtype=generator.dtype, results=results)
 
 
 def _conversion(name: str, *, takes_complex: bool = False) -> Function:
@@ -143,7 +156,36 @@ def check_call(call: ex.Call) -> Function:
     return function
 
 
+def check_results(node: Expression) -> None:
+    """Check that of functions with several results, one of these is taken, and one that exists.
+
+    Raises:
+        UnknownFunction: if a function is called that does not exist.
+        WrongArity: if all results of a function are used as one, or it has no such result.
+    """
+    if isinstance(node, ex.Component) and isinstance(node.aggregate, ex.Call):
+        function = lookup(ex.name_of(node.aggregate.function))
+        if function.results == 1 or node.position >= function.results:
+            count = "one result" if function.results == 1 else f"{function.results} results"
+            raise WrongArity(
+                f"'{show_expression(node)}' is result {node.position} of '{function.name}', "
+                f"which has {count}",
+                remedy="results are counted from 0",
+            )
+        inner = node.aggregate.parameters
+    else:
+        if isinstance(node, ex.Call) and lookup(ex.name_of(node.function)).results > 1:
+            raise WrongArity(
+                f"'{show_expression(node)}' has several results",
+                remedy=f"take one of them: {show_expression(node)}[0]",
+            )
+        inner = walk.parts(node)
+    for part in inner:
+        check_results(part)
+
+
 def conversion_type(name: str) -> DType | None:
     """Return the type that the function of this name converts to, or None if it is another."""
     function = FUNCTIONS.get(name)
-    return None if function is None else function.dtype
+    converts = function is not None and function.result is ResultType.CONVERTED
+    return function.dtype if function is not None and converts else None

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from polygen.analysis.access import references_by_name
-from polygen.analysis.functions import check_call
+from polygen.analysis.functions import check_call, check_results
 from polygen.analysis.types import (
     Kind,
     can_assign,
@@ -292,6 +292,7 @@ def check_calls(kernel: Kernel) -> None:
                 for part in walk.subexpressions(node):
                     if isinstance(part, ex.Call):
                         check_call(part)
+                check_results(node)
 
 
 class _Located:

@@ -250,6 +250,8 @@ def _call(node: Any, parts: Sequence[Kind]) -> Kind:
     function = check_call(node)
     if not function.takes_complex:
         _require(node, parts, "biuf", _REAL)
+    if function.result is ResultType.RANDOM:
+        _require(node, parts, "biu", _WHOLE)
     if function.name == "pow":
         return _power(ex.Power(*node.parameters), parts)
     if function.exponent:
@@ -329,6 +331,7 @@ _WIDENED: dict[str, DType] = {"b": INT64, "i": INT64, "u": UINT64}
 
 _RULES: dict[type, _Rule] = {
     ex.Subscript: _element,
+    ex.Component: lambda node, parts: parts[0],
     ex.Call: _call,
     ex.Comparison: _comparison,
     ex.If: _choice,

@@ -58,6 +58,22 @@ _ATOMICS = Atomics(
     store=lambda _: "#pragma omp atomic write$clause\n$at = $x;",
 )
 
+_VECTORS = {
+    (dtype, count): name
+    for dtype, name in (
+        ("uint32", "uint32_t"),
+        ("uint64", "uint64_t"),
+        ("float32", "float"),
+        ("float64", "double"),
+    )
+    for count in (2, 4)
+}
+
+
+def _vector_line(dtype: str, name: str, count: int) -> str:
+    return f"typedef struct {{ {name} {', '.join('xyzw'[:count])}; }} pg_{dtype}x{count};"
+
+
 C_OPENMP = Target(
     name="c",
     type_names={
@@ -89,6 +105,10 @@ C_OPENMP = Target(
             "#include <stdint.h>",
         ),
         "float16": "__extension__ typedef _Float16 half;",
+        **{
+            f"{dtype}x{count}": _vector_line(dtype, name, count)
+            for (dtype, count), name in _VECTORS.items()
+        },
         # I may be the name of a variable.
         **dict.fromkeys(("complex64", "complex128"), "#include <complex.h>\n#undef I"),
     },
@@ -120,6 +140,8 @@ float $name($T a)
         },
     },
     complex_helpers=frozenset(NATIVE),
+    vector_names={(dtype, count): f"pg_{dtype}x{count}" for dtype, count in _VECTORS},
+    vector_literal=("{", "}"),
     restrict="restrict",
     atomics=_ATOMICS,
     parallel_loop=_parallel_loop,

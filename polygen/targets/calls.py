@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from polygen.analysis.functions import ResultType, lookup
+from polygen.analysis.functions import Function, ResultType, lookup
+from polygen.analysis.random_numbers import GENERATORS
 from polygen.analysis.types import Kind, letter
 from polygen.errors import UnknownFunction
 from polygen.ir import expression as ex
@@ -15,6 +16,7 @@ from polygen.targets.arithmetic import print_power_of
 from polygen.targets.complex_numbers import complex_call
 from polygen.targets.core import Printer
 from polygen.targets.logic import print_extreme
+from polygen.targets.random_helpers import FIELDS
 from polygen.targets.target import BOOL, COMPLEX128, FLOAT16, FLOAT64, INT32
 from polygen.targets.term import ATOM, EQUALITY, Term, promoted
 
@@ -27,12 +29,9 @@ def print_call(p: Printer, node: ex.Call, at: DType) -> Term:
     function = lookup(name)
     if function.dtype is None and any(letter(p.kind(n)) == "c" for n in nodes):
         return _of_complex(p, name, nodes, p.kind(node), at)
-    if function.dtype is not None:
-        return _conversion(p, nodes[0], function.dtype)
-    if function.result is ResultType.TRUTH:
-        return _truth(p, name, nodes[0])
-    if function.result is ResultType.WHOLE:
-        return _whole(p, name, nodes[0])
+    special = _BY_RESULT.get(function.result)
+    if special is not None:
+        return special(p, function, nodes)
     if name in ("min", "max"):
         return print_extreme(p, name, nodes, p.kind(node), at)
     dtype = p.dtype(p.kind(node), at)
@@ -54,6 +53,21 @@ def print_call(p: Printer, node: ex.Call, at: DType) -> Term:
 _NEIGHBOURS = ("nextafter",)
 
 
+def print_component(p: Printer, node: ex.Component, at: DType) -> Term:
+    """Print one of the results of a function that has several."""
+    call = p.term(node.aggregate, at)
+    return Term(f"{call.within(ATOM)}.{FIELDS[node.position]}", ATOM, call.dtype, call.c_type)
+
+
+def _random(p: Printer, function: Function, nodes: _Nodes) -> Term:
+    generator = GENERATORS[function.name]
+    words = [p.exact(p.term(node, generator.word)) for node in nodes]
+    p.type_name(generator.dtype)
+    p.uses.types.add(f"{generator.dtype.name}x{generator.count}")
+    call = p.helper(generator.name, generator.word, words)
+    return Term(call.text, ATOM, generator.dtype, generator.dtype)
+
+
 def _of_complex(p: Printer, name: str, nodes: _Nodes, kind: Kind, at: DType) -> Term:
     """Print a function of complex numbers, of which some may be real."""
     result = p.dtype(kind, at)
@@ -63,7 +77,8 @@ def _of_complex(p: Printer, name: str, nodes: _Nodes, kind: Kind, at: DType) -> 
     return Term(f"{call.text} != 0", EQUALITY, BOOL, INT32) if result == BOOL else call
 
 
-def _conversion(p: Printer, node: Expression, dtype: DType) -> Term:
+def _conversion(p: Printer, function: Function, nodes: _Nodes) -> Term:
+    (node,), dtype = nodes, cast("DType", function.dtype)
     value = p.constant(node)
     if value is not None and dtype.kind in "iu":
         return p.cast(p.number(int(value), dtype), dtype)
@@ -78,18 +93,26 @@ def _floating(p: Printer, node: Expression) -> DType:
     return promoted(dtype) if dtype.kind == "f" else FLOAT64
 
 
-def _truth(p: Printer, name: str, node: Expression) -> Term:
-    dtype = _floating(p, node)
-    call = p.math_call(name, dtype, [p.term(node, dtype)])
+def _truth(p: Printer, function: Function, nodes: _Nodes) -> Term:
+    dtype = _floating(p, nodes[0])
+    call = p.math_call(function.name, dtype, [p.term(nodes[0], dtype)])
     # These are macros in C, for all types, and what they return if true is any number.
-    call.text = name + call.text[call.text.index("(") :]
+    call.text = function.name + call.text[call.text.index("(") :]
     return Term(f"{call.text} != 0", EQUALITY, BOOL, INT32)
 
 
-def _whole(p: Printer, name: str, node: Expression) -> Term:
-    dtype = _floating(p, node)
-    call = p.math_call(name, dtype, [p.term(node, dtype)])
+def _whole(p: Printer, function: Function, nodes: _Nodes) -> Term:
+    dtype = _floating(p, nodes[0])
+    call = p.math_call(function.name, dtype, [p.term(nodes[0], dtype)])
     return Term(call.text, ATOM, INT32, INT32)
+
+
+_BY_RESULT: Mapping[ResultType, Callable[[Printer, Function, _Nodes], Term]] = {
+    ResultType.CONVERTED: _conversion,
+    ResultType.RANDOM: _random,
+    ResultType.TRUTH: _truth,
+    ResultType.WHOLE: _whole,
+}
 
 
 # --- functions of integers

@@ -8,7 +8,7 @@ from polygen.ir import expression as ex
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.targets import arithmetic, logic
-from polygen.targets.calls import print_call
+from polygen.targets.calls import print_call, print_component
 from polygen.targets.core import Names, Printer, Rule, Uses
 from polygen.targets.target import BOOL, FLOAT16, FLOAT64, Target
 from polygen.targets.term import Term, promoted
@@ -17,6 +17,7 @@ RULES: Mapping[type, Rule] = {
     ex.Variable: logic.print_variable,
     ex.Subscript: logic.print_subscript,
     ex.Call: print_call,
+    ex.Component: print_component,
     ex.Sum: arithmetic.print_sum,
     ex.Product: arithmetic.print_product,
     ex.Quotient: arithmetic.print_quotient,

@@ -15,9 +15,11 @@ from string import Template
 
 import numpy as np
 
+from polygen.analysis.random_numbers import GENERATORS, Generator
 from polygen.ir.dtype import DType
 from polygen.targets.complex_helpers import NATIVE, VECTORS
 from polygen.targets.complex_numbers import part_of
+from polygen.targets.random_helpers import random_template
 from polygen.targets.target import SHORT_NAMES, Target
 
 _MATH = """
@@ -318,6 +320,8 @@ _TO_HALF = "to_half"
 
 
 def _template(target: Target, name: str, dtype: DType) -> str:
+    if name in GENERATORS:
+        return random_template(GENERATORS[name])
     if dtype.kind == "c":
         return (NATIVE if target.complex_operators else VECTORS)[name]
     return target.to_half if name == _TO_HALF else _TEMPLATES[dtype.kind][name]
@@ -332,6 +336,8 @@ def types_of_helpers(target: Target, helpers: Iterable[tuple[str, str]]) -> froz
         found.add(dtype.name)
         if "$U" in template:
             found.add(_unsigned(dtype).name)
+        if "$D" in template:
+            found.add("uint64")
         if "$S" in template:
             found.add(_signed(dtype).name)
         if name == _TO_HALF:
@@ -371,8 +377,24 @@ def _define(target: Target, name: str, dtype: DType) -> str:
             "U": target.type_name(_unsigned(dtype)),
             "S": target.type_name(_signed(dtype)),
         }
+    if name in GENERATORS:
+        values |= _of_vectors(target, GENERATORS[name])
     template = _template(target, name, dtype).strip()
     return f"{target.helper_prefix} {Template(template).substitute(values)}"
+
+
+def _of_vectors(target: Target, generator: Generator) -> dict[str, str]:
+    """Return what the text of a generator needs beside the type of a word."""
+    name = target.vector_names[generator.dtype.name, generator.count]
+    begin, end = target.vector_literal
+    return {
+        "R": target.type_name(generator.dtype),
+        "D": target.type_name(np.dtype(np.uint64)),
+        "V": name,
+        "begin": f"({name}){begin}",
+        "end": end,
+        "unsigned": target.literal_suffixes[generator.word.name],
+    }
 
 
 def _unsigned(dtype: DType) -> DType:

@@ -122,6 +122,17 @@ float $name($T a)
     complex_literal="({0})({1}, {2})",
     complex_forms={"real": "{0}.x", "imag": "{0}.y"},
     complex_helpers=frozenset(VECTORS),
+    vector_names={
+        (dtype, count): f"{name}{count}"
+        for dtype, name in (
+            ("uint32", "uint"),
+            ("uint64", "ulong"),
+            ("float32", "float"),
+            ("float64", "double"),
+        )
+        for count in (2, 4)
+    },
+    vector_literal=("(", ")"),
     restrict="restrict",
     atomics=_ATOMICS,
 )

@@ -84,6 +84,8 @@ class Target:
         complex_forms: how functions of complex numbers are called, of the arguments and of what
             follows the name of a mathematical function.
         complex_helpers: those that are spelled out.
+        vector_names: what holds several numbers, by the type of these and their count.
+        vector_literal: what surrounds the numbers after the name in parentheses.
         restrict: how it says that a pointer is the only way to an array.
         atomics: what it has for atomic operations, or None.
         parallel_loop: the line before loops that run on several threads, given their number;
@@ -112,6 +114,8 @@ class Target:
     complex_literal: str
     complex_forms: Mapping[str, str]
     complex_helpers: frozenset[str]
+    vector_names: Mapping[tuple[str, int], str]
+    vector_literal: tuple[str, str]
     restrict: str
     atomics: Atomics | None = None
     parallel_loop: Callable[[int], str] | None = None

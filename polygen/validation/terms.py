@@ -103,6 +103,7 @@ _FOLDED: Mapping[type, Callable[[Polynomial, Polynomial], Polynomial]] = {
 _DETAILS: Mapping[type, Callable[[Any], str]] = {
     ex.Comparison: lambda node: str(node.operator),
     ex.Call: lambda node: str(node.function),
+    ex.Component: lambda node: str(node.position),
 }
 
 # --- integers
