@@ -231,6 +231,10 @@ class CannotProve(UserError):
     """A step that may break a dependence: data decides, and polygen does not see it."""
 
 
+class NewObligation(CannotProve):
+    """A step after which something has to hold of the data that did not have to hold before."""
+
+
 class ProofLimit(UserError):
     """A step that takes more work than polygen gives it, or whose proof does: right or wrong."""
 

@@ -15,15 +15,17 @@ from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.instances import difference, not_affine
 from polygen.analysis.legality import UNORDERED, Violation, violation
 from polygen.analysis.liveness import live_variables
+from polygen.analysis.new_obligations import new_obligation
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.analysis.proving import limited
 from polygen.analysis.realized import places, shares_reduction_loops
 from polygen.analysis.settled import Settled
 from polygen.analysis.summation import reordered
-from polygen.analysis.wellformed import check_well_formed
+from polygen.analysis.wellformed import check_well_formed, obligations
 from polygen.errors import (
     CannotProve,
     NestingDecides,
+    NewObligation,
     NotTheSame,
     OutOfBounds,
     ProofLimit,
@@ -38,9 +40,11 @@ from polygen.ir.kernel import Kernel
 from polygen.refusals import (
     add_claims,
     refuse_flow,
+    refuse_obligation,
     refuse_order,
     refuse_reassociation,
     refuse_result,
+    refuse_start,
 )
 from polygen.source import caller_location
 
@@ -81,6 +85,8 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
         NotTheSame: if the new instances are not the old ones at other coordinates.
         IllegalStep: if it breaks a dependence.
         CannotProve: if it may break one, by what subscripts or conditions that are data say.
+        NewObligation: if it adds accesses of which data decides whether there are such elements.
+        IllFormedKernel: if the kernel before is not well formed, and that matters.
         Reassociated: if a sum would be added up in another order, and the kernel forbids that.
         ProofLimit: if isl has more to do than is reasonable.
     """
@@ -89,6 +95,8 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
         return
     try:
         _prove(step, old, new, result.instances)
+    except NewObligation:  # no claim says anything of bounds
+        raise
     except CannotProve as error:
         add_claims(error, _sufficient(step, old, new, result.instances))
         raise
@@ -144,16 +152,13 @@ def _prove_same(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
         if not _may_be_harmless(old, broken):
             refuse_order(step, new, broken)
     found = flow_difference(old, new, instances, settled)
-    ill_formed = None if found is not None else _ill_formed(new)
-    if found is None and ill_formed is None:
-        return
-    if broken is not None:
+    if broken is not None and (found is not None or _ill_formed(new) is not None):
         refuse_order(step, new, broken)
-    if ill_formed is not None:
-        refuse_result(step, ill_formed)
     if found is not None:
         same = [i.id for i in old.instructions] == [i.id for i in new.instructions]
         refuse_flow(step, new, found, why if same else None)
+    _check_result(step, old, new)
+    _check_obligations(step, old, new, instances, settled)
 
 
 def _prove_first(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
@@ -164,6 +169,31 @@ def _prove_first(step: str, old: Kernel, new: Kernel, instances: InstanceMap) ->
     ill_formed = _ill_formed(new)
     if ill_formed is not None:
         refuse_result(step, ill_formed)
+
+
+def _check_result(step: str, old: Kernel, new: Kernel) -> None:
+    """Check that the result of the new kernel is determined."""
+    ill_formed = _ill_formed(new)
+    if ill_formed is None:
+        return
+    before = _ill_formed(old)
+    if before is not None:
+        refuse_start(step, old, before)
+    refuse_result(step, ill_formed)
+
+
+def _check_obligations(
+    step: str, old: Kernel, new: Kernel, instances: InstanceMap, settled: Settled
+) -> None:
+    """Check that nothing has to hold of the data that did not have to hold before."""
+    if not obligations(new):
+        return
+    before = _ill_formed(old)
+    if before is not None:
+        refuse_start(step, old, before)
+    added = new_obligation(old, new, instances, settled)
+    if added is not None:
+        refuse_obligation(step, new, added)
 
 
 def _ill_formed(kernel: Kernel) -> UserError | None:

@@ -7,9 +7,18 @@ from typing import NoReturn
 
 from polygen.analysis.difference import END, At, Difference
 from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Violation
+from polygen.analysis.new_obligations import Added
+from polygen.analysis.obligations import ORDERED
 from polygen.analysis.second import OTHER
 from polygen.analysis.summation import Reordered
-from polygen.errors import CannotProve, IllegalStep, NotTheSame, Reassociated, UserError
+from polygen.errors import (
+    CannotProve,
+    IllegalStep,
+    NewObligation,
+    NotTheSame,
+    Reassociated,
+    UserError,
+)
 from polygen.ir.claims import Claim
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
@@ -125,6 +134,35 @@ def refuse_result(step: str, found: UserError) -> NoReturn:
         excerpt=found.excerpt,
         remedy=found.remedy,
     ) from None
+
+
+def refuse_start(step: str, old: Kernel, found: UserError) -> NoReturn:
+    """Raise the error that says why the old kernel is not well formed, so nothing is proved."""
+    raise type(found)(
+        f"{step} cannot be proved: kernel '{old.name}' is not well formed before it: {found.what}",
+        where=caller_location(),
+        excerpt=found.excerpt,
+        remedy=found.remedy,
+    ) from None
+
+
+def refuse_obligation(step: str, new: Kernel, added: Added) -> NoReturn:
+    """Raise the error that says what would have to hold of the data."""
+    found = added.obligation
+    ids = " and ".join(f"'{i}'" for i in found.instructions)
+    was = "before the step, it does not have to be so"
+    if added.conditions:
+        conditions = " and ".join(map(show_expression, added.conditions))
+        was = f"before the step, that is touched only where {conditions}"
+    kind = CannotProve if found.kind == ORDERED else NewObligation
+    raise kind(
+        f"{step} would make kernel '{new.name}' one that is well formed only if, in {ids}, "
+        f"{found.what}; data decides that, and {was}",
+        where=caller_location(),
+        excerpt=excerpt(new, *found.instructions),
+        remedy=f"if you know that it is so, {step}(..., unsafe=True) takes the step and notes it "
+        "in the kernel; calls with check_assumptions=True check it",
+    )
 
 
 # --- values that come from elsewhere

@@ -168,7 +168,7 @@ def _other_work(
 
     def same(old: Expression, new: Expression) -> bool:
         moved = at_new_instance(old, before.within_inames, values, known)
-        return identical(_normal(moved), _normal(new))
+        return identical(normal_form(moved), normal_form(new))
 
     if not isinstance(before, Assigning) or not isinstance(after, Assigning):
         # Such instructions have no expressions but their predicates.
@@ -202,7 +202,7 @@ def _other_values(
     return None
 
 
-def _normal(node: Expression) -> Expression:
+def normal_form(node: Expression) -> Expression:
     """Return an expression in which equal affine subscripts are written alike.
 
     Reductions that are inside of each other, with nothing in between, become one over the inames

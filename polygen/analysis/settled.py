@@ -60,7 +60,7 @@ class Settled:
         ids = tuple(dict.fromkeys(i for n in names for i in users(old, n)))
         if any(users(old, n) != users(new, n) for n in names):
             return False
-        if not all(self._is_unmoved(insn_id, names) for insn_id in ids):
+        if not all(self.is_unmoved(insn_id, names) for insn_id in ids):
             return False
         if self._same_order(names):
             return True
@@ -71,7 +71,7 @@ class Settled:
         others = frozenset(new.variables).difference((name,))
         return violation(old, new, self._instances, skip=others) is None
 
-    def _is_unmoved(self, insn_id: str, names: tuple[str, ...]) -> bool:
+    def is_unmoved(self, insn_id: str, names: tuple[str, ...]) -> bool:
         """Tell whether an instruction touches the same elements of variables, when it did."""
         before, after = (k.instruction(insn_id) for k in (self._old, self._new))
         if self._instances.of(insn_id) or before.within_inames != after.within_inames:

@@ -46,7 +46,8 @@ def test_two_conditions_on_a_real_number_may_hold(dtype: Any) -> None:
 def test_a_condition_on_a_real_number_rules_nothing_out_before_a_loop() -> None:
     """Then a[0] would be read although there is no such element."""
     knl = one_of("float64", "b[i] = 1 {if=x>0, if=x<1, if=a[0]>0}")
-    agree(knl, [{"n": n, "x": 0.5} for n in (0, 1, 3)])
+    calls: Any = [{"n": n, "x": 0.5} for n in (0, 1, 3)]
+    agree(knl, calls)
 
 
 def test_what_is_an_integer() -> None:

@@ -55,6 +55,8 @@ class Rewrite:
 ROW = ("{ [i]: 0<=i<n }",)
 IJ = ("{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }")
 A, B, C = array("a", "n+2"), array("b", "n"), array("c", "n")
+WILD, X = array("wild", "n", dtype="int32"), array("x", "8")
+INSIDE = "wild[i] >= 0 and wild[i] < 8"
 ROWS = (array("a", "n", "m"), array("b", "n", "m"), array("s", "n"))
 
 TILED = (
@@ -401,5 +403,111 @@ REWRITES = [
         ),
         "CannotProve",
         "depends on data",
+    ),
+    # --- what has to hold of the data
+    Rewrite(
+        "a gather hoisted above its condition",
+        (WILD, X, B),
+        Text(ROW, f"b[i] = if({INSIDE}, x[wild[i]], 0) {{id=b}}"),
+        Text(
+            ROW,
+            f"t = x[wild[i]] {{id=t}}\nb[i] = if({INSIDE}, t, 0) {{id=b, dep=t}}",
+            (temporary("t"),),
+        ),
+        "NewObligation",
+        "that is touched only where wild[i] >= 0 and wild[i] < 8",
+    ),
+    Rewrite(
+        "a scatter that nobody reads",
+        (WILD, A, B),
+        Text(ROW, "b[i] = a[i] {id=b}"),
+        Text(ROW, "b[i] = a[i] {id=b}\nt[wild[i]] = 1 {id=t}", (temporary("t", (8,)),)),
+        "NewObligation",
+        "it does not have to be so",
+    ),
+    Rewrite(
+        "a gather under the condition of another iteration",
+        (WILD, X, B),
+        Text(ROW, f"b[i] = x[wild[i]] {{id=b, if={INSIDE}}}"),
+        Text(
+            ROW,
+            f"b[i] = x[wild[i]] {{id=b, if={INSIDE}}}\nt = x[wild[n-1-i]] {{id=t, if={INSIDE}}}",
+            (temporary("t"),),
+        ),
+        "NewObligation",
+        "x[wild[n - 1 - i]] is inside of 'x'",
+    ),
+    Rewrite(
+        "a gather under a part of its condition",
+        (WILD, X, B),
+        Text(ROW, f"b[i] = x[wild[i]] {{id=b, if={INSIDE}}}"),
+        Text(
+            ROW,
+            f"b[i] = x[wild[i]] {{id=b, if={INSIDE}}}\nt = x[wild[i]] {{id=t, if=wild[i] >= 0}}",
+            (temporary("t"),),
+        ),
+        "NewObligation",
+        "touched only where wild[i] < 8",
+    ),
+    Rewrite(
+        "a gather in an instruction that nobody needs, in more iterations",
+        (WILD, X, B, C),
+        Text(
+            (*ROW, "{ [k]: 0<=k<n and k<0 }"),
+            "b[i] = c[i] {id=b}\nt = x[wild[k]] {id=t}",
+            (temporary("t"),),
+        ),
+        Text(
+            (*ROW, "{ [k]: 0<=k<n }"),
+            "b[i] = c[i] {id=b}\nt = x[wild[k]] {id=t}",
+            (temporary("t"),),
+        ),
+        "NewObligation",
+        "x[wild[k]] is inside of 'x'",
+    ),
+    Rewrite(
+        "a gather under its condition",
+        (WILD, X, B),
+        Text(ROW, f"b[i] = x[wild[i]] {{id=b, if={INSIDE}}}"),
+        Text(
+            ROW,
+            f"b[i] = x[wild[i]] {{id=b, if={INSIDE}}}\n"
+            "t = x[wild[i]] {id=t, if=wild[i] < 8 and i > 1 and wild[i] >= 0}",
+            (temporary("t"),),
+        ),
+    ),
+    Rewrite(
+        "a tile of a gather",
+        (array("idx", "8", dtype="int32"), X, array("c", "8")),
+        Text(("{ [o,k]: 0<=o<2 and 0<=k<4 }",), "c[4*o+k] = 2*x[idx[4*o+k]] {id=c}"),
+        Text(
+            ("{ [o]: 0<=o<2 }", "{ [k]: 0<=k<4 }", "{ [l]: 0<=l<4 }"),
+            "t[l] = x[idx[4*o+l]] {id=t}\nc[4*o+k] = 2*t[k] {id=c, dep=t}",
+            (temporary("t", (4,)),),
+        ),
+    ),
+    Rewrite(
+        "a subscript through a temporary",
+        (array("idx", "n", dtype="int32"), X, B),
+        Text(
+            ROW,
+            "s = idx[i] {id=s}\nb[i] = x[s] {id=b, dep=s}",
+            (pg.TemporaryVariable("s", "int32"),),
+        ),
+        Text(ROW, "t = x[idx[i]] {id=t}\nb[i] = t {id=b, dep=t}", (temporary("t"),)),
+    ),
+    Rewrite(
+        "a gather through a subscript that both compute",
+        (array("idx", "n", dtype="int32"), X, B),
+        Text(
+            ROW,
+            "s = idx[i] {id=s}\nb[i] = x[s] + s {id=b, dep=s}",
+            (pg.TemporaryVariable("s", "int32"),),
+        ),
+        Text(
+            ROW,
+            "s = idx[i] {id=s}\nt = x[s] {id=t, dep=s}\nb[i] = t + s {id=b, dep=t:s}",
+            (pg.TemporaryVariable("s", "int32"), temporary("t")),
+        ),
     ),
 ]

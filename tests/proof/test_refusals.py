@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import islpy as isl
+import numpy as np
 import pytest
 
 import polygen as pg
 from polygen.analysis import proving
-from polygen.errors import CannotProve, IllegalStep, NotTheSame, ProofLimit
+from polygen.errors import (
+    CannotProve,
+    IllegalStep,
+    NewObligation,
+    NotTheSame,
+    ObligationViolated,
+    OutOfBounds,
+    ProofLimit,
+)
+from polygen.ir import expression as ex
 from polygen.ir.domain import Domain
 from polygen.ir.kernel import Kernel
 from polygen.proof import Rearranged
@@ -54,6 +66,60 @@ def test_the_work_of_a_step_itself_is_limited(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.undo()
     assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
     assert "i_outer" in pg.split_iname(knl, "i", 3).inames
+
+
+@transformation
+def load_ahead(knl: Kernel) -> Kernel:
+    """Load what the only instruction chooses, whatever it chooses."""
+    (use,) = knl.assignments
+    (choice,) = use.values
+    assert isinstance(choice, ex.If)
+    t = ex.Variable("t")
+    first = pg.Assignment("first", t, choice.then, use.within_inames)
+    use = pg.Assignment(
+        use.id,
+        use.assignees[0],
+        ex.If(choice.condition, t, choice.else_),
+        use.within_inames,
+        frozenset({"first"}),
+    )
+    return knl.copy(instructions=(first, use), temporaries=(pg.TemporaryVariable("t"),))
+
+
+def _chosen(condition: str) -> Kernel:
+    data = [array("idx", "n", dtype="int32"), array("x", "8"), array("b", "n")]
+    return kernel("{ [i]: 0<=i<n }", f"b[i] = if({condition}, x[idx[i]], 0) {{id=b}}", *data)
+
+
+def test_what_has_to_hold_of_the_data_for_the_first_time() -> None:
+    knl = _chosen("idx[i] >= 0 and idx[i] < 8")
+    with pytest.raises(NewObligation) as caught:
+        load_ahead(knl)
+    assert caught.value.what == (
+        "load_ahead would make kernel 'polygen_kernel' one that is well formed only if, in "
+        "'first', x[idx[i]] is inside of 'x': 0 <= idx[i] < 8; data decides that, and before the "
+        "step, that is touched only where idx[i] >= 0 and idx[i] < 8"
+    )
+    assert "load_ahead(..., unsafe=True)" in str(caught.value.remedy)
+    assert "-> [i] t = x[idx[i]]" in str(caught.value)
+    step: Any = load_ahead
+    taken = step(knl, unsafe=True)
+    idx = np.array([3, 8], np.int32)
+    with pytest.raises(ObligationViolated, match=r"needs x\[8\]"):
+        taken(idx=idx, x=np.zeros(8), b=np.zeros(2), check_assumptions=True)
+
+
+def test_a_kernel_that_is_not_well_formed_before_a_step() -> None:
+    """The step is not what is wrong."""
+    with pg.without_proofs():
+        domain = "{ [i]: 0<=i<8 }"
+        knl = kernel(domain, "b[i] = if(i > 2, x[i], 0) {id=b}", array("x", "n"), array("b", "8"))
+    with pytest.raises(OutOfBounds) as caught:
+        load_ahead(knl)
+    assert caught.value.what.startswith(
+        "load_ahead cannot be proved: kernel 'polygen_kernel' is not well formed before it: in "
+        "kernel 'polygen_kernel', for n=0, b[i=3] reads x[3], which is outside of 'x'"
+    )
 
 
 # --- copies

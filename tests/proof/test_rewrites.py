@@ -8,11 +8,11 @@ from polygen import errors
 from polygen.ir.kernel import Kernel
 from polygen.transformation import transformation
 from tests.oracle.compare import typed
-from tests.proof.judge import arguments_of, judge
+from tests.proof.judge import Limits, arguments_of, judge
 from tests.proof.rewrites import REWRITES, Rewrite
 
 CALLS = [({"n": n, "m": m}, seed) for seed, (n, m) in enumerate(((5, 5), (8, 8), (1, 4), (0, 3)))]
-LIMITS = {"idx": 8}
+LIMITS: Limits = {"idx": 8, "wild": range(-3, 11)}
 
 BY_NAME = {r.name: r for r in REWRITES}
 
