@@ -24,7 +24,14 @@ from polygen.inspection.schedulable import (
 )
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.atomicity import Atomicity, MemoryOrdering, MemoryScope
-from polygen.ir.instruction import Assignment, Barrier, Instruction, MultiAssignment, NoOp
+from polygen.ir.instruction import (
+    Assignment,
+    Barrier,
+    CInstruction,
+    Instruction,
+    MultiAssignment,
+    NoOp,
+)
 from polygen.ir.kernel import Kernel, Step
 from polygen.language.make_kernel import make_kernel
 from polygen.language.parse_kernel import parse_kernel
@@ -65,6 +72,7 @@ __all__ = [
     "Assignment",
     "Atomicity",
     "Barrier",
+    "CInstruction",
     "Dependence",
     "Executor",
     "GlobalArg",

@@ -378,6 +378,10 @@ class WrittenTwice(IllFormedKernel):
     """Two assignees of one instruction that are one element."""
 
 
+class VerbatimNotPossible(UserError):
+    """Verbatim C that mentions what the generated code has in another form."""
+
+
 class NoAtomicUpdate(UserError):
     """An atomic instruction that combines an old value with nothing."""
 

@@ -20,7 +20,7 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 
 # --- references
@@ -40,6 +40,8 @@ class Reference:
             instruction, the conditions of every ``if(c, a, b)`` that it stands in, and what stands
             before it in ``a and b`` or ``a or b``.  None of them is a conjunction.
         update: the operation, where it is the old or the new value of an atomic update.
+        vague: whether it is verbatim C that touches it: any element of an array, unless there are
+            subscripts, and perhaps none.
     """
 
     insn: Instruction
@@ -49,6 +51,7 @@ class Reference:
     inames: frozenset[str]
     conditions: tuple[Expression, ...]
     update: str = ""
+    vague: bool = False
 
 
 def references(insn: Instruction) -> tuple[Reference, ...]:
@@ -61,6 +64,10 @@ def references(insn: Instruction) -> tuple[Reference, ...]:
     found: list[Reference] = []
     for predicate in insn.predicates:
         found += _reads(predicate, insn, inames, ())
+    vague = isinstance(insn, CInstruction)
+    if isinstance(insn, CInstruction):
+        for name in sorted(insn.read_variables):
+            found.append(Reference(insn, name, (), False, inames, conditions, vague=True))
     update = insn.update if isinstance(insn, Assignment) else None
     operation = "" if update is None else update.operation
     evaluated = insn.evaluated if update is None else (update.operand, *insn.evaluated[1:])
@@ -69,7 +76,9 @@ def references(insn: Instruction) -> tuple[Reference, ...]:
     for is_write in (True,) if update is None else (False, True):
         for target in insn.assignees:
             name, index = ex.name_of(target), ex.index_of(target)
-            found.append(Reference(insn, name, index, is_write, inames, conditions, operation))
+            found.append(
+                Reference(insn, name, index, is_write, inames, conditions, operation, vague)
+            )
     return tuple(found)
 
 
@@ -171,7 +180,7 @@ def accesses(kernel: Kernel, insn_id: str) -> tuple[Access, ...]:
     """
     insn = kernel.expanded.instruction(insn_id)
     mentioned = {
-        (r.name, r.index, r.is_write, r.inames, r.conditions, r.update): r
+        (r.name, r.index, r.is_write, r.inames, r.conditions, r.update, r.vague): r
         for r in references(insn)
         if isinstance(kernel.variables.get(r.name), GlobalArg | TemporaryVariable)
     }
@@ -194,7 +203,7 @@ def access_of(kernel: Kernel, reference: Reference) -> Access:
         reference.is_write,
         relation.intersect_params(domain),
         reference.inames,
-        exact and affine,
+        exact and affine and not reference.vague,
         reference,
     )
 
@@ -241,6 +250,10 @@ def index_set(kernel: Kernel, reference: Reference) -> tuple[isl.Set, bool]:
 
     A subscript that is not may be anything.
     """
+    if reference.vague and not reference.index:
+        rank = len(kernel.array(reference.name).shape or ())
+        anywhere = [_ANY_INTEGER] * rank
+        return reduce(isl.Set.flat_product, anywhere, isl.Set.from_params(universe())), False
     if not reference.index:
         return isl.Set.from_params(universe()), True
     names = known_names(kernel, reference)

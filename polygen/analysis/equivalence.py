@@ -32,7 +32,7 @@ from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg
 from polygen.ir.domain import project_out
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, identical
+from polygen.ir.instruction import Assigning, CInstruction, identical
 from polygen.ir.kernel import Kernel
 
 
@@ -80,10 +80,7 @@ class _Comparison:
     # --- what instructions compute
 
     def _instruction(self, before: Assigning, after: Assigning) -> Difference | None:
-        live = live_variables(self._old) | live_variables(self._new)
-        if live.isdisjoint((*before.written_names, *after.written_names)):
-            return None
-        if self._is_untouched(before, after):
+        if self._is_dead(before, after) or self._is_untouched(before, after):
             return None
         old = Frame(self._old, before, self._names.fresh(before.within_inames))
         new = Frame(self._new, after, self._names.fresh(after.within_inames))
@@ -104,12 +101,29 @@ class _Comparison:
             return found
         old, new = old.under(*before.predicates), new.under(*after.predicates)
         context = Context(points, old, new)
+        if isinstance(before, CInstruction) or isinstance(after, CInstruction):
+            return self._verbatim(before, after, context)
         if len(before.pairs) != len(after.pairs) or before.atomicity != after.atomicity:
             return Difference(before.id, what="it would assign in another way")
         for was, now in zip(before.pairs, after.pairs, strict=True):
             found = self._assigned(was, now, context)
             if found is not None:
                 return found
+        return None
+
+    def _verbatim(self, before: Assigning, after: Assigning, at: Context) -> Difference | None:
+        """Compare two texts of C: what they touch has to be as it was, and in the same order."""
+        same = isinstance(before, CInstruction) and isinstance(after, CInstruction)
+        marks = ("code", "read_variables", "written_names")
+        if not same or any(getattr(before, mark) != getattr(after, mark) for mark in marks):
+            return Difference(before.id, what="it would execute other verbatim C")
+        for old, new in zip(before.evaluated, after.evaluated, strict=True):
+            found = self._matcher.match(old, new, at, 0)
+            if found is not None:
+                return found
+        for name in sorted(before.read_names.union(before.written_names)):
+            if name in self._old.variables and not self._settled.holds(name):
+                return undecided(before, name, "verbatim C touches it, in a way that is not known")
         return None
 
     def _assigned(self, was: _Pair, now: _Pair, context: Context) -> Difference | None:
@@ -120,6 +134,12 @@ class _Comparison:
         if all(is_decided(kernel, names[0]) for kernel in (self._old, self._new)):
             return None  # which elements are written, their readers tell
         return self._matcher.same_element(was[0], now[0], context, 0)
+
+    def _is_dead(self, before: Assigning, after: Assigning) -> bool:
+        """Tell whether nothing comes of what an instruction writes."""
+        live = live_variables(self._old) | live_variables(self._new)
+        written = (*before.written_names, *after.written_names)
+        return bool(written) and live.isdisjoint(written)
 
     def _is_untouched(self, before: Assigning, after: Assigning) -> bool:
         if not identical(before, after) or self._instances.of(before.id):

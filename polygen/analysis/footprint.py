@@ -75,6 +75,7 @@ def guess_shape(kernel: Kernel, name: str) -> GuessedShape:
             number, or if nothing mentions the array.
     """
     found = references_by_name(kernel).get(name, ())
+    found = tuple([r for r in found if r.index or not r.vague])  # verbatim C tells nothing
     if not found:
         raise ShapeNotFound(
             f"no instruction mentions '{name}', so nothing tells its shape",

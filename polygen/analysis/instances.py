@@ -16,7 +16,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, Instruction, identical
+from polygen.ir.instruction import Assigning, CInstruction, Instruction, identical
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 
@@ -190,6 +190,8 @@ def _other_values(
     before: Assigning, after: Assigning, same: Callable[[Expression, Expression], bool]
 ) -> str | None:
     """Return what an instruction writes otherwise."""
+    if isinstance(before, CInstruction) or isinstance(after, CInstruction):
+        return None if _same_code(before, after, same) else "execute other verbatim C"
     if len(before.pairs) != len(after.pairs):
         return "write another number of variables"
     if before.atomicity != after.atomicity:
@@ -200,6 +202,20 @@ def _other_values(
         if not same(value, new_value):
             return f"compute {show_expression(new_value)}"
     return None
+
+
+def _same_code(
+    before: Instruction, after: Instruction, same: Callable[[Expression, Expression], bool]
+) -> bool:
+    """Tell whether two instructions are one text, for which all names mean the same."""
+    if not isinstance(before, CInstruction) or not isinstance(after, CInstruction):
+        return False
+    marks = ("code", "read_variables", "written_names")
+    return (
+        all(getattr(before, mark) == getattr(after, mark) for mark in marks)
+        and [name for name, _ in before.iname_exprs] == [name for name, _ in after.iname_exprs]
+        and all(map(same, before.evaluated, after.evaluated))
+    )
 
 
 def normal_form(node: Expression) -> Expression:

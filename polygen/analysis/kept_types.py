@@ -13,6 +13,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import CInstruction
 from polygen.ir.kernel import Kernel, per_kernel
 
 
@@ -78,6 +79,8 @@ def _written(kernel: Kernel, name: str) -> Iterator[tuple[Kind, bool] | None]:
     """
     known = _known(kernel)
     for writer in kernel.writers[name]:
+        if isinstance(writer, CInstruction):
+            yield None
         for assignee, value in writer.pairs:
             if ex.name_of(assignee) == name:
                 unknown = walk.free_variables(value).difference(known, writer.reduction_inames)

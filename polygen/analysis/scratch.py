@@ -143,6 +143,8 @@ def _certainly_written(
         names = frozenset[str]().union(*map(walk.free_variables, writer.predicates))
         same |= names & writer.within_inames
     assert written.reference is not None  # no bound of a loop is written
+    if written.reference.vague:
+        return None
     if not index_set(kernel, written.reference)[1] or not reader.within_inames.issuperset(same):
         return None
     return reduce(isl.Set.intersect, map(equal, sorted(same)), universe())

@@ -119,7 +119,10 @@ def _touching(insn: Instruction, names: tuple[str, ...]) -> tuple[Reference, ...
 def _as_written(found: tuple[Reference, ...]) -> tuple[object, ...]:
     """Return all of references but the instruction that they are in."""
     return tuple(
-        [(r.name, r.is_write, sorted(r.inames), r.index, r.conditions, r.update) for r in found]
+        [
+            (r.name, r.is_write, sorted(r.inames), r.index, r.conditions, r.update, r.vague)
+            for r in found
+        ]
     )
 
 

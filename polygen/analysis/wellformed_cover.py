@@ -51,7 +51,7 @@ def _writes_first(kernel: Kernel, writer: Assigning, reader: Instruction, read: 
     if not order_of(kernel).depends(writer.id, reader.id):
         return False
     index = () if read.reference is None else read.reference.index
-    written = [ex.index_of(a) for a in writer.assignees if ex.name_of(a) == read.name]
+    written = [ex.index_of(a) for a, _ in writer.pairs if ex.name_of(a) == read.name]
     if index not in written:
         return False
     names = frozenset[str]().union(*map(walk.free_variables, index))

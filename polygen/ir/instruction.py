@@ -321,3 +321,73 @@ class MultiAssignment(Assigning):
         """Return the instruction with other assignees and values, as many as there are."""
         assignees, values = zip(*pairs, strict=True)
         return self.copy(assignees=assignees, values=values, **changes)
+
+
+@dataclass(frozen=True)
+class CInstruction(Assigning):
+    """Verbatim C: a text that is pasted into the generated code, and what it reads and writes.
+
+    What it declares is trusted, and taken for what it may touch: all of each variable that it
+    reads, and of each assignee without subscripts.  In the text, variables have their names;
+    arrays are pointers to their first elements.
+
+    Attributes:
+        iname_exprs: names that the text may use, each with an expression of inames and sizes.
+        code: the text: one or several statements of C.
+        read_variables: the variables that it reads.
+        assignees: what it writes: variables, or elements.
+        id: the name that dependencies use.
+        within_inames: the inames whose loops it is in.
+        depends_on: the ids of the instructions that come before it.
+        predicates: conditions, all of which must hold for it to be executed.
+        location: where the user wrote it; not part of its value.
+    """
+
+    iname_exprs: tuple[tuple[str, Expression], ...]
+    code: str
+    read_variables: frozenset[str] = frozenset()
+    assignees: tuple[ex.Variable | ex.Subscript, ...] = field(default=())
+    id: str = ""
+    within_inames: frozenset[str] = frozenset()
+    depends_on: frozenset[str] = frozenset()
+    predicates: tuple[Expression, ...] = ()
+    location: SourceLocation | None = field(default=None, compare=False)
+
+    @cached_property
+    def values(self) -> tuple[Expression, ...]:
+        """Nothing: what it assigns is not known."""
+        return ()
+
+    @property
+    def pairs(self) -> tuple[tuple[ex.Variable | ex.Subscript, Expression], ...]:
+        """Nothing: what it assigns is not known."""
+        return ()
+
+    @property
+    def evaluated(self) -> tuple[Expression, ...]:
+        """The expressions of inames, and the subscripts of what is written."""
+        index = [i for assignee in self.assignees for i in ex.index_of(assignee)]
+        return (*(value for _, value in self.iname_exprs), *index)
+
+    @cached_property
+    def accesses(self) -> tuple[ex.Subscript | ex.Variable, ...]:
+        """What it mentions outside of its text; variables that it touches as a whole excluded."""
+        written = [a for a in self.assignees if isinstance(a, ex.Subscript)]
+        nodes = (*self.evaluated, *self.predicates)
+        return (*written, *(access for node in nodes for access in walk.accesses(node)))
+
+    @cached_property
+    def read_names(self) -> frozenset[str]:
+        """Every name that it evaluates or reads."""
+        return self.read_variables.union(*(walk.free_variables(e) for e in self.reads))
+
+    def _with(
+        self,
+        assignees: Sequence[ex.Variable | ex.Subscript],
+        rule: Callable[[Expression], Expression],
+    ) -> Self:
+        return self.copy(
+            assignees=tuple(assignees),
+            iname_exprs=tuple([(name, rule(value)) for name, value in self.iname_exprs]),
+            predicates=tuple([rule(p) for p in self.predicates]),
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import fields
 
@@ -9,7 +10,14 @@ from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, Assignment, Barrier, Instruction, NoOp
+from polygen.ir.instruction import (
+    Assigning,
+    Assignment,
+    Barrier,
+    CInstruction,
+    Instruction,
+    NoOp,
+)
 from polygen.ir.kernel import Kernel, fill_slot
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
@@ -75,10 +83,25 @@ def _rare_options(insn: Instruction) -> list[str]:
 
 def show_work(insn: Instruction) -> str:
     """Return what an instruction does, as the language writes it."""
+    if isinstance(insn, CInstruction):
+        return _verbatim(insn)
     if isinstance(insn, Assigning):
         targets = ", ".join(map(show_expression, insn.assignees))
         return f"{targets} = {', '.join(map(show_expression, _written_values(insn)))}"
     return f"... {mark_of(insn)}"
+
+
+def _verbatim(insn: CInstruction) -> str:
+    names = [
+        name if value == ex.Variable(name) else f"{name}={show_expression(value)}"
+        for name, value in insn.iname_exprs
+    ]
+    text = f"... code({', '.join(names)}) {json.dumps(insn.code)}"
+    if insn.read_variables:
+        text += f" reads({', '.join(sorted(insn.read_variables))})"
+    if insn.assignees:
+        text += f" writes({', '.join(map(show_expression, insn.assignees))})"
+    return text
 
 
 def _written_values(insn: Assigning) -> tuple[Expression, ...]:

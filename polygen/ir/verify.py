@@ -19,8 +19,9 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.names import check_name
 from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, LocalTag, is_parallel
@@ -47,6 +48,7 @@ def verify(kernel: Kernel) -> None:
         _check_subscripts(kernel, insn)
         _check_tags(kernel, insn)
         _check_atomic(kernel, insn)
+        _check_verbatim(kernel, insn)
     _check_domain_parameters(kernel)
     _check_extents(kernel)
     check_claims(kernel)
@@ -144,6 +146,32 @@ def _check_subscripts(kernel: Kernel, insn: Instruction) -> None:
                 excerpt=excerpt(kernel, insn.id),
                 remedy="scalar arguments are read-only: write a temporary or an array",
             )
+
+
+def _check_verbatim(kernel: Kernel, insn: Instruction) -> None:
+    """Check the names that verbatim C is given, and what it says that it reads."""
+    if not isinstance(insn, CInstruction):
+        return
+    what, remedy = "", None
+    known = {*insn.within_inames, *kernel.parameters}
+    for name, value in insn.iname_exprs:
+        check_name(name)
+        if name in kernel.variables:
+            what, remedy = f"'{name}', which is a variable", "give it another name in the text"
+        elif others := sorted(walk.free_variables(value) - known):
+            what = f"'{name}' as something that depends on '{others[0]}'"
+            remedy = "use inames of its loops and scalar arguments"
+        elif walk.reductions(value):
+            what, remedy = f"'{name}' as a reduction", "reduce in an instruction before"
+    for name in sorted(insn.read_variables.difference(kernel.variables)):
+        what, remedy = f"'{name}', which is no variable", did_you_mean(name, kernel.variables)
+    if what:
+        raise MalformedKernel(
+            f"verbatim C in instruction '{insn.id}' is given {what}",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy=remedy,
+        )
 
 
 def _check_atomic(kernel: Kernel, insn: Instruction) -> None:

@@ -67,7 +67,9 @@ class Draft:
     def reads(self) -> frozenset[str]:
         """The names that it evaluates, inames included, those of its reductions excluded."""
         parts = (*self.statement.values, *self.statement.predicates)
-        return self.subscript_names.union(*(walk.free_variables(e) for e in parts))
+        verbatim = self.statement.verbatim
+        named = frozenset[str]() if verbatim is None else verbatim.reads
+        return self.subscript_names.union(named, *(walk.free_variables(e) for e in parts))
 
     @cached_property
     def reduced(self) -> frozenset[str]:

@@ -25,6 +25,7 @@ from polygen.ir.instruction import (
     Assigning,
     Assignment,
     Barrier,
+    CInstruction,
     Instruction,
     MultiAssignment,
     NoOp,
@@ -44,7 +45,7 @@ from polygen.language.parser import (
 )
 from polygen.language.reductions import resolve_reductions
 from polygen.language.rules import expand_rules, make_rules, resolve_rules
-from polygen.language.statement import Statement
+from polygen.language.statement import Statement, Verbatim
 from polygen.source import SourceLocation, caller_location
 
 
@@ -184,6 +185,10 @@ def make_instruction(
         return NoOp(insn_id, **common)
     if statement.mark:
         return Barrier(insn_id, _SCOPES[statement.mark], **common)
+    if statement.verbatim is not None:
+        said = statement.verbatim
+        names = tuple(zip(said.names, statement.values, strict=True))
+        return CInstruction(names, said.code, said.reads, statement.assignees, insn_id, **common)
     if len(statement.assignees) > 1:
         return MultiAssignment(insn_id, statement.assignees, statement.values, **common)
     (assignee,), (value,) = statement.assignees, statement.values
@@ -247,7 +252,8 @@ def _as_statement(insn: Instruction) -> Statement:
     insn = insn.map_expressions(lambda node: walk.rewrite(node, _written_number))
     return Statement(
         assignees=insn.assignees,
-        values=insn.values if isinstance(insn, Assigning) else (),
+        values=_values(insn),
+        verbatim=_verbatim(insn),
         id=insn.id,
         dependencies=tuple(sorted(insn.depends_on)),
         exhaustive=True,
@@ -262,6 +268,19 @@ def _as_statement(insn: Instruction) -> Statement:
         text=show_instruction(insn, tuple(sorted(insn.within_inames))),
         mark=mark_of(insn),
     )
+
+
+def _values(insn: Instruction) -> tuple[Expression, ...]:
+    if isinstance(insn, CInstruction):
+        return tuple([value for _, value in insn.iname_exprs])
+    return insn.values if isinstance(insn, Assigning) else ()
+
+
+def _verbatim(insn: Instruction) -> Verbatim | None:
+    if not isinstance(insn, CInstruction):
+        return None
+    names = tuple([name for name, _ in insn.iname_exprs])
+    return Verbatim(names, insn.code, insn.read_variables)
 
 
 def _written_number(node: Expression) -> Expression:

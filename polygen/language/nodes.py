@@ -9,6 +9,7 @@ floating-point arithmetic has to happen in the order that was written.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -23,7 +24,7 @@ from polygen.ir.operation import Operation, Special
 from polygen.ir.reduction import BUILT_IN, name_of
 from polygen.ir.substitution import SubstitutionRule
 from polygen.language.option_nodes import Option, OptionNodes, Refused
-from polygen.language.statement import Statement
+from polygen.language.statement import Statement, Verbatim
 
 # A token is a string with a position; lark is imported only where the parser is built.
 _Token: TypeAlias = Any
@@ -299,6 +300,32 @@ class Nodes(OptionNodes):
             )
         return Statement(mark=name.value, **said)
 
+    def known(self, children: _Children) -> _Named:
+        name, *value = children
+        return _Named(name, value[0] if value else ex.Variable(name.value))
+
+    def reads(self, children: _Children) -> dict[str, Any]:
+        return {"reads": frozenset(token.value for token in children)}
+
+    def writes(self, children: _Children) -> dict[str, Any]:
+        return {"assignees": tuple(children)}
+
+    def verbatim(self, children: _Children) -> Statement:
+        nodes, said = _said(children)
+        *known, text = nodes
+        if "atomicity" in said:
+            raise Refused("verbatim C is never atomic", text.start_pos, "leave out the option")
+        names = tuple(n.name.value for n in known)
+        if len(set(names)) < len(names):
+            raise Refused(
+                "a name stands for two things in the text",
+                known[-1].name.start_pos,
+                "leave one out",
+            )
+        reads = said.pop("reads", frozenset[str]())
+        values = tuple(n.value for n in known)
+        return Statement(values=values, verbatim=Verbatim(names, _unquoted(text), reads), **said)
+
     def instruction(self, children: _Children) -> Statement:
         nodes, said = _said(children)
         at = next(n for n, node in enumerate(nodes) if getattr(node, "type", None) == "ASSIGN")
@@ -380,6 +407,19 @@ def _cast(name: _Token, args: list[Any]) -> Expression:
 
 def _checked_type(token: _Token) -> DType:
     return element_type(token.update(value=token.removeprefix("np.")), "")
+
+
+def _unquoted(token: _Token) -> str:
+    """Return what a text in quotes says; what follows a backslash is as in Python and JSON."""
+    try:
+        text: str = json.loads(token)
+    except ValueError:
+        raise Refused(
+            "this is no text",
+            token.start_pos,
+            'in quotes, write a new line as \\n, a quote as \\" and a backslash as \\\\',
+        ) from None
+    return text
 
 
 def _said(children: _Children) -> tuple[list[Any], dict[str, Any]]:

@@ -215,6 +215,9 @@ def located(
     )
 
 
+_TEXT = re.compile(r'"(?:\\.|[^"\\])*"')  # of verbatim C
+
+
 def split_lines(text: str) -> list[tuple[int, str]]:
     """Return the instructions in `text`: one a line, unless a bracket is open at its end.
 
@@ -224,7 +227,7 @@ def split_lines(text: str) -> list[tuple[int, str]]:
     pending: list[str] = []
     depth = start = 0
     for number, line in enumerate(text.splitlines(), 1):
-        code = line.partition("#")[0]
+        code = _TEXT.sub('""', line).partition("#")[0]
         if not pending and not code.strip():
             continue
         if not pending:

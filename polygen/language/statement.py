@@ -12,6 +12,21 @@ from polygen.language.said import Said
 
 
 @dataclass(frozen=True, slots=True)
+class Verbatim:
+    """``... code(i, k=2*i) "text" reads(a)``: what the names stand for are the values.
+
+    Attributes:
+        names: what the text may use.
+        code: the text.
+        reads: the variables that it reads.
+    """
+
+    names: tuple[str, ...]
+    code: str
+    reads: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Statement(Said):
     """An instruction as written, and its options: nothing is filled in.
 
@@ -24,6 +39,7 @@ class Statement(Said):
         text: the line.
         mark: ``lbarrier``, ``gbarrier`` or ``nop`` if the line is ``... lbarrier`` or the like,
             which assigns nothing; else empty.
+        verbatim: what ``... code`` says, or None; the assignees are what that writes.
     """
 
     assignees: tuple[ex.Variable | ex.Subscript, ...] = ()
@@ -32,6 +48,7 @@ class Statement(Said):
     atomicity: Atomicity | None = None
     text: str = ""
     mark: str = ""
+    verbatim: Verbatim | None = None
 
     @property
     def expressions(self) -> tuple[Expression, ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.lower.program import Assign, Block, Declare, If, Loop, Node
+from polygen.lower.program import Assign, Block, Declare, If, Loop, Node, Verbatim
 
 
 def expressions(node: Node) -> Iterator[Expression]:
@@ -16,6 +16,9 @@ def expressions(node: Node) -> Iterator[Expression]:
     if isinstance(node, Assign):
         for pair in node.pairs:
             yield from pair
+    elif isinstance(node, Verbatim):
+        yield from (value for _, value in node.names)
+        yield from map(ex.Variable, (*node.reads, *node.writes))
     elif isinstance(node, Loop):
         yield node.lower
         yield node.upper
@@ -72,6 +75,9 @@ class _Placer:
             elif isinstance(node, Assign):
                 for name in (t.name for t, _ in node.pairs if isinstance(t, ex.Variable)):
                     self._assigned[name] = self._assigned.get(name, 0) + 1
+            elif isinstance(node, Verbatim):
+                for name in node.writes:  # perhaps more than once
+                    self._assigned[name] = self._assigned.get(name, 0) + 2
             for name in names & self._wanted.keys():
                 users.setdefault(name, []).append(node)
         self._users[id(block)] = users

@@ -22,14 +22,14 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning
+from polygen.ir.instruction import Assigning, CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag, UnrollTag, is_parallel
 from polygen.ir.verify import excerpt
 from polygen.lower.address import linearize, simplify
 from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
 from polygen.lower.conditions import Condition, conjunction, folded, guards, reads_inside
-from polygen.lower.program import Assign, Barrier, Block, If, Loop, Node
+from polygen.lower.program import Assign, Barrier, Block, If, Loop, Node, Verbatim
 from polygen.lower.uniform import check_uniform
 
 _BARRIER = Barrier(frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)))
@@ -112,6 +112,18 @@ class Emitter:
 
     # --- assignments
 
+    def _verbatim(self, insn: CInstruction, place: _Place) -> Verbatim:
+        names = tuple(
+            [
+                (name, linearize(walk.substitute(value, place.values), self._arrays))
+                for name, value in insn.iname_exprs
+            ]
+        )
+        values = tuple((i, v) for i, v in place.values.items() if i in insn.within_inames)
+        reads = tuple(sorted(insn.read_variables))
+        writes = tuple(sorted(set(insn.written_names)))
+        return Verbatim(names, insn.code, reads, writes, insn.id, values)
+
     def _statement(self, insn: Assigning, place: _Place) -> _Item:
         def final(node: Expression) -> Expression:
             if place.values:
@@ -131,7 +143,11 @@ class Emitter:
             after = conditions if reads else ()
             conditions = (*conditions, Condition(final(predicate), reads, after))
         values = tuple((i, v) for i, v in place.values.items() if i in insn.within_inames)
-        node = Assign(*pairs[0], insn.id, values, tuple(pairs[1:]), insn.atomicity)
+        node: Node
+        if isinstance(insn, CInstruction):
+            node = self._verbatim(insn, place)
+        else:
+            node = Assign(*pairs[0], insn.id, values, tuple(pairs[1:]), insn.atomicity)
         return _Item((node,), conditions, frozenset(insn.written_names))
 
     def _statement_guards(self, insn: Assigning, place: _Place) -> tuple[Condition, ...]:
@@ -167,7 +183,8 @@ class Emitter:
         Raises:
             MixedAssignees: if that is not the same for all that the instruction writes.
         """
-        first, *others = [tuple(self._owner(insn, name)) for name in insn.written_names]
+        spaces = [self._space(name) for name in insn.written_names] or [AddressSpace.GLOBAL]
+        first, *others = [tuple(self._owner(insn, space)) for space in spaces]
         if any(other != first for other in others):
             raise MixedAssignees(
                 f"instruction '{insn.id}' writes {', '.join(insn.written_names)} at once, but not "
@@ -178,11 +195,13 @@ class Emitter:
             )
         return first
 
-    def _owner(self, insn: Assigning, name: str) -> Iterable[Condition]:
-        written = self._kernel.variables[name]
-        space = (
-            written.address_space if isinstance(written, TemporaryVariable) else AddressSpace.GLOBAL
-        )
+    def _space(self, name: str) -> AddressSpace:
+        variable = self._kernel.variables[name]
+        if isinstance(variable, TemporaryVariable):
+            return variable.address_space
+        return AddressSpace.GLOBAL
+
+    def _owner(self, insn: Assigning, space: AddressSpace) -> Iterable[Condition]:
         own = {self._kernel.tags.get(i) for i in insn.within_inames}
         for tag, (iname, first) in self._owners.items():
             shared = space is AddressSpace.GLOBAL or (

@@ -73,6 +73,27 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
+class Verbatim:
+    """C as the user wrote it.
+
+    Attributes:
+        names: what the text may use beside variables, and what that stands for.
+        code: the text.
+        reads: the variables that it reads.
+        writes: the variables that it writes.
+        insn_id: the instruction that it carries out.
+        values: as those of an assignment.
+    """
+
+    names: tuple[tuple[str, Expression], ...]
+    code: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    insn_id: str
+    values: tuple[tuple[str, Expression], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     """``for iname = lower, lower + step, ... < upper``.
 
@@ -108,7 +129,7 @@ class Barrier:
     address_spaces: frozenset[AddressSpace]
 
 
-Node: TypeAlias = Declare | Assign | Loop | If | Barrier
+Node: TypeAlias = Declare | Assign | Verbatim | Loop | If | Barrier
 Block: TypeAlias = tuple[Node, ...]
 
 
@@ -247,6 +268,9 @@ def _rows(block: Block, depth: int) -> Iterator[_Row]:
             ]
             atomic = "" if node.atomicity is None else f" ({node.atomicity})"
             yield f"{indent}{' = '.join(sides)}", node.insn_id + atomic
+        elif isinstance(node, Verbatim):
+            names = ", ".join(f"{name} = {show_expression(value)}" for name, value in node.names)
+            yield f"{indent}code ({names}): {node.code!r}", node.insn_id
         elif isinstance(node, Barrier):
             spaces = ", ".join(sorted(space.value for space in node.address_spaces))
             yield f"{indent}barrier ({spaces})", ""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from polygen.errors import VerbatimNotPossible
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
@@ -19,7 +20,7 @@ from polygen.ir.tags import GroupTag, LocalTag
 from polygen.lower.address import simplify
 from polygen.lower.declare import expressions, mentioned, place_declarations
 from polygen.lower.launches import Axis
-from polygen.lower.program import Assign, Barrier, Block, Declare, If, Loop, Node
+from polygen.lower.program import Assign, Barrier, Block, Declare, If, Loop, Node, Verbatim
 
 _Carries: TypeAlias = Callable[[str, frozenset[str]], bool]
 
@@ -216,6 +217,8 @@ def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression) -> Node
             pairs.append((expanded, rule(value)))
         (target, value), *others = pairs
         return replace(node, target=target, value=value, others=tuple(others))
+    if isinstance(node, Verbatim):
+        return _expanded_verbatim(node, kept, rule)
     if isinstance(node, Loop):
         body = tuple(_expanded(child, kept, item) for child in node.body)
         return replace(node, lower=rule(node.lower), upper=rule(node.upper), body=body)
@@ -224,3 +227,17 @@ def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression) -> Node
         return replace(node, condition=rule(node.condition), body=body)
     assert not list(expressions(node))  # declarations come later
     return node
+
+
+def _expanded_verbatim(
+    node: Verbatim, kept: Mapping[str, Declare], rule: Callable[[Expression], Expression]
+) -> Verbatim:
+    for name in (*node.reads, *node.writes):
+        if name in kept:
+            raise VerbatimNotPossible(
+                f"verbatim C in '{node.insn_id}' mentions '{name}', which each work item has for "
+                "itself and keeps across a barrier: here it becomes a part of an array",
+                remedy=f"make '{name}' an array with an element for each work item, in local "
+                "memory, or write the instruction without verbatim C",
+            )
+    return replace(node, names=tuple([(name, rule(value)) for name, value in node.names]))

@@ -166,6 +166,8 @@ class _Check:
         Raises:
             ObligationViolated: if an element does not exist.
         """
+        if reference.vague:
+            raise NotKnown(f"what verbatim C does to {reference.name}")
         values = Values(self._kernel, self._scalars(), self._data.arrays, reference.insn)
         try:
             rows = instances(self._kernel, reference.inames, reference.conditions, values)

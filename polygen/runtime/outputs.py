@@ -6,7 +6,7 @@ from polygen.analysis.footprint import fully_written
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
-from polygen.ir.instruction import Assigning
+from polygen.ir.instruction import Assigning, CInstruction
 from polygen.ir.kernel import Kernel, per_kernel
 
 
@@ -37,7 +37,9 @@ def _is_written_before(kernel: Kernel, reader: Assigning, name: str) -> bool:
     earlier = [
         writer
         for writer in kernel.writers[name]
-        if name not in writer.read_names and writer.id in _all_before(kernel, reader)
+        if name not in writer.read_names
+        and writer.id in _all_before(kernel, reader)
+        and not isinstance(writer, CInstruction)  # which may leave elements out
     ]
     if any(_writes_what_is_read(kernel, writer, reader, name) for writer in earlier):
         return True

@@ -17,7 +17,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Instruction
+from polygen.ir.instruction import CInstruction, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 
@@ -132,6 +132,8 @@ class Values:
         if len(writers) != 1 or not isinstance(variable, TemporaryVariable) or variable.shape:
             raise NotKnown(name)
         (writer,) = writers
+        if isinstance(writer, CInstruction):
+            raise NotKnown(name)
         around = self._insn.within_inames
         first = order_of(self._kernel).depends(writer.id, self._insn.id)
         if writer.predicates or not first or not writer.within_inames <= around:

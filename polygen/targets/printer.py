@@ -21,6 +21,7 @@ from polygen.lower.program import (
     Launch,
     Loop,
     LoopProgram,
+    Verbatim,
 )
 from polygen.targets.core import Names
 from polygen.targets.expression import ExpressionPrinter
@@ -127,8 +128,10 @@ def _device_function(launch: Launch) -> DeviceFunction:
 
 
 def _written(block: Block) -> frozenset[str]:
-    assigns = [n for n in all_nodes(block) if isinstance(n, Assign)]
-    return frozenset(ex.name_of(target) for n in assigns for target, _ in n.pairs)
+    nodes = list(all_nodes(block))
+    assigns = [n for n in nodes if isinstance(n, Assign)]
+    verbatim = frozenset(name for n in nodes if isinstance(n, Verbatim) for name in n.writes)
+    return verbatim | frozenset(ex.name_of(target) for n in assigns for target, _ in n.pairs)
 
 
 # --- functions

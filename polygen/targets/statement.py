@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import AddressSpace
 from polygen.lower.program import (
     Assign,
@@ -18,6 +20,7 @@ from polygen.lower.program import (
     If,
     Loop,
     Node,
+    Verbatim,
 )
 from polygen.targets.atomics import atomic_lines
 from polygen.targets.expression import ExpressionPrinter
@@ -132,6 +135,35 @@ def _assign(p: StatementPrinter, node: Assign, depth: int) -> None:
         p.line(depth, "}")
 
 
+def _verbatim(p: StatementPrinter, node: Verbatim, depth: int) -> None:
+    p.expressions.uses.names.update((*node.reads, *node.writes))
+    p.line(depth, "{")
+    counter = p.expressions.counter_type
+    # A name that stands for itself is known.
+    named = [(name, value) for name, value in node.names if value != ex.Variable(name)]
+    mentioned = frozenset[str]().union(*(walk.free_variables(value) for _, value in node.names))
+    later: list[tuple[str, str]] = []
+    for name, value in named:
+        given = name
+        if name in mentioned:  # as something else
+            given = p.expressions.new_name(f"{name}_given", p.expressions.index_dtype)
+            later.append((name, given))
+        p.line(depth + 1, f"{counter} const {given} = {p.expressions.index(value).text};")
+    for name, value in node.names:
+        if value == ex.Variable(name):
+            p.expressions.index(value)  # it is used
+    if later:
+        p.line(depth + 1, "{")
+        for name, given in later:
+            p.line(depth + 2, f"{counter} const {name} = {given};")
+    depth += bool(later)
+    for line in textwrap.dedent(node.code).strip("\n").split("\n"):
+        p.line(depth + 1, line)
+    p.line(depth, "}")
+    if later:
+        p.line(depth - 1, "}")
+
+
 def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:
     if node.parallel and p.target.parallel_loop is not None:
         p.line(depth, p.target.parallel_loop(node.parallel))
@@ -154,6 +186,7 @@ def _barrier(p: StatementPrinter, node: Barrier, depth: int) -> None:
 _RULES: Mapping[type[Node], _Write] = {
     Declare: _declare,
     Assign: _assign,
+    Verbatim: _verbatim,
     Loop: _loop,
     If: _if,
     Barrier: _barrier,

@@ -31,6 +31,7 @@ from polygen.lower.program import (
     Launch,
     Loop,
     LoopProgram,
+    Verbatim,
 )
 from polygen.validation.faults import fault
 
@@ -150,6 +151,7 @@ class Statement:
         frame: the innermost frame around it.
         position: where in the frame's block it is.
         atomicity: how it is atomic, if it is.
+        verbatim: the verbatim C that it is, if it is no assignment.
     """
 
     insn_id: str
@@ -158,10 +160,13 @@ class Statement:
     frame: Frame
     position: int
     atomicity: Atomicity | None = None
+    verbatim: Verbatim | None = None
 
     @property
     def written_names(self) -> tuple[str, ...]:
         """The names of the variables that are written."""
+        if self.verbatim is not None:
+            return self.verbatim.writes
         return tuple([ex.name_of(target) for target, _ in self.pairs])
 
     def value_of(self, name: str) -> Expression | None:
@@ -252,6 +257,8 @@ class _Reader:
         for position, node in enumerate(frame.block):
             if isinstance(node, Assign):
                 self._statement(node, node.pairs, frame, position)
+            elif isinstance(node, Verbatim):
+                self._statement(node, (), frame, position)
             elif isinstance(node, Declare):
                 self._declare(node, frame, position)
             elif isinstance(node, If):
@@ -287,7 +294,7 @@ class _Reader:
 
     def _statement(
         self,
-        node: Assign | Declare,
+        node: Assign | Declare | Verbatim,
         pairs: tuple[tuple[ex.Variable | ex.Subscript, Expression], ...],
         frame: Frame,
         position: int,
@@ -295,4 +302,5 @@ class _Reader:
         atomicity = node.atomicity if isinstance(node, Assign) else None
         values = dict(node.values)
         statement = Statement(node.insn_id, pairs, values, frame, position, atomicity)
+        statement.verbatim = node if isinstance(node, Verbatim) else None
         frame.children.append(statement)

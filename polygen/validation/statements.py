@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polygen.errors import WrongStatement
+from polygen.ir.instruction import CInstruction
 from polygen.ir.show_expression import show_expression
 from polygen.validation.faults import fault
 from polygen.validation.terms import key
@@ -22,6 +23,9 @@ def check_statements(view: View, work: Work) -> None:
 
 def _check(view: View, work: Work, copy: Copy) -> None:
     statement, terms = copy.statement, view.terms(copy.statement.frame)
+    if statement.verbatim is not None or isinstance(work.insn, CInstruction):
+        _check_verbatim(view, work, copy)
+        return
     if len(statement.pairs) != len(work.insn.pairs):
         raise fault(
             WrongStatement,
@@ -51,3 +55,21 @@ def _check(view: View, work: Work, copy: Copy) -> None:
                 f"'{show_expression(wanted)}'",
                 work.origin,
             )
+
+
+def _check_verbatim(view: View, work: Work, copy: Copy) -> None:
+    found, insn = copy.statement.verbatim, work.insn
+    terms = view.terms(copy.statement.frame)
+    if found is not None and isinstance(insn, CInstruction):
+        wanted = {name: key(copy.terms.value(value)) for name, value in insn.iname_exprs}
+        names = {name: key(terms.value(value)) for name, value in found.names}
+        touched = (frozenset(found.reads), frozenset(found.writes))
+        declared = (insn.read_variables, frozenset(insn.written_names))
+        if (found.code, names, touched) == (insn.code, wanted, declared):
+            return
+    raise fault(
+        WrongStatement,
+        view.kernel,
+        f"for {work.what}, other C is there than was written",
+        work.origin,
+    )

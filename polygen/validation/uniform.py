@@ -91,6 +91,10 @@ def _varying(launch: Frame) -> frozenset[str]:
 
 
 def _sources(statement: Statement) -> Iterator[str]:
+    if statement.verbatim is not None:
+        yield from statement.verbatim.reads
+        for _, value in statement.verbatim.names:
+            yield from walk.free_variables(value)
     for _, value in statement.pairs:
         yield from walk.free_variables(value)
     for frame in statement.frame.outwards():

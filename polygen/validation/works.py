@@ -253,6 +253,8 @@ class _Maker:
         for use in uses:
             conditions = [f.node.condition for f in use.frame.outwards() if isinstance(f.node, If)]
             sides = [side for pair in use.pairs for side in pair]
+            if use.verbatim is not None:
+                sides += [value for _, value in use.verbatim.names]
             for node in (*sides, *conditions):
                 names.update(dict.fromkeys(ex.name_of(access) for access in walk.accesses(node)))
         known = self._kernel

@@ -17,6 +17,7 @@ import numpy as np
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.ir.reduction import dtype_of
+from tests.oracle import functions
 
 Value: TypeAlias = Any  # a NumPy scalar, or a Python number without a type of its own
 Event: TypeAlias = tuple[int, tuple[int, ...]]
@@ -138,6 +139,10 @@ def _binary(
     return lambda e, node: function(e.value(getattr(node, left)), e.value(getattr(node, right)))
 
 
+def _folded(function: Callable[[Value, Value], Value]) -> Callable[[Evaluator, Any], Value]:
+    return lambda e, node: reduce(function, [e.value(c) for c in node.children])
+
+
 _COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -147,15 +152,9 @@ _COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
     ">=": operator.ge,
 }
 
-_NAMES = (
-    "abs fabs sqrt exp sin cos floor ceil fmin fmax real imag conj "
-    "int8 int16 int32 int64 float32 float64"
-)
-_FUNCTIONS: dict[str, Callable[..., Value]] = {n: getattr(np, n) for n in _NAMES.split()}
-
 
 def _call(e: Evaluator, node: Any) -> Value:
-    return _FUNCTIONS[node.function.name](*[e.value(p) for p in node.parameters])
+    return functions.call(node.function.name, [e.value(p) for p in node.parameters])
 
 
 _WIDENED = {"b": np.dtype(np.int64), "i": np.dtype(np.int64), "u": np.dtype(np.uint64)}
@@ -204,11 +203,18 @@ _RULES: dict[type, Callable[[Evaluator, Any], Value]] = {
     ex.Max: _extremum(max, np.maximum),
     ex.If: _choice,
     ex.Call: _call,
+    ex.Component: lambda e, node: e.value(node.aggregate)[node.position],
     ex.Reduction: _reduction,
     ex.Quotient: _binary("numerator", "denominator", operator.truediv),
     ex.FloorDiv: _binary("numerator", "denominator", operator.floordiv),
     ex.Remainder: _binary("numerator", "denominator", operator.mod),
     ex.Power: _binary("base", "exponent", operator.pow),
+    ex.LeftShift: _binary("shiftee", "shift", operator.lshift),
+    ex.RightShift: _binary("shiftee", "shift", operator.rshift),
+    ex.BitwiseNot: lambda e, node: ~e.value(node.child),
+    ex.BitwiseAnd: _folded(operator.and_),
+    ex.BitwiseOr: _folded(operator.or_),
+    ex.BitwiseXor: _folded(operator.xor),
     ex.Comparison: lambda e, n: np.bool_(
         _COMPARISONS[str(n.operator)](e.value(n.left), e.value(n.right))
     ),

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygen.ir import expression as ex
-from polygen.ir.instruction import Assigning, Instruction
+from polygen.ir.instruction import Assigning, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
 from tests.oracle.contributions import Contribution, with_contributions
@@ -25,6 +25,7 @@ from tests.oracle.memory import Memory
 from tests.oracle.points import Points, surrounding
 from tests.oracle.rules import inlined
 from tests.oracle.typing import samples_of, size_names
+from tests.oracle.verbatim import assignments
 
 Arrays = dict[str, NDArray[Any]]
 _Sum = tuple[
@@ -195,6 +196,9 @@ class _Run:
     def _execute(self, instance: _Instance, insn: Instruction) -> None:
         if not isinstance(insn, Assigning) or not all(map(instance.holds, insn.predicates)):
             return
+        if isinstance(insn, CInstruction):
+            self._verbatim(instance, insn)
+            return
         values = [instance.value(value) for value in insn.values]
         if isinstance(insn, Contribution):
             self._contribute(instance, insn, values[0])
@@ -207,6 +211,15 @@ class _Run:
         self._random.shuffle(writes)
         for name, index, value in writes:
             self.memory.write(name, index, value, self.items(instance.inames))
+
+    def _verbatim(self, instance: _Instance, insn: CInstruction) -> None:
+        inside = _Verbatim(self, instance, insn)
+        for target, node in assignments(insn.code):
+            value = inside.value(node)
+            index = inside.index(target) if isinstance(target, ex.Subscript) else ()
+            name = ex.name_of(target)
+            place = inside.place(name, index)
+            self.memory.write(name, place, value, self.items(instance.inames))
 
     def _contribute(self, instance: _Instance, insn: Contribution, value: Value) -> None:
         if insn.reduction is None:
@@ -259,6 +272,32 @@ class _Instance(Evaluator):
         for values in self._run.points.values(around, node.inames, self.inames):
             inames = {**self.inames, **dict(zip(node.inames, values, strict=True))}
             yield _Instance(self._run, self._insn, around, inames).value(node.operand)
+
+
+class _Verbatim(_Instance):
+    """The same in verbatim C: arrays have one axis, and names mean what they were given."""
+
+    def __init__(self, run: _Run, instance: _Instance, insn: CInstruction) -> None:
+        super().__init__(run, insn, insn.within_inames, instance.inames)
+        self._names = {name: int(instance.value(value)) for name, value in insn.iname_exprs}
+        self._allowed = {*insn.read_names, *insn.written_names}
+
+    def variable(self, name: str) -> Value:
+        return self._names[name] if name in self._names else super().variable(name)
+
+    def place(self, name: str, index: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the subscripts of an element that has one subscript here."""
+        if name not in self._allowed:
+            raise OracleError(f"verbatim C touches {name}, and does not say so")
+        shape = self._run.memory.shape(name)
+        if not index:
+            return ()
+        if not 0 <= index[0] < int(np.prod(shape)):
+            raise OracleError(f"{name}{list(index)} is outside: {shape}")
+        return tuple(int(i) for i in np.unravel_index(index[0], shape))
+
+    def element(self, name: str, index: tuple[int, ...]) -> Value:
+        return super().element(name, self.place(name, index))
 
 
 def _loops_outside(kernel: Kernel, insns: Sequence[Instruction]) -> dict[str, set[str]]:

@@ -31,10 +31,12 @@ from polygen.lower.program import (
     Launch,
     Loop,
     LoopProgram,
+    Verbatim,
 )
 from tests.oracle.cells import Cells, Who
 from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
 from tests.oracle.interpreter import Outcome
+from tests.oracle.verbatim import assignments
 
 _Env: TypeAlias = ChainMap[str, Any]
 _Steps: TypeAlias = Generator[tuple[int, ...], None, None]
@@ -227,6 +229,8 @@ class _Scope(Evaluator):
             elif isinstance(node, If):
                 if self.holds(node.condition):
                     yield from self.block(node.body)
+            elif isinstance(node, Verbatim):
+                self._verbatim(node)
             elif node.parallel:
                 self._parallel(node)
             else:
@@ -276,6 +280,16 @@ class _Scope(Evaluator):
             rest = list(self._iterations(loops[1:]))
             self._env = self._env.parents
             yield from ((value, *others) for others in rest)
+
+    def _verbatim(self, node: Verbatim) -> None:
+        values = {name: self.integer(value) for name, value in node.names}
+        self._env = self._env.new_child({**values})
+        for target, value in assignments(node.code):
+            if ex.name_of(target) not in node.writes:
+                raise OracleError(f"{node.insn_id} writes {ex.name_of(target)}")
+            offset = self.index(target)[0] if isinstance(target, ex.Subscript) else 0
+            self._cells(ex.name_of(target)).write(offset, self.value(value), self._who)
+        self._env = self._env.parents
 
     def _update(self, node: Assign) -> None:
         """Combine an element with one operand, with nothing in between."""

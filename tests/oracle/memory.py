@@ -58,6 +58,13 @@ class Memory:
             raise OracleError(f"{name} is no temporary")
         return variable
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the extents of a variable."""
+        if name in self.arrays:
+            found: tuple[int, ...] = self.arrays[name].shape
+            return found
+        return tuple(e for e in self._temporary(name).shape if isinstance(e, int))
+
     def _check(self, name: str, index: tuple[int, ...]) -> None:
         shape = self.arrays[name].shape if name in self.arrays else self._temporary(name).shape
         if len(shape) != len(index) or not all(

@@ -9,7 +9,7 @@ from typing import Any
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning
+from polygen.ir.instruction import Assigning, CInstruction
 from polygen.ir.kernel import Kernel
 from tests.oracle.evaluate import OracleError
 
@@ -26,7 +26,9 @@ def inlined(kernel: Kernel) -> Kernel:
         return walk.rebuild(node, tuple(written_out(p) for p in walk.parts(node)))
 
     instructions = tuple(
-        insn.with_pairs(
+        insn.map_expressions(written_out)
+        if isinstance(insn, CInstruction)
+        else insn.with_pairs(
             tuple((written_out(a), written_out(value)) for a, value in insn.pairs),
             predicates=tuple(written_out(p) for p in insn.predicates),
         )

@@ -13,7 +13,7 @@ from typing import Any
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning
+from polygen.ir.instruction import Assigning, CInstruction
 from polygen.ir.kernel import Kernel
 from tests.oracle.evaluate import MARK
 
@@ -52,6 +52,8 @@ def traced(kernel: Kernel) -> Traced:
         return walk.rebuild(node, tuple(inside(p, insn, inames) for p in walk.parts(node)))
 
     def instruction(insn: Assigning) -> Assigning:
+        if isinstance(insn, CInstruction):
+            return insn
         inames = tuple(sorted(insn.within_inames))
         first, *others = insn.values
         if not any(walk.reductions(p) for p in insn.predicates):

@@ -23,6 +23,7 @@ from polygen.lower.program import (
     Loop,
     LoopProgram,
     Node,
+    Verbatim,
 )
 from polygen.validation.validate import check
 
@@ -84,7 +85,7 @@ def _block(block: Block, rule: Rule) -> Block:
 
 def where(kind: type[Node], change: Rule, name: str = "") -> Edit:
     """Return what changes all nodes of a kind; those with a name if one is given."""
-    named = {Assign: "insn_id", Loop: "iname", Declare: "name"}
+    named = {Assign: "insn_id", Verbatim: "insn_id", Loop: "iname", Declare: "name"}
 
     def rule(node: Node) -> tuple[Node, ...]:
         if isinstance(node, kind) and (not name or getattr(node, named[kind]) == name):
