@@ -35,6 +35,7 @@ from polygen.ir.instruction import (
 from polygen.ir.kernel import Kernel, Step
 from polygen.language.make_kernel import make_kernel
 from polygen.language.parse_kernel import parse_kernel
+from polygen.language.user_reductions import register_reduction
 from polygen.lower.unneeded import unneeded_barriers
 from polygen.pipeline import generate_code, lower_kernel, redundant_barriers
 from polygen.proof import Rearranged
@@ -126,6 +127,7 @@ __all__ = [
     "prioritize_loops",
     "privatize_temporaries_with_inames",
     "redundant_barriers",
+    "register_reduction",
     "rename_iname",
     "replay",
     "set_options",

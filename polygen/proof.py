@@ -128,10 +128,9 @@ def _prove(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
         "the kernel",
     ):
         _prove_same(step, old, new, instances)
-        if not new.options.allow_reassociation:
-            moved = reordered(old, new, instances)
-            if moved is not None:
-                refuse_reassociation(step, old, new, moved)
+        moved = reordered(old, new, instances, rounding=not new.options.allow_reassociation)
+        if moved is not None:
+            refuse_reassociation(step, old, new, moved)
 
 
 def _prove_same(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:

@@ -21,6 +21,7 @@ from polygen.errors import (
 )
 from polygen.ir.claims import Claim
 from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import facts_of, name_of
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
@@ -58,13 +59,19 @@ def refuse_reassociation(step: str, old: Kernel, new: Kernel, found: Reordered) 
             f"{_shown(first, list(first))} would come before that of "
             f"{_shown(second, list(second))}, or might, which it did not before"
         )
+    name = name_of(found.reduction.operation)
+    why = f"kernel '{old.name}' does not permit (allow_reassociation is False)"
+    permit = "set_options(kernel, allow_reassociation=True)"
+    if not facts_of(found.reduction.operation).regroups:
+        why = f"may change its result: '{name}' is not claimed to be associative and commutative"
+        permit = "register_reduction(..., associative=True, commutative=True)"
     raise Reassociated(
-        f"{step} would compute {show_expression(found.reduction)} in another order, which kernel "
-        f"'{old.name}' does not permit (allow_reassociation is False): {story}",
+        f"{step} would compute {show_expression(found.reduction)} in another order, which {why}: "
+        f"{story}",
         where=caller_location(),
         excerpt=excerpt(old, found.insn_id),
         remedy="keep the order of the reduction's loops (prioritize_loops), or permit another one: "
-        "set_options(kernel, allow_reassociation=True)",
+        f"{permit}",
     )
 
 

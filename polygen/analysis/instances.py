@@ -18,6 +18,7 @@ from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, Instruction, identical
 from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import may_merge
 from polygen.ir.show_expression import show_expression
 
 _OLD = "_old"
@@ -231,7 +232,7 @@ def normal_form(node: Expression) -> Expression:
             return ex.Subscript(e.aggregate, index)
         if isinstance(e, ex.Reduction):
             inames, operand = e.inames, e.operand
-            if isinstance(operand, ex.Reduction) and operand.operation == e.operation:
+            if isinstance(operand, ex.Reduction) and may_merge(e.operation, operand.operation):
                 inames, operand = inames + operand.inames, operand.operand
             return ex.Reduction(e.operation, tuple(sorted(inames)), operand)
         return e

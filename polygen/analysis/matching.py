@@ -34,6 +34,7 @@ from polygen.ir.domain import flat_names, project_out
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import identical
 from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import may_merge
 from polygen.ir.show_expression import show_expression
 
 _DEEPEST = 8  # how many writes are followed, one from the other
@@ -375,7 +376,7 @@ def _same_node(old: Expression, new: Expression) -> bool:
 def _merged(node: ex.Reduction) -> ex.Reduction:
     """Return ``sum(i, sum(j, x))`` as ``sum((i, j), x)``."""
     inner = node.operand
-    while isinstance(inner, ex.Reduction) and inner.operation == node.operation:
+    while isinstance(inner, ex.Reduction) and may_merge(node.operation, inner.operation):
         node = ex.Reduction(node.operation, (*node.inames, *inner.inames), inner.operand)
         inner = node.operand
     return node

@@ -46,17 +46,20 @@ class Reordered:
     point: Mapping[str, int] | None = None
 
 
-def reordered(old: Kernel, new: Kernel, instances: InstanceMap) -> Reordered | None:
+def reordered(
+    old: Kernel, new: Kernel, instances: InstanceMap, *, rounding: bool
+) -> Reordered | None:
     """Return a reduction that is added up in another order than before, or None.
 
     Parameters:
         old: the kernel before a step.
         new: the kernel after, which computes the same but for rounding.
         instances: which old instance each new one computes.
+        rounding: whether it matters how results are rounded.
     """
     for insn in old.assignments:
-        before = list(_sums(old, insn.id))
-        after = list(_sums(new, insn.id))
+        before = list(_sums(old, insn.id, rounding=rounding))
+        after = list(_sums(new, insn.id, rounding=rounding))
         if not before:
             continue
         values = instances.of(insn.id)
@@ -93,7 +96,7 @@ class _Sum:
         return tuple([str(p) for p in place if p in self.reduction.inames])
 
 
-def _sums(kernel: Kernel, insn_id: str) -> Iterator[_Sum]:
+def _sums(kernel: Kernel, insn_id: str, *, rounding: bool) -> Iterator[_Sum]:
     """Yield the reductions of an instruction whose order matters, outermost first."""
     insn = kernel.instructions_by_id.get(insn_id)
     if insn is None:
@@ -101,7 +104,8 @@ def _sums(kernel: Kernel, insn_id: str) -> Iterator[_Sum]:
 
     def within(node: Expression, around: frozenset[str]) -> Iterator[_Sum]:
         if isinstance(node, ex.Reduction):
-            if not _is_exact(kernel, node):
+            regroups = facts_of(node.operation).regroups
+            if not regroups or (rounding and not _is_exact(kernel, node)):
                 yield _Sum(kernel, insn_id, node, around)
             around = around.union(node.inames)
         for part in walk.parts(node):

@@ -22,7 +22,8 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-from polygen.ir.reduction import Facts, Result, dtype_of, facts_of
+from polygen.ir.operation import Definition
+from polygen.ir.reduction import Facts, Result, definition_of, dtype_of, facts_of
 from polygen.ir.show_expression import show_expression
 
 Kind: TypeAlias = DType | type[int] | type[float] | type[complex]
@@ -273,6 +274,9 @@ def _reduction(node: Any, parts: Sequence[Kind]) -> Kind:
     facts = facts_of(node.operation)
     _require(node, parts, facts.operands, _REAL)
     dtype = dtype_of(node.operation)
+    definition = definition_of(node.operation)
+    if definition is not None:
+        _check_definition(node, definition, kind)
     if dtype is not None:
         return _as_said(node, kind, dtype, facts)
     if facts.result is Result.TRUTH:
@@ -294,6 +298,24 @@ def _as_said(node: Any, kind: Kind, dtype: DType, facts: Facts) -> DType:
             remedy="leave out the type, or name one of their kind of number",
         )
     return dtype
+
+
+def _check_definition(node: Any, definition: Definition, kind: Kind) -> None:
+    """Check that a user's own operation combines values of this type."""
+    dtype = dtype_of(node.operation) or default_dtype(kind)
+    made = type_of(definition.combined, dict(zip(definition.arguments, (dtype, kind), strict=True)))
+    if not can_assign(made, dtype):
+        raise TypeMismatch(
+            f"'{show_expression(node)}' is computed in '{kind_name(dtype)}', and makes "
+            f"'{kind_name(made)}' of two values",
+            remedy=f"say what it is computed in: {node.operation.name}<{kind_name(made)}>(...)",
+        )
+    if definition.identity_of(dtype) is None:
+        raise TypeMismatch(
+            f"'{show_expression(node)}' is computed in '{kind_name(dtype)}', for which "
+            f"'{node.operation.name}' has no identity",
+            remedy="register the reduction with an identity for this type",
+        )
 
 
 def can_assign(value: Kind, target: DType) -> bool:

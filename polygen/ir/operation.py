@@ -2,10 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pymbolic.typing import Expression
+
 from polygen.ir.dtype import DType, dtype_name
+
+Number: TypeAlias = int | float | bool
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What an operation of a user's own does.
+
+    Attributes:
+        arguments: the names of the two values that it makes one of.
+        combined: what it makes of them: mentions nothing else.
+        identity: what changes no value that it is combined with; or, for each type, such a number.
+        claims: those of ``associative`` and ``commutative`` that are said of it, and believed.
+    """
+
+    arguments: tuple[str, str]
+    combined: Expression
+    identity: Number | tuple[tuple[str, Number], ...]
+    claims: tuple[str, ...] = ()
+
+    def identity_of(self, dtype: DType) -> Number | None:
+        """Return the identity for a type; None if there is none."""
+        if not isinstance(self.identity, tuple):
+            return self.identity
+        by_type: Mapping[str, Number] = dict(self.identity)
+        return by_type.get(dtype_name(dtype))
 
 
 @dataclass(frozen=True)
@@ -15,10 +44,12 @@ class Special:
     Attributes:
         name: its name.
         dtype: the type it is computed in; None for the one that NumPy would take.
+        definition: what it does, if it is a user's own.
     """
 
     name: str
     dtype: DType | None = None
+    definition: Definition | None = None
 
     def __str__(self) -> str:
         return self.name if self.dtype is None else f"{self.name}<{dtype_name(self.dtype)}>"

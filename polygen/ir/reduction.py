@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-from polygen.ir.operation import Operation, Special
-
-Number: TypeAlias = int | float | bool
+from polygen.ir.operation import Definition, Number, Operation, Special
 
 
 class Result(enum.Enum):
@@ -91,9 +89,44 @@ def name_of(operation: Operation) -> str:
     return operation.name if isinstance(operation, Special) else operation
 
 
+def with_dtype(operation: Operation, dtype: DType) -> Special:
+    """Return an operation as one that is computed in this type."""
+    if isinstance(operation, Special):
+        return replace(operation, dtype=dtype)
+    return Special(operation, dtype)
+
+
+def definition_of(operation: Operation) -> Definition | None:
+    """Return what a user's own operation does; None of one that is built in."""
+    return operation.definition if isinstance(operation, Special) else None
+
+
 def facts_of(operation: Operation) -> Facts:
     """Return what is true of an operation."""
-    return BUILT_IN[name_of(operation)]
+    definition = definition_of(operation)
+    return BUILT_IN[name_of(operation)] if definition is None else _facts(definition)
+
+
+def may_merge(outer: Operation, inner: Operation) -> bool:
+    """Tell whether a reduction directly inside of another is one with it."""
+    return outer == inner and facts_of(outer).regroups
+
+
+def _facts(definition: Definition) -> Facts:
+    """Return what is true of a user's own operation."""
+
+    def identity(dtype: DType) -> Number:
+        found = definition.identity_of(dtype)
+        if found is None:
+            raise InternalError(f"no identity of type {dtype}")  # types were checked
+        return found
+
+    def combined(first: Expression, second: Expression) -> Expression:
+        values = dict(zip(definition.arguments, (first, second), strict=True))
+        return walk.substitute(definition.combined, values)
+
+    regroups = len(definition.claims) == 2
+    return Facts(identity, combined, Result.KEPT, "biufc", "biu" if regroups else "", regroups)
 
 
 def dtype_of(operation: Operation) -> DType | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
@@ -19,6 +20,7 @@ from polygen.ir.instruction import (
     NoOp,
 )
 from polygen.ir.kernel import Kernel, fill_slot
+from polygen.ir.operation import Special
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import SubstitutionRule
@@ -129,6 +131,31 @@ def show_rule(rule: SubstitutionRule) -> str:
     return f"{rule.name}({', '.join(rule.arguments)}) := {show_expression(rule.expression)}"
 
 
+def show_operation(operation: Special) -> str:
+    """Return the line of a user's own reduction."""
+    definition = operation.definition
+    assert definition is not None  # or it would be no user's own
+    identity = repr(definition.identity)
+    if isinstance(definition.identity, tuple):
+        identity = f"{{{', '.join(f'{t}: {value!r}' for t, value in definition.identity)}}}"
+    line = f"{operation.name}({', '.join(definition.arguments)}) := "
+    line += f"{show_expression(definition.combined)}, identity: {identity}"
+    return line + (f", claimed: {', '.join(definition.claims)}" if definition.claims else "")
+
+
+def _operations(kernel: Kernel) -> list[Special]:
+    """Return the operations that users defined, and that a kernel uses."""
+    nodes = [node for insn in kernel.instructions for node in insn.reads]
+    nodes += [rule.expression for rule in kernel.substitutions]
+    found = {
+        r.operation.name: Special(r.operation.name, None, r.operation.definition)
+        for node in nodes
+        for r in walk.reductions(node)
+        if isinstance(r.operation, Special) and r.operation.definition is not None
+    }
+    return [found[name] for name in sorted(found)]
+
+
 def _options(options: Options) -> list[str]:
     default = Options()
     return [
@@ -151,6 +178,7 @@ def show_kernel(kernel: Kernel) -> str:
         ("ASSUMPTIONS", known),
         ("INAME TAGS", [f"{i}: {kernel.tags[i]}" for i in order if i in kernel.tags]),
         ("PRIORITIES", [", ".join(p) for p in kernel.priorities]),
+        ("REDUCTIONS", [show_operation(o) for o in _operations(kernel)]),
         ("SUBSTITUTION RULES", [show_rule(r) for r in kernel.substitutions]),
         ("INSTRUCTIONS", [show_instruction(i, order) for i in kernel.instructions]),
         ("CLAIMS", [str(claim) for claim in kernel.claims]),

@@ -10,10 +10,12 @@ from typing import Any, TypeAlias, cast
 import lark
 
 from polygen.errors import MalformedText, did_you_mean
+from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.dtype import DType
 from polygen.ir.instruction import Instruction
 from polygen.ir.names import check_name
+from polygen.ir.operation import Special
 from polygen.ir.options import Options
 from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
@@ -23,6 +25,7 @@ from polygen.language.option_nodes import Refused
 from polygen.language.parser import load_grammar, located, parse_statement, parse_with
 from polygen.language.reductions import resolve_reductions
 from polygen.language.rules import resolve_rules
+from polygen.language.user_reductions import CLAIMS, make_operation
 from polygen.source import caller_location
 
 _Children: TypeAlias = list[Any]
@@ -58,6 +61,29 @@ class _KernelNodes(Nodes):
     def type(self, children: _Children) -> DType | None:
         return element_type(children[0]) if children else None
 
+    def reduction(self, children: _Children) -> Special:
+        name, first, second, combined, identity, *claims = children
+        arguments = first.value, second.value
+        said = claims[0] if claims else ()
+        return make_operation(name.value, arguments, combined, _literal(identity), said)
+
+    def by_type(self, children: _Children) -> dict[str, Any]:
+        return dict(children)
+
+    def of_type(self, children: _Children) -> tuple[str, Any]:
+        element_type(children[0])
+        return children[0].value, _literal(children[1])
+
+    def claims(self, children: _Children) -> tuple[str, ...]:
+        for token in children:
+            if token.value not in CLAIMS:
+                raise Refused(
+                    f"'{token}' is nothing that is claimed of a reduction",
+                    token.start_pos,
+                    did_you_mean(token.value, CLAIMS),
+                )
+        return tuple(claim for claim in CLAIMS if claim in children)
+
     def unknown(self, _children: _Children) -> None:
         return None
 
@@ -73,8 +99,16 @@ class _KernelNodes(Nodes):
 
 @functools.cache
 def _parser() -> lark.Lark:
-    starts = ["argument_line", "temporary", "tag", "priority"]
+    starts = ["reduction", "argument_line", "temporary", "tag", "priority"]
     return load_grammar(["grammar.lark", "kernel.lark"], starts, _KernelNodes())
+
+
+def _literal(node: Any) -> Any:
+    """Return a number; infinity is written ``inf``."""
+    if not isinstance(node, ex.ExpressionNode):
+        return node
+    infinity = ex.Variable("inf")
+    return {infinity: float("inf"), ex.negated(infinity): float("-inf")}.get(node, node)
 
 
 def _parse(line: str, start: str) -> Any:
@@ -93,6 +127,12 @@ def read_temporary(line: str) -> TemporaryVariable:
     temporary: TemporaryVariable = _parse(line, "temporary")
     check_name(temporary.name)
     return temporary
+
+
+def read_reduction(line: str) -> Special:
+    """Return the operation of a line such as ``gcd(a, b) := if(b > 0, a % b, a), identity: 0``."""
+    found: Special = _parse(line, "reduction")
+    return found
 
 
 def read_tag(line: str) -> tuple[str, InameTag]:

@@ -20,9 +20,10 @@ from polygen.ir import expression as ex
 from polygen.ir.atomicity import Atomicity, MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType, to_dtype
 from polygen.ir.expression import Expression
-from polygen.ir.operation import Operation, Special
-from polygen.ir.reduction import BUILT_IN, name_of
+from polygen.ir.operation import Operation
+from polygen.ir.reduction import name_of, with_dtype
 from polygen.ir.substitution import SubstitutionRule
+from polygen.language.operations import find_operation
 from polygen.language.option_nodes import Option, OptionNodes, Refused
 from polygen.language.statement import Statement, Verbatim
 
@@ -30,7 +31,6 @@ from polygen.language.statement import Statement, Verbatim
 _Token: TypeAlias = Any
 _Children: TypeAlias = list[Any]
 
-REDUCTIONS = tuple(BUILT_IN)
 _SELECTIONS: dict[str, Callable[[tuple[Expression, ...]], Expression]] = {
     "min": ex.Min,
     "max": ex.Max,
@@ -226,8 +226,9 @@ class Nodes(OptionNodes):
         if any(isinstance(a, _Named) for a in args):
             return _invocation(name, None, args)
         tuples = [a for a in args if isinstance(a, _Several)]
-        if name in REDUCTIONS and (name not in _SELECTIONS or tuples):
-            return _reduction(name, args, name.value)
+        operation = find_operation(name.value)
+        if operation is not None and (name not in _SELECTIONS or tuples):
+            return _reduction(name, args, operation)
         if tuples:
             raise Refused(
                 f"{name}() takes no tuple",
@@ -250,14 +251,15 @@ class Nodes(OptionNodes):
 
     def typed_call(self, children: _Children) -> Expression:
         name, dtype, *args = children
-        if name not in REDUCTIONS:
+        operation = find_operation(name.value)
+        if operation is None:
             raise Refused(
                 "comparisons cannot be chained",
                 dtype.end_pos,
                 "write 'a < b and b > c' for 'a < b > c'; only reductions have a type in <>: "
                 "sum<float64>(k, a[k])",
             )
-        return _reduction(name, args, Special(name.value, element_type(dtype)))
+        return _reduction(name, args, with_dtype(operation, element_type(dtype)))
 
     # --- statements
 

@@ -16,6 +16,7 @@ from polygen.ir.domain import Domain, universe
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
+from polygen.ir.operation import Special
 from polygen.ir.options import Options
 from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag
@@ -26,10 +27,12 @@ from polygen.language.kernel_lines import (
     read_instruction,
     read_option,
     read_priority,
+    read_reduction,
     read_tag,
     read_temporary,
 )
 from polygen.language.linear import without_linear_subscripts
+from polygen.language.operations import defined_in_text
 from polygen.language.parser import parse_rule
 from polygen.language.rules import make_rules
 from polygen.source import caller_location
@@ -59,7 +62,8 @@ def parse_kernel(text: object) -> Kernel:
         if not code or not code.strip("-"):
             continue
         try:
-            section = _read_line(parts, section, code)
+            with defined_in_text(parts.reductions):
+                section = _read_line(parts, section, code)
         except UserError as error:
             error.what = f"line {number}: {error.what}"
             raise
@@ -78,6 +82,7 @@ class _Parts:
     assumptions: Domain = field(default_factory=lambda: Domain(universe()))
     tags: dict[str, InameTag] = field(default_factory=dict[str, "InameTag"])
     priorities: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    reductions: dict[str, Special] = field(default_factory=dict[str, "Special"])
     rules: list[SubstitutionRule] = field(default_factory=list["SubstitutionRule"])
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     claims: list[Claim] = field(default_factory=list["Claim"])
@@ -145,6 +150,10 @@ class _Parts:
     def add_priority(self, line: str) -> None:
         self.priorities.append(read_priority(line))
 
+    def add_reduction(self, line: str) -> None:
+        operation = read_reduction(line)
+        self.reductions[operation.name] = operation
+
     def add_rule(self, line: str) -> None:
         if self.instructions:
             raise MalformedText(
@@ -172,6 +181,7 @@ _SECTIONS: Mapping[str, Callable[[_Parts, str], None]] = {
     "ASSUMPTIONS": _Parts.add_assumption,
     "INAME TAGS": _Parts.add_tag,
     "PRIORITIES": _Parts.add_priority,
+    "REDUCTIONS": _Parts.add_reduction,
     "SUBSTITUTION RULES": _Parts.add_rule,
     "INSTRUCTIONS": _Parts.add_instruction,
     "CLAIMS": _Parts.add_claim,

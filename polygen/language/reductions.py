@@ -17,12 +17,16 @@ from polygen.errors import MalformedInstruction, UnknownIname, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.language.nodes import REDUCTIONS
+from polygen.language.operations import operation_names
 from polygen.language.parser import located
 from polygen.language.statement import Statement
 
 _OPERATIONS: dict[type, str] = {ex.Min: "min", ex.Max: "max"}
-_WORDS = re.compile(rf"\b({'|'.join(REDUCTIONS)})\s*(<\s*\w+\s*>\s*)?\(")
+
+
+def _words() -> re.Pattern[str]:
+    """Return what finds the beginning of a reduction."""
+    return re.compile(rf"\b(?:{'|'.join(operation_names())})\s*(?:<\s*\w+\s*>\s*)?\(")
 
 
 def resolve_reductions(statement: Statement, inames: Collection[str]) -> Statement:
@@ -36,7 +40,7 @@ def resolve_reductions(statement: Statement, inames: Collection[str]) -> Stateme
         UnknownIname: if a reduction runs over something else.
         MalformedInstruction: if a reduction over an iname is inside of another one over it.
     """
-    if not statement.predicates and not _WORDS.search(statement.text):
+    if not statement.predicates and not _words().search(statement.text):
         return statement
     candidates = frozenset(inames) - (statement.inames or frozenset()) - statement.more_inames
     reduced = _with_reductions(statement, candidates)
@@ -99,5 +103,5 @@ def _check(statement: Statement, inames: Collection[str]) -> None:
 
 
 def _place(text: str, name: str) -> int:
-    match = re.search(rf"\b({'|'.join(REDUCTIONS)})\s*\([^)]*?\b({re.escape(name)})\b", text)
-    return match.start(2) if match else 0
+    match = re.search(rf"{_words().pattern}[^)]*?\b({re.escape(name)})\b", text)
+    return match.start(1) if match else 0

@@ -16,7 +16,7 @@ from polygen.ir.names import check_name
 from polygen.ir.show import show_rule
 from polygen.ir.substitution import Rules, SubstitutionRule, expand, invocations
 from polygen.ir.verify_rules import check_circles, check_invocation
-from polygen.language.nodes import REDUCTIONS
+from polygen.language.operations import operation_names
 from polygen.language.reductions import resolve_reductions
 from polygen.language.statement import Statement
 from polygen.source import caller_location
@@ -82,7 +82,7 @@ def _check_name(rule: SubstitutionRule, others: Collection[str]) -> None:
     what = None
     if rule.name in others:
         what = "two rules have this name"
-    elif rule.name in FUNCTIONS or rule.name in REDUCTIONS:
+    elif rule.name in FUNCTIONS or rule.name in operation_names():
         what = "a function has this name"
     if what is not None:
         raise NameTaken(

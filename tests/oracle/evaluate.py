@@ -187,9 +187,22 @@ def _reduction(e: Evaluator, node: Any) -> Value:
             dtype = _WIDENED.get(dtype.kind, dtype)
         elif operation in ("any", "all"):
             dtype = np.dtype(np.bool_)
+    definition = getattr(node.operation, "definition", None)
+    if definition is not None:
+        return _defined(e, node, definition, dtype)
     total = _identity(operation, dtype)
     for value in e.contributions(node):
         total = convert(_COMBINE[operation](total, value), dtype)
+    return total
+
+
+def _defined(e: Evaluator, node: Any, definition: Any, dtype: np.dtype[Any]) -> Value:
+    """Return the value of a reduction with an operation of a user's own."""
+    identity = definition.identity
+    total = dtype.type(dict(identity)[dtype.name] if isinstance(identity, tuple) else identity)
+    for value in e.contributions(node):
+        values = dict(zip(definition.arguments, (total, value), strict=True))
+        total = convert(Sampler(values).value(definition.combined), dtype)
     return total
 
 
