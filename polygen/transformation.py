@@ -23,15 +23,19 @@ from typing import (
     overload,
 )
 
+import numpy as np
+
 from polygen.analysis.instance_map import at_new_instance
 from polygen.analysis.proving import limited_step, proofs_are_on
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
+from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.kernel import Kernel, Step
 from polygen.ir.names import check_name
 from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.ir.verify import verify
+from polygen.language.arguments import normalised
 from polygen.language.within import matching
 from polygen.proof import Rearranged, prove
 from polygen.source import caller_location
@@ -176,7 +180,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         if not isinstance(returned, Kernel | Rearranged):
             raise interface.no_kernel(returned)
         result = returned if isinstance(returned, Rearranged) else Rearranged(returned)
-        result = _with_rules(result)
+        result = _with_rules(_with_variables(result))
         if result.kernel is kernel:
             return kernel
         verify(result.kernel)
@@ -193,6 +197,30 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         return new
 
     return step
+
+
+def _with_variables(result: Rearranged) -> Rearranged:
+    """Return the result with the types and shapes of new variables as all kernels have them.
+
+    Raises:
+        InvalidArgument, MalformedExpression: if there is no such type or shape.
+    """
+    kernel = result.kernel
+    given = (*kernel.arguments, *kernel.temporaries)
+    if all(map(_is_normal, given)):
+        return result
+    arguments = tuple([v if _is_normal(v) else normalised(v) for v in kernel.arguments])
+    temporaries = tuple([v if _is_normal(v) else normalised(v) for v in kernel.temporaries])
+    return replace(result, kernel=kernel.copy(arguments=arguments, temporaries=temporaries))
+
+
+def _is_normal(variable: object) -> bool:
+    dtype = getattr(variable, "dtype", None)
+    shape = getattr(variable, "shape", ())
+    if not (dtype is None or isinstance(dtype, np.dtype)) or not isinstance(shape, tuple):
+        return False
+    extents = cast("tuple[object, ...]", shape)
+    return all(isinstance(extent, int | ex.ExpressionNode) for extent in extents)
 
 
 def _with_rules(result: Rearranged) -> Rearranged:

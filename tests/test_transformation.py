@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import polygen as pg
@@ -161,3 +162,52 @@ def test_the_form_of_docstrings(step: Callable[..., Kernel]) -> None:
 def test_the_list_of_transformations_is_complete() -> None:
     found = {n for n in pg.__all__ if hasattr(getattr(pg, n), "__wrapped__")}
     assert {step.__name__ for step in PUBLIC} <= found
+
+
+# --- variables that a transformation declares
+
+
+def _through(knl: Kernel, variable: pg.TemporaryVariable) -> Kernel:
+    """Store what the only instruction computes in a temporary."""
+
+    @transformation
+    def through(kernel: Kernel) -> Kernel:
+        (use,) = kernel.assignments
+        t = ex.Variable(variable.name)
+        if variable.shape:
+            t = ex.Subscript(t, 0)
+        first = pg.Assignment("first", t, use.values[0], use.within_inames)
+        last = pg.Assignment(use.id, use.assignees[0], t, use.within_inames, frozenset({"first"}))
+        return kernel.copy(instructions=(first, last), temporaries=(variable,))
+
+    return through(knl)
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        pg.TemporaryVariable("t", "float64"),
+        pg.TemporaryVariable("t", float, 1),
+        pg.TemporaryVariable("t", np.float64, "1"),
+        pg.TemporaryVariable("t", ">f8", [1]),
+    ],
+)
+def test_variables_are_declared_as_in_make_kernel(variable: pg.TemporaryVariable) -> None:
+    data = [pg.GlobalArg(name, "float64", "n") for name in "ab"]
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]", [*data, "..."])
+    new = _through(knl, variable)
+    (made,) = new.temporaries
+    assert made.dtype == np.dtype(np.float64)
+    assert made.shape in ((), (1,))
+    a, b = np.arange(3.0), np.zeros(3)
+    new(a=a, b=b)
+    assert b.tolist() == [0, 2, 4]
+    assert pg.parse_kernel(str(new)) == new
+
+
+def test_variables_of_no_type_or_shape() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]")
+    with pytest.raises(pg.errors.InvalidArgument, match="'float47' is no element type"):
+        _through(knl, pg.TemporaryVariable("t", "float47"))
+    with pytest.raises(pg.errors.InvalidArgument, match="shape of 't' is given as"):
+        _through(knl, pg.TemporaryVariable("t", "float64", [1.5]))  # type: ignore[list-item]

@@ -108,6 +108,20 @@ def subexpressions(node: Expression) -> Iterator[Expression]:
         yield from subexpressions(part)
 
 
+def depth(node: Expression, most: int) -> int:
+    """Return how deep subexpressions are nested, or a number above `most` if that is more.
+
+    Without recursion: what recurses is safe up to some depth only.
+    """
+    pending = [(node, 1)]
+    deepest = 0
+    while pending and deepest <= most:
+        node, level = pending.pop()
+        deepest = max(deepest, level)
+        pending += [(part, level + 1) for part in parts(node)]
+    return deepest
+
+
 def conjuncts(condition: Expression) -> Iterator[Expression]:
     """Yield conditions that hold together if and only if this one does: the parts of ``a and b``.
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, cast
 import lark
 
 from polygen.errors import MalformedExpression, MalformedInstruction, UserError, caret
+from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import SubstitutionRule, invocations
@@ -145,8 +146,34 @@ def parse_expressions(text: str) -> tuple[Expression, ...]:
     return result
 
 
+_MOST_NESTED = 100  # Python allows some 1000 calls inside of each other; what walks, needs several
+
+
 def _parse(text: str, start: str, kind: type[UserError]) -> Any:
-    return parse_with(_parser(), text, start, kind)
+    result = parse_with(_parser(), text, start, kind)
+    if len(text) > _MOST_NESTED:
+        for node in _expressions(result):
+            if walk.depth(node, _MOST_NESTED) > _MOST_NESTED:
+                raise located(
+                    kind,
+                    f"an expression is nested more than {_MOST_NESTED} deep",
+                    text,
+                    len(text) - len(text.lstrip()),
+                    "compute parts of it into temporaries first, or write sums and products "
+                    "without parentheses",
+                )
+    return result
+
+
+def _expressions(result: Any) -> tuple[Expression, ...]:
+    """Return the expressions in what was parsed."""
+    if isinstance(result, Statement):
+        return result.expressions
+    if isinstance(result, Block):
+        return result.said.predicates
+    if isinstance(result, SubstitutionRule):
+        return (result.expression,)
+    return result if isinstance(result, tuple) else (result,)
 
 
 _Remedy: TypeAlias = Callable[[str, int], str | None]

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from polygen.errors import MalformedExpression
+import polygen as pg
+from polygen.errors import MalformedExpression, MalformedInstruction
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
-from polygen.language.parser import parse_expression, parse_expressions
+from polygen.language.parser import (
+    parse_expression,
+    parse_expressions,
+    parse_rule,
+    parse_statement,
+)
 
 a, b, c, d = (ex.Variable(name) for name in "abcd")
 
@@ -172,3 +180,47 @@ def test_malformed(text: str, what: str, column: int, remedy: str) -> None:
     assert what in caught.value.what
     assert remedy in (caught.value.remedy or "")
     assert (caught.value.excerpt or "").split("\n") == [text, " " * column + "^"]
+
+
+NESTED: dict[str, Callable[[int], str]] = {
+    "parentheses": lambda n: "(" * n + "a" + " + 1)" * n,
+    "signs": lambda n: "-" * n + "a",
+    "negations": lambda n: "not " * n + "a",
+    "powers": lambda n: "a" + "**2" * n,
+    "quotients": lambda n: "a" + "/2" * n,
+    "subscripts": lambda n: "a[" * n + "0" + "]" * n,
+    "choices": lambda n: "if(i > 1, " * n + "a" + ", 1)" * n,
+    "calls": lambda n: "sqrt(" * n + "a" + ")" * n,
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize("n", [101, 350, 1000])
+def test_nested_too_deep(name: str, n: int) -> None:
+    text = NESTED[name](n)
+    with pytest.raises(MalformedExpression, match="an expression is nested more than 100 deep"):
+        parse_expression(text)
+    with pytest.raises(MalformedInstruction, match="an expression is nested more than 100 deep"):
+        parse_statement(f"b[i] = {text}")
+    with pytest.raises(MalformedInstruction, match="an expression is nested more than 100 deep"):
+        parse_rule(f"f(a) := {text}")
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_nested_as_deep_as_may_be(name: str) -> None:
+    """Whatever is done with it later is safe, too: see below."""
+    assert parse_expression(NESTED[name](96))
+
+
+@pytest.mark.parametrize("name", ["parentheses", "signs", "powers", "quotients", "choices"])
+def test_a_kernel_of_deep_expressions(name: str) -> None:
+    text = NESTED[name](96).replace("a", "a[i]").replace(", 1)", ", 1.0)")
+    data = [pg.GlobalArg("a", "float64", "n"), "..."]
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", f"b[i] = {text}", data)
+    knl = pg.prioritize_loops(pg.split_iname(knl, "i", 4, inner_tag="unr"), "i_outer, i_inner")
+    assert pg.parse_kernel(str(knl)) == knl
+    assert "b[" in str(pg.generate_code(knl, "c"))
+
+
+def test_parentheses_alone_nest_nothing() -> None:
+    assert parse_expression("(" * 5000 + "a" + ")" * 5000) == parse_expression("a")
