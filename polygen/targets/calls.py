@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, cast
 
+import numpy as np
+
 from polygen.analysis.functions import Function, ResultType, lookup
 from polygen.analysis.random_numbers import GENERATORS
 from polygen.analysis.types import Kind, letter
@@ -71,7 +73,8 @@ def _random(p: Printer, function: Function, nodes: _Nodes) -> Term:
 def _of_complex(p: Printer, name: str, nodes: _Nodes, kind: Kind, at: DType) -> Term:
     """Print a function of complex numbers, of which some may be real."""
     result = p.dtype(kind, at)
-    given = [p.dtype(p.kind(n), COMPLEX128) for n in nodes]
+    wide = np.dtype(f"c{2 * at.itemsize}") if at.kind == "f" and at != FLOAT16 else COMPLEX128
+    given = [p.dtype(p.kind(n), wide) for n in nodes]
     dtype = result if result.kind == "c" else given[0]
     call = complex_call(p, name, [p.term(n, dtype) for n in nodes], dtype, result)
     return Term(f"{call.text} != 0", EQUALITY, BOOL, INT32) if result == BOOL else call

@@ -37,6 +37,10 @@ class Printer(Protocol):
         """Return a term of another type."""
         raise NotImplementedError
 
+    def exact(self, term: Term) -> Term:
+        """Return a term whose value in C is the one it has in the kernel."""
+        raise NotImplementedError
+
     def helper(self, name: str, dtype: DType, terms: Iterable[Term]) -> Term:
         """Return a call of a helper function."""
         raise NotImplementedError
@@ -67,7 +71,7 @@ def print_complex_number(p: Printer, value: complex, dtype: DType) -> Term:
 
 def to_complex(p: Printer, term: Term, dtype: DType) -> Term:
     """Return a term that is complex in C, too."""
-    name = p.type_name(dtype)
+    name, term = p.type_name(dtype), p.exact(term)
     if term.c_type == dtype:
         return Term(term.text, term.level, dtype, dtype)
     if p.target.complex_operators:
@@ -83,7 +87,7 @@ def _as_part(p: Printer, term: Term, dtype: DType) -> Term:
     """Return a real term in the type of the parts, a complex one as it is, if of that type."""
     if term.c_type.kind == "c":
         return to_complex(p, term, dtype)
-    part = part_of(dtype)
+    part, term = part_of(dtype), p.exact(term)
     return term if term.c_type == part else p.cast(term, part)
 
 

@@ -22,6 +22,7 @@ from polygen.ir.expression import Expression
 from polygen.targets.complex_numbers import (
     complex_binary,
     complex_comparison,
+    part_of,
     print_complex_number,
     to_complex,
 )
@@ -174,7 +175,7 @@ class Printer:
         if kind is complex:
             return at if at.kind == "c" else COMPLEX128
         if kind is float:
-            return at if at.kind in "fc" else FLOAT64
+            return at if at.kind == "f" else part_of(at) if at.kind == "c" else FLOAT64
         wider = at.kind in "iu" and at.itemsize > self.index_dtype.itemsize
         return at if wider else self.index_dtype
 

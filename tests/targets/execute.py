@@ -7,7 +7,7 @@ import subprocess
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -88,6 +88,10 @@ _COMPARE: Mapping[str, Any] = {
     "==": np.equal,
     "!=": np.not_equal,
 }
+def _converted(name: str, values: Any) -> Any:
+    return np.asarray(values).astype(name)
+
+
 _CALLS: Mapping[str, Any] = {
     **{name: getattr(np, name) for name in ("exp", "log", "sqrt", "pow")},
     **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
@@ -111,15 +115,12 @@ _CALLS: Mapping[str, Any] = {
     "real": np.real,
     "imag": np.imag,
     "conj": np.conj,
-    "bool": lambda a: np.asarray(a).astype(np.bool_),
-    "complex64": lambda a: np.asarray(a).astype(np.complex64),
-    "complex128": lambda a: np.asarray(a).astype(np.complex128),
-    "int8": lambda a: np.asarray(a).astype(np.int8),
-    "uint32": lambda a: np.asarray(a).astype(np.uint32),
-    "int64": lambda a: np.asarray(a).astype(np.int64),
-    "float16": lambda a: np.asarray(a).astype(np.float16),
-    "float32": lambda a: np.asarray(a).astype(np.float32),
-    "float64": lambda a: np.asarray(a).astype(np.float64),
+    "trunc": np.trunc,
+    **{
+        name: partial(_converted, name)
+        for name in """bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32
+        float64 complex64 complex128""".split()  # noqa: SIM905
+    },
 }
 
 

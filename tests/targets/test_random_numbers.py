@@ -1,9 +1,8 @@
-"""Philox and Threefry, against known answers, NumPy's Philox, and the paper written out here."""
+"""Philox and Threefry, against known answers, NumPy, and the paper in tests/oracle."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,63 +10,9 @@ import pytest
 
 import polygen as pg
 from polygen.errors import TypeMismatch, UnknownFunction, WrongArity
+from tests.oracle.random_numbers import philox, threefry
 
 TARGETS = pytest.mark.parametrize("target", ["c", "opencl"])
-
-# --- the paper, with Python's integers
-
-
-def philox(counter: Sequence[int], key: Sequence[int], bits: int) -> list[int]:
-    mask, count = 2**bits - 1, len(counter)
-    factors = {
-        (2, 32): [0xD256D193],
-        (4, 32): [0xD2511F53, 0xCD9E8D57],
-        (2, 64): [0xD2B74407B1CE6E93],
-        (4, 64): [0xD2E7470EE14C6C93, 0xCA5A826395121157],
-    }[count, bits]
-    golden = [int(0.5 * (5**0.5 - 1) * 2**32), int((3**0.5 - 1) * 2**32)]
-    if bits == 64:
-        golden = [0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B]
-    words, keys = list(counter), list(key)
-    for _ in range(10):
-        products = [factor * words[2 * k] for k, factor in enumerate(factors)]
-        high, low = [p >> bits for p in products], [p & mask for p in products]
-        if count == 2:
-            words = [high[0] ^ keys[0] ^ words[1], low[0]]
-        else:
-            words = [high[1] ^ words[1] ^ keys[0], low[1], high[0] ^ words[3] ^ keys[1], low[0]]
-        keys = [(k + step) & mask for k, step in zip(keys, golden, strict=False)]
-    return words
-
-
-ROTATIONS = {
-    (2, 32): [(13,), (15,), (26,), (6,), (17,), (29,), (16,), (24,)],
-    (4, 32): [(10, 26), (11, 21), (13, 27), (23, 5), (6, 20), (17, 11), (25, 10), (18, 20)],
-    (2, 64): [(16,), (42,), (12,), (31,), (16,), (32,), (24,), (21,)],
-    (4, 64): [(14, 16), (52, 57), (23, 40), (5, 37), (25, 33), (46, 12), (58, 22), (32, 32)],
-}
-
-
-def threefry(counter: Sequence[int], key: Sequence[int], bits: int) -> list[int]:
-    mask, count = 2**bits - 1, len(counter)
-    extended = [*key, 0x1BD11BDA if bits == 32 else 0x1BD11BDAA9FC1A22]
-    for k in key:
-        extended[-1] ^= k
-    words = [(c + k) & mask for c, k in zip(counter, key, strict=True)]
-    for step in range(20):
-        for pair, by in enumerate(ROTATIONS[count, bits][step % 8]):
-            left, right = words[2 * pair], words[2 * pair + 1]
-            left = (left + right) & mask
-            right = ((right << by) & mask | right >> (bits - by)) ^ left
-            words[2 * pair], words[2 * pair + 1] = left, right
-        if count == 4:
-            words[1], words[3] = words[3], words[1]
-        if step % 4 == 3:
-            block = step // 4 + 1
-            words = [(w + extended[(block + k) % (count + 1)]) & mask for k, w in enumerate(words)]
-            words[-1] = (words[-1] + block) & mask
-    return words
-
 
 PI = "243f6a88 85a308d3 13198a2e 03707344 a4093822 299f31d0 082efa98 ec4e6c89"
 
@@ -104,7 +49,7 @@ def words(text: str) -> list[int]:
     ],
 )
 def test_known_answers(generator: Any, shape: tuple[int, ...], given: str, expected: str) -> None:
-    """What this file computes is what the paper's authors publish (kat_vectors)."""
+    """What the paper written out computes is what the paper's authors publish (kat_vectors)."""
     count, keys, bits = shape
     numbers = words(given)
     found = generator(numbers[:count], numbers[count : count + keys], bits)

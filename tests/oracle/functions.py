@@ -1,0 +1,100 @@
+"""What the functions that kernels call are: NumPy's, Python's, and some that are written out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tests.oracle.random_numbers import philox, threefry
+
+_Function: TypeAlias = Callable[..., Any]
+
+_SAME = """abs cbrt ceil conj copysign cos cosh exp exp2 expm1 fabs floor fmax fmin fmod hypot imag
+    isfinite isinf isnan ldexp log log10 log1p log2 nextafter pow real rint signbit sin sinh sqrt
+    tan tanh trunc"""
+_TYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
+_PI = np.longdouble("3.14159265358979323846264338327950288")
+
+
+def _typed_as(like: np.ufunc, function: Callable[..., Any]) -> _Function:
+    """Return a function that computes with the most digits, and has the type of NumPy's `like`."""
+
+    def value(*arguments: Any) -> Any:
+        joined = np.result_type(
+            *[np.asarray(a).dtype if isinstance(a, np.generic) else a for a in arguments]
+        )
+        with np.errstate(all="ignore"):
+            dtype = np.asarray(like(*[np.ones((), joined)] * like.nin)).dtype
+            return dtype.type(function(*[np.longdouble(a) for a in arguments]))
+
+    return value
+
+
+def _each(function: Callable[..., float]) -> Callable[..., Any]:
+    def value(*arguments: Any) -> float:
+        try:
+            return function(*map(float, arguments))
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
+
+    return value
+
+
+def _converted(name: str) -> _Function:
+    return lambda a: np.asarray(a).astype(name)[()]
+
+
+def _random(name: str) -> _Function:
+    found = re.fullmatch(r"(\w+?)(\d)x(\d\d)(_f\d\d)?", name)
+    assert found is not None
+    count, bits = int(found[2]), int(found[3])
+    compute = philox if found[1] == "philox" else threefry
+
+    def value(*arguments: Any) -> tuple[Any, ...]:
+        given = [int(a) % 2**bits for a in arguments]
+        words = compute(given[:count], given[count:], bits)
+        if found[4] is None:
+            return tuple([np.dtype(f"uint{bits}").type(word) for word in words])
+        digits, dtype = (24, np.float32) if bits == 32 else (53, np.float64)
+        return tuple([dtype((word >> (bits - digits)) * 2.0**-digits) for word in words])
+
+    return value
+
+
+FUNCTIONS: dict[str, _Function] = {
+    **{name: getattr(np, name) for name in _SAME.split()},
+    **{f"a{n}": getattr(np, f"arc{n}") for n in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
+    "atan2": np.arctan2,
+    **{name: _converted(name) for name in (*_TYPES.split(), "complex64", "complex128")},
+    **{n: _typed_as(np.cbrt, _each(getattr(math, n))) for n in ("erf", "erfc", "lgamma")},
+    "tgamma": _typed_as(np.cbrt, _each(math.gamma)),
+    "remainder": _typed_as(np.hypot, _each(math.remainder)),
+    "rsqrt": _typed_as(np.cbrt, lambda a: 1 / np.sqrt(a)),
+    "round": _typed_as(np.cbrt, lambda a: np.copysign(np.floor(np.fabs(a) + 0.5), a)),
+    "fdim": _typed_as(np.hypot, lambda a, b: np.maximum(a - b, 0)),
+    "sinpi": _typed_as(np.cbrt, lambda a: np.sin(_PI * np.fmod(a, 2))),
+    "cospi": _typed_as(np.cbrt, lambda a: np.cos(_PI * np.fmod(a, 2))),
+    **{
+        f"{family}{count}x{bits}{end}": _random(f"{family}{count}x{bits}{end}")
+        for family in ("philox", "threefry")
+        for count in (2, 4)
+        for bits in (32, 64)
+        for end in ("", f"_f{bits}")
+    },
+}
+
+
+def call(name: str, arguments: list[Any]) -> Any:
+    """Return the value of a function; of Python's numbers it is one, if it is no conversion."""
+    with np.errstate(all="ignore"):
+        value = FUNCTIONS[name](*arguments)
+    weak = all(type(a) in (int, float, complex) for a in arguments)
+    if weak and isinstance(value, np.generic) and name not in _TYPES and "complex" not in name:
+        return value.item() if value.dtype != np.bool_ else value
+    return value
