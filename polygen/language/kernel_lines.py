@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 from dataclasses import fields, replace
 from typing import Any, TypeAlias, cast
 
@@ -105,10 +106,10 @@ def _parser() -> lark.Lark:
 
 def _literal(node: Any) -> Any:
     """Return a number; infinity is written ``inf``."""
-    if not isinstance(node, ex.ExpressionNode):
-        return node
     infinity = ex.Variable("inf")
-    return {infinity: float("inf"), ex.negated(infinity): float("-inf")}.get(node, node)
+    if node == infinity:
+        return math.inf
+    return -math.inf if node == ex.negated(infinity) else node
 
 
 def _parse(line: str, start: str) -> Any:

@@ -122,3 +122,48 @@ def test_inside_of_each_other_and_of_conditions(target: str) -> None:
         np.testing.assert_array_equal(count, ((a > 0) & (a >= 0).all(0)).sum(1))
         np.testing.assert_array_equal(best, np.where(positive, b[a.max(1)], 0))
         assert total[0] == (a.astype(int) ** 2).sum() + (1 + a.min(1)).prod()
+
+
+SCANS = {
+    "sum": np.cumsum,
+    "product": np.cumprod,
+    "max": np.maximum.accumulate,
+    "min": np.minimum.accumulate,
+    "any": np.logical_or.accumulate,
+    "all": np.logical_and.accumulate,
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "bool"])
+def test_scans_as_numpy(dtype: str, target: str) -> None:
+    """Inclusive and exclusive, in one dimension and along rows."""
+    inclusive = "\n".join(f"{name}_in[r,i] = {name}(j, a[r,j])" for name in SCANS)
+    exclusive = "\n".join(f"{name}_ex[r,i] = {name}(k, a[r,k])" for name in SCANS)
+    knl = pg.make_kernel(
+        ["{ [r]: 0<=r<m }", "{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }", "{ [k]: 0<=k<i }"],
+        f"{inclusive}\n{exclusive}",
+        [pg.GlobalArg("a", np.dtype(dtype), ("m", "n")), "..."],
+        loop_priority="r, i",
+    )
+    knl = pg.set_options(knl, return_dict=True, force_scan=True)
+    rows = pg.split_iname(knl, "r", 4, outer_tag="g.0", inner_tag="l.0")
+    for version in (knl, rows):
+        run = version.executor(target)
+        for m, n in ((0, 3), (1, 0), (1, 1), (3, 7), (5, 16), (4, 17)):
+            a = np.random.default_rng(n).integers(0, 3, (m, n)).astype(dtype)
+            _, found = run(a=a)
+            for name, accumulate in SCANS.items():
+                wanted = accumulate(a, axis=1)
+                assert found[f"{name}_in"].dtype == wanted.dtype
+                np.testing.assert_array_equal(found[f"{name}_in"], wanted)
+                np.testing.assert_array_equal(found[f"{name}_ex"][:, 1:], wanted[:, :-1])
+
+
+def test_scans_with_nan(target: str) -> None:
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<=i }", "high[i] = max(j, a[j])\ns[i] = sum(j, a[j])"
+    )
+    a = np.array([1, -2, np.nan, 5, np.inf])
+    _, (high, s) = knl.executor(target)(a=a)
+    np.testing.assert_array_equal(high, np.maximum.accumulate(a))
+    np.testing.assert_array_equal(s, np.cumsum(a))

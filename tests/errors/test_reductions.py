@@ -1,0 +1,170 @@
+"""Programs with reductions and scans that must be rejected: each for its reason, at its place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import (
+    DependencyCycle,
+    MalformedInstruction,
+    NameTaken,
+    NoLoopNest,
+    NotAScan,
+    OutOfBounds,
+    ReductionNotSequential,
+    TypeMismatch,
+    UninitializedRead,
+    UnknownIname,
+    UserError,
+)
+
+SQUARE = "{ [i,j]: 0<=i<n and 0<=j<n }"
+TRIANGLE = "{ [i,j]: 0<=i<n and 0<=j<=i }"
+BOTH = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"]
+
+# The domains, the instructions, the error, a part of its reason, and what the caret stands under,
+# or is the marked line.
+WRITTEN: list[tuple[str | list[str], str, type[UserError], str, str]] = [
+    (SQUARE, "b[i] = sum(a[i,j])", MalformedInstruction, "an iname and an operand, not 1", "sum"),
+    (SQUARE, "b[i] = sum(j, a[i,j], 2)", MalformedInstruction, "not 3 arguments", "sum"),
+    (SQUARE, "b[i] = all()", MalformedInstruction, "not 0 arguments", "all"),
+    (SQUARE, "b[i] = sum(2*j, a[i,j])", MalformedInstruction, "takes an iname first", "sum"),
+    (SQUARE, "b[i] = any(a[i,j], j)", MalformedInstruction, "takes an iname first", "any"),
+    (SQUARE, "b[i] = sum((j,k), (i,j))", MalformedInstruction, "takes an iname first", "sum"),
+    (SQUARE, "b[0] = sum((i,j,i), a[i,j])", MalformedInstruction, "given an iname twice", "sum"),
+    (SQUARE, "b[i] = sum(k, a[i,k])", UnknownIname, "sum() runs over 'k', which no domain", "k, a"),
+    (SQUARE, "b[i] = 1 + all((j,kk), a[i,j])", UnknownIname, "over 'kk', which no", "kk)"),
+    (SQUARE, "b[i] = sum(n, a[i,n])", UnknownIname, "sum() runs over 'n'", "n, a"),
+    (
+        SQUARE,
+        "b[i] = sum(j, sum(j, a[i,j]))",
+        MalformedInstruction,
+        "inside of another one",
+        "j, sum",
+    ),
+    (
+        SQUARE,
+        "b[i] = sum(j, 1 + max((i,j), a[i,j]))",
+        MalformedInstruction,
+        "'j' is inside",
+        "j, 1",
+    ),
+    (
+        SQUARE,
+        "b[i] = sum<floot32>(j, a[i,j])",
+        MalformedInstruction,
+        "'floot32' is no element",
+        "floot",
+    ),
+    (SQUARE, "b[i] = a<b>(j)", MalformedInstruction, "comparisons cannot be chained", ">"),
+    (SQUARE, "b[i] = sin((i,j), 2)", MalformedInstruction, "sin() takes no tuple", "sin"),
+    (SQUARE, "b[i] = min(a[i])", MalformedInstruction, "min() takes two or more operands", "min"),
+    (SQUARE, "sum(j, b[j]) = 3", MalformedInstruction, "found '('", "("),
+    (SQUARE, "b[i] = sum(j, a[i,j]", MalformedInstruction, "found the end", ""),
+    (SQUARE, "b[i] = sum j, a[i,j]", MalformedInstruction, "found 'j'", "j, a"),
+    (SQUARE, "sum(x) := 2*x\nb[i] = sum(j, a[i,j])", NameTaken, "a function has this name", ""),
+    (SQUARE, "any(x, y) := x + y\nb[i] = 1", UserError, "'any' has a meaning", ""),
+    (SQUARE, "b[i] = a[i,j] + sum(j, a[i,j])", UserError, "'j'", ""),
+    (SQUARE, "b[i] = sum(j, a[i,j])  {inames=i:j}", UserError, "'j'", ""),
+    (
+        "{ [i,j]: 0<=i<n and 0<=j<4 }",
+        "t = a[i,0]\nb[i] = sum(j, t*s[j])",
+        UninitializedRead,
+        "nothing has",
+        "-> ",
+    ),
+    (BOTH, "b[i] = sum(j, a[j+1])", OutOfBounds, "a[1], which is outside of 'a'", "-> "),
+    (TRIANGLE, "b[i] = sum(j, a[2*j])", OutOfBounds, "which is outside of 'a'", "-> "),
+    (
+        [*BOTH, "{ [k]: 0<=k<n }"],
+        "b[i] = sum(j, a[j]*sum(k, a[k]))\nc[j,k] = sum(i, a[i])\nd[k] = max(i, a[i])",
+        NoLoopNest,
+        "no loop nest has one loop an iname, those of reductions included",
+        "-> ",
+    ),
+    (
+        BOTH,
+        "b[i] = sum(j, a[j])\nc[i] = b[i] + max(j, a[j])",
+        DependencyCycle,
+        "a reduction would have to run in a loop, and before or after it",
+        "-> ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("domains", "text", "kind", "why", "place"), WRITTEN)
+def test_when_it_is_made(
+    domains: str | list[str], text: str, kind: type[UserError], why: str, place: str
+) -> None:
+    data = [pg.GlobalArg("a", shape="n" if "a[j" in text or "a[2" in text else ("n", "n"))]
+    if "s[j]" in text:
+        data += [pg.TemporaryVariable("s", shape=4), pg.TemporaryVariable("t")]  # type: ignore[list-item]
+    with pytest.raises(kind) as caught:
+        pg.make_kernel(domains, text, [*data, "..."], silenced_warnings="AmbiguousNesting")
+    shown = str(caught.value)
+    assert why in caught.value.what
+    assert "test_reductions.py" in shown
+    assert "remedy: " in shown or why.startswith("found")  # an unknown mistake
+    lines = [line.removeprefix("  | ") for line in shown.splitlines() if line.startswith("  | ")]
+    if place == "-> ":
+        assert any(line.startswith("-> ") for line in lines)
+    elif place:
+        (code, caret) = lines[:2]
+        assert code[caret.index("^") :].startswith(place)
+
+
+# The instruction, the type of what it reads, the error, and a part of its reason.
+TYPES: list[tuple[str, str, type[UserError], str]] = [
+    ("b[i] = max(j, a[i, j])", "complex64", TypeMismatch, "operand of type 'complex64'"),
+    ("b[i] = sum<int8>(j, a[i, j])", "float32", TypeMismatch, "cannot compute in 'int8'"),
+    ("b[i] = sum<uint8>(j, a[i, j])", "int32", TypeMismatch, "cannot compute in 'uint8'"),
+    ("b[i] = any<int8>(j, a[i, j])", "int8", TypeMismatch, "cannot compute in 'int8'"),
+    ("b[i] = min<complex64>(j, a[i, j])", "float32", TypeMismatch, "compute in 'complex64'"),
+    ("b[i] = a[i, sum(j, a[i, j])]", "float32", TypeMismatch, "subscript of type 'float32'"),
+    ("b[i] = sum(j, a[i, j]) & 1", "float64", TypeMismatch, "it is only there for integers"),
+]
+
+
+@pytest.mark.parametrize(("text", "dtype", "kind", "why"), TYPES)
+def test_when_types_are_known(text: str, dtype: str, kind: type[UserError], why: str) -> None:
+    data = [pg.GlobalArg("a", np.dtype(dtype), ("n", "n")), "..."]
+    with pytest.raises(kind) as caught:
+        pg.generate_code(pg.make_kernel(SQUARE, text, data))
+    shown = str(caught.value)
+    assert why in caught.value.what
+    assert "test_reductions.py" in shown
+    assert f"-> [i] {text}" in shown
+
+
+# The domain, the instruction, what is done to it, the error, and a part of its reason.
+LOWERED: list[tuple[str, str, dict[str, str], type[UserError], str]] = [
+    (SQUARE, "b[i] = sum(j, a[i])", {"j": "l.0"}, ReductionNotSequential, "tagged l.0"),
+    (SQUARE, "b[i] = 1 + any(j, a[i])", {"j": "g.1"}, ReductionNotSequential, "tagged g.1"),
+    (TRIANGLE, "b[i] = sum(j, a[i])", {}, NotAScan, "what it reduces depends on 'i'"),
+    (SQUARE, "b[i] = sum(j, a[j])", {}, NotAScan, "does not depend on a loop around it"),
+    (TRIANGLE, "b[i] = sum(j, a[j])", {"i": "g.0"}, NotAScan, "'i', through which it would be"),
+    (TRIANGLE, "b[i] = sum(j, b[j])", {}, NotAScan, "on 'b', which 'insn' writes in the loop of"),
+    ("{ [i,j]: 0<=i<=j<n }", "b[i] = sum(j, a[j])", {}, NotAScan, "took, and at most one"),
+]
+
+
+@pytest.mark.parametrize(("domain", "text", "tags", "kind", "why"), LOWERED)
+def test_when_code_is_generated(
+    domain: str, text: str, tags: dict[str, str], kind: type[UserError], why: str
+) -> None:
+    knl = pg.make_kernel(
+        domain, text, [pg.GlobalArg("b", np.float32, "n"), "..."], silenced_warnings="ComputedAnew"
+    )
+    knl = pg.add_dtypes(knl, {"a": np.float32}) if "a[" in text else knl
+    knl = pg.set_options(pg.tag_inames(knl, tags), force_scan=True)
+    with pytest.raises(kind) as caught:
+        pg.generate_code(knl)
+    assert why in caught.value.what
+    assert f"-> [i] {text}" in str(caught.value)
+    assert "remedy: " in str(caught.value)
+
+
+def test_there_are_enough() -> None:
+    assert len(WRITTEN) + len(TYPES) + len(LOWERED) >= 40
