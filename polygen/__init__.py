@@ -14,6 +14,7 @@ from polygen.errors import (
     PriorityIgnored,
     UserError,
 )
+from polygen.inspection.difference import diff
 from polygen.inspection.explain_order import explain_order
 from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
 from polygen.inspection.legal import Verdict, is_legal
@@ -22,6 +23,7 @@ from polygen.inspection.schedulable import (
     get_iname_duplication_options,
     has_schedulable_iname_nesting,
 )
+from polygen.inspection.script import kernel_to_python
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.atomicity import Atomicity, MemoryOrdering, MemoryScope
 from polygen.ir.instruction import (
@@ -106,6 +108,7 @@ __all__ = [
     "check_well_formed",
     "default_target",
     "dependences",
+    "diff",
     "duplicate_inames",
     "errors",
     "expand_subst",
@@ -117,6 +120,7 @@ __all__ = [
     "get_iname_duplication_options",
     "has_schedulable_iname_nesting",
     "is_legal",
+    "kernel_to_python",
     "lower_kernel",
     "make_kernel",
     "map_domain",

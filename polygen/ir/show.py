@@ -57,12 +57,20 @@ def show_temporary(temporary: TemporaryVariable) -> str:
     return line
 
 
-def show_instruction(insn: Instruction, iname_order: tuple[str, ...]) -> str:
-    """Return the line of an instruction: its inames, what it does, its options."""
+def show_instruction(
+    insn: Instruction, iname_order: tuple[str, ...], *, exhaustive: bool = False
+) -> str:
+    """Return the line of an instruction: its inames, what it does, its options.
+
+    Parameters:
+        insn: the instruction.
+        iname_order: the order in which inames are named.
+        exhaustive: say that the dependencies are all there are, as `make_kernel` wants it.
+    """
     inames = ", ".join(i for i in iname_order if i in insn.within_inames)
     options = [f"id={insn.id}"]
-    if insn.depends_on:
-        options.append(f"dep={':'.join(sorted(insn.depends_on))}")
+    if insn.depends_on or exhaustive:
+        options.append(f"dep={'*' * exhaustive}{':'.join(sorted(insn.depends_on))}")
     options += _rare_options(insn)
     options += [f"if={show_expression(p)}" for p in insn.predicates]
     if isinstance(insn, Assignment) and insn.atomicity is not None:
@@ -165,13 +173,12 @@ def _options(options: Options) -> list[str]:
     ]
 
 
-def show_kernel(kernel: Kernel) -> str:
-    """Return the text of a kernel: what `print` shows."""
+def sections(kernel: Kernel) -> list[tuple[str, list[str]]]:
+    """Return the parts of a kernel's text: a title and the lines of each, which may be none."""
     order = kernel.inames
-    head = [f"KERNEL: {kernel.name}"] + ([f"TARGET: {kernel.target}"] if kernel.target else [])
     assumptions = kernel.assumptions
     known = [] if assumptions.set.plain_is_universe() else [assumptions.text]
-    sections: list[tuple[str, list[str]]] = [
+    return [
         ("ARGUMENTS", [show_argument(a) for a in kernel.arguments]),
         ("TEMPORARIES", [show_temporary(t) for t in kernel.temporaries]),
         ("DOMAINS", [d.text for d in kernel.domains]),
@@ -184,8 +191,17 @@ def show_kernel(kernel: Kernel) -> str:
         ("CLAIMS", [str(claim) for claim in kernel.claims]),
         ("OPTIONS", _options(kernel.options)),
     ]
-    lines = [RULE, *head]
-    for title, body in sections:
+
+
+def show_head(kernel: Kernel) -> list[str]:
+    """Return the lines that a kernel's text begins with."""
+    return [f"KERNEL: {kernel.name}"] + ([f"TARGET: {kernel.target}"] if kernel.target else [])
+
+
+def show_kernel(kernel: Kernel) -> str:
+    """Return the text of a kernel: what `print` shows."""
+    lines = [RULE, *show_head(kernel)]
+    for title, body in sections(kernel):
         if body:
             lines += [RULE, f"{title}:", *body]
     return "\n".join([*lines, RULE])

@@ -1,0 +1,43 @@
+"""What differs between two kernels, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+from polygen.ir.kernel import Kernel
+from polygen.ir.show import sections, show_head
+
+
+def diff(first: Kernel, second: Kernel) -> str:
+    """Return the lines in which the texts of two kernels differ; an empty text if in none.
+
+    Lines of the first begin with ``-``, those of the second with ``+``.  The title of their section
+    stands above them.
+
+    Parameters:
+        first, second: any two kernels.
+
+    >>> import polygen as pg
+    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", ["b[i] = 2*a[i]", "c[i] = b[i]"])
+    >>> print(pg.diff(knl, pg.duplicate_inames(knl, "i", within="writes:c")))
+    DOMAINS:
+    + [n] -> { [i_0] : 0 <= i_0 < n }
+    INSTRUCTIONS:
+    - [i] c[i] = b[i]  {id=insn_0, dep=insn}
+    + [i_0] c[i_0] = b[i_0]  {id=insn_0, dep=insn}
+    """
+    lines = list(_changes(show_head(first), show_head(second)))
+    for (title, old), (_, new) in zip(sections(first), sections(second), strict=True):
+        changes = list(_changes(old, new))
+        if changes:
+            lines += [f"{title}:", *changes]
+    return "\n".join(lines)
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for tag, i, i_end, j, j_end in matcher.get_opcodes():
+        if tag != "equal":
+            yield from (f"- {line}" for line in old[i:i_end])
+            yield from (f"+ {line}" for line in new[j:j_end])

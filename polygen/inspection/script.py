@@ -1,0 +1,175 @@
+"""A kernel as a Python script that makes it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from polygen.analysis.proving import without_proofs
+from polygen.errors import UserError
+from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.dtype import to_dtype
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel, Step
+from polygen.ir.show import show_instruction, show_rule
+from polygen.ir.show_expression import show_expression
+from polygen.ir.tags import InameTag
+from polygen.language.make_kernel import make_kernel
+
+
+def kernel_to_python(kernel: Kernel) -> str:
+    """Return a script that makes a kernel, under the name ``knl``.
+
+    It makes the kernel that the history starts from, by `make_kernel`, and takes all steps again.
+    A history with steps that are not polygen's, or with arguments that cannot be written down,
+    is left out.  What `make_kernel` would make otherwise (tags, claims, a domain that is a product)
+    is given as the kernel's text, to `parse_kernel`.
+
+    Parameters:
+        kernel: any kernel.
+
+    >>> import polygen as pg
+    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", name="twice")
+    >>> print(pg.kernel_to_python(pg.split_iname(knl, "i", 16, inner_tag="unr")))
+    import polygen as pg
+    <BLANKLINE>
+    knl = pg.make_kernel(
+        [
+            '[n] -> { [i] : 0 <= i < n }',
+        ],
+        '''
+        [i] out[i] = 2*a[i]  {id=insn, dep=*}
+        ''',
+        [
+            pg.GlobalArg('a', None, 'n'),
+            pg.ValueArg('n', None),
+            pg.GlobalArg('out', None, 'n'),
+        ],
+        name='twice',
+    )
+    knl = pg.split_iname(knl, 'i', 16, inner_tag='unr')
+    """
+    steps = _steps(kernel)
+    first = kernel if steps is None else kernel.original or kernel
+    lines = ["import polygen as pg", "", *(_made(first) or _parsed(first)), *(steps or ())]
+    return "\n".join(lines)
+
+
+# --- steps
+
+
+def _steps(kernel: Kernel) -> list[str] | None:
+    """Return the lines that take the steps of the history; None if they cannot be written."""
+    lines = [_step(step) for step in kernel.history]
+    written = [line for line in lines if line is not None]
+    return written if len(written) == len(lines) else None
+
+
+def _step(step: Step) -> str | None:
+    module = sys.modules.get(f"polygen.transforms.{step.name}")
+    if module is None or step.apply is not getattr(module, step.name, None):
+        return None
+    parameters = inspect.signature(step.apply).parameters
+    given = ["knl"]
+    for name, value in step.arguments:
+        parameter = parameters.get(name)
+        if parameter is not None and parameter.default is value:
+            continue
+        text = _written(value)
+        if text is None:
+            return None
+        needed = parameter is not None and parameter.default is parameter.empty
+        by_position = needed and parameter.kind is not parameter.KEYWORD_ONLY
+        given.append(text if by_position else f"{name}={text}")
+    return f"knl = pg.{step.name}({', '.join(given)})"
+
+
+def _written(value: object) -> str | None:
+    """Return an expression of Python's for the argument of a step, if there is one."""
+    if isinstance(value, get_args(InameTag)):
+        return repr(str(value))
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return repr(to_dtype(cast("object", value)).name)
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        parts = [_written(part) for part in cast("tuple[object, ...]", value)]
+        return None if None in parts else f"[{', '.join(filter(None, parts))}]"
+    if isinstance(value, Mapping):
+        pairs = [
+            (_written(k), _written(v)) for k, v in cast("Mapping[object, object]", value).items()
+        ]
+        whole = all(k is not None and v is not None for k, v in pairs)
+        return f"{{{', '.join(f'{k}: {v}' for k, v in pairs)}}}" if whole else None
+    return None
+
+
+# --- the kernel itself
+
+
+def _made(kernel: Kernel) -> list[str] | None:
+    """Return the lines that make a kernel by `make_kernel`, if that makes the same."""
+    domains = [domain.text for domain in kernel.domains]
+    instructions = [
+        *map(show_rule, kernel.substitutions),
+        *(show_instruction(i, kernel.inames, exhaustive=True) for i in kernel.instructions),
+    ]
+    known = kernel.assumptions
+    others: dict[str, Any] = {
+        "name": kernel.name,
+        "assumptions": "" if known.set.plain_is_universe() else known.text,
+        "target": kernel.target,
+        "loop_priority": [", ".join(names) for names in kernel.priorities],
+        "silenced_warnings": list(kernel.options.silenced_warnings),
+    }
+    data = [*kernel.arguments, *kernel.temporaries]
+    try:
+        with without_proofs():
+            if make_kernel(domains, instructions, data, **others) != kernel:
+                return None
+    except UserError:  # one that no call of make_kernel makes
+        return None
+    return [
+        "knl = pg.make_kernel(",
+        "    [",
+        *(f"        {text!r}," for text in domains),
+        "    ],",
+        "    '''",
+        *(f"    {line}" for line in instructions),
+        "    ''',",
+        "    [",
+        *(f"        {_variable(variable)}," for variable in data),
+        "    ],",
+        *(f"    {name}={value!r}," for name, value in others.items() if value),
+        ")",
+    ]
+
+
+def _parsed(kernel: Kernel) -> list[str]:
+    text = str(kernel).replace("\\", "\\\\").replace("'''", r"\'\'\'")
+    return ["knl = pg.parse_kernel('''", *text.splitlines(), "''')"]
+
+
+def _extents(extents: Iterable[Expression]) -> str:
+    return ", ".join(map(show_expression, extents))
+
+
+def _variable(variable: Argument | TemporaryVariable) -> str:
+    dtype = None if variable.dtype is None else to_dtype(variable.dtype).name
+    parts = [repr(variable.name), repr(dtype)]
+    if isinstance(variable, ValueArg):
+        return f"pg.ValueArg({', '.join(parts)})"
+    parts.append("None" if variable.shape is None else repr(_extents(variable.shape)))
+    if isinstance(variable, GlobalArg):
+        if variable.strides is not None:
+            parts.append(f"strides={_extents(variable.strides)!r}")
+        if variable.may_alias:
+            parts.append("may_alias=True")
+        return f"pg.GlobalArg({', '.join(parts)})"
+    if variable.address_space is not AddressSpace.PRIVATE:
+        parts.append(f"address_space=pg.{variable.address_space}")
+    return f"pg.TemporaryVariable({', '.join(parts)})"
