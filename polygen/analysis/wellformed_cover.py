@@ -63,7 +63,8 @@ def _check(kernel: Kernel, read: Access) -> Iterator[Obligation]:
     if unwritten(kernel, read).is_empty():
         return
     inames = _bounded_within(kernel, read)
-    if read.exact or (inames is not None and loop_domain(kernel, inames)[1]):
+    written = bool(kernel.writers.get(read.name))  # if not, no data could help
+    if read.exact or not written or (inames is not None and loop_domain(kernel, inames)[1]):
         left = unwritten(kernel, read, doubt=False)
         if not left.is_empty():
             _refuse(kernel, read, left, inames)

@@ -45,6 +45,7 @@ def verify(kernel: Kernel) -> None:
     check_rules(kernel)
     for insn in kernel.expanded.instructions:
         _check_names(kernel, insn)
+        _check_surrounding(kernel, insn)
         _check_subscripts(kernel, insn)
         _check_tags(kernel, insn)
         _check_atomic(kernel, insn)
@@ -119,6 +120,33 @@ def _check_names(kernel: Kernel, insn: Instruction) -> None:
             excerpt=excerpt(kernel, insn.id),
             remedy="use another iname for the reduction, or leave it out of inames=",
         )
+
+
+def _check_surrounding(kernel: Kernel, insn: Instruction) -> None:
+    """Check that an instruction is in the loops that the bounds of its loops need."""
+    for iname in sorted(insn.within_inames | insn.reduction_inames):
+        needed = _needed(kernel, iname) - insn.within_inames
+        if iname in insn.reduction_inames:
+            needed -= insn.reduction_inames
+        if needed:
+            raise MalformedKernel(
+                f"instruction '{insn.id}' is not within '{min(needed)}', which the domain of "
+                f"'{iname}' needs",
+                where=insn.location,
+                excerpt=excerpt(kernel, insn.id),
+                remedy=f"let it be within '{min(needed)}', too",
+            )
+
+
+def _needed(kernel: Kernel, iname: str) -> frozenset[str]:
+    """Return the inames whose loops the domain of `iname` needs outside, one step far."""
+    found: set[str] = set()
+    for name in kernel.home_domains[iname].parameters:
+        if name in kernel.home_domains:
+            found.add(name)
+        elif isinstance(kernel.variables.get(name), TemporaryVariable):
+            found = found.union(*(w.within_inames for w in kernel.writers.get(name, ())))
+    return frozenset(found)
 
 
 def _check_subscripts(kernel: Kernel, insn: Instruction) -> None:
