@@ -82,8 +82,11 @@ def _step(step: Step) -> str | None:
         text = _written(value)
         if text is None:
             return None
-        needed = parameter is not None and parameter.default is parameter.empty
-        by_position = needed and parameter.kind is not parameter.KEYWORD_ONLY
+        by_position = (
+            parameter is not None
+            and parameter.default is parameter.empty
+            and parameter.kind is not parameter.KEYWORD_ONLY
+        )
         given.append(text if by_position else f"{name}={text}")
     return f"knl = pg.{step.name}({', '.join(given)})"
 

@@ -25,6 +25,7 @@ _SPELLINGS: Mapping[str, str] = {
     "AND": "'and'",
     "_ID": "an option (id=, dep=, inames=, ...)",
     "IDS": "ids",
+    "INT": "a number",
     "GLOB": "a name or a pattern",
     "KIND": "id:, tag:, reads:, writes:, iname:",
     "NOT": "'not'",
@@ -36,6 +37,12 @@ CLOSING = frozenset(("RPAR", "RSQB", "RBRACE", "LSQB", "LBRACE", "ELSE", "$END")
 
 # What else stands at the place of an error, or just before it, and what to do about it.
 _HINTS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"\{([^{}]*,)?\s*",
+        r"[A-Za-z_]\w*",
+        "the options are id=, id_prefix=, dep=, nosync=, inames=, +inames=, if=, priority=, tags=, "
+        "groups=, conflicts=, dup=, atomic",
+    ),
     (r"", r"&&", "write 'and'"),
     (r"", r"\|\|", "write 'or'"),
     (r"\|", r"\|", "write 'or'"),
@@ -69,6 +76,7 @@ def expectation(terminals: Collection[str]) -> str:
     if "NAME" in names:
         names.discard("LPAR")
         found.append("a name or a number" if names & {"INT", "NUMBER"} else "a name")
+        names.discard("INT")
     if names & {"PLUS", "STAR"} and "NAME" not in names:
         found.append("an operator")
         names -= {"LPAR", "COMMA", "SEMICOLON", "RELATION", "AND", "OR", "EQUAL"}  # operators, too

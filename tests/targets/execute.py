@@ -88,6 +88,8 @@ _COMPARE: Mapping[str, Any] = {
     "==": np.equal,
     "!=": np.not_equal,
 }
+
+
 def _converted(name: str, values: Any) -> Any:
     return np.asarray(values).astype(name)
 
