@@ -26,6 +26,7 @@ from polygen.inspection.schedulable import (
 from polygen.inspection.script import kernel_to_python
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.atomicity import Atomicity, MemoryOrdering, MemoryScope
+from polygen.ir.callables import ScalarCallable
 from polygen.ir.instruction import (
     Assignment,
     Barrier,
@@ -54,12 +55,14 @@ from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.expand_subst import expand_subst
 from polygen.transforms.extract_subst import extract_subst
 from polygen.transforms.fix_parameters import fix_parameters
+from polygen.transforms.infer_unknown_types import infer_unknown_types
 from polygen.transforms.map_domain import map_domain
 from polygen.transforms.precompute import precompute
 from polygen.transforms.prioritize_loops import prioritize_loops
 from polygen.transforms.privatize_temporaries_with_inames import (
     privatize_temporaries_with_inames,
 )
+from polygen.transforms.register_callable import register_callable
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.set_options import set_options
 from polygen.transforms.split_iname import split_iname
@@ -94,6 +97,7 @@ __all__ = [
     "PolygenWarning",
     "PriorityIgnored",
     "Rearranged",
+    "ScalarCallable",
     "Step",
     "TemporaryVariable",
     "UserError",
@@ -119,6 +123,7 @@ __all__ = [
     "get_dot_dependency_graph",
     "get_iname_duplication_options",
     "has_schedulable_iname_nesting",
+    "infer_unknown_types",
     "is_legal",
     "kernel_to_python",
     "lower_kernel",
@@ -131,6 +136,7 @@ __all__ = [
     "prioritize_loops",
     "privatize_temporaries_with_inames",
     "redundant_barriers",
+    "register_callable",
     "register_reduction",
     "rename_iname",
     "replay",

@@ -6,15 +6,17 @@ They have the names of OpenCL's and C's.  What a target calls them is the target
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from polygen.analysis.random_numbers import GENERATORS, Generator
-from polygen.errors import UnknownFunction, WrongArity, did_you_mean
+from polygen.errors import InternalError, TypeMismatch, UnknownFunction, WrongArity, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.callables import Signature, user_function
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
@@ -35,6 +37,7 @@ class ResultType(enum.Enum):
     WHOLE = "a 32-bit integer"
     CONVERTED = "the type that the function is named after"
     RANDOM = "the type of its random numbers"
+    DECLARED = "as the user declares it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,52 @@ def lookup(name: str) -> Function:
     return function
 
 
+def function_of(call: ex.Call) -> Function:
+    """Return the function that is called, one of the user's too.
+
+    Raises:
+        UnknownFunction: if there is none of this name.
+    """
+    found = user_function(call)
+    if found is None:
+        return lookup(ex.name_of(call.function))
+    count, results = found.definition.argument_count, found.definition.result_count
+    return Function(found.name, count, count, ResultType.DECLARED, results=results)
+
+
+def signature_of(call: ex.Call, kinds: Sequence[Any]) -> Signature:
+    """Return the function of the target's that stands for a function of the user's.
+
+    Parameters:
+        call: of one of the user's.
+        kinds: the types of the arguments; Python's for numbers without a type of their own.
+
+    Raises:
+        TypeMismatch: if there is none that takes them.
+    """
+    found = user_function(call)
+    if found is None:
+        raise InternalError(f"'{show_expression(call)}' calls no function of the user's")
+    for signature in found.definition.signatures:
+        if all(map(_fits, kinds, signature.arguments)):
+            return signature
+    given = ", ".join(k.name if isinstance(k, np.dtype) else k.__name__ for k in kinds)
+    raise TypeMismatch(
+        f"'{show_expression(call)}' gives arguments of the types {given}, and '{found.name}' takes "
+        + " or ".join(
+            f"({', '.join(a.name for a in s.arguments)})" for s in found.definition.signatures
+        ),
+        remedy="convert them, as in float64(x), or register the function for these types",
+    )
+
+
+def _fits(kind: Any, wanted: DType) -> bool:
+    """Tell whether an argument can be converted without loss; a number has no type of its own."""
+    if isinstance(kind, np.dtype):
+        return bool(np.can_cast(kind, wanted, "safe"))
+    return wanted.kind in {int: "iufc", float: "fc"}.get(kind, "c")
+
+
 def check_call(call: ex.Call) -> Function:
     """Return the function that is called.
 
@@ -144,7 +193,7 @@ def check_call(call: ex.Call) -> Function:
         UnknownFunction: if there is none of this name.
         WrongArity: if it takes another number of arguments.
     """
-    function = lookup(ex.name_of(call.function))
+    function = function_of(call)
     given = len(call.parameters)
     if given < function.least or (function.most is not None and given > function.most):
         count = f"{function.least}" + ("" if function.most is not None else " or more")
@@ -164,7 +213,7 @@ def check_results(node: Expression) -> None:
         WrongArity: if all results of a function are used as one, or it has no such result.
     """
     if isinstance(node, ex.Component) and isinstance(node.aggregate, ex.Call):
-        function = lookup(ex.name_of(node.aggregate.function))
+        function = function_of(node.aggregate)
         if function.results == 1 or node.position >= function.results:
             count = "one result" if function.results == 1 else f"{function.results} results"
             raise WrongArity(
@@ -174,7 +223,7 @@ def check_results(node: Expression) -> None:
             )
         inner = node.aggregate.parameters
     else:
-        if isinstance(node, ex.Call) and lookup(ex.name_of(node.function)).results > 1:
+        if isinstance(node, ex.Call) and function_of(node).results > 1:
             raise WrongArity(
                 f"'{show_expression(node)}' has several results",
                 remedy=f"take one of them: {show_expression(node)}[0]",

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from polygen.analysis.functions import ResultType, check_call
+from polygen.analysis.functions import ResultType, check_call, signature_of
 from polygen.errors import InternalError, TypeMismatch, TypeNotFound
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -224,6 +224,20 @@ def _complement(node: Expression, parts: Sequence[Kind]) -> Kind:
     return parts[0]
 
 
+def _results(dtypes: Sequence[DType]) -> DType:
+    """Return the type of all results of a function together."""
+    if len(dtypes) == 1:
+        return dtypes[0]
+    return np.dtype([(f"r{number}", dtype) for number, dtype in enumerate(dtypes)])
+
+
+def _component(node: Any, parts: Sequence[Kind]) -> Kind:
+    (kind,) = parts
+    if isinstance(kind, np.dtype) and kind.fields is not None:
+        return np.dtype(kind[node.position])
+    return kind  # the results of polygen's own functions have one type
+
+
 def _power(node: Any, parts: Sequence[Kind]) -> Kind:
     base, exponent = parts
     negative = isinstance(node.exponent, int) and node.exponent < 0
@@ -249,6 +263,8 @@ def _choice(_node: Expression, parts: Sequence[Kind]) -> Kind:
 
 def _call(node: Any, parts: Sequence[Kind]) -> Kind:
     function = check_call(node)
+    if function.result is ResultType.DECLARED:
+        return _results(signature_of(node, parts).results)
     if not function.takes_complex:
         _require(node, parts, "biuf", _REAL)
     if function.result is ResultType.RANDOM:
@@ -353,7 +369,7 @@ _WIDENED: dict[str, DType] = {"b": INT64, "i": INT64, "u": UINT64}
 
 _RULES: dict[type, _Rule] = {
     ex.Subscript: _element,
-    ex.Component: lambda node, parts: parts[0],
+    ex.Component: _component,
     ex.Call: _call,
     ex.Comparison: _comparison,
     ex.If: _choice,

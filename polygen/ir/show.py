@@ -9,6 +9,7 @@ from dataclasses import fields
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable
+from polygen.ir.callables import user_function
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import (
@@ -164,6 +165,14 @@ def _operations(kernel: Kernel) -> list[Special]:
     return [found[name] for name in sorted(found)]
 
 
+def _functions(kernel: Kernel) -> list[str]:
+    nodes = [node for insn in kernel.instructions for node in (*insn.assignees, *insn.reads)]
+    nodes += [rule.expression for rule in kernel.substitutions]
+    called = (user_function(part) for node in nodes for part in walk.subexpressions(node))
+    found = {f.name: f.definition for f in called if f is not None}
+    return [line for name in sorted(found) for line in found[name].lines(name)]
+
+
 def _options(options: Options) -> list[str]:
     default = Options()
     return [
@@ -186,6 +195,7 @@ def sections(kernel: Kernel) -> list[tuple[str, list[str]]]:
         ("INAME TAGS", [f"{i}: {kernel.tags[i]}" for i in order if i in kernel.tags]),
         ("PRIORITIES", [", ".join(p) for p in kernel.priorities]),
         ("REDUCTIONS", [show_operation(o) for o in _operations(kernel)]),
+        ("FUNCTIONS", _functions(kernel)),
         ("SUBSTITUTION RULES", [show_rule(r) for r in kernel.substitutions]),
         ("INSTRUCTIONS", [show_instruction(i, order) for i in kernel.instructions]),
         ("CLAIMS", [str(claim) for claim in kernel.claims]),

@@ -89,7 +89,7 @@ _TABLE: dict[type, _Row] = {
     ex.LinearSubscript: (ATOM, lambda n, show: f"{show(n.aggregate, ATOM)}[[{show(n.index, OR)}]]"),
     ex.Call: (
         ATOM,
-        lambda n, show: f"{show(n.function, ATOM)}({_arguments(n.parameters, show)})",
+        lambda n, show: f"{n.function.name}({_arguments(n.parameters, show)})",
     ),
     ex.Component: (ATOM, lambda n, show: f"{show(n.aggregate, ATOM)}[{n.position}]"),
     ex.Reduction: (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from polygen import errors
 from polygen.analysis.domains import surrounding_inames
@@ -10,6 +10,7 @@ from polygen.analysis.inference import check_calls
 from polygen.analysis.proving import proofs_are_on
 from polygen.analysis.wellformed import check_well_formed
 from polygen.errors import InvalidArgument, did_you_mean
+from polygen.ir.callables import ScalarCallable
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
@@ -18,6 +19,7 @@ from polygen.ir.verify import verify
 from polygen.language.arguments import find_uses, make_variables, read_kernel_data
 from polygen.language.assumptions import parse_assumptions
 from polygen.language.domains import parse_domains
+from polygen.language.functions import with_functions
 from polygen.language.instructions import make_drafts, make_instructions
 from polygen.language.linear import without_linear_subscripts
 from polygen.language.priorities import with_priorities
@@ -36,6 +38,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     loop_priority: str | Iterable[str] = (),
     silenced_warnings: str | Iterable[str] = (),
     seq_dependencies: bool = False,
+    functions: Mapping[str, ScalarCallable] | None = None,
 ) -> Kernel:
     """Return a kernel: instructions, each executed once for each point of its loop domain.
 
@@ -68,6 +71,8 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         silenced_warnings: names of warning classes that are not issued for this kernel.
         seq_dependencies: instructions come in the order in which they are written: each depends
             on the one before.
+        functions: functions that the instructions may call beside those that there are, by their
+            names: see `ScalarCallable`.
 
     Raises:
         IllFormedKernel: if the result of the kernel is not determined, unless proofs are switched
@@ -102,6 +107,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         surrounding_inames(kernel, iname)
     kernel = with_shapes(without_linear_subscripts(kernel), declared)
     kernel = with_priorities(kernel, loop_priority)
+    kernel = with_functions(kernel, functions or {})
     verify(kernel)
     check_calls(kernel)
     if proofs_are_on():

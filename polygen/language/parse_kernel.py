@@ -21,6 +21,7 @@ from polygen.ir.options import Options
 from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag
 from polygen.ir.verify import verify
+from polygen.language.functions import FunctionLines, with_functions
 from polygen.language.isl_text import read_set
 from polygen.language.kernel_lines import (
     read_argument,
@@ -87,6 +88,7 @@ class _Parts:
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     claims: list[Claim] = field(default_factory=list["Claim"])
     options: Options = field(default_factory=Options)
+    functions: FunctionLines = field(default_factory=FunctionLines)
 
     def kernel(self) -> Kernel:
         if not self.name:
@@ -110,6 +112,7 @@ class _Parts:
             location=caller_location(),
         ).copy(tags=self.tags)
         kernel = without_linear_subscripts(kernel)
+        kernel = with_functions(kernel, self.functions.functions())
         verify(kernel)
         for iname in (*self.tags, *(i for p in self.priorities for i in p)):
             kernel.check_iname(iname)
@@ -167,6 +170,9 @@ class _Parts:
     def add_instruction(self, line: str) -> None:
         self.instructions.append(read_instruction(line, self._inames, self.finished_rules))
 
+    def add_function(self, line: str) -> None:
+        self.functions.add(line)
+
     def add_claim(self, line: str) -> None:
         self.claims.append(read_claim(line))
 
@@ -182,6 +188,7 @@ _SECTIONS: Mapping[str, Callable[[_Parts, str], None]] = {
     "INAME TAGS": _Parts.add_tag,
     "PRIORITIES": _Parts.add_priority,
     "REDUCTIONS": _Parts.add_reduction,
+    "FUNCTIONS": _Parts.add_function,
     "SUBSTITUTION RULES": _Parts.add_rule,
     "INSTRUCTIONS": _Parts.add_instruction,
     "CLAIMS": _Parts.add_claim,

@@ -12,6 +12,7 @@ from polygen.analysis.random_numbers import GENERATORS
 from polygen.analysis.types import Kind, letter
 from polygen.errors import UnknownFunction
 from polygen.ir import expression as ex
+from polygen.ir.callables import user_function
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.targets.arithmetic import print_power_of
@@ -21,12 +22,15 @@ from polygen.targets.logic import print_extreme
 from polygen.targets.random_helpers import FIELDS
 from polygen.targets.target import BOOL, COMPLEX128, FLOAT16, FLOAT64, INT32
 from polygen.targets.term import ATOM, EQUALITY, Term, promoted
+from polygen.targets.user_calls import print_user_call
 
 _Nodes: TypeAlias = tuple[Expression, ...]
 
 
 def print_call(p: Printer, node: ex.Call, at: DType) -> Term:
     """Print a call of one of the functions that `polygen.analysis.functions` lists."""
+    if user_function(node) is not None:
+        return print_user_call(p, node)
     name, nodes = ex.name_of(node.function), node.parameters
     function = lookup(name)
     if function.dtype is None and any(letter(p.kind(n)) == "c" for n in nodes):
@@ -58,6 +62,9 @@ _NEIGHBOURS = ("nextafter",)
 def print_component(p: Printer, node: ex.Component, at: DType) -> Term:
     """Print one of the results of a function that has several."""
     call = p.term(node.aggregate, at)
+    if user_function(node.aggregate) is not None:
+        dtype = p.dtype(p.kind(node), at)
+        return Term(f"{call.text}.r{node.position}", ATOM, dtype, dtype)
     return Term(f"{call.within(ATOM)}.{FIELDS[node.position]}", ATOM, call.dtype, call.c_type)
 
 

@@ -66,12 +66,14 @@ class Uses:
         types: the names of the types that it mentions.
         math: whether it uses mathematical functions or constants.
         helpers: the helper functions that it calls, with the types they are called for.
+        preambles: what functions of the user's need, in order.
     """
 
     names: set[str] = field(default_factory=set[str])
     types: set[str] = field(default_factory=set[str])
     math: bool = False
     helpers: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    preambles: dict[str, None] = field(default_factory=dict[str, None])
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,6 +145,13 @@ class ExpressionPrinter:
         self._printer.forget()
         return found
 
+    def structure(self, call: Expression) -> tuple[str, str]:
+        """Return a call of a function of the user's with several results, and its type."""
+        self._printer.annotate(call)
+        text = self._printer.term(call, self.index_dtype).text
+        self._printer.forget()
+        return f"struct {text.partition('(')[0]}_results", text
+
     def index(self, node: Expression) -> Term:
         """Return an expression of loop counters and sizes, such as a bound."""
         p = self._printer

@@ -239,4 +239,4 @@ def _preamble(target: Target, expressions: ExpressionPrinter) -> list[str]:
     if uses.math or helpers_need_math(target, uses.helpers):
         lines.update(target.math_lines)
     helpers = helper_functions(target, uses.helpers)
-    return ["\n".join(sorted(lines))] * bool(lines) + helpers
+    return ["\n".join(sorted(lines))] * bool(lines) + helpers + list(uses.preambles)

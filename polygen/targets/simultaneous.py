@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.callables import user_function
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.targets.expression import ExpressionPrinter
@@ -25,7 +26,7 @@ def one_by_one(
         pairs: targets with their values; all is read before anything is written.
         expressions: prints the declarations.
     """
-    kept: list[str] = []
+    kept, pairs = _results_once(pairs, expressions)
     left: list[_Pair] = []
     written: set[str] = set()
 
@@ -48,3 +49,25 @@ def one_by_one(
             left.append((target, new))
         written.add(name)
     return kept, left
+
+
+def _results_once(
+    pairs: Sequence[_Pair], expressions: ExpressionPrinter
+) -> tuple[list[str], Sequence[_Pair]]:
+    """Let a function of the user's be called once for all of its results."""
+    values = [value for _, value in pairs]
+    calls = {value.aggregate for value in values if isinstance(value, ex.Component)}
+    if len(values) < 2 or len(calls) != 1 or user_function(calls.copy().pop()) is None:
+        return [], pairs
+    (call,) = calls
+    dtype = expressions.type_of(call, expressions.index_dtype)
+    structure, text = expressions.structure(call)
+    name = expressions.new_name("results", dtype)
+    left: list[_Pair] = []
+    for target, value in pairs:
+        if isinstance(value, ex.Component):
+            field = expressions.new_name(f"{name}.r{value.position}", dtype[value.position])
+            left.append((target, ex.Variable(field)))
+        else:
+            left.append((target, value))
+    return [f"{structure} const {name} = {text};"], left

@@ -102,7 +102,7 @@ _FOLDED: Mapping[type, Callable[[Polynomial, Polynomial], Polynomial]] = {
 # What a node says beside its parts.
 _DETAILS: Mapping[type, Callable[[Any], str]] = {
     ex.Comparison: lambda node: str(node.operator),
-    ex.Call: lambda node: str(node.function),
+    ex.Call: lambda node: repr(node.function),
     ex.Component: lambda node: str(node.position),
 }
 

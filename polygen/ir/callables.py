@@ -1,0 +1,171 @@
+"""Functions of the user's: which types they take and return, and their code for each target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pymbolic.primitives import expr_dataclass
+
+from polygen.errors import InvalidArgument
+from polygen.ir import expression as ex
+from polygen.ir.dtype import DType, dtype_name, to_dtype
+from polygen.ir.names import check_name
+from polygen.source import caller_location
+
+_FORM = re.compile(r"\s*([\w\s,]*?)\s*->\s*([\w\s,]+?)\s*")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A function of the target's: what it is called, what it takes and returns.
+
+    In C, a function with several results returns nothing, and takes pointers to them behind its
+    arguments.
+
+    Attributes:
+        name: its name there.
+        arguments: the types of its arguments.
+        results: the types of its results.
+    """
+
+    name: str
+    arguments: tuple[DType, ...]
+    results: tuple[DType, ...]
+
+    def __str__(self) -> str:
+        arguments, results = (
+            ", ".join(map(dtype_name, types)) for types in (self.arguments, self.results)
+        )
+        return f"{self.name}({arguments}) -> {results}"
+
+
+@dataclass(frozen=True, init=False)
+class ScalarCallable:
+    """A function of numbers that kernels may call.
+
+    It is taken for a function in the sense of mathematics: its results depend on its arguments
+    alone, and it does nothing else.  Proofs rely on that.
+
+    Attributes:
+        signatures: the functions of the target's that stand for it; the first one counts that the
+            arguments can be converted to without loss.
+        preambles: pairs of a target, ``"*"`` for all of them, and the text that its source begins
+            with; a target that is not there does not have the function.
+
+    Parameters:
+        signatures: for each function of the target's, what it takes and returns:
+            ``{"norm_d": "float64, float64 -> float64"}``.
+        preambles: the text for each target by its name, or one text for all.
+
+    Raises:
+        InvalidArgument: if something has another form.
+        ReservedName: if a name is none, or means something else in a target's language.
+
+    >>> ScalarCallable({"twice": "float64 -> float64"}).signatures[0].results
+    (dtype('float64'),)
+    """
+
+    signatures: tuple[Signature, ...]
+    preambles: tuple[tuple[str, str], ...]
+
+    def __init__(
+        self, signatures: Mapping[str, str], preambles: Mapping[str, str] | str = ""
+    ) -> None:
+        found = tuple([_signature(name, text) for name, text in dict(signatures).items()])
+        counts = {(len(s.arguments), len(s.results)) for s in found}
+        if len(counts) != 1:
+            raise InvalidArgument(
+                "the signatures of a function need one number of arguments, and one of results",
+                where=caller_location(),
+                remedy="register two functions",
+            )
+        given = {"*": preambles} if isinstance(preambles, str) else dict(preambles)
+        object.__setattr__(self, "signatures", found)
+        object.__setattr__(self, "preambles", tuple(sorted(given.items())))
+
+    @property
+    def argument_count(self) -> int:
+        """How many arguments it takes."""
+        return len(self.signatures[0].arguments)
+
+    @property
+    def result_count(self) -> int:
+        """How many results it has."""
+        return len(self.signatures[0].results)
+
+    def preamble(self, target: str) -> str | None:
+        """Return what the source of a target begins with; None if that has no such function."""
+        texts = dict(self.preambles)
+        return texts.get(target, texts.get("*"))
+
+    def lines(self, name: str) -> list[str]:
+        """Return what `print` shows of it."""
+        lines = [f"{name} = {signature}" for signature in self.signatures]
+        return lines + [
+            f"{name} in {t}: {text!r}" for t, text in self.preambles if text or t != "*"
+        ]
+
+
+def _signature(name: str, text: str) -> Signature:
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise InvalidArgument(
+            f"{text!r} does not say what '{name}' takes and returns",
+            where=caller_location(),
+            remedy="write types, as in 'float64, int32 -> float64'",
+        )
+    check_name(name)
+    arguments, results = (
+        tuple([to_dtype(part.strip()) for part in side.split(",") if part.strip()])
+        for side in match.groups()
+    )
+    return Signature(name, arguments, results)
+
+
+@expr_dataclass()
+class UserFunction(ex.Variable):
+    """The name of a function in a call, with what it is.
+
+    Attributes:
+        name: what the kernel calls it.
+        definition: what it is.
+    """
+
+    definition: ScalarCallable
+
+
+def user_function(node: Any) -> UserFunction | None:
+    """Return the function of the user's that a node calls; None if it is no such call."""
+    function = node.function if isinstance(node, ex.Call) else None
+    return function if isinstance(function, UserFunction) else None
+
+
+def checked_functions(functions: Mapping[str, object], reserved: Sequence[str]) -> dict[str, Any]:
+    """Return functions by name, if each of them is one.
+
+    Parameters:
+        functions: what was given.
+        reserved: names that mean other functions.
+
+    Raises:
+        InvalidArgument: if something is no `ScalarCallable`, or has a name that is taken.
+        ReservedName: if a name is none.
+    """
+    for name, function in dict(functions).items():
+        check_name(name)
+        if not isinstance(function, ScalarCallable):
+            raise InvalidArgument(
+                f"'{name}' is given as {function!r}, which is no function",
+                where=caller_location(),
+                remedy="pass a polygen.ScalarCallable",
+            )
+        if name in reserved:
+            raise InvalidArgument(
+                f"there is a function '{name}' already",
+                where=caller_location(),
+                remedy=f"give it another name, such as '{name}_'",
+            )
+    return dict(functions)

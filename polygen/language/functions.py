@@ -1,0 +1,95 @@
+"""Functions of the user's in a kernel: calls of them know what they call."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from polygen.analysis.functions import FUNCTIONS
+from polygen.errors import MalformedText
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.callables import ScalarCallable, UserFunction, checked_functions
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.language.operations import operation_names
+from polygen.language.parser import located
+
+_SIGNATURE = re.compile(r"(\w+) = (\w+)\((.*)\) -> (.*)")
+_PREAMBLE = re.compile(r"(\w+) in ([\w*]+): (['\"].*)")
+
+
+def with_functions(kernel: Kernel, functions: Mapping[str, object]) -> Kernel:
+    """Return a kernel whose calls of these names are calls of these functions.
+
+    Raises:
+        InvalidArgument: if one is no function, or has the name of another one.
+        ReservedName: if one has no name that a function may have.
+    """
+    if not functions:
+        return kernel
+    known = checked_functions(functions, (*FUNCTIONS, *operation_names()))
+
+    def rule(node: Expression) -> Expression:
+        if isinstance(node, ex.Call) and ex.name_of(node.function) in known:
+            name = ex.name_of(node.function)
+            return ex.Call(UserFunction(name, known[name]), node.parameters)
+        return node
+
+    def changed(node: Expression) -> Expression:
+        return walk.rewrite(node, rule)
+
+    return kernel.copy(
+        instructions=tuple(insn.map_expressions(changed) for insn in kernel.instructions),
+        substitutions=tuple(
+            replace(r, expression=changed(r.expression)) for r in kernel.substitutions
+        ),
+    )
+
+
+class FunctionLines:
+    """Reads the lines that `print` shows of functions."""
+
+    def __init__(self) -> None:
+        self._signatures: dict[str, dict[str, str]] = {}
+        self._preambles: dict[str, dict[str, str]] = {}
+
+    def add(self, line: str) -> None:
+        """Read a line.
+
+        Raises:
+            MalformedText: if it says nothing of a function.
+        """
+        if match := _SIGNATURE.fullmatch(line):
+            name, there, arguments, results = match.groups()
+            self._signatures.setdefault(name, {})[there] = f"{arguments} -> {results}"
+        elif match := _PREAMBLE.fullmatch(line):
+            name, target, text = match.groups()
+            self._preambles.setdefault(name, {})[target] = _text(line, text)
+        else:
+            raise located(
+                MalformedText,
+                "this says nothing of a function",
+                line,
+                0,
+                "a function is printed as 'f = f_in_c(float64) -> float64', and its code as "
+                "'f in c: \"...\"'",
+            )
+
+    def functions(self) -> dict[str, ScalarCallable]:
+        """Return the functions that were read."""
+        return {
+            name: ScalarCallable(signatures, self._preambles.get(name, ""))
+            for name, signatures in self._signatures.items()
+        }
+
+
+def _text(line: str, quoted: str) -> str:
+    try:
+        return str(ast.literal_eval(quoted))
+    except (ValueError, SyntaxError):
+        raise located(
+            MalformedText, "this is no text in quotes", line, line.find(quoted), None
+        ) from None
