@@ -81,6 +81,8 @@ def fold_constant(node: Expression, constants: Mapping[int, _Value]) -> _Value:
         return None
     if type(node) in _OF_TRUTH:
         return _OF_TRUTH[type(node)](values)
+    if isinstance(node, ex.BitwiseNot):
+        return ~values[0] if type(values[0]) is int else None
     if bool in map(type, values):
         return None  # they are numbers to Python, but not here
     operation = _FOLDS.get(type(node))

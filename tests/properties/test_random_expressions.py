@@ -176,6 +176,8 @@ def _is_undefined(node: Expression) -> bool:
 
     NumPy has no negative of a truth value.
     """
+    if isinstance(node, ex.BitwiseNot):
+        return type_of(node, KINDS) is int  # negative: unsigned integers cannot hold it
     if isinstance(node, ex.Product) and node.children[0] == -1:
         return letter(type_of(node.children[1], KINDS)) == "b"
     if not isinstance(node, ex.Call) or str(node.function) not in INTEGERS:

@@ -1,0 +1,87 @@
+"""Types over the whole program; and one variant of generated code for each combination."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import TypeMismatch, TypeNotFound
+
+CHAIN = """
+    <> t = a[i]*b[i]
+    s[i] = sum(j, t*c[j])
+    <> d = s[i] > 0
+    out[i] = if(d, s[i], -1)
+    count[i] = sum(k, d)
+"""
+
+
+def dtypes(knl: pg.Kernel) -> dict[str, str | None]:
+    return {n: v.dtype.name if v.dtype is not None else None for n, v in knl.variables.items()}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"),
+    list(product(("int8", "uint32", "float16", "float32"), ("int16", "float64", "complex64"),
+                 ("bool", "float32"))),
+)  # fmt: skip
+def test_numpys_promotion_through_the_program(a: str, b: str, c: str) -> None:
+    text = CHAIN.replace("s[i] > 0", "s[i] != 0") if b == "complex64" else CHAIN
+    knl = pg.make_kernel("{ [i, j, k]: 0<=i<n and 0<=j<m and 0<=k<m }", text)
+    knl = pg.infer_unknown_types(pg.add_dtypes(knl, {"a": a, "b": b, "c": c}))
+    t = np.ones(1, a) * np.ones(1, b)
+    s = (t * np.ones(1, c)).sum()
+    found = dtypes(knl)
+    assert found == {
+        "a": a,
+        "b": b,
+        "c": c,
+        "n": None,
+        "m": None,
+        "d": "bool",
+        "count": "int64",
+        "t": t.dtype.name,
+        "s": s.dtype.name,
+        "out": np.where(np.ones(1, bool), s, -1).dtype.name if s.dtype != bool else "int64",
+    }
+    assert pg.infer_unknown_types(knl) == knl
+    assert pg.parse_kernel(str(knl)) == knl
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "reason"),
+    [
+        ("a[i] = b[i]", {}, "the type of the variable 'b' is not known: instruction"),
+        ("a[i] = 2*s", {"a": "float32"}, "the type of the scalar argument 's' is not known"),
+        ("a[i] = b[i]\nb[i] = a[i] {dep=*}", {}, "has no type that does not depend on it"),
+    ],
+)
+def test_what_cannot_be_found(text: str, given: dict[str, Any], reason: str) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", text)
+    with pytest.raises(TypeNotFound) as caught:
+        pg.infer_unknown_types(pg.add_dtypes(knl, given))
+    assert reason in caught.value.what
+    assert "add_dtypes" in str(caught.value.remedy)
+
+
+def test_what_does_not_exist() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = b[i] & 1")
+    with pytest.raises(TypeMismatch, match="only there for integers"):
+        pg.infer_unknown_types(pg.add_dtypes(knl, {"b": np.float32}))
+
+
+def test_one_variant_for_each_combination_of_types() -> None:
+    """The same executor, called with arrays of other types."""
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i]*b[i] + 1")
+    executor = knl.executor("c")
+    rng = np.random.default_rng(0)
+    for first, second in product(("int8", "int32", "float32", "complex64"), ("int16", "float64")):
+        a, b = rng.integers(0, 9, 5).astype(first), rng.integers(0, 9, 5).astype(second)
+        _, (out,) = executor(a=a, b=b)
+        expected = a * b + 1
+        assert out.dtype == expected.dtype
+        assert np.array_equal(out, expected)
