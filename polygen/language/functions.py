@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polygen.analysis.functions import FUNCTIONS
-from polygen.errors import MalformedText
+from polygen.errors import MalformedText, NameTaken
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.callables import ScalarCallable, UserFunction, checked_functions
@@ -26,11 +26,20 @@ def with_functions(kernel: Kernel, functions: Mapping[str, object]) -> Kernel:
 
     Raises:
         InvalidArgument: if one is no function, or has the name of another one.
+        NameTaken: if one has a name that means something else in the kernel.
         ReservedName: if one has no name that a function may have.
     """
     if not functions:
         return kernel
     known = checked_functions(functions, (*FUNCTIONS, *operation_names()))
+    here = {kernel.name, *kernel.inames, *kernel.variables}
+    there = {signature.name for f in known.values() for signature in f.signatures}
+    if both := sorted((known.keys() & {*here, *kernel.rules}) | (there & here)):
+        raise NameTaken(
+            f"'{both[0]}' is a function, and something else in kernel '{kernel.name}'",
+            where=kernel.location,
+            remedy=f"give one of them another name, such as '{both[0]}_'",
+        )
 
     def rule(node: Expression) -> Expression:
         if isinstance(node, ex.Call) and ex.name_of(node.function) in known:

@@ -12,6 +12,7 @@ import polygen as pg
 from polygen.errors import (
     InvalidArgument,
     MalformedText,
+    NameTaken,
     NothingMatches,
     ReservedName,
     TypeMismatch,
@@ -179,6 +180,11 @@ def test_types_that_no_signature_takes() -> None:
         ),
         (lambda: kernel("{ : }", "x[0] = real(1)", real=MEAN), InvalidArgument, "'real' already"),
         (lambda: kernel("{ : }", "x[0] = sum(1)", sum=MEAN), UserError, "sum"),
+        (
+            lambda: kernel("{ : }", "x[0] = f(1)", f=ScalarCallable({"x": "int32 -> int32"})),
+            NameTaken,
+            "'x' is a function, and something else",
+        ),
         (lambda: kernel("{ : }", "x[0] = f(1)", f=2), InvalidArgument, "which is no function"),
         (
             lambda: pg.parse_kernel(str(BOTH).replace(" -> int32, float64", " to int32")),
