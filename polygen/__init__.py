@@ -40,7 +40,7 @@ from polygen.language.make_kernel import make_kernel
 from polygen.language.parse_kernel import parse_kernel
 from polygen.language.user_reductions import register_reduction
 from polygen.lower.unneeded import unneeded_barriers
-from polygen.pipeline import generate_code, lower_kernel, redundant_barriers
+from polygen.pipeline import generate_code, lower_kernel
 from polygen.proof import Rearranged
 from polygen.runtime.devices import default_target
 from polygen.runtime.executor import Executor
@@ -135,7 +135,6 @@ __all__ = [
     "precompute",
     "prioritize_loops",
     "privatize_temporaries_with_inames",
-    "redundant_barriers",
     "register_callable",
     "register_reduction",
     "rename_iname",

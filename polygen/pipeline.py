@@ -11,8 +11,6 @@ from polygen.targets.printer import print_program
 from polygen.targets.program import Program
 from polygen.targets.registry import get_target
 from polygen.targets.target import Target
-from polygen.validation import redundant as validation
-from polygen.validation.redundant import BarrierPlace
 from polygen.validation.validate import validate
 
 DEFAULT_TARGET = "opencl"
@@ -58,21 +56,6 @@ def lower_kernel(kernel: Kernel, target: str | None = None) -> LoopProgram:
     Parameters and errors are those of `generate_code`.
     """
     return _loop_program(kernel, get_target(target or kernel.target or DEFAULT_TARGET), INT32)
-
-
-def redundant_barriers(kernel: Kernel, program: LoopProgram) -> tuple[BarrierPlace, ...]:
-    """Return the barriers of a loop program that could each be left out.
-
-    Parameters:
-        kernel: the kernel.
-        program: its loop program, as `lower_kernel` returns it, or with more barriers.
-
-    >>> import polygen as pg
-    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = i")
-    >>> pg.redundant_barriers(knl, pg.lower_kernel(knl))
-    ()
-    """
-    return validation.redundant_barriers(prepare(kernel, program.index_dtype), program)
 
 
 def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopProgram:

@@ -22,17 +22,16 @@ OpenCLArray: TypeAlias = Any
 _REMEDY = "install an OpenCL driver; for this machine's processor: pip install 'polygen[pocl]'"
 
 
-@cache
 def pyopencl() -> Any:
     """Return the module pyopencl, with `pyopencl.array` loaded.
 
     Raises:
         NoDevice: if it is not installed.
     """
-    # A truncated entry in PoCL's own cache ends the process: it gets a folder that nobody else
-    # writes to.  PoCL reads this when it is first asked for a device.
-    folder = disk.folder() if disk.caching() else disk.private_folder(os.getpid())
-    os.environ.setdefault("POCL_CACHE_DIR", str(folder / "pocl"))
+    _give_pocl_a_folder()
+    loaded = sys.modules.get("pyopencl")  # this is asked at every call: importing takes longer
+    if loaded is not None and "pyopencl.array" in sys.modules:
+        return loaded
     try:
         cl = importlib.import_module("pyopencl")
         importlib.import_module("pyopencl.array")
@@ -43,6 +42,16 @@ def pyopencl() -> Any:
             remedy="pip install 'polygen[pocl]' installs it, with a driver for the processor",
         ) from None
     return cl
+
+
+@cache
+def _give_pocl_a_folder() -> None:
+    """Let PoCL have a folder that nobody else writes to: a truncated entry ends the process.
+
+    It reads this when it is first asked for a device.
+    """
+    folder = disk.folder() if disk.caching() else disk.private_folder(os.getpid())
+    os.environ.setdefault("POCL_CACHE_DIR", str(folder / "pocl"))
 
 
 def is_opencl_array(value: object) -> bool:
@@ -103,9 +112,10 @@ _QUEUES = threading.local()
 
 def queue_of(context: Context) -> Queue:
     """Return a queue of this thread's for a context."""
+    cl = pyopencl()
     queues: dict[Context, Queue] = _QUEUES.__dict__.setdefault("queues", {})
     if context not in queues:
-        queues[context] = pyopencl().CommandQueue(context)
+        queues[context] = cl.CommandQueue(context)
     return queues[context]
 
 

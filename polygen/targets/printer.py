@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import numpy as np
 
@@ -51,7 +51,8 @@ def print_program(program: LoopProgram, target: Target) -> Program:
             target.type_name(kind, name)
     launches = tuple(_launches(program.host))
     expressions = ExpressionPrinter(target, _names(program, launches))
-    printer = _FunctionPrinter(target, expressions)
+    own = frozenset(t.name for t in program.global_temporaries)
+    printer = _FunctionPrinter(target, expressions, own)
     arguments = (
         *program.arguments,
         *(GlobalArg(t.name, t.dtype, t.shape) for t in program.global_temporaries),
@@ -140,9 +141,10 @@ def _written(block: Block) -> frozenset[str]:
 class _FunctionPrinter:
     """Prints the functions that the host calls."""
 
-    def __init__(self, target: Target, expressions: ExpressionPrinter) -> None:
+    def __init__(self, target: Target, expressions: ExpressionPrinter, own: Container[str]) -> None:
         self._target = target
         self._expressions = expressions
+        self._own = own  # arrays that polygen allocates
         self.functions: list[str] = []
 
     def kernel(self, launch: Launch, local_size: tuple[int, ...]) -> None:
@@ -208,20 +210,23 @@ class _FunctionPrinter:
                 statements.line(depth, "}")
 
     def _parameters(self, arguments: tuple[Argument, ...], written: frozenset[str]) -> list[str]:
-        # One that may overlap others may overlap all: then nothing is restricted.
+        # One that may overlap others may overlap all that the caller passes.
         apart = not any(isinstance(a, GlobalArg) and a.may_alias for a in arguments)
-        return [self._parameter(a, constant=a.name not in written, apart=apart) for a in arguments]
+        restricted = {a.name for a in arguments if apart or a.name in self._own}
+        return [self._parameter(a, written, restricted) for a in arguments]
 
-    def _parameter(self, argument: Argument, *, constant: bool, apart: bool) -> str:
+    def _parameter(
+        self, argument: Argument, written: Container[str], restricted: Container[str]
+    ) -> str:
         if argument.dtype is None:
             raise InternalError(f"argument '{argument.name}' has no type in a loop program")
         if isinstance(argument, ValueArg):
             type_name = self._expressions.variable_type(argument.dtype)
             return f"{type_name} const {argument.name}"
         type_name = self._expressions.type_name(argument.dtype)
-        restrict = f"{self._target.restrict} " if apart else ""
-        qualifier = self._target.global_qualifier
-        return f"{qualifier}{type_name} {'const ' if constant else ''}*{restrict}{argument.name}"
+        restrict = f"{self._target.restrict} " if argument.name in restricted else ""
+        const = "" if argument.name in written else "const "
+        return f"{self._target.global_qualifier}{type_name} {const}*{restrict}{argument.name}"
 
 
 def _function(head: str, parameters: list[str], body: list[str]) -> str:

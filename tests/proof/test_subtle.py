@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import polygen as pg
@@ -118,3 +120,18 @@ def test_nothing_is_restricted_where_one_array_may_overlap_others() -> None:
     data = [pg.GlobalArg("a", "float32", may_alias=True), pg.GlobalArg("b", "float32")]
     knl = kernel(LOOP, "b[i] = 2*a[3] {id=b}", *data)
     assert "restrict" not in str(pg.generate_code(knl, "c"))
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_what_polygen_allocates_overlaps_nothing(target: str) -> None:
+    """A global temporary is restricted, whatever arrays the caller passes."""
+    shared = pg.TemporaryVariable("shared", "float32", 8, pg.AddressSpace.GLOBAL)
+    data = [pg.GlobalArg("a", "float32", may_alias=True), pg.GlobalArg("b", "float32"), shared]
+    domains = ["{ [i]: 0<=i<8 }", "{ [j]: 0<=j<8 }"]
+    lines = "shared[i] = 2*a[i] {id=s}\nb[j] = shared[7-j] {id=b, dep=s}"
+    knl = pg.tag_inames(kernel(domains, lines, *data), {"i": "g.0", "j": "g.0"})
+    code = str(pg.generate_code(knl, target))
+    pointers = re.findall(r"\*(restrict )?(\w+)[,)]", code)
+    found = {(name, bool(restricted)) for restricted, name in pointers}
+    assert {("a", False), ("shared", True)} <= found
+    assert not {("a", True), ("shared", False)} & found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import polygen as pg
+from polygen.errors import NoDevice
 from polygen.runtime.opencl import pyopencl
 
 
@@ -110,3 +112,11 @@ def test_two_queues(double: pg.Kernel, queue: Any) -> None:
         _, (y,) = double(queue, a=x)
         _, (x,) = double(other, a=y)
     np.testing.assert_array_equal(x.get(), 2.0**10)
+
+
+def test_pyopencl_is_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found once may be hidden later, as the page of errors does."""
+    assert pyopencl() is sys.modules["pyopencl"]
+    monkeypatch.setitem(sys.modules, "pyopencl", None)
+    with pytest.raises(NoDevice, match="pyopencl cannot be imported"):
+        pyopencl()

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-import polygen as pg
 from polygen.ir.array import AddressSpace
-from polygen.lower.lower import Model, lower_prepared
+from polygen.lower.lower import INT32, Model, lower_prepared, prepare
 from polygen.lower.program import Barrier, Launch, Loop
 from polygen.validation.redundant import BarrierPlace, redundant_barriers
 from polygen.validation.validate import check
@@ -67,16 +66,14 @@ def test_one_that_is_not_always_reached_does_not_replace_another() -> None:
     assert found == (BarrierPlace("polygen_kernel", None, "load"),)
 
 
-def test_from_outside() -> None:
-    knl = grid("i", 4)(kernel("{ [i]: 0<=i<n }", "out[i] = i"))
-    program = pg.lower_kernel(knl)
+def test_at_the_end_of_a_kernel() -> None:
+    knl = prepare(grid("i", 4)(kernel("{ [i]: 0<=i<n }", "out[i] = i")), INT32)
+    program = lower_prepared(knl, Model.GRID)
     (launch,) = program.host
     assert isinstance(launch, Launch)
     more = with_launch(program, lambda x: replace(x, body=(*x.body, BARRIER)))
-    assert [str(place) for place in pg.redundant_barriers(knl, more)] == [
-        "in 'polygen_kernel', after 'insn'"
-    ]
-    assert pg.redundant_barriers(knl, program) == ()
+    assert list(map(str, redundant_barriers(knl, more))) == ["in 'polygen_kernel', after 'insn'"]
+    assert redundant_barriers(knl, program) == ()
 
 
 def test_how_places_are_shown() -> None:

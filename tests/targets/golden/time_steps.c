@@ -1,4 +1,4 @@
-void step(float *a, int const steps, float const alpha, int const n, float *old)
+void step(float *a, int const steps, float const alpha, int const n, float *restrict old)
 {
     for (int t = 0; t < steps; ++t) {
         #pragma omp parallel for
