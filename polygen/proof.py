@@ -15,13 +15,15 @@ from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.instances import difference, not_affine
 from polygen.analysis.legality import UNORDERED, Violation, violation
 from polygen.analysis.liveness import live_variables
-from polygen.analysis.new_obligations import new_obligation
+from polygen.analysis.new_obligations import Added, new_obligation
+from polygen.analysis.obligations import Obligation
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.analysis.proving import limited
 from polygen.analysis.realized import places, shares_reduction_loops
 from polygen.analysis.settled import Settled
+from polygen.analysis.sound import NOTHING, Unchanged, is_sound, keeps_sound, note_sound, unchanged
 from polygen.analysis.summation import reordered
-from polygen.analysis.wellformed import check_well_formed, obligations
+from polygen.analysis.wellformed import check_result, check_well_formed
 from polygen.errors import (
     CannotProve,
     NestingDecides,
@@ -100,6 +102,8 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
     except CannotProve as error:
         add_claims(error, _sufficient(step, old, new, result.instances))
         raise
+    if keeps_sound(old, new):
+        note_sound(new)
 
 
 def _sufficient(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> list[Claim]:
@@ -107,6 +111,8 @@ def _sufficient(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
 
     def suffices(claims: tuple[Claim, ...]) -> bool:
         before, after = (k.copy(claims=(*k.claims, *claims)) for k in (old, new))
+        if is_sound(old):
+            note_sound(before)
         try:
             _prove(step, before, after, instances)
         except ProofLimit:
@@ -151,13 +157,17 @@ def _prove_same(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
         if not _may_be_harmless(old, broken):
             refuse_order(step, new, broken)
     found = flow_difference(old, new, instances, settled)
-    if broken is not None and (found is not None or _ill_formed(new) is not None):
+    rest = () if found is not None else _left_to_hold(new, unchanged(old, new, settled))
+    if broken is not None and (found is not None or isinstance(rest, UserError)):
         refuse_order(step, new, broken)
     if found is not None:
         same = [i.id for i in old.instructions] == [i.id for i in new.instructions]
         refuse_flow(step, new, found, why if same else None)
-    _check_result(step, old, new)
-    _check_obligations(step, old, new, instances, settled)
+    if rest:
+        _check_start(step, old)
+    if isinstance(rest, UserError):
+        refuse_result(step, rest)
+    _check_added(step, new, new_obligation(old, new, instances, settled, rest))
 
 
 def _prove_first(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
@@ -165,43 +175,36 @@ def _prove_first(step: str, old: Kernel, new: Kernel, instances: InstanceMap) ->
     why = difference(old, new, instances)
     if why is not None:
         raise NotTheSame(f"{step}: {why}", where=caller_location())
-    ill_formed = _ill_formed(new)
-    if ill_formed is not None:
-        refuse_result(step, ill_formed)
+    rest = _left_to_hold(new, NOTHING)
+    if isinstance(rest, UserError):
+        refuse_result(step, rest)
 
 
-def _check_result(step: str, old: Kernel, new: Kernel) -> None:
-    """Check that the result of the new kernel is determined."""
-    ill_formed = _ill_formed(new)
-    if ill_formed is None:
-        return
-    before = _ill_formed(old)
-    if before is not None:
-        refuse_start(step, old, before)
-    refuse_result(step, ill_formed)
-
-
-def _check_obligations(
-    step: str, old: Kernel, new: Kernel, instances: InstanceMap, settled: Settled
-) -> None:
-    """Check that nothing has to hold of the data that did not have to hold before."""
-    if not obligations(new):
-        return
-    before = _ill_formed(old)
-    if before is not None:
-        refuse_start(step, old, before)
-    added = new_obligation(old, new, instances, settled)
+def _check_added(step: str, new: Kernel, added: Added | None) -> None:
     if added is not None:
         refuse_obligation(step, new, added)
 
 
-def _ill_formed(kernel: Kernel) -> UserError | None:
-    """Return what makes the result of a kernel depend on chance, or None."""
+def _check_start(step: str, old: Kernel) -> None:
+    """Check that the kernel before is well formed: what follows relies on it."""
     try:
-        check_well_formed(kernel)
-    except (UnorderedAccess, NestingDecides, UninitializedRead, OutOfBounds) as error:
+        check_well_formed(old)
+    except _ILL_FORMED as error:
+        refuse_start(step, old, error)
+
+
+def _left_to_hold(kernel: Kernel, known: Unchanged) -> tuple[Obligation, ...] | UserError:
+    """Return what has to hold of the data, or what makes the result depend on chance.
+
+    What the step left as it was in a sound kernel is left out.
+    """
+    try:
+        return check_result(kernel, known)
+    except _ILL_FORMED as error:
         return error
-    return None
+
+
+_ILL_FORMED = (UnorderedAccess, NestingDecides, UninitializedRead, OutOfBounds)
 
 
 def _other_interface(old: Kernel, new: Kernel, instances: InstanceMap) -> str | None:

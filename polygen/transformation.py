@@ -27,6 +27,7 @@ import numpy as np
 
 from polygen.analysis.instance_map import at_new_instance
 from polygen.analysis.proving import limited_step, proofs_are_on
+from polygen.analysis.sound import keeps_sound, note_sound, only_adds_types
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -192,6 +193,8 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         taken = Step(interface.name, tuple(arguments.items()), step)
         claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
         new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
+        if keeps_sound(kernel.expanded, new) and only_adds_types(kernel, new):
+            note_sound(new.expanded)
         if unsafe or (proofs_are_on() and not declared):
             new.memo[_BEFORE] = kernel  # what is copied from it has a memo of its own
         return new

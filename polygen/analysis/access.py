@@ -11,7 +11,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.domains import domain_of, domain_temporaries
+from polygen.analysis.domains import domain_of, domain_temporaries, homes
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set, to_pw_aff
 from polygen.errors import InternalError
@@ -21,7 +21,7 @@ from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, CInstruction, Instruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel, by_parts, per_kernel
 
 # --- references
 
@@ -173,39 +173,77 @@ class Access:
 
 
 @per_kernel
-def accesses(kernel: Kernel, insn_id: str) -> tuple[Access, ...]:
-    """Return what an instruction reads and writes, the bounds of its loops too.
+def touched(kernel: Kernel, insn_id: str) -> Mapping[str, tuple[Access, ...]]:
+    """Return the accesses of an instruction by variable, those of inames and sizes left out.
 
-    Scalar arguments are left out: they never change.
+    The bounds of its loops are among what it reads.  Sets are made when they are asked for.
     """
-    insn = kernel.expanded.instruction(insn_id)
-    mentioned = {
-        (r.name, r.index, r.is_write, r.inames, r.conditions, r.update, r.vague): r
-        for r in references(insn)
-        if isinstance(kernel.variables.get(r.name), GlobalArg | TemporaryVariable)
-    }
-    found = [access_of(kernel, reference) for reference in mentioned.values()]
-    for name in sorted(domain_temporaries(kernel, insn.within_inames | insn.reduction_inames)):
-        domain, _ = loop_domain(kernel, insn.within_inames)
-        relation = isl.Set.from_params(domain)
+    return _Touched(kernel, kernel.expanded.instruction(insn_id))
+
+
+class _Touched(Mapping[str, tuple[Access, ...]]):
+    def __init__(self, kernel: Kernel, insn: Instruction) -> None:
+        self._kernel, self._insn = kernel, insn
+        self._found: dict[str, tuple[Access, ...]] = {}
+        self._references: dict[str, list[Reference]] = {}
+        distinct = {
+            (r.name, r.index, r.is_write, r.inames, r.conditions, r.update, r.vague): r
+            for r in references(insn)
+        }
+        for reference in distinct.values():
+            if isinstance(kernel.variables.get(reference.name), GlobalArg | TemporaryVariable):
+                self._references.setdefault(reference.name, []).append(reference)
+        self._bounds = domain_temporaries(kernel, insn.within_inames | insn.reduction_inames)
+        for name in sorted(self._bounds):
+            self._references.setdefault(name, [])
+
+    def __getitem__(self, name: str) -> tuple[Access, ...]:
+        if name not in self._found:
+            found = [access_of(self._kernel, r) for r in self._references[name]]
+            if name in self._bounds:
+                found.append(self._bound(name))
+            self._found[name] = tuple(found)
+        return self._found[name]
+
+    def _bound(self, name: str) -> Access:
+        inames = self._insn.within_inames
+        relation = isl.Set.from_params(loop_domain(self._kernel, inames)[0])
         # How often a bound is read is up to the loops: nobody should count on it.
-        found.append(Access(insn.id, name, False, relation, insn.within_inames, exact=False))
-    return tuple(found)
+        return Access(self._insn.id, name, False, relation, inames, exact=False)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._references)
+
+    def __len__(self) -> int:
+        return len(self._references)
 
 
 def access_of(kernel: Kernel, reference: Reference) -> Access:
     """Return the elements that a reference touches."""
-    domain, exact = reference_domain(kernel, reference)
-    relation, affine = index_set(kernel, reference)
+    relation, exact = _elements(kernel, reference)
     return Access(
         reference.insn.id,
         reference.name,
         reference.is_write,
-        relation.intersect_params(domain),
+        relation,
         reference.inames,
-        exact and affine and not reference.vague,
+        exact and not reference.vague,
         reference,
     )
+
+
+def _elements(kernel: Kernel, reference: Reference) -> tuple[isl.Set, bool]:
+    def find() -> tuple[isl.Set, bool]:
+        domain, exact = reference_domain(kernel, reference)
+        relation, affine = index_set(kernel, reference)
+        return relation.intersect_params(domain), exact and affine
+
+    if reference.vague:  # then the rank of the array counts
+        return find()
+    inames = reference.inames
+    data, known = domain_temporaries(kernel, inames), known_names(kernel, reference)
+    parts = (reference.index, inames, reference.conditions, homes(kernel, inames), data, known)
+    return by_parts(kernel, (access_of, *parts), find)
 
 
 def known_names(kernel: Kernel, reference: Reference) -> frozenset[str]:

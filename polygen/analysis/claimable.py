@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from polygen.analysis.access import Access
+from polygen.analysis.access import Access, touched
 from polygen.analysis.known import is_never_written
-from polygen.analysis.pairs import touched
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg

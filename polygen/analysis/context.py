@@ -6,16 +6,18 @@ A *context* is a flat set of points.  Its names are the kernel's parameters and,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
 
 import islpy as isl
 
 from polygen.analysis.access import Reference, loop_domain
+from polygen.analysis.affine import linear_form
 from polygen.analysis.dataflow import Source
 from polygen.analysis.integers import integer_parameters
-from polygen.analysis.isl_affine import condition_set, to_pw_aff
+from polygen.analysis.isl_affine import condition_set, is_negative_somewhere, to_pw_aff
 from polygen.analysis.second import OTHER
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
@@ -68,17 +70,20 @@ class Frame:
         """Whether all of these conditions are affine: then it is known where this is evaluated."""
         return all(self.holds(condition) is not None for condition in self.conditions)
 
+    @cached_property
+    def integers(self) -> frozenset[str]:
+        """The names that stand for integers: the inames, and some of the parameters."""
+        return integer_parameters(self.kernel).union(self.names)
+
     def integer(self, node: Expression) -> isl.PwAff | None:
         """Return the function of the context that an integer expression is, if it is affine."""
-        known = {*self.names, *integer_parameters(self.kernel)}
-        if not walk.free_variables(node) <= known:
+        if not walk.free_variables(node) <= self.integers:
             return None
         return to_pw_aff(self.named(node))
 
     def holds(self, condition: Expression) -> isl.Set | None:
         """Return where in the context a condition holds, or None if it is not affine."""
-        known = {*self.names, *integer_parameters(self.kernel)}
-        if not walk.free_variables(condition) <= known:
+        if not walk.free_variables(condition) <= self.integers:
             return None
         return condition_set(self.named(condition))
 
@@ -97,6 +102,18 @@ class Context:
     old: Frame
     new: Frame
 
+    def have_one_value(self, old: Expression, new: Expression) -> bool:
+        """Tell, by linear programs, whether two expressions are affine and equal at all points."""
+        if not walk.free_variables(old) <= self.old.integers:
+            return False
+        if not walk.free_variables(new) <= self.new.integers:
+            return False
+        forms = linear_form(self.old.named(old)), linear_form(self.new.named(new))
+        if forms[0] is None or forms[1] is None:
+            return False
+        more = forms[0] - forms[1]
+        return not any(is_negative_somewhere(self.points, form) for form in (more, -more))
+
     def restricted(self, points: isl.Set) -> Context:
         """Return the context at those of its points that are in a set."""
         return replace(self, points=self.points.intersect(points))
@@ -112,6 +129,23 @@ class Names:
         """Return a new name for each iname: names of users do not begin so."""
         number = next(self._numbers)
         return {iname: f"__{number}_{iname}" for iname in sorted(inames)}
+
+    def linked(
+        self, before: Iterable[str], after: Iterable[str], value: Callable[[str], Expression | None]
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Return names for inames of a kernel before a step, and of the kernel after it.
+
+        An iname that is what it was has one name for both: then nothing has to say that they are
+        equal, and sets stay small.
+
+        Parameters:
+            before: inames of the kernel before.
+            after: those of the kernel after.
+            value: what one before is in terms of those after.
+        """
+        olds, news = (self.fresh(frozenset(inames)) for inames in (before, after))
+        same = {i: olds[i] for i in olds.keys() & news.keys() if value(i) == ex.Variable(i)}
+        return olds, {**news, **same}
 
 
 def renamed_by(flat: isl.Set, names: Mapping[str, str]) -> isl.Set:

@@ -14,9 +14,10 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.access import Access, Reference, access_of, index_set, references
+from polygen.analysis.access import Access, Reference, access_of, index_set, references, touched
 from polygen.analysis.copies import FIRST, axes, first_of
-from polygen.analysis.pairs import touched, users
+from polygen.analysis.last_write import write_in_iteration
+from polygen.analysis.pairs import users
 from polygen.analysis.realized import places
 from polygen.analysis.second import OTHER
 from polygen.ir.array import GlobalArg
@@ -52,11 +53,16 @@ def sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
     The sets of the sources are disjoint, and each instance of the reader has one of them.  If data
     says which instances there are, they hold what each one would see.
     """
-    writers = _writers(kernel, reference.name)
     place = places(kernel).of.get((reference.insn.id, reference.inames))
-    if writers is None or place is None or not index_set(kernel, reference)[1]:
+    if place is None or not index_set(kernel, reference)[1]:
         return None
     access = access_of(kernel, reference)
+    at_once = write_in_iteration(kernel, access)
+    if at_once is not None:
+        return (Source(*at_once),)
+    writers = _writers(kernel, reference.name)
+    if writers is None:
+        return None
     relation = _with_copies(kernel, access)
     if relation is None:
         return None

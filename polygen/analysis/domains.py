@@ -5,16 +5,17 @@ All sets here are *flat* (see `polygen.ir.domain`): inames and parameters alike 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import islpy as isl
 
 from polygen.errors import DomainCycle
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
-from polygen.ir.domain import Domain, flat_names, project_out
+from polygen.ir.domain import Domain, flat_names, project_out, universe
 from polygen.ir.instruction import Instruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel, by_parts, per_kernel
 
 
 def _needs(kernel: Kernel, domain: Domain) -> frozenset[str]:
@@ -67,15 +68,20 @@ def domain_of(kernel: Kernel, inames: frozenset[str]) -> isl.Set:
 
     A domain that has none of the inames does not matter.
     """
-    result: isl.Set | None = None
-    others: list[str] = []
-    for domain in kernel.domains:
-        if inames.isdisjoint(domain.inames):
-            continue
-        others += [i for i in domain.inames if i not in inames]
-        result = domain.flat if result is None else result.intersect(domain.flat)
-    if result is None:
-        return isl.Set("{ : }")
+    domains = homes(kernel, inames)
+    return by_parts(kernel, (domain_of, domains, inames), lambda: _projection(domains, inames))
+
+
+def homes(kernel: Kernel, inames: frozenset[str]) -> tuple[Domain, ...]:
+    """Return the domains of inames, in the order of the kernel."""
+    return tuple([d for d in kernel.domains if not inames.isdisjoint(d.inames)])
+
+
+def _projection(domains: Sequence[Domain], inames: frozenset[str]) -> isl.Set:
+    if not domains:
+        return universe()
+    result = reduce(isl.Set.intersect, [d.flat for d in domains])
+    others = [i for d in domains for i in d.inames if i not in inames]
     # A redundant bound, such as j < 16 beside j <= i <= 15, would count as one of the loop's.
     return project_out(result, others).remove_redundancies()
 

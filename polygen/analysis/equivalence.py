@@ -82,18 +82,21 @@ class _Comparison:
     def _instruction(self, before: Assigning, after: Assigning) -> Difference | None:
         if self._is_dead(before, after) or self._is_untouched(before, after):
             return None
-        old = Frame(self._old, before, self._names.fresh(before.within_inames))
-        new = Frame(self._new, after, self._names.fresh(after.within_inames))
+
+        def value(iname: str) -> Expression:
+            return self._instances.value(before.id, iname)
+
+        olds, news = self._names.linked(before.within_inames, after.within_inames, value)
+        old, new = Frame(self._old, before, olds), Frame(self._new, after, news)
         (wanted, exact), (points, also) = executed(old), executed(new)
         if not (exact and also):
             return undecided(before, None, "how often it is executed depends on data")
-        links = [
-            equal_set(ex.Variable(old.names[i]), new.named(self._instances.value(before.id, i)))
-            for i in sorted(before.within_inames)
-        ]
+        moved = [i for i in sorted(olds) if olds[i] not in news.values()]
+        links = [equal_set(ex.Variable(olds[i]), new.named(value(i))) for i in moved]
         wanted = wanted.intersect(self._known)
         points = reduce(isl.Set.intersect, links, points).intersect(self._known)
-        if not project_out(points, new.names.values()).is_equal(wanted):
+        others = set(news.values()).difference(olds.values())
+        if not project_out(points, others).is_equal(wanted):
             return Difference(before.id, what="it leaves out iterations, or has new ones")
         context = Context(points, old, new)
         found = self._predicates(before, after, context)

@@ -200,16 +200,6 @@ def last_iteration(kernel: Kernel, inames: frozenset[str], iname: str) -> Linear
     return last or _largest_form(domain.intersect(kernel.assumptions.flat), iname)
 
 
-@per_kernel
-def first_iteration(kernel: Kernel, inames: frozenset[str], iname: str) -> LinearForm | None:
-    """Return the smallest value of `iname` in the loops over `inames`, if a single form is it."""
-    domain, _ = loop_domain(kernel, inames)
-    values = _values(project_out(domain, inames - {iname}), iname)
-    if values is None or not is_bounded(values, above=False):
-        return None
-    return _single_form(values.dim_min(0))
-
-
 def _largest_form(domain: isl.Set, iname: str) -> LinearForm | None:
     values = _values(domain, iname)
     largest = None if values is None else _largest_value(values)

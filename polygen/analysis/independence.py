@@ -7,10 +7,11 @@ from functools import reduce
 
 import islpy as isl
 
+from polygen.analysis.access import touched
 from polygen.analysis.copies import same_copy
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.known import known_parameters
-from polygen.analysis.pairs import conflicts, greater, less, touched, witness
+from polygen.analysis.pairs import conflicts, greater, less, witness
 from polygen.analysis.wording import shown_conflict, shown_parameters
 from polygen.ir.domain import universe
 from polygen.ir.kernel import Kernel

@@ -51,6 +51,35 @@ def _aff(form: LinearForm, names: tuple[str, ...]) -> isl.Aff:
     return result
 
 
+def is_negative_somewhere(flat: isl.Set, form: LinearForm) -> bool:
+    """Tell whether a form may be less than 0 in a flat set: a linear program, and so cheap.
+
+    Names that the set does not mention may be anything.  If the form has floors, True says
+    nothing.
+    """
+    if form.is_constant and form.constant >= 0:
+        return False
+    values = isl.Set.from_params(flat)
+    function = aff_on(values.get_space(), form)
+    if function is None:
+        return not flat.is_empty()
+    return bool(values.min_val(function).is_neg())
+
+
+def aff_on(space: isl.Space, form: LinearForm) -> isl.Aff | None:
+    """Return the function with the values of a form on a space.
+
+    None if the form has floors, or mentions what is no parameter of the space.
+    """
+    function = isl.Aff.zero_on_domain_space(space).set_constant_val(isl.Val(form.constant))
+    for term, coefficient in form.terms.items():
+        position = space.find_dim_by_name(_PARAM, term) if isinstance(term, str) else -1
+        if position < 0:
+            return None
+        function = function.set_coefficient_val(_PARAM, position, isl.Val(coefficient))
+    return function
+
+
 def to_pw_aff(expr: Expression, names: Container[str] | None = None) -> isl.PwAff | None:
     """Return the flat isl function with the values of `expr`, or None if it is not affine.
 

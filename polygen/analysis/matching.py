@@ -73,6 +73,8 @@ class Matcher:
             return undecided(at.old.insn, None, "too many writes would have to be followed")
         if _is_access(old, at.old) or _is_access(new, at.new):
             return self._access(old, new, at, depth)
+        if at.have_one_value(old, new):
+            return None
         integers = at.old.integer(old), at.new.integer(new)
         if integers[0] is not None and integers[1] is not None:
             bad = at.points.intersect(integers[0].ne_set(integers[1]))
@@ -111,21 +113,22 @@ class Matcher:
     ) -> Difference | None:
         if old.operation != new.operation:
             return self._other_work(old, new, at, at.points)
-        before = _inside(at.old, old.inames, self._names)
-        after = _inside(at.new, new.inames, self._names)
+        values = {i: self._value_in_reduction(i, old, new, at) for i in old.inames}
+        olds, news = self._names.linked(old.inames, new.inames, values.__getitem__)
+        before, after = _inside(at.old, olds), _inside(at.new, news)
         (wanted, exact), (points, also) = executed(before), executed(after)
         if not (exact and also):
             return undecided(at.old.insn, None, "how long a reduction is depends on data")
         wanted, points = at.points.intersect(wanted), at.points.intersect(points)
         linked = points
-        for iname in old.inames:
-            value = self._value_in_reduction(iname, old, new, at)
+        for iname, value in values.items():
             if value is None:
                 return self._other_work(old, new, at, at.points)
-            there = ex.Variable(before.names[iname])
-            linked = linked.intersect(equal_set(there, after.named(value)))
-        news = [after.names[i] for i in new.inames]
-        if not project_out(linked, news).is_equal(wanted) or not _is_injective(linked, news):
+            if olds[iname] not in news.values():
+                there = ex.Variable(olds[iname])
+                linked = linked.intersect(equal_set(there, after.named(value)))
+        others = [name for name in news.values() if name not in olds.values()]
+        if not project_out(linked, others).is_equal(wanted) or not _is_injective(linked, others):
             return self._other_work(old, new, at, at.points)
         return self.match(old.operand, new.operand, Context(linked, before, after), depth)
 
@@ -382,9 +385,8 @@ def _merged(node: ex.Reduction) -> ex.Reduction:
     return node
 
 
-def _inside(frame: Frame, inames: tuple[str, ...], names: Names) -> Frame:
-    both = {**frame.names, **names.fresh(inames)}
-    return Frame(frame.kernel, frame.insn, both, frame.conditions)
+def _inside(frame: Frame, names: Mapping[str, str]) -> Frame:
+    return Frame(frame.kernel, frame.insn, {**frame.names, **names}, frame.conditions)
 
 
 def _is_injective(linked: isl.Set, news: list[str]) -> bool:

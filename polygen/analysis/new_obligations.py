@@ -7,7 +7,7 @@ of the same extent, is computed from the same data somewhere in the kernel befor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,7 +41,11 @@ class Added:
 
 
 def new_obligation(
-    old: Kernel, new: Kernel, instances: InstanceMap, settled: Settled
+    old: Kernel,
+    new: Kernel,
+    instances: InstanceMap,
+    settled: Settled,
+    wanted: Sequence[Obligation],
 ) -> Added | None:
     """Return an obligation that a step adds, or None.
 
@@ -50,8 +54,8 @@ def new_obligation(
         new: the kernel after, which computes the same where both kernels' obligations hold.
         instances: which old instance each new one computes.
         settled: the variables of which the step changes neither who touches what, nor the order.
+        wanted: the obligations of the kernel after; those that are known to be old ones left out.
     """
-    wanted = obligations(new)
     if not wanted:
         return None
     before = _Before(old, new, instances, settled)

@@ -11,7 +11,7 @@ from functools import lru_cache, reduce
 
 import islpy as isl
 
-from polygen.analysis.access import Access, accesses
+from polygen.analysis.access import Access, touched
 from polygen.analysis.indirect import may_be_equal
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.order import Piece
@@ -70,15 +70,6 @@ def renamed(flat: isl.Set, inames: Iterable[str]) -> isl.Set:
 
 
 # --- conflicts
-
-
-@per_kernel
-def touched(kernel: Kernel, insn_id: str) -> dict[str, tuple[Access, ...]]:
-    """Return the accesses of an instruction by variable, those of inames and sizes left out."""
-    found: dict[str, tuple[Access, ...]] = {}
-    for access in accesses(kernel, insn_id):
-        found[access.name] = (*found.get(access.name, ()), access)
-    return found
 
 
 @per_kernel

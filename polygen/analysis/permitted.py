@@ -16,15 +16,15 @@ def why_none_is_permitted(kernel: Kernel) -> UserError | None:
     except (DependencyCycle, DomainCycle, GroupsInterleaved, NoLoopNest) as error:
         return error
     kernel = kernel.expanded
-    if not any(insn.reduction_inames for insn in kernel.instructions):
+    reducing = [insn.id for insn in kernel.instructions if insn.reduction_inames]
+    if not reducing:
         return None
-    reducing = excerpt(kernel, *(i.id for i in kernel.instructions if i.reduction_inames))
     try:
         places(kernel)
     except NoLoopNest:
         what = "no loop nest has one loop an iname, those of reductions included"
-        return NoLoopNest(what, excerpt=reducing)
+        return NoLoopNest(what, excerpt=excerpt(kernel, *reducing))
     except DependencyCycle:
         what = "a reduction would have to run in a loop, and before or after it"
-        return DependencyCycle(what, excerpt=reducing)
+        return DependencyCycle(what, excerpt=excerpt(kernel, *reducing))
     return None

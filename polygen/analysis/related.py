@@ -12,7 +12,7 @@ from itertools import product
 
 import islpy as isl
 
-from polygen.analysis.access import Access
+from polygen.analysis.access import Access, touched
 from polygen.analysis.copies import same_copy
 from polygen.analysis.dataflow import Source, sources
 from polygen.analysis.distance import distances
@@ -27,7 +27,6 @@ from polygen.analysis.pairs import (
     is_read,
     piece_set,
     renamed,
-    touched,
     users,
 )
 from polygen.analysis.scratch import apart, common_inames, passes_nothing

@@ -12,14 +12,14 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.access import Access, index_set
+from polygen.analysis.access import Access, index_set, touched
 from polygen.analysis.copies import has_copies, same_copy
 from polygen.analysis.domains import domain_temporaries, with_surrounding
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.known import is_never_written, known_parameters
 from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import equal, piece_set, renamed, touched, users
+from polygen.analysis.pairs import equal, piece_set, renamed, users
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out, universe

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from polygen.analysis.access import Reference, references
+from polygen.analysis.access import Reference, references, touched
 from polygen.analysis.dataflow import overlapping
 from polygen.analysis.domains import domain_temporaries
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.legality import violation
 from polygen.analysis.moments import moments
-from polygen.analysis.pairs import touched, users
+from polygen.analysis.pairs import users
 from polygen.analysis.realized import shares_reduction_loops
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
-from polygen.ir.instruction import Instruction, identical
+from polygen.ir.atomicity import Atomicity
+from polygen.ir.instruction import Assignment, Instruction, identical
 from polygen.ir.kernel import Kernel
 
 
@@ -58,9 +59,8 @@ class Settled:
         if len(names) > 1 and old.instructions_by_id.keys() != new.instructions_by_id.keys():
             return False
         ids = tuple(dict.fromkeys(i for n in names for i in users(old, n)))
-        if any(users(old, n) != users(new, n) for n in names):
-            return False
-        if not all(self.is_unmoved(insn_id, names) for insn_id in ids):
+        same_users = all(users(old, n) == users(new, n) for n in names)
+        if not (same_users and all(self.is_unmoved(insn_id, names) for insn_id in ids)):
             return False
         if self._same_order(names):
             return True
@@ -77,7 +77,7 @@ class Settled:
         if self._instances.of(insn_id) or before.within_inames != after.within_inames:
             return False
         found = [_touching(insn, names) for insn in (before, after)]
-        if not identical(*map(_as_written, found)):
+        if not identical(*map(_as_written, found)) or _how_atomic(before) != _how_atomic(after):
             return False
         inames = before.within_inames.union(*(r.inames for r in found[0]))
         for kernel, insn in ((self._old, before), (self._new, after)):
@@ -114,6 +114,10 @@ class Settled:
 
 def _touching(insn: Instruction, names: tuple[str, ...]) -> tuple[Reference, ...]:
     return tuple([r for r in references(insn) if r.name in names])
+
+
+def _how_atomic(insn: Instruction) -> Atomicity | None:
+    return insn.atomicity if isinstance(insn, Assignment) else None
 
 
 def _as_written(found: tuple[Reference, ...]) -> tuple[object, ...]:

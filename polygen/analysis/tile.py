@@ -13,7 +13,7 @@ from functools import reduce
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm
-from polygen.analysis.isl_affine import condition_set, form_of_aff, is_bounded, pieces
+from polygen.analysis.isl_affine import aff_on, condition_set, form_of_aff, is_bounded, pieces
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.domain import flat_names, flatten, project_out, unflatten
@@ -89,14 +89,23 @@ def _constant_base(values: isl.Set) -> Iterator[LinearForm]:
 
 def _extent(values: isl.Set, base: LinearForm) -> int | None:
     """Return how far values are from a base at most, plus 1; None if some are before it."""
-    distances = _from_base(values, base)
-    distances = project_out(distances, [n for n in flat_names(distances) if n != _PLACE])
-    place = unflatten(distances, (_PLACE,))
-    least, most = place.dim_min_val(0), place.dim_max_val(0)
+    least, most = _nearest_and_farthest(values, base)
     if not (least.is_int() and most.is_int() and least.is_nonneg()):
         return None  # beyond all bounds, perhaps
     extent: int = most.to_python() + 1
     return extent
+
+
+def _nearest_and_farthest(values: isl.Set, base: LinearForm) -> tuple[isl.Val, isl.Val]:
+    space = values.get_space()
+    start = aff_on(space, base)
+    if start is not None:
+        distance = isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), _SET, 0).sub(start)
+        return values.min_val(distance), values.max_val(distance)
+    distances = _from_base(values, base)
+    distances = project_out(distances, [n for n in flat_names(distances) if n != _PLACE])
+    place = unflatten(distances, (_PLACE,))
+    return place.dim_min_val(0), place.dim_max_val(0)
 
 
 def _from_base(values: isl.Set, base: LinearForm) -> isl.Set:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from polygen.analysis.obligations import Obligation
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.analysis.proving import limited
+from polygen.analysis.sound import NOTHING, Unchanged, note_sound
 from polygen.analysis.wellformed_bounds import check_bounds
 from polygen.analysis.wellformed_cover import check_cover
 from polygen.analysis.wellformed_order import check_order
@@ -60,14 +61,30 @@ def _obligations(kernel: Kernel) -> tuple[Obligation, ...]:
         f"kernel '{kernel.name}' could not be shown to be well formed",
         "or make the kernel within polygen.without_proofs()",
     ):
-        return tuple(dict.fromkeys(_look(kernel.expanded)))
+        found = tuple(dict.fromkeys(_look(kernel.expanded, NOTHING)))
+    note_sound(kernel.expanded)
+    return found
 
 
-def _look(kernel: Kernel) -> Iterator[Obligation]:
+def check_result(kernel: Kernel, known: Unchanged) -> tuple[Obligation, ...]:
+    """Check that what a step makes of a kernel is well formed, as `check_well_formed` does.
+
+    Returns what has to hold of the data: of what was looked at.
+
+    Parameters:
+        kernel: the kernel after the step, without rules.
+        known: what need not be looked at: the step left it as it was in a sound kernel.
+    """
+    found = tuple(dict.fromkeys(_look(kernel, known)))
+    note_sound(kernel)
+    return found
+
+
+def _look(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
     _check_permitted(kernel)
-    yield from check_order(kernel)
-    yield from check_cover(kernel)
-    yield from check_bounds(kernel)
+    yield from check_order(kernel, known)
+    yield from check_cover(kernel, known)
+    yield from check_bounds(kernel, known)
 
 
 def _check_permitted(kernel: Kernel) -> None:

@@ -14,12 +14,12 @@ from polygen.analysis.access import (
     reference_domain,
     references_by_name,
 )
-from polygen.analysis.affine import LinearForm, linear_form
-from polygen.analysis.footprint import first_iteration, last_iteration
-from polygen.analysis.isl_affine import to_pw_aff
+from polygen.analysis.affine import linear_form
+from polygen.analysis.isl_affine import is_negative_somewhere, to_pw_aff
 from polygen.analysis.known import known_parameters
 from polygen.analysis.obligations import INSIDE, Obligation, shown_element, shown_reference
 from polygen.analysis.pairs import element_witness
+from polygen.analysis.sound import Unchanged, where
 from polygen.analysis.unknowns import Unknowns
 from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
 from polygen.errors import OutOfBounds
@@ -31,8 +31,12 @@ from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
 
 
-def check_bounds(kernel: Kernel) -> Iterator[Obligation]:
+def check_bounds(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
     """Yield what has to hold for every access to be inside its array.
+
+    Parameters:
+        kernel: the kernel.
+        known: what need not be looked at.
 
     Raises:
         OutOfBounds: if one is not.
@@ -41,42 +45,36 @@ def check_bounds(kernel: Kernel) -> Iterator[Obligation]:
         variable = kernel.variables.get(name)
         if not isinstance(variable, GlobalArg | TemporaryVariable):
             continue
-        seen = {(r.index, r.inames, r.conditions): r for r in references}
-        for reference in seen.values():
+        seen = {where(r): r for r in references}
+        for reference in [r for place, r in seen.items() if place not in known.references]:
             if reference.vague and not reference.index:
                 continue  # verbatim C is trusted
             for axis, extent in enumerate(variable.shape or ()):
-                if not _is_plainly_inside(kernel, reference, axis, extent):
+                if not _is_affinely_inside(kernel, reference, axis, extent):
                     yield from _check(kernel, reference, axis, extent)
 
 
-def _is_plainly_inside(kernel: Kernel, reference: Reference, axis: int, extent: Expression) -> bool:
-    """Tell, with next to no isl, whether a subscript is never too small nor too large."""
+def _is_affinely_inside(
+    kernel: Kernel, reference: Reference, axis: int, extent: Expression
+) -> bool:
+    """Tell, with one linear program for each end, whether a subscript is inside for certain."""
     subscript = linear_form(reference.index[axis], known_names(kernel, reference))
     length = linear_form(extent, kernel.parameters)
     if subscript is None or length is None:
         return False
-    least, most = (_extreme(kernel, reference, subscript, largest=x) for x in (False, True))
-    if least is None or most is None:
-        return False
-    room = length - 1 - most
-    return least.is_constant and least.constant >= 0 and room.is_constant and room.constant >= 0
+    possible = _possible(kernel, reference)
+    ends = (subscript, length - 1 - subscript)
+    return not any(is_negative_somewhere(possible, end) for end in ends)
 
 
-def _extreme(
-    kernel: Kernel, reference: Reference, form: LinearForm, *, largest: bool
-) -> LinearForm | None:
-    """Return what a form is at most, or at least, with each iname at an end of its own."""
-    for term, factor in form.terms.items():
-        if not isinstance(term, str):
-            return None
-        if term in reference.inames:
-            end = last_iteration if (factor > 0) is largest else first_iteration
-            value = end(kernel, reference.inames, term)
-            if value is None:
-                return None
-            form = form + (value - LinearForm.of_name(term)) * factor
-    return form
+def _possible(kernel: Kernel, reference: Reference) -> isl.Set:
+    """Return the values of inames and parameters for which a reference may be reached."""
+    parts = (reference.inames, reference.conditions)
+    known: dict[object, isl.Set] = kernel.memo.setdefault(_possible, {})
+    if parts not in known:
+        domain, _ = reference_domain(kernel, reference)
+        known[parts] = domain.intersect(known_parameters(kernel))
+    return known[parts]
 
 
 def _check(
@@ -85,8 +83,7 @@ def _check(
     unknowns = Unknowns(known_names(kernel, reference))
     subscript = unknowns.function(reference.index[axis])
     length = to_pw_aff(extent, frozenset(kernel.parameters))
-    domain, exact = reference_domain(kernel, reference)
-    known = domain.intersect(known_parameters(kernel))
+    known, exact = _possible(kernel, reference), reference_domain(kernel, reference)[1]
     outside: list[isl.Set] = []
     if subscript is not None:
         outside.append(subscript.lt_set(subscript.scale_val(isl.Val(0))))

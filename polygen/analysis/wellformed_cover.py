@@ -7,15 +7,17 @@ from typing import NoReturn
 
 import islpy as isl
 
-from polygen.analysis.access import Access, loop_domain
+from polygen.analysis.access import Access, loop_domain, touched
 from polygen.analysis.copies import axes
 from polygen.analysis.domains import surrounding_inames
 from polygen.analysis.known import is_never_written
+from polygen.analysis.last_write import write_in_iteration
 from polygen.analysis.obligations import WRITTEN, Obligation, shown_element, shown_reference
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import element_witness, touched, users
+from polygen.analysis.pairs import element_witness, users
 from polygen.analysis.scratch import unwritten
 from polygen.analysis.second import OTHER
+from polygen.analysis.sound import Unchanged
 from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
 from polygen.errors import UninitializedRead
 from polygen.ir import expression as ex
@@ -25,13 +27,19 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 
 
-def check_cover(kernel: Kernel) -> Iterator[Obligation]:
+def check_cover(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
     """Yield what has to hold for every read of a temporary to come after a write of it.
+
+    Parameters:
+        kernel: the kernel.
+        known: what need not be looked at.
 
     Raises:
         UninitializedRead: if a read does not.
     """
     for temporary in kernel.temporaries:
+        if temporary.name in known.variables:
+            continue
         for insn_id in users(kernel, temporary.name):
             for access in touched(kernel, insn_id)[temporary.name]:
                 if not access.is_write and not _is_plain(kernel, access):
@@ -60,7 +68,7 @@ def _writes_first(kernel: Kernel, writer: Assigning, reader: Instruction, read: 
 
 
 def _check(kernel: Kernel, read: Access) -> Iterator[Obligation]:
-    if unwritten(kernel, read).is_empty():
+    if write_in_iteration(kernel, read) is not None or unwritten(kernel, read).is_empty():
         return
     inames = _bounded_within(kernel, read)
     written = bool(kernel.writers.get(read.name))  # if not, no data could help

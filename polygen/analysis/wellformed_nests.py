@@ -7,9 +7,10 @@ from itertools import permutations
 
 import islpy as isl
 
+from polygen.analysis.access import touched
 from polygen.analysis.dataflow import Source, final_sources, sources
 from polygen.analysis.nest import loops_outside
-from polygen.analysis.pairs import touched, users
+from polygen.analysis.pairs import users
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 

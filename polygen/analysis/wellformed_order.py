@@ -13,7 +13,7 @@ from typing import NoReturn, TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.access import Access
+from polygen.analysis.access import Access, touched
 from polygen.analysis.copies import same_copy
 from polygen.analysis.distance import distances, subscripts
 from polygen.analysis.instance_map import UNMOVED
@@ -23,8 +23,9 @@ from polygen.analysis.moments import moments
 from polygen.analysis.nest import loops_outside
 from polygen.analysis.obligations import ORDERED, Obligation, shown_reference
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import conflict, equal, in_conflict, is_read, touched, users, witness
+from polygen.analysis.pairs import conflict, equal, in_conflict, is_read, users, witness
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
+from polygen.analysis.sound import NOTHING, Unchanged
 from polygen.analysis.wellformed_at_once import check_at_once
 from polygen.analysis.wellformed_nests import same_in_every_nest
 from polygen.analysis.wording import shown_conflict, shown_parameters, shown_places
@@ -37,8 +38,12 @@ from polygen.ir.verify import excerpt
 _Users: TypeAlias = dict[str, list[Access]]  # accesses of one variable, by instruction
 
 
-def check_order(kernel: Kernel) -> Iterator[Obligation]:
+def check_order(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
     """Yield what has to hold for all conflicting instances to be ordered.
+
+    Parameters:
+        kernel: the kernel.
+        known: what need not be looked at.
 
     Raises:
         UnorderedAccess: if two instances touch one element, and nothing orders them.
@@ -51,13 +56,13 @@ def check_order(kernel: Kernel) -> Iterator[Obligation]:
         if is_read(kernel, name):
             for group in _groups(kernel, name):
                 for first, second in _candidates(kernel, group):
-                    yield from _check(kernel, group[first], group[second])
+                    yield from _check(kernel, group[first], group[second], known)
     for name, other_name in _overlapping(kernel):
         for first, second in product(users(kernel, name), users(kernel, other_name)):
             pair = (touched(kernel, first)[name], touched(kernel, second)[other_name])
-            yield from _check(kernel, *pair)
+            yield from _check(kernel, pair[0], pair[1], NOTHING)
             if first == second:  # either may be the first instance
-                yield from _check(kernel, *reversed(pair))
+                yield from _check(kernel, pair[1], pair[0], NOTHING)
 
 
 def _overlapping(kernel: Kernel) -> Iterator[tuple[str, str]]:
@@ -143,12 +148,14 @@ class _Found:
 
 
 def _check(
-    kernel: Kernel, first: Sequence[Access], second: Sequence[Access]
+    kernel: Kernel, first: Sequence[Access], second: Sequence[Access], known: Unchanged
 ) -> Iterator[Obligation]:
     """Look at all pairs of accesses of two instructions."""
     for a, b in product(first, second):
         if in_conflict(kernel, a, b):
             for loose in _loose(kernel, a, b):
+                if loose.greater is None and a.name in known.variables:
+                    continue  # no nest decides it
                 if _is_possible(kernel, a, b, loose):
                     yield from _check_pair(kernel, a, b, loose)
 

@@ -103,10 +103,13 @@ def flat_names(flat: isl.Set) -> tuple[str, ...]:
 
 def project_out(flat: isl.Set, names: Iterable[str]) -> isl.Set:
     """Return the flat set without the named dimensions: for some value of them."""
-    for name in names:
-        position = flat.find_dim_by_name(_PARAM, name)
-        if position >= 0:
-            flat = flat.project_out(_PARAM, position, 1)
+    positions = {flat.find_dim_by_name(_PARAM, name) for name in names} - {-1}
+    for last in sorted(positions, reverse=True):
+        if last + 1 not in positions:  # neighbours go at once, which is cheaper
+            first = last
+            while first - 1 in positions:
+                first -= 1
+            flat = flat.project_out(_PARAM, first, last - first + 1)
     return flat
 
 

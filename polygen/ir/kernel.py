@@ -95,7 +95,9 @@ class Kernel:
             return self
         if "tags" in changes:
             changes["tags"] = constantdict(changes["tags"])
-        return replace(self, **changes)
+        new = replace(self, **changes)
+        new.__dict__["facts"] = self.facts
+        return new
 
     def __hash__(self) -> int:
         return self._hash
@@ -155,6 +157,14 @@ class Kernel:
     @cached_property
     def memo(self) -> dict[Any, Any]:
         """Results of `per_kernel` functions for this kernel."""
+        return {}
+
+    @cached_property
+    def facts(self) -> dict[Any, Any]:
+        """Results that follow from parts of a kernel, by these parts: copies share them.
+
+        So what a transformation leaves as it was need not be looked at again.
+        """
         return {}
 
     @cached_property
@@ -318,6 +328,27 @@ def _slot(name: str) -> Callable[..., Any]:
     if name not in _SLOTS:
         raise InternalError(f"nothing is there for '{name}'; import polygen, not parts of it")
     return _SLOTS[name]
+
+
+_MOST_FACTS = 20_000
+
+
+def by_parts(kernel: Kernel, parts: tuple[Any, ...], find: Callable[[], _T]) -> _T:
+    """Return what `find` returns, or did for this kernel or one that it was made from, or of.
+
+    Parameters:
+        kernel: the kernel.
+        parts: what asks, and all that the answer depends on; hashable.
+        find: finds the answer.
+    """
+    facts = kernel.facts
+    if parts in facts:
+        return facts[parts]  # type: ignore[no-any-return]
+    found = find()
+    if len(facts) >= _MOST_FACTS:  # of a family of kernels, in a search
+        facts.clear()
+    facts[parts] = found
+    return found
 
 
 def per_kernel(

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.access import Access, accesses
+from polygen.analysis.access import Access, touched
 from polygen.analysis.domains import all_reads
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.pairs import greater, in_conflict, less, renamed
@@ -73,6 +73,7 @@ class _Placer:
         shared = {n for n in kernel.writers if self._space(n) is not AddressSpace.PRIVATE}
         self._arguments = {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
         aliasing = any(a.may_alias for a in self._arguments.values())
+        self._conflicts: dict[tuple[str, str, str, tuple[str, ...], str | None], _Scope] = {}
         self._shared: dict[str, frozenset[str]] = {}
         for insn in kernel.assignments:
             touched = all_reads(kernel, insn).union(insn.written_names)
@@ -200,15 +201,30 @@ class _Placer:
 
         Both are in the same iteration of `loops`; `second` is in a later one of `carried`.
         """
-        found = _Scope.NOBODY
+        key = (name, first.id, second.id, loops, carried)
+        if key not in self._conflicts:
+            found = self._found_conflicts(name, first, second, loops, carried)
+            self._conflicts[key] = max(found, default=_Scope.NOBODY)
+        return self._conflicts[key]
+
+    def _found_conflicts(
+        self,
+        name: str,
+        first: Assigning,
+        second: Assigning,
+        loops: tuple[str, ...],
+        carried: str | None,
+    ) -> Iterator[_Scope]:
+        local = name != _OVERLAP and self._space(name) is AddressSpace.LOCAL
         for a in self._accesses(first, name):
             for b in self._accesses(second, name):
                 if in_conflict(self._kernel, a, b) and self._may_meet(a.name, b.name):
                     scope = self._overlap((first, a), (second, b), loops, carried)
                     if scope is not _Scope.NOBODY:
                         self._check_asked(a, b)
-                    found = max(found, scope)
-        return found
+                    yield scope
+                    if scope is (_Scope.GROUP if local else _Scope.EVERYONE):
+                        return  # there is no more to wait for
 
     def _check_asked(self, a: Access, b: Access) -> None:
         """Refuse it if somebody said that no work item has to wait between these."""
@@ -228,7 +244,8 @@ class _Placer:
 
     def _accesses(self, insn: Assigning, name: str) -> list[Access]:
         names = self._arguments.keys() if name == _OVERLAP else (name,)
-        return [a for a in accesses(self._kernel, insn.id) if a.name in names]
+        found = touched(self._kernel, insn.id)
+        return [a for n in names for a in found.get(n, ())]
 
     def _may_meet(self, name: str, other: str) -> bool:
         """Tell whether an element of one variable may be an element of another."""

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polygen.analysis.access import Access, Reference
+from polygen.analysis.access import Access, Reference, touched
 from polygen.analysis.copies import axes
 from polygen.analysis.obligations import INSIDE, ORDERED, Obligation, shown_element, shown_reference
-from polygen.analysis.pairs import touched
 from polygen.analysis.wellformed import obligations
 from polygen.analysis.wording import shown_instance, shown_values
 from polygen.errors import ClaimViolated, ObligationUnchecked, ObligationViolated

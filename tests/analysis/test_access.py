@@ -9,7 +9,7 @@ import islpy as isl
 import pytest
 
 import polygen as pg
-from polygen.analysis.access import Access, accesses, references
+from polygen.analysis.access import Access, references, touched
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
@@ -66,7 +66,7 @@ def enumerated(
 
 def the(kernel: Kernel, name: str, *, write: bool) -> list[Access]:
     (insn,) = kernel.instructions
-    return [a for a in accesses(kernel, insn.id) if a.name == name and a.is_write == write]
+    return [a for a in touched(kernel, insn.id)[name] if a.is_write == write]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ CSR = (
 
 def test_bounds_that_are_data() -> None:
     kernel = pg.make_kernel(*CSR)
-    by_name = {a.name: a for a in accesses(kernel, "row")}
+    by_name = {name: found[-1] for name, found in touched(kernel, "row").items()}
     assert set(by_name) == {"y", "val", "x", "col", "lo", "hi"}
     # The loop's bounds are read, and differ from row to row: they are no parameters.
     for bound in ("lo", "hi"):
@@ -200,11 +200,11 @@ def test_scalars() -> None:
         b[i] = t*scale  {id=second, dep=first}
         """,
     )
-    written = accesses(kernel, "first")[-1]
+    (written,) = touched(kernel, "first")["t"]
     assert (written.name, written.is_write) == ("t", True)
     assert elements(written, ("i",)) == {((i,), ()) for i in range(5)}
     # Arguments that are scalars never change: nothing has to be ordered because of them.
-    assert [a.name for a in accesses(kernel, "second")] == ["t", "b"]
+    assert list(touched(kernel, "second")) == ["t", "b"]
 
 
 def test_references_know_their_conditions() -> None:

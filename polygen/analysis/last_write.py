@@ -1,0 +1,114 @@
+"""The last write before a read, where it is found without a search.
+
+If one instruction alone writes a variable, and every instance of a reader finds what it reads
+written in the same iteration of the loops around both, by one instance only, then that is the
+last write: iterations before this one come earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+import islpy as isl
+
+from polygen.analysis.access import Access, touched
+from polygen.analysis.affine import LinearForm
+from polygen.analysis.copies import axes, same_copy
+from polygen.analysis.distance import subscripts
+from polygen.analysis.instance_map import UNMOVED
+from polygen.analysis.pairs import conflict, equal
+from polygen.analysis.realized import Place, places
+from polygen.analysis.second import OTHER
+from polygen.ir.domain import project_out
+from polygen.ir.instruction import Instruction
+from polygen.ir.kernel import Kernel
+
+
+def write_in_iteration(kernel: Kernel, read: Access) -> tuple[str, isl.Set] | None:
+    """Return who wrote all that is read, in the same iteration of the loops around both.
+
+    Cheap, and the answer is kept with the kernel.
+
+    Parameters:
+        kernel: of its conflicting instances, it is known which come first.
+        read: of an array that overlaps no other.
+
+    Returns:
+        The writer's id, and a flat set: the reader's inames and, with a suffix, the writer's.
+        None if that is not so, or not seen at once.
+    """
+    reference = read.reference
+    if reference is None or not read.exact:
+        return None
+    key = (read.insn_id, read.name, reference.index, read.inames, reference.conditions)
+    known = kernel.memo.setdefault(write_in_iteration, {})
+    if key not in known:
+        known[key] = _write_in_iteration(kernel, read)
+    return known[key]  # type: ignore[no-any-return]
+
+
+def _write_in_iteration(kernel: Kernel, read: Access) -> tuple[str, isl.Set] | None:
+    writer, *others = kernel.writers.get(read.name, (None,))
+    if writer is None or others or len(writer.assignees) > 1:
+        return None
+    (written,) = (a for a in touched(kernel, writer.id)[read.name] if a.is_write)
+    if written.reference is None or written.reference.update:
+        return None  # updates come in whatever order
+    place = places(kernel).of
+    here = place.get((read.insn_id, read.inames), ())
+    loops = _loops_around(place[writer.id, writer.within_inames], here)
+    copy = same_copy(kernel, (read.insn_id, writer.id), read.name, UNMOVED)
+    if loops is None or not written.exact or not copy.certain:
+        return None
+    axis, other = (axes(kernel, i, read.name) for i in (writer.id, read.insn_id))
+    same = {*loops, *(i for tag, i in axis.items() if other.get(tag) == i)}
+    if not axis.keys() <= other.keys() or not _is_one(kernel, writer, written, same):
+        return None
+    known = kernel.assumptions.flat
+    wanted = [*map(equal, loops), copy.possible, known]
+    pairs = reduce(isl.Set.intersect, wanted, conflict(kernel, read, written).pairs)
+    found = project_out(pairs, [i + OTHER for i in writer.within_inames])
+    if not read.relation.params().intersect(known).is_subset(found):
+        return None
+    return writer.id, pairs
+
+
+def _loops_around(earlier: Place, later: Place) -> tuple[str, ...] | None:
+    """Return the loops around two places; None if, in these, the first does not come first."""
+    loops: list[str] = []
+    for a, b in zip(earlier, later, strict=False):
+        if isinstance(a, int) and isinstance(b, int) and a != b:
+            return tuple(loops) if a < b else None
+        if a != b:
+            return None
+        if isinstance(a, str):
+            loops.append(a)
+    return None
+
+
+def _is_one(kernel: Kernel, writer: Instruction, written: Access, known: Iterable[str]) -> bool:
+    """Tell whether an element is written by one instance only, inames that are known aside."""
+    open_inames = writer.within_inames.difference(known)
+    forms = [form for form in subscripts(kernel, written) if form is not None]
+    while open_inames:
+        found = _decided(forms, open_inames)
+        if not found:
+            return False
+        open_inames -= found
+    return True
+
+
+def _decided(forms: Sequence[LinearForm], inames: frozenset[str]) -> frozenset[str]:
+    """Return those of some inames that are the only one of them in a subscript, outside floors."""
+    alone = [form.names() & inames for form in forms]
+    return frozenset(
+        iname
+        for form, names in zip(forms, alone, strict=True)
+        for iname in names
+        if len(names) == 1 and iname in form.terms and not _in_floors(form, iname)
+    )
+
+
+def _in_floors(form: LinearForm, iname: str) -> bool:
+    return any(not isinstance(t, str) and iname in t.numerator.names() for t in form.terms)

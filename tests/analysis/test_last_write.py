@@ -1,0 +1,109 @@
+"""Last writes that are found at once, against those that isl finds."""
+
+from __future__ import annotations
+
+import islpy as isl
+import pytest
+
+import polygen as pg
+from polygen.analysis import dataflow
+from polygen.analysis.access import Access, touched
+from polygen.analysis.last_write import write_in_iteration
+from polygen.ir.kernel import Kernel
+
+LOCAL = pg.AddressSpace.LOCAL
+
+
+def _nothing(_kernel: Kernel, _read: Access) -> None:
+    return None
+
+
+def _read(kernel: Kernel, insn_id: str, name: str) -> Access:
+    (found,) = (a for a in touched(kernel, insn_id)[name] if not a.is_write)
+    return found
+
+
+def _kernel(domain: str, text: str, shape: tuple[int, ...], tags: dict[str, str]) -> Kernel:
+    temporary = pg.TemporaryVariable("t", "float32", shape=shape, address_space=LOCAL)
+    with pg.without_proofs():
+        knl = pg.make_kernel(domain, text, [temporary, "..."])
+        return pg.tag_inames(knl, tags)
+
+
+TILE = "{ [g,l,f]: 0<=g<n and 0<=l<8 and 0<=f<8 }"
+FOUND = {
+    "tile": (TILE, "t[f] = a[8*g + f] {id=w}\nout[g,l] = t[7 - l] {id=r, dep=w}", (8,)),
+    "more is written": (TILE, "t[f+1] = a[g,f] {id=w}\nout[g,l] = t[l+1] {id=r,dep=w}", (9,)),
+    "through another": (
+        "{ [g,l,e,f]: 0<=g<n and 0<=l<8 and 0<=e<8 and 0<=f<8 }",
+        "t[e, e+2*f] = a[g,e,f] {id=w}\nout[g,l] = t[l,l+4] {id=r, dep=w}",
+        (8, 22),
+    ),
+    "in a reduction": (TILE, "t[f] = a[8*g + f] {id=w}\nout[g] = sum(l, t[l]) {id=r, dep=w}", (8,)),
+}
+NOT_FOUND = {
+    "not all is written": (TILE, "t[f] = a[g,f] {id=w}\nout[g,l] = t[l+1] {id=r,dep=w}", (9,)),
+    "comes later": (TILE, "t[f] = a[g,f] {id=w, dep=r}\nout[g,l] = t[l] {id=r, dep=*}", (8,)),
+    "several instances": (
+        "{ [g,l,e,f]: 0<=g<n and 0<=l<8 and 0<=e<8 and 0<=f<8 }",
+        "t[f] = a[g,e,f] {id=w, inames=g:e:f}\nout[g,l] = t[l] {id=r, inames=g:l, dep=w}",
+        (8,),
+    ),
+    "two writers": (
+        TILE,
+        "t[f] = a[g,f] {id=w}\nt[0] = 1 {id=v, dep=w}\nout[g,l] = t[l] {id=r, dep=v:w}",
+        (8,),
+    ),
+    "data decides": (
+        TILE,
+        "t[f] = a[g,f] {id=w, if=b[f] > 0}\nout[g,l] = t[l] {id=r, dep=w}",
+        (8,),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FOUND)
+@pytest.mark.parametrize("on_axes", [False, True])
+def test_the_same_as_isl_finds(case: str, on_axes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    tags = {"g": "g.0", **({} if case == "in a reduction" else {"l": "l.0"})} if on_axes else {}
+    knl = _kernel(*FOUND[case], tags)
+    read = _read(knl, "r", "t")
+    found = write_in_iteration(knl, read)
+    assert found is not None
+    writer, pairs = found
+    assert writer == "w"
+    assert read.reference is not None
+    monkeypatch.setattr(dataflow, "write_in_iteration", _nothing)
+    sources = dataflow.sources(knl, read.reference)
+    assert sources is not None
+    (source,) = sources
+    assert source.writer == "w"
+    assert source.pairs.is_equal(pairs)
+    assert not pairs.is_equal(isl.Set("{ : }"))
+
+
+@pytest.mark.parametrize("case", NOT_FOUND)
+def test_not_seen_at_once(case: str) -> None:
+    knl = _kernel(*NOT_FOUND[case], {"g": "g.0", "l": "l.0"})
+    assert write_in_iteration(knl, _read(knl, "r", "t")) is None
+
+
+def test_other_copies_are_not_read() -> None:
+    own = pg.TemporaryVariable("t", "float32", shape=(8,), address_space=pg.AddressSpace.PRIVATE)
+    with pg.without_proofs():
+        knl = pg.make_kernel(
+            TILE, "t[f] = a[8*g + f] {id=w}\nout[g,l] = t[l] {id=r, dep=w}", [own, "..."]
+        )
+        knl = pg.tag_inames(knl, {"g": "g.0", "f": "l.0", "l": "l.0"})
+    # Each work item has the one element that it wrote, at its own number.
+    found = write_in_iteration(knl, _read(knl, "r", "t"))
+    sources = dataflow.sources(knl, _read(knl, "r", "t").reference)  # type: ignore[arg-type]
+    assert found is not None
+    assert sources is not None
+    assert [s.writer for s in sources] == ["w"]
+    with pg.without_proofs():
+        shifted = pg.make_kernel(
+            TILE, "t[f] = a[8*g + f] {id=w}\nout[g,l] = t[7-l] {id=r, dep=w}", [own, "..."]
+        )
+        shifted = pg.tag_inames(shifted, {"g": "g.0", "f": "l.0", "l": "l.0"})
+    assert write_in_iteration(shifted, _read(shifted, "r", "t")) is None
