@@ -19,11 +19,11 @@ from polygen.analysis.new_obligations import Added, new_obligation
 from polygen.analysis.obligations import Obligation
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.analysis.proving import limited
-from polygen.analysis.realized import places, shares_reduction_loops
+from polygen.analysis.realized import shares_reduction_loops
 from polygen.analysis.settled import Settled
 from polygen.analysis.sound import NOTHING, Unchanged, is_sound, keeps_sound, note_sound, unchanged
 from polygen.analysis.summation import reordered
-from polygen.analysis.wellformed import check_result, check_well_formed
+from polygen.analysis.wellformed import check_permitted, check_result, check_well_formed
 from polygen.errors import (
     CannotProve,
     NestingDecides,
@@ -143,7 +143,7 @@ def _prove_same(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
     why = _other_interface(old, new, instances) or not_affine(new, instances)
     if why is not None:
         raise NotTheSame(f"{step}: {why}", where=caller_location())
-    places(new)  # there is an execution at all
+    check_permitted(new)
     if why_none_is_permitted(old) is not None:  # it meant nothing: its instances are to be kept
         _prove_first(step, old, new, instances)
         return

@@ -41,8 +41,9 @@ def tag_inames(kernel: Kernel, iname_to_tag: Tags, *, force: bool = False) -> Ke
         2. The inames are untagged, or tagged ``for``, unless `force` is given.
         3. What is written in the loop of an iname tagged ``l.auto``, and what is read there and
            varies among work items, is no private temporary.
-        4. When code is generated: an iname tagged ``l`` has a constant number of values, one
-           tagged ``unr`` values between two constants.
+        4. When code is generated, so that other steps may come between: an iname tagged ``l`` has
+           a constant number of values, one tagged ``unr`` values between two constants; no
+           reduction is over an iname on an axis (`GridSizeNotKnown`, `ReductionNotSequential`).
 
     Parameters:
         iname_to_tag: the tag of each iname.

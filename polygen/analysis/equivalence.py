@@ -29,6 +29,7 @@ from polygen.analysis.liveness import live_variables
 from polygen.analysis.matching import Matcher
 from polygen.analysis.settled import Settled
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import GlobalArg
 from polygen.ir.domain import project_out
 from polygen.ir.expression import Expression
@@ -157,10 +158,14 @@ class _Comparison:
     def _predicates(
         self, before: Assigning, after: Assigning, context: Context
     ) -> Difference | None:
-        if len(before.predicates) != len(after.predicates):
+        """Compare conditions: those that are affine as one set, others one by one."""
+        was, rest = _held(context.old, before.predicates, context.points)
+        now, new_rest = _held(context.new, after.predicates, context.points)
+        if not was.is_equal(now) or len(rest) != len(new_rest):
             return Difference(before.id, what="it has other predicates")
-        for old, new in zip(before.predicates, after.predicates, strict=True):
-            found = self._matcher.match(old, new, context, 0)
+        inner = context.restricted(was)
+        for old, new in zip(rest, new_rest, strict=True):
+            found = self._matcher.match(old, new, inner, 0)
             if found is not None:
                 return found
         return None
@@ -176,3 +181,17 @@ class _Comparison:
         names = self._names.fresh(axes)
         end = [Frame(kernel, END, names) for kernel in (self._old, self._new)]
         return self._matcher.match(element, element, Context(self._known, *end), 0)
+
+
+def _held(
+    frame: Frame, predicates: tuple[Expression, ...], points: isl.Set
+) -> tuple[isl.Set, list[Expression]]:
+    """Return the points at which what is affine of some predicates holds, and all else of them."""
+    rest: list[Expression] = []
+    for condition in (part for p in predicates for part in walk.conjuncts(p)):
+        holds = frame.holds(condition)
+        if holds is None:
+            rest.append(condition)
+        else:
+            points = points.intersect(holds)
+    return points, rest

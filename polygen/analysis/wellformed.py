@@ -81,13 +81,18 @@ def check_result(kernel: Kernel, known: Unchanged) -> tuple[Obligation, ...]:
 
 
 def _look(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
-    _check_permitted(kernel)
+    check_permitted(kernel)
     yield from check_order(kernel, known)
     yield from check_cover(kernel, known)
     yield from check_bounds(kernel, known)
 
 
-def _check_permitted(kernel: Kernel) -> None:
+def check_permitted(kernel: Kernel) -> None:
+    """Check that some order of a kernel's instances is permitted.
+
+    Raises:
+        NoLoopNest, DependencyCycle, DomainCycle, GroupsInterleaved: if none is.
+    """
     why = why_none_is_permitted(kernel)
     if why is not None:
         raise type(why)(

@@ -316,6 +316,20 @@ REWRITES = [
         "NotTheSame",
         "instruction 'b'",
     ),
+    Rewrite(
+        "a condition that is written otherwise",
+        (A, B),
+        Text(ROW, "b[i] = a[i] {id=b, if=i > 1 and i < n-1}"),
+        Text(ROW, "b[i] = a[i] {id=b, if=i <= n-2, if=2 <= i}"),
+    ),
+    Rewrite(
+        "another condition",
+        (A, B),
+        Text(ROW, "b[i] = a[i] {id=b, if=i > 1 and i < n-1}"),
+        Text(ROW, "b[i] = a[i] {id=b, if=i <= n-2, if=3 <= i}"),
+        "NotTheSame",
+        "other predicates",
+    ),
     # --- conditions that are data
     Rewrite(
         "a temporary that is read under a condition",

@@ -14,6 +14,7 @@ from polygen.errors import (
     CannotProve,
     IllegalStep,
     NewObligation,
+    NoLoopNest,
     NotTheSame,
     ObligationViolated,
     OutOfBounds,
@@ -120,6 +121,30 @@ def test_a_kernel_that_is_not_well_formed_before_a_step() -> None:
         "load_ahead cannot be proved: kernel 'polygen_kernel' is not well formed before it: in "
         "kernel 'polygen_kernel', for n=0, b[i=3] reads x[3], which is outside of 'x'"
     )
+
+
+@transformation
+def share_loops(knl: Kernel) -> Rearranged:
+    """Let loops over j, k and i be those of all instructions."""
+    i, j, k = (ex.Variable(name) for name in "ijk")
+    domains = tuple(Domain(isl.Set(f"{{ [{name}] : 0 <= {name} < 8 }}")) for name in "ijk")
+    new = [
+        pg.Assignment("c", ex.Subscript(ex.Variable("c"), (j, k)), 1, frozenset("jk")),
+        pg.Assignment("d", ex.Subscript(ex.Variable("d"), (k, i)), 2, frozenset("ki")),
+    ]
+    moved = knl.copy(domains=domains, instructions=(knl.instruction("s"), *new))
+    return Rearranged(moved, {"l": j, "m": k, "p": k, "q": i})
+
+
+def test_no_nest_is_said_in_terms_of_the_users_instructions() -> None:
+    """A reduction is several instructions inside."""
+    domains = [f"{{ [{a},{b}]: 0<={a},{b}<8 }}" for a, b in ("ij", "lm", "pq")]
+    lines = "b[i] = sum(j, a[i,j]) {id=s}\nc[l,m] = 1 {id=c}\nd[p,q] = 2 {id=d}"
+    data = [array(name, "8", "8") for name in "acd"]
+    with pytest.raises(NoLoopNest) as caught:
+        share_loops(kernel(domains, lines, *data))
+    assert "b[i] = sum(j, a[i, j])  {id=s}" in str(caught.value)
+    assert "s'0" not in str(caught.value)
 
 
 # --- copies
