@@ -285,10 +285,28 @@ def _part(kind: Kind) -> Kind:
     return _PARTS.get(kind, kind)
 
 
-def _reduction(node: Any, parts: Sequence[Kind]) -> Kind:
-    (kind,) = parts
+def _several(_node: Expression, parts: Sequence[Kind]) -> Any:
+    return tuple(parts)  # no kind: only reductions and their components meet it
+
+
+def _component(node: Any, parts: Sequence[Any]) -> Kind:
+    several: Any = parts[0]
+    found: Kind = several[node.position]
+    return found
+
+
+def _reduction(node: Any, parts: Sequence[Any]) -> Any:
     facts = facts_of(node.operation)
-    _require(node, parts, facts.operands, _REAL)
+    if facts.seconds is None:
+        return _result(node, parts[0], facts)
+    first, second = parts[0]
+    _require(node, [second], facts.operands, _REAL)
+    return _result(node, first, facts), BOOL if facts.seconds is Result.TRUTH else second
+
+
+def _result(node: Any, kind: Kind, facts: Facts) -> Kind:
+    """Return the type of the only, or the first, result of a reduction."""
+    _require(node, [kind], facts.operands, _REAL)
     dtype = dtype_of(node.operation)
     definition = definition_of(node.operation)
     if definition is not None:
@@ -381,6 +399,8 @@ _RULES: dict[type, _Rule] = {
     ex.RightShift: _whole_number,
     ex.BitwiseNot: _complement,
     ex.Reduction: _reduction,
+    ex.Several: _several,
+    ex.Component: _component,
     **dict.fromkeys((ex.Sum, ex.Product), _joined),
     **dict.fromkeys((ex.Min, ex.Max), _real),
     **dict.fromkeys((ex.BitwiseAnd, ex.BitwiseOr, ex.BitwiseXor), _whole),
@@ -388,9 +408,11 @@ _RULES: dict[type, _Rule] = {
 }
 
 
-def reduction_type(reduction: ex.Reduction, kinds: Mapping[str, Kind]) -> DType:
-    """Return the type in which a reduction is computed; see `type_of`.
+def reduction_types(reduction: ex.Reduction, kinds: Mapping[str, Kind]) -> tuple[DType, ...]:
+    """Return the types in which the results of a reduction are computed; see `type_of`.
 
-    Where that has none of its own, as in ``sum(j, 1)``, it is NumPy's default.
+    Where one has none of its own, as in ``sum(j, 1)``, it is NumPy's default.
     """
-    return default_dtype(type_of(reduction, kinds))
+    found: Any = type_of(reduction, kinds)
+    kinds_found = cast("tuple[Kind, ...]", found if isinstance(found, tuple) else (found,))
+    return tuple([default_dtype(kind) for kind in kinds_found])

@@ -62,6 +62,7 @@ __all__ = [
     "Reduction",
     "Remainder",
     "RightShift",
+    "Several",
     "Subscript",
     "Sum",
     "Variable",
@@ -81,7 +82,8 @@ class Reduction(ExpressionNode):
     Attributes:
         operation: ``sum`` or another one of `polygen.ir.reduction.BUILT_IN`, or more than a name.
         inames: what is reduced over, in the order that was written.
-        operand: evaluated once for each value of the inames.
+        operand: evaluated once for each value of the inames; `Several` values for an operation that
+            has several results, each of which is a `Component`.
     """
 
     operation: Operation
@@ -113,11 +115,22 @@ class Invocation(ExpressionNode):
 
 
 @expr_dataclass()
+class Several(ExpressionNode):
+    """``x, k``: what is reduced where a reduction has several results.
+
+    Attributes:
+        children: one value for each result.
+    """
+
+    children: tuple[Expression, ...]
+
+
+@expr_dataclass()
 class Component(ExpressionNode):
     """``f(x)[1]``: one of the results of something that has several.
 
     Attributes:
-        aggregate: a call of a function with several results.
+        aggregate: a call of a function, or a reduction, with several results.
         position: which of them, counted from 0.
     """
 

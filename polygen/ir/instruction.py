@@ -391,3 +391,15 @@ class CInstruction(Assigning):
             iname_exprs=tuple([(name, rule(value)) for name, value in self.iname_exprs]),
             predicates=tuple([rule(p) for p in self.predicates]),
         )
+
+
+def assigning(
+    insn_id: str,
+    assignees: Sequence[ex.Variable | ex.Subscript],
+    values: Sequence[Expression],
+    **common: Any,
+) -> Assignment | MultiAssignment:
+    """Return the instruction that assigns values to one or several assignees."""
+    if len(assignees) > 1:
+        return MultiAssignment(insn_id, tuple(assignees), tuple(values), **common)
+    return Assignment(insn_id, assignees[0], values[0], **common)

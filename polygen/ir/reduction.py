@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.operation import Definition, Number, Operation, Special
 
+Parts: TypeAlias = tuple[Expression, ...]  # one for each result
+
 
 class Result(enum.Enum):
     """Which type a reduction has, given that of its operand: as NumPy's."""
@@ -24,25 +27,36 @@ class Result(enum.Enum):
     TRUTH = "a truth value"
 
 
+Combine: TypeAlias = Callable[[Parts, Parts, tuple[DType, ...]], Parts]
+
+
 @dataclass(frozen=True)
 class Facts:
     """What is true of an operation.
 
     Attributes:
-        identity: what changes no value of a type that it is combined with.
-        combined: what the operation makes of two values.
+        identity: what changes no value of a type that it is combined with: of those types that the
+            results have, one for each result.
+        combined: what the operation makes of two values, given the types of the results.
         result: the rule for the type of the result.
         operands: NumPy's letters of the types that it takes.
         exact: the letters of those results that are the same in whatever order is combined.
         regroups: whether it may be combined in another order, up to rounding.
+        seconds: the rule for the type of the second result, if there is one.
     """
 
-    identity: Callable[[DType], Number]
-    combined: Callable[[Expression, Expression], Expression]
+    identity: Callable[[tuple[DType, ...]], tuple[Number, ...]]
+    combined: Combine
     result: Result
     operands: str
     exact: str
     regroups: bool = True
+    seconds: Result | None = None
+
+    @property
+    def width(self) -> int:
+        """How many results the operation has."""
+        return 1 if self.seconds is None else 2
 
 
 def _largest(dtype: DType) -> Number:
@@ -74,13 +88,97 @@ def _both(first: Expression, second: Expression) -> Expression:
     return ex.LogicalAnd((second, first))
 
 
+def _min(first: Expression, second: Expression) -> Expression:
+    return ex.Min((first, second))
+
+
+def _max(first: Expression, second: Expression) -> Expression:
+    return ex.Max((first, second))
+
+
+_Two: TypeAlias = Callable[[Expression, Expression], Expression]
+
+
+def _single(
+    identity: Callable[[DType], Number],
+    combined: _Two,
+    result: Result,
+    operands: str,
+    exact: str,
+    regroups: bool = True,
+) -> Facts:
+    """Return the facts of an operation that has one result."""
+    return Facts(
+        lambda dtypes: (identity(dtypes[0]),),
+        lambda old, new, _: (combined(old[0], new[0]),),
+        result,
+        operands,
+        exact,
+        regroups,
+    )
+
+
+_NOT_BETTER = {"<": ">=", ">": "<="}
+
+
+def _extremal(operator: str, worst: Callable[[DType], Number], best: _Two) -> Facts:
+    """Return the facts of ``argmin`` or ``argmax``: the best value, and its index.
+
+    Of equal values, and of several that are NaN, the one with the least index is taken.
+    """
+
+    def combined(old: Parts, new: Parts, dtypes: tuple[DType, ...]) -> Parts:
+        (value, index), (other, other_index) = old, new
+        earlier = ex.Comparison(other_index, "<", index)
+        tie = ex.LogicalAnd((ex.Comparison(other, "==", value), earlier))
+        if dtypes[0].kind == "f":
+            # What is not worse may be NaN, which is taken unless there is one already.
+            not_worse = ex.LogicalNot(ex.Comparison(other, _NOT_BETTER[operator], value))
+            both = ex.LogicalAnd((ex.Comparison(other, "!=", other), earlier))
+            is_number = ex.Comparison(value, "==", value)
+            taken: Expression = ex.If(is_number, ex.LogicalOr((not_worse, tie)), both)
+        else:
+            taken = ex.LogicalOr((ex.Comparison(other, operator, value), tie))
+        return best(value, other), ex.If(taken, other_index, index)
+
+    return Facts(
+        lambda dtypes: (worst(dtypes[0]), _largest(dtypes[1])),
+        combined,
+        Result.KEPT,
+        "biuf",
+        "biuf",
+        seconds=Result.KEPT,
+    )
+
+
+def _segmented(identity: Number, combine: _Two) -> Facts:
+    """Return the facts of an operation that starts anew where its second operand is true."""
+
+    def combined(old: Parts, new: Parts, _: tuple[DType, ...]) -> Parts:
+        return ex.If(new[1], new[0], combine(old[0], new[0])), _either(old[1], new[1])
+
+    return Facts(
+        lambda _: (identity, False),
+        combined,
+        Result.WIDENED,
+        "biufc",
+        "",
+        regroups=False,
+        seconds=Result.TRUTH,
+    )
+
+
 BUILT_IN: Mapping[str, Facts] = {
-    "sum": Facts(lambda _: 0, ex.sum_of, Result.WIDENED, "biufc", "biu"),
-    "product": Facts(lambda _: 1, ex.product_of, Result.WIDENED, "biufc", "biu"),
-    "min": Facts(_largest, lambda a, b: ex.Min((a, b)), Result.KEPT, "biuf", "biuf"),
-    "max": Facts(_smallest, lambda a, b: ex.Max((a, b)), Result.KEPT, "biuf", "biuf"),
-    "any": Facts(lambda _: False, _either, Result.TRUTH, "biufc", "biuf"),
-    "all": Facts(lambda _: True, _both, Result.TRUTH, "biufc", "biuf"),
+    "sum": _single(lambda _: 0, ex.sum_of, Result.WIDENED, "biufc", "biu"),
+    "product": _single(lambda _: 1, ex.product_of, Result.WIDENED, "biufc", "biu"),
+    "min": _single(_largest, _min, Result.KEPT, "biuf", "biuf"),
+    "max": _single(_smallest, _max, Result.KEPT, "biuf", "biuf"),
+    "any": _single(lambda _: False, _either, Result.TRUTH, "biufc", "biuf"),
+    "all": _single(lambda _: True, _both, Result.TRUTH, "biufc", "biuf"),
+    "argmin": _extremal("<", _largest, _min),
+    "argmax": _extremal(">", _smallest, _max),
+    "segmented(sum)": _segmented(0, ex.sum_of),
+    "segmented(product)": _segmented(1, ex.product_of),
 }
 
 
@@ -107,6 +205,12 @@ def facts_of(operation: Operation) -> Facts:
     return BUILT_IN[name_of(operation)] if definition is None else _facts(definition)
 
 
+def parts_of(reduction: ex.Reduction) -> Parts:
+    """Return what a reduction reduces: one value for each of its results."""
+    operand = reduction.operand
+    return operand.children if isinstance(operand, ex.Several) else (operand,)
+
+
 def may_merge(outer: Operation, inner: Operation) -> bool:
     """Tell whether a reduction directly inside of another is one with it."""
     return outer == inner and facts_of(outer).regroups
@@ -126,7 +230,7 @@ def _facts(definition: Definition) -> Facts:
         return walk.substitute(definition.combined, values)
 
     regroups = len(definition.claims) == 2
-    return Facts(identity, combined, Result.KEPT, "biufc", "biu" if regroups else "", regroups)
+    return _single(identity, combined, Result.KEPT, "biufc", "biu" if regroups else "", regroups)
 
 
 def dtype_of(operation: Operation) -> DType | None:

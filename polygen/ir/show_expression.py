@@ -91,6 +91,7 @@ _TABLE: dict[type, _Row] = {
         ATOM,
         lambda n, show: f"{n.function.name}({_arguments(n.parameters, show)})",
     ),
+    ex.Several: (OR, lambda n, show: _arguments(n.children, show)),
     ex.Component: (ATOM, lambda n, show: f"{show(n.aggregate, ATOM)}[{n.position}]"),
     ex.Reduction: (
         ATOM,

@@ -54,6 +54,7 @@ _TABLE: dict[type, _Row] = {
     **dict.fromkeys((ex.LogicalNot, ex.BitwiseNot), _NOT),
     **dict.fromkeys(
         (
+            ex.Several,
             ex.Sum,
             ex.Product,
             ex.Min,

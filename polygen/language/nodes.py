@@ -21,9 +21,10 @@ from polygen.ir.atomicity import Atomicity, MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType, to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.operation import Operation
-from polygen.ir.reduction import name_of, with_dtype
+from polygen.ir.reduction import facts_of, name_of, with_dtype
+from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import SubstitutionRule
-from polygen.language.operations import find_operation
+from polygen.language.operations import REDUCE, find_operation, operation_names
 from polygen.language.option_nodes import Option, OptionNodes, Refused
 from polygen.language.statement import Statement, Verbatim
 
@@ -226,6 +227,8 @@ class Nodes(OptionNodes):
         if any(isinstance(a, _Named) for a in args):
             return _invocation(name, None, args)
         tuples = [a for a in args if isinstance(a, _Several)]
+        if name in REDUCE:
+            return _reduction(name, args[1:], _named_operation(name, args[:1]))
         operation = find_operation(name.value)
         if operation is not None and (name not in _SELECTIONS or tuples):
             return _reduction(name, args, operation)
@@ -244,6 +247,21 @@ class Nodes(OptionNodes):
                 )
             return _SELECTIONS[name](tuple(args))
         return ex.Call(ex.Variable(name.value), tuple(args))
+
+    def segmented(self, children: _Children) -> Expression:
+        head, inner, *args = children
+        operation = find_operation(f"segmented({inner})")
+        if operation is None:
+            raise Refused(
+                f"there is no segmented '{inner}'",
+                inner.start_pos,
+                "there is segmented(sum)(k, a[k], starts[k])",
+            )
+        return _reduction(head, args, operation)
+
+    def segmented_component(self, children: _Children) -> Expression:
+        *call, position = children
+        return ex.Component(self.segmented(call), int(position, 0))
 
     def component(self, children: _Children) -> Expression:
         *call, position = children
@@ -363,7 +381,10 @@ def _values(
             operator.start_pos,
             "write an instruction for each of them",
         )
-    if len(values) == 1 and len(assignees) > 1 and isinstance(values[0], ex.Call):
+    several = isinstance(values[0], ex.Call) or (
+        isinstance(values[0], ex.Reduction) and facts_of(values[0].operation).width > 1
+    )
+    if len(values) == 1 and len(assignees) > 1 and several:
         return tuple([ex.Component(values[0], n) for n in range(len(assignees))])
     if len(values) != len(assignees):
         counted = [
@@ -472,17 +493,35 @@ _COMBINED: dict[str, Callable[[Any, Any], Expression]] = {
 }
 
 
-def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expression:
-    name = name_of(operation)
-    remedy = f"write {name}(k, a[k]) with an iname k, or {name}((i, j), a[i, j])"
-    if len(args) != 2:
+def _named_operation(head: _Token, args: list[Any]) -> Operation:
+    """Return the operation that the first argument of ``reduce`` names."""
+    name = show_expression(args[0]) if args and isinstance(args[0], ex.ExpressionNode) else ""
+    operation = find_operation(name)
+    if operation is None:
         raise Refused(
-            f"{name}() takes an iname and an operand, not {len(args)} arguments",
+            f"{head}() is not told what to reduce with",
+            head.start_pos,
+            f"write {head}(sum, k, a[k]): {did_you_mean(name, operation_names())}",
+        )
+    return operation
+
+
+def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expression:
+    name, width = name_of(operation), facts_of(operation).width
+    remedy = f"write {name}(k, a[k]) with an iname k, or {name}((i, j), a[i, j])"
+    operands = "an operand"
+    if width > 1:
+        remedy = f"write x, y = {name}(k, a[k], b[k]), with an iname k"
+        operands = f"{width} operands"
+    if len(args) != 1 + width:
+        raise Refused(
+            f"{name}() takes an iname and {operands}, not {len(args)} arguments",
             head.start_pos,
             remedy,
         )
-    over, operand = args
-    if isinstance(operand, _Several) or not isinstance(over, _Several | ex.Variable):
+    over, *values = args
+    operand = values[0] if width == 1 else ex.Several(tuple(values))
+    if any(isinstance(v, _Several) for v in values) or not isinstance(over, _Several | ex.Variable):
         raise Refused(f"{name}() takes an iname first, then an operand", head.start_pos, remedy)
     inames = tuple(over) if isinstance(over, _Several) else (over.name,)
     if len(set(inames)) < len(inames):

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from polygen.ir.operation import Operation, Special
 from polygen.ir.reduction import BUILT_IN
 
+REDUCE = ("reduce", "simul_reduce")  # reduce(sum, k, x) is sum(k, x)
 _registered: dict[str, Special] = {}
 _of_text: ContextVar[Mapping[str, Special]] = ContextVar("_of_text")
 

@@ -17,7 +17,8 @@ from polygen.errors import MalformedInstruction, UnknownIname, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.language.operations import operation_names
+from polygen.ir.reduction import facts_of
+from polygen.language.operations import REDUCE, operation_names
 from polygen.language.parser import located
 from polygen.language.statement import Statement
 
@@ -26,7 +27,8 @@ _OPERATIONS: dict[type, str] = {ex.Min: "min", ex.Max: "max"}
 
 def _words() -> re.Pattern[str]:
     """Return what finds the beginning of a reduction."""
-    return re.compile(rf"\b(?:{'|'.join(operation_names())})\s*(?:<\s*\w+\s*>\s*)?\(")
+    names = "|".join(map(re.escape, (*operation_names(), *REDUCE)))
+    return re.compile(rf"\b(?:{names})\s*(?:<\s*\w+\s*>\s*)?\(")
 
 
 def resolve_reductions(statement: Statement, inames: Collection[str]) -> Statement:
@@ -82,6 +84,7 @@ def _reducing(node: Expression, inames: frozenset[str]) -> Expression:
 
 def _check(statement: Statement, inames: Collection[str]) -> None:
     for expression in statement.expressions:
+        _check_results(expression, statement)
         for reduction in walk.reductions(expression):
             for name in reduction.inames:
                 if name not in inames:
@@ -100,6 +103,26 @@ def _check(statement: Statement, inames: Collection[str]) -> None:
                     _place(statement.text, both[0]),
                     "use another iname in one of them",
                 )
+
+
+def _check_results(node: Expression, statement: Statement) -> None:
+    """Check that of several results of a reduction one is meant, and that there is that one."""
+    reduction = node.aggregate if isinstance(node, ex.Component) else node
+    if isinstance(reduction, ex.Reduction):
+        width, name = facts_of(reduction.operation).width, str(reduction.operation)
+        if not (width == 1 if node is reduction else 1 < width > node.position):  # type: ignore[union-attr]
+            raise located(
+                MalformedInstruction,
+                f"{name}() has {'one result' if width == 1 else f'{width} results'}",
+                statement.text,
+                max(0, statement.text.find(name)),
+                f"write as many assignees, or {name}(...)[0] for the first"
+                if width > 1
+                else f"leave out what stands behind {name}(...), or all but one assignee",
+            )
+        node = reduction
+    for part in walk.parts(node):
+        _check_results(part, statement)
 
 
 def _place(text: str, name: str) -> int:

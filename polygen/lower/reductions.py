@@ -15,15 +15,15 @@ from typing import Any
 
 from polygen.analysis.inference import kinds
 from polygen.analysis.realized import places
-from polygen.analysis.types import reduction_type
+from polygen.analysis.types import reduction_types
 from polygen.errors import ComputedAnew, NotAScan, ReductionNotSequential
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assignment, Instruction, assigning
 from polygen.ir.kernel import Kernel
-from polygen.ir.reduction import facts_of
+from polygen.ir.reduction import facts_of, parts_of
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
@@ -57,7 +57,7 @@ class _Realizer:
         self._done: list[Instruction] = []
         self._temporaries = list(kernel.temporaries)
         self._kinds = dict(kinds(kernel))
-        self._made: dict[str, Assignment] = {}  # by id
+        self._made: dict[str, Instruction] = {}  # by id
         self._origins: dict[str, str] = {}  # of what was made, the kernel's instruction
 
     def run(self) -> Kernel:
@@ -77,16 +77,16 @@ class _Realizer:
         """Return what the outermost reductions of `insn` become, or None if it has none."""
         if not insn.reduction_inames:
             return None
-        found = _Outermost(self._accumulator)
+        found = _Outermost(self._accumulators)
         use = insn.map_expressions(found.replace)
         always = tuple(p for p in insn.predicates if not walk.reductions(p))
-        starts: list[Assignment] = []
-        updates: list[Assignment] = []
+        starts: list[Instruction] = []
+        updates: list[Instruction] = []
         # None of them waits for another, as several may share a loop.
-        for (reduction, conditions), accumulator in found.accumulators.items():
+        for (reduction, conditions), accumulators in found.accumulators.items():
             self._check(insn, reduction)
-            start, update = self._parts(insn, reduction, (*always, *conditions), accumulator)
-            starts.append(start)
+            first, update = self._parts(insn, reduction, (*always, *conditions), accumulators)
+            starts += first
             updates.append(update)
         use = use.copy(depends_on=insn.depends_on.union(u.id for u in updates))
         return *starts, *updates, use
@@ -96,37 +96,46 @@ class _Realizer:
         insn: Instruction,
         reduction: ex.Reduction,
         conditions: tuple[Expression, ...],
-        accumulator: ex.Variable,
-    ) -> tuple[Assignment, Assignment]:
-        """Return what starts an accumulator, and what updates it."""
+        accumulators: tuple[ex.Variable, ...],
+    ) -> tuple[list[Assignment], Instruction]:
+        """Return what starts the accumulators, one for each result, and what updates them."""
         facts = facts_of(reduction.operation)
         scan = self._scan(insn, reduction, conditions)
         inside = frozenset(reduction.inames if scan is None else scan.sweep)
+        dtypes = reduction_types(reduction, self._kinds)
         start = Assignment(
             id=self._new_name(f"{insn.id}_init"),
-            assignee=accumulator,
-            expression=facts.identity(reduction_type(reduction, self._kinds)),
+            assignee=accumulators[0],
+            expression=facts.identity(dtypes)[0],
             within_inames=insn.within_inames - inside,
             depends_on=self._outside(insn.depends_on, inside),
             predicates=conditions if scan is None else (),  # which reads no data too early
             location=insn.location,
         )
-        operand: Expression = reduction.operand
+        others = zip(accumulators[1:], facts.identity(dtypes)[1:], strict=True)
+        starts = [start, *(self._like(start, name, value) for name, value in others)]
+        operands = parts_of(reduction)
         more: tuple[Expression, ...] = ()
         if scan is not None:
-            operand = walk.substitute(operand, {reduction.inames[0]: scan.value})
+            at = {reduction.inames[0]: scan.value}
+            operands = tuple([walk.substitute(operand, at) for operand in operands])
             more = scan.conditions
-        update = start.copy(
-            id=self._new_name(f"{insn.id}_update"),
-            expression=facts.combined(accumulator, operand),
+        update = assigning(
+            self._new_name(f"{insn.id}_update"),
+            accumulators,
+            facts.combined(accumulators, operands, dtypes),
             within_inames=insn.within_inames | inside,
-            depends_on=insn.depends_on | {start.id},
+            depends_on=insn.depends_on.union(s.id for s in starts),
             predicates=(*conditions, *more),
+            location=insn.location,
         )
-        for made in (start, update):
+        for made in (*starts, update):
             self._made[made.id] = made
             self._origins[made.id] = self._origins.get(insn.id, insn.id)
-        return start, update
+        return starts, update
+
+    def _like(self, start: Assignment, name: ex.Variable, value: Expression) -> Assignment:
+        return start.copy(id=self._new_name(start.id), assignee=name, expression=value)
 
     def _scan(
         self, insn: Instruction, reduction: ex.Reduction, conditions: tuple[Expression, ...]
@@ -178,12 +187,14 @@ class _Realizer:
         by_id: dict[str, Instruction] = {**self._kernel.instructions_by_id, **self._made}
         return frozenset(i for i in ids if by_id[i].within_inames.isdisjoint(inames))
 
-    def _accumulator(self, reduction: ex.Reduction) -> ex.Variable:
-        dtype = reduction_type(reduction, self._kinds)
-        name = self._new_name("acc_" + "_".join(reduction.inames))
-        self._temporaries.append(TemporaryVariable(name, dtype))
-        self._kinds[name] = dtype
-        return ex.Variable(name)
+    def _accumulators(self, reduction: ex.Reduction) -> tuple[ex.Variable, ...]:
+        names: list[ex.Variable] = []
+        for dtype in reduction_types(reduction, self._kinds):
+            name = self._new_name("acc_" + "_".join(reduction.inames))
+            self._temporaries.append(TemporaryVariable(name, dtype))
+            self._kinds[name] = dtype
+            names.append(ex.Variable(name))
+        return tuple(names)
 
     def _new_name(self, like: str) -> str:
         name, count = like, 0
@@ -211,19 +222,20 @@ class _Outermost:
     otherwise its operand might touch what is not there.
 
     Attributes:
-        accumulators: for each reduction, with these conditions, its accumulator.
+        accumulators: for each reduction, with these conditions, its accumulators.
     """
 
-    def __init__(self, new_accumulator: Callable[[ex.Reduction], ex.Variable]) -> None:
-        self._new = new_accumulator
-        self.accumulators: dict[tuple[ex.Reduction, tuple[Expression, ...]], ex.Variable] = {}
+    def __init__(self, new: Callable[[ex.Reduction], tuple[ex.Variable, ...]]) -> None:
+        self._new = new
+        self.accumulators: dict[
+            tuple[ex.Reduction, tuple[Expression, ...]], tuple[ex.Variable, ...]
+        ] = {}
 
     def replace(self, node: Any, conditions: tuple[Expression, ...] = ()) -> Any:
+        if isinstance(node, ex.Component) and isinstance(node.aggregate, ex.Reduction):
+            return self._found(node.aggregate, conditions)[node.position]
         if isinstance(node, ex.Reduction):
-            key = node, conditions
-            if key not in self.accumulators:
-                self.accumulators[key] = self._new(node)
-            return self.accumulators[key]
+            return self._found(node, conditions)[0]
         if isinstance(node, ex.If) and not walk.reductions(node.condition):
             return ex.If(
                 node.condition,
@@ -231,3 +243,11 @@ class _Outermost:
                 self.replace(node.else_, (*conditions, ex.LogicalNot(node.condition))),
             )
         return walk.rebuild(node, tuple([self.replace(p, conditions) for p in walk.parts(node)]))
+
+    def _found(
+        self, node: ex.Reduction, conditions: tuple[Expression, ...]
+    ) -> tuple[ex.Variable, ...]:
+        key = node, conditions
+        if key not in self.accumulators:
+            self.accumulators[key] = self._new(node)
+        return self.accumulators[key]

@@ -11,7 +11,7 @@ from polygen.ir.expression import Expression
 
 def under_conditions(
     node: Expression,
-    change: Callable[[ex.Reduction, tuple[Expression, ...]], Expression],
+    change: Callable[[ex.Reduction, tuple[Expression, ...]], tuple[Expression, ...]],
     conditions: tuple[Expression, ...] = (),
 ) -> Expression:
     """Return an expression with each outermost reduction changed.
@@ -21,11 +21,13 @@ def under_conditions(
 
     Parameters:
         node: the expression.
-        change: what becomes of a reduction that stands under some conditions.
+        change: what becomes of each result of a reduction that stands under some conditions.
         conditions: those that the expression stands under.
     """
+    if isinstance(node, ex.Component) and isinstance(node.aggregate, ex.Reduction):
+        return change(node.aggregate, conditions)[node.position]
     if isinstance(node, ex.Reduction):
-        return change(node, conditions)
+        return change(node, conditions)[0]
     if isinstance(node, ex.If) and not walk.reductions(node.condition):
         then = under_conditions(node.then, change, (*conditions, node.condition))
         otherwise = (*conditions, ex.LogicalNot(node.condition))

@@ -8,23 +8,24 @@ mentioned where the reduction stands, and that takes up what the reduction reduc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import permutations
 from typing import TypeAlias
 
 from polygen.analysis.inference import kinds
 from polygen.analysis.order import Order, order_of
 from polygen.analysis.realized import shares_reduction_loops
-from polygen.analysis.types import reduction_type
+from polygen.analysis.types import reduction_types
 from polygen.errors import WrongStatement
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, Assignment
+from polygen.ir.instruction import Assigning, Assignment, assigning
 from polygen.ir.kernel import Kernel
-from polygen.ir.reduction import facts_of
+from polygen.ir.reduction import Parts, facts_of, parts_of
 from polygen.ir.show_expression import show_expression
 from polygen.lower.program import If
 from polygen.validation.constraints import Cone, Facts
@@ -229,20 +230,20 @@ class _Maker:
         """
         if not uses:
             return insn
-        found: dict[_Key, str] = {}
+        found: dict[_Key, tuple[str, ...]] = {}
         open_names = [n for n in self._mentioned(uses) if n not in self.accumulators]
         last: set[str] = set()
 
-        def change(node: ex.Reduction, conditions: tuple[Expression, ...]) -> Expression:
+        def change(node: ex.Reduction, conditions: tuple[Expression, ...]) -> Parts:
             if (node, conditions) not in found:
                 around = (*always, *conditions)
-                name = self._accumulator(insn, node, open_names, around)
-                if name is None:
+                names = self._accumulators(insn, node, open_names, around)
+                if names is None:
                     raise _not_computed(self._kernel, origin, node)
-                found[node, conditions] = name
-                open_names.remove(name)
-                last.add(self._spell_out(insn, node, name, around, origin))
-            return ex.Variable(found[node, conditions])
+                found[node, conditions] = names
+                open_names[:] = [name for name in open_names if name not in names]
+                last.add(self._spell_out(insn, node, names, around, origin))
+            return tuple(map(ex.Variable, found[node, conditions]))
 
         replaced = insn.map_expressions(lambda node: under_conditions(node, change))
         return replaced.copy(depends_on=insn.depends_on | last)
@@ -262,28 +263,38 @@ class _Maker:
 
     # --- finding accumulators
 
-    def _accumulator(
+    def _accumulators(
         self,
         insn: Assigning,
         node: ex.Reduction,
         names: Sequence[str],
         conditions: tuple[Expression, ...],
-    ) -> str | None:
-        """Return the one of the variables that a reduction is computed in, or None."""
-        if len(names) == 1:
-            return names[0]  # whether it is, is checked like any other statement
-        fitting = [n for n in names if self._fits(insn, node, n)]
+    ) -> tuple[str, ...] | None:
+        """Return those of the variables that a reduction is computed in, one for each result."""
+        candidates = list(dict.fromkeys(self._candidates(names, facts_of(node.operation).width)))
+        if len(candidates) == 1:
+            return candidates[0]  # whether it is, is checked like any other statement
+        fitting = [c for c in candidates if self._fits(insn, node, c)]
         if len(fitting) > 1:  # under other conditions, perhaps
-            fitting = [n for n in fitting if self._under(insn, n, conditions)] or fitting
+            fitting = [c for c in fitting if self._under(insn, c[0], conditions)] or fitting
         return fitting[0] if fitting else None
 
-    def _fits(self, insn: Assigning, node: ex.Reduction, name: str) -> bool:
-        """Tell whether a variable takes up what a reduction reduces."""
-        starts, updates = self._starts_and_updates(name)
+    def _candidates(self, names: Sequence[str], width: int) -> Iterator[tuple[str, ...]]:
+        """Yield the variables, as many together as are updated in one statement."""
+        for name in names:
+            together: tuple[str, ...] = (name,)
+            for statement in self._starts_and_updates(name)[1][:1]:
+                together = tuple([ex.name_of(target) for target, _ in statement.pairs])
+            if len(together) == width:
+                yield from permutations(together)
+
+    def _fits(self, insn: Assigning, node: ex.Reduction, names: tuple[str, ...]) -> bool:
+        """Tell whether variables take up what a reduction reduces."""
+        starts, updates = self._starts_and_updates(names[0])
         if not updates:
             return True  # there may be nothing to reduce
-        wanted = self._operand(insn, node, name, updates)
-        if wanted is None:
+        operands = self._operands(insn, node, names, updates)
+        if operands is None:
             return False
         inames = insn.within_inames.union(node.inames)
         sweep = sweep_of(self._view, origin_of(insn), insn.within_inames, starts, updates)
@@ -293,32 +304,41 @@ class _Maker:
                 new, _ = carried(self._view, insn, sweep, node, ())
             except WrongStatement:
                 return False
-            wanted = walk.substitute(wanted, {node.inames[0]: new})
+            operands = tuple([walk.substitute(o, {node.inames[0]: new}) for o in operands])
         copy = self._copy(updates[0], inames)
         if copy is None:
             return False
-        both = facts_of(node.operation).combined(ex.Variable(name), wanted)
-        value = updates[0].value_of(name)
-        assert value is not None  # an update writes it
-        return key(copy.terms.value(both)) == key(self._view.terms(updates[0].frame).value(value))
+        dtypes = reduction_types(node, self._kinds)
+        variables = tuple(map(ex.Variable, names))
+        combined = facts_of(node.operation).combined(variables, operands, dtypes)
+        terms = self._view.terms(updates[0].frame)
+        for name, wanted in zip(names, combined, strict=True):
+            value = updates[0].value_of(name)
+            if value is None or key(copy.terms.value(wanted)) != key(terms.value(value)):
+                return False
+        return True
 
-    def _operand(
-        self, insn: Assigning, node: ex.Reduction, name: str, updates: Sequence[Statement]
-    ) -> Expression | None:
+    def _operands(
+        self,
+        insn: Assigning,
+        node: ex.Reduction,
+        names: tuple[str, ...],
+        updates: Sequence[Statement],
+    ) -> Parts | None:
         """Return what is reduced, accumulators in place of reductions; None if there are none."""
         if not walk.reductions(node.operand):
-            return node.operand
-        names = [n for n in self._mentioned(updates) if n != name]
+            return parts_of(node)
+        others = [n for n in self._mentioned(updates) if n not in names]
         inner = insn.copy(within_inames=insn.within_inames.union(node.inames))
         complete = True
 
-        def change(node: ex.Reduction, conditions: tuple[Expression, ...]) -> Expression:
+        def change(node: ex.Reduction, conditions: tuple[Expression, ...]) -> Parts:
             nonlocal complete
-            found = self._accumulator(inner, node, names, conditions)
+            found = self._accumulators(inner, node, others, conditions)
             complete = complete and found is not None
-            return ex.Variable(found or "")
+            return tuple(map(ex.Variable, found or ("",) * facts_of(node.operation).width))
 
-        replaced = under_conditions(node.operand, change)
+        replaced = tuple([under_conditions(part, change) for part in parts_of(node)])
         return replaced if complete else None
 
     def _under(self, insn: Assigning, name: str, conditions: tuple[Expression, ...]) -> bool:
@@ -356,63 +376,54 @@ class _Maker:
         self,
         insn: Assigning,
         node: ex.Reduction,
-        name: str,
+        names: tuple[str, ...],
         conditions: tuple[Expression, ...],
         origin: Assigning,
     ) -> str:
         """Add the works of a reduction; return the id of its update."""
-        starts, updates = self._starts_and_updates(name)
-        dtype = reduction_type(node, self._kinds)
+        starts, updates = self._starts_and_updates(names[0])
+        dtypes = reduction_types(node, self._kinds)
         facts = facts_of(node.operation)
-        self._kinds[name] = dtype
-        self.accumulators[name] = TemporaryVariable(name, dtype)
-        start = Assignment(
-            id=f"{origin.id}'{name}'start",
-            assignee=ex.Variable(name),
-            expression=facts.identity(dtype),
-            within_inames=insn.within_inames,
-            depends_on=self._outside(insn.depends_on, node.inames),
-            predicates=conditions,
+        accumulators = tuple(map(ex.Variable, names))
+        for name, dtype in zip(names, dtypes, strict=True):
+            self._kinds[name] = dtype
+            self.accumulators[name] = TemporaryVariable(name, dtype)
+        around = insn.within_inames
+        sweep = sweep_of(self._view, origin.id, around, starts, updates)
+        operands, asked = parts_of(node), tuple[Expression, ...]()
+        if sweep:
+            value, asked = carried(self._view, insn, sweep, node, conditions)
+            operands = tuple([walk.substitute(o, {node.inames[0]: value}) for o in operands])
+        reduction = node, around
+        ids: list[str] = []
+        for name, identity in zip(names, facts.identity(dtypes), strict=True):
+            ids.append(f"{origin.id}'{name}'start")
+            start = Assignment(
+                id=ids[-1],
+                assignee=ex.Variable(name),
+                expression=identity,
+                within_inames=around.difference(sweep),
+                depends_on=self._outside(insn.depends_on, sweep or node.inames),
+                predicates=() if sweep else conditions,  # one that is carried may always start
+                location=origin.location,
+            )
+            mine, _ = self._starts_and_updates(name)
+            self._add(start, origin, mine, "the start of ", reduction)
+        update: Assigning = assigning(
+            f"{origin.id}'{names[0]}'update",
+            accumulators,
+            facts.combined(accumulators, operands, dtypes),
+            within_inames=around if sweep else around.union(node.inames),
+            depends_on=insn.depends_on.union(ids),
+            predicates=(*conditions, *asked),
             location=origin.location,
         )
-        update = start.copy(
-            id=f"{origin.id}'{name}'update",
-            expression=facts.combined(start.assignee, node.operand),
-            within_inames=insn.within_inames.union(node.inames),
-            depends_on=insn.depends_on | {start.id},
-        )
-        sweep = sweep_of(self._view, origin.id, insn.within_inames, starts, updates)
-        if sweep:
-            start, update = self._carried(insn, node, sweep, start, update)
-        reduction = node, insn.within_inames
-        self._add(start, origin, starts, "the start of ", reduction)
-        alone: Assigning = update
+        alone = update
         if update.reduction_inames:
             alone = self._replaced(update, origin, updates, conditions)
         self._add(alone, origin, updates, "", reduction)
         self._done[-1].sweep = sweep
         return update.id
-
-    def _carried(
-        self,
-        insn: Assigning,
-        node: ex.Reduction,
-        sweep: tuple[str, ...],
-        start: Assignment,
-        update: Assignment,
-    ) -> tuple[Assignment, Assignment]:
-        """Return what starts and updates an accumulator that is carried through loops."""
-        value, asked = carried(self._view, insn, sweep, node, update.predicates)
-        start = start.copy(
-            within_inames=insn.within_inames.difference(sweep),
-            depends_on=self._outside(insn.depends_on, sweep),
-            predicates=(),  # it may always start
-        )
-        return start, update.copy(
-            expression=walk.substitute(update.expression, {node.inames[0]: value}),
-            within_inames=insn.within_inames,
-            predicates=(*update.predicates, *asked),
-        )
 
     def _outside(self, ids: frozenset[str], inames: Iterable[str]) -> frozenset[str]:
         """Return those of the kernel's instructions that are not in the loop of a reduction."""

@@ -17,7 +17,7 @@ from polygen.analysis.types import (
     join,
     kind_name,
     literal_kind,
-    reduction_type,
+    reduction_types,
     same_kind,
     type_of,
 )
@@ -155,14 +155,14 @@ def test_reductions(dtype: str, operation: str) -> None:
     node = ex.Reduction(operation, ("j",), ex.Subscript(ex.Variable("a"), ex.Variable("j")))
     kinds: dict[str, Kind] = {"a": np.dtype(dtype), "j": int}
     assert same_kind(type_of(node, kinds), expected)
-    assert reduction_type(node, kinds) == expected
+    assert reduction_types(node, kinds) == (expected,)
 
 
 def test_reductions_of_python_numbers() -> None:
     node = ex.Reduction("sum", ("j",), ex.Variable("j"))
     assert type_of(node, {"j": int}) is int
-    assert reduction_type(node, {"j": int}) == np.arange(3).sum().dtype
-    assert reduction_type(ex.Reduction("sum", ("j",), 0.5), {}) == np.dtype("float64")
+    assert reduction_types(node, {"j": int}) == (np.arange(3).sum().dtype,)
+    assert reduction_types(ex.Reduction("sum", ("j",), 0.5), {}) == (np.dtype("float64"),)
 
 
 LEAVES = st.sampled_from(["a", "b", "c", "2", "0.5", "i"])

@@ -132,6 +132,7 @@ def all_reductions() -> Made:
         p[i] = product(k, b[i,k]) + min(j, a[j])
         """,
         [pg.GlobalArg("a", np.int32, shape="n"), pg.GlobalArg("b", np.int32, shape="n, 3"), "..."],
+        silenced_warnings="ComputedAnew",
     )
     return pg.split_iname(knl, "i", 4, outer_tag="g.0", inner_tag="l.0")
 

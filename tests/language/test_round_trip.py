@@ -133,13 +133,29 @@ TYPES = st.sampled_from((None, "float32", "int64", "bool", "complex128")).map(
     lambda name: None if name is None else to_dtype(name)
 )
 VALUES = expressions(NAMES, ARRAYS)
-REDUCTIONS = st.builds(
-    ex.Reduction,
-    st.sampled_from(
-        (*BUILT_IN, Special("sum", to_dtype("int8")), Special("max", to_dtype("float64")))
+ONE_RESULT = [name for name, facts in BUILT_IN.items() if facts.width == 1]
+TWO_RESULTS = [name for name, facts in BUILT_IN.items() if facts.width == 2]
+OVER = st.sampled_from((("j",), ("k", "j")))
+OPERANDS = expressions((*NAMES, "j"), ARRAYS)
+REDUCTIONS = st.one_of(
+    st.builds(
+        ex.Reduction,
+        st.sampled_from(
+            (*ONE_RESULT, Special("sum", to_dtype("int8")), Special("max", to_dtype("float64")))
+        ),
+        OVER,
+        OPERANDS,
     ),
-    st.sampled_from((("j",), ("k", "j"))),
-    expressions((*NAMES, "j"), ARRAYS),
+    st.builds(
+        ex.Component,
+        st.builds(
+            ex.Reduction,
+            st.sampled_from(TWO_RESULTS),
+            OVER,
+            st.builds(ex.Several, st.tuples(OPERANDS, OPERANDS)),
+        ),
+        st.integers(0, 1),
+    ),
 )
 EXTENTS = st.tuples(
     expressions(("n", "m"), (), st.integers(0, 9)),

@@ -182,11 +182,15 @@ def _identity(operation: str, dtype: np.dtype[Any]) -> Value:
 def _reduction(e: Evaluator, node: Any) -> Value:
     operation, dtype = str(node.operation).partition("<")[0], dtype_of(node.operation)
     if dtype is None:
-        dtype = np.result_type(e.sample(node.operand))
+        sample = e.sample(node.operand)
+        dtype = np.result_type(sample[0] if isinstance(sample, tuple) else sample)
         if operation in ("sum", "product"):
             dtype = _WIDENED.get(dtype.kind, dtype)
         elif operation in ("any", "all"):
             dtype = np.dtype(np.bool_)
+    if operation in _WITH_TWO_RESULTS:
+        first, second = e.sample(node.operand)
+        return _WITH_TWO_RESULTS[operation](list(e.contributions(node)), first, second, node)
     definition = getattr(node.operation, "definition", None)
     if definition is not None:
         return _defined(e, node, definition, dtype)
@@ -194,6 +198,43 @@ def _reduction(e: Evaluator, node: Any) -> Value:
     for value in e.contributions(node):
         total = convert(_COMBINE[operation](total, value), dtype)
     return total
+
+
+def _extremal(values: list[Any], first: Value, second: Value, node: Any) -> Value:
+    """Return the best value and its index: NaN is best of all, the least index wins a tie."""
+    sign = 1 if node.operation == "argmin" else -1
+    dtype, index_dtype = np.result_type(first), np.result_type(second)
+    best = _identity(str(node.operation)[3:], dtype), np.iinfo(index_dtype).max
+    for value, index in values:
+        ours, theirs = (
+            (not np.isnan(v), sign * float(v) if dtype.kind == "f" else sign * int(v), int(k))
+            for v, k in (best, (value, index))
+        )
+        if np.isnan(float(value)) and np.isnan(float(best[0])):
+            best = value, min(index, best[1])
+        elif theirs < ours:
+            best = value, index
+    return dtype.type(best[0]), index_dtype.type(best[1])
+
+
+def _segmented(values: list[Any], first: Value, _: Value, node: Any) -> Value:
+    """Return what is combined since the last start, and whether there was one."""
+    dtype = np.result_type(first)
+    dtype = _WIDENED.get(dtype.kind, dtype)
+    operation = str(node.operation).removeprefix("segmented(").removesuffix(")")
+    total, started = _identity(operation, dtype), False
+    for value, starts in values:
+        total = convert(value if starts else _COMBINE[operation](total, value), dtype)
+        started = started or bool(starts)
+    return total, np.bool_(started)
+
+
+_WITH_TWO_RESULTS = {
+    "argmin": _extremal,
+    "argmax": _extremal,
+    "segmented(sum)": _segmented,
+    "segmented(product)": _segmented,
+}
 
 
 def _defined(e: Evaluator, node: Any, definition: Any, dtype: np.dtype[Any]) -> Value:
@@ -218,6 +259,8 @@ _RULES: dict[type, Callable[[Evaluator, Any], Value]] = {
     ex.Call: _call,
     ex.Component: lambda e, node: e.value(node.aggregate)[node.position],
     ex.Reduction: _reduction,
+    ex.Several: lambda e, node: tuple([e.value(c) for c in node.children]),
+    ex.Component: lambda e, node: e.value(node.aggregate)[node.position],
     ex.Quotient: _binary("numerator", "denominator", operator.truediv),
     ex.FloorDiv: _binary("numerator", "denominator", operator.floordiv),
     ex.Remainder: _binary("numerator", "denominator", operator.mod),

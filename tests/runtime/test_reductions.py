@@ -124,7 +124,7 @@ def test_inside_of_each_other_and_of_conditions(target: str) -> None:
         assert total[0] == (a.astype(int) ** 2).sum() + (1 + a.min(1)).prod()
 
 
-SCANS = {
+SCANS: dict[str, Any] = {
     "sum": np.cumsum,
     "product": np.cumprod,
     "max": np.maximum.accumulate,
