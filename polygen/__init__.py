@@ -36,7 +36,7 @@ from polygen.ir.instruction import (
     NoOp,
 )
 from polygen.ir.kernel import Kernel, Step
-from polygen.language.make_kernel import make_kernel
+from polygen.language.make_kernel import make_function, make_kernel
 from polygen.language.parse_kernel import parse_kernel
 from polygen.language.user_reductions import register_reduction
 from polygen.lower.unneeded import unneeded_barriers
@@ -127,6 +127,7 @@ __all__ = [
     "is_legal",
     "kernel_to_python",
     "lower_kernel",
+    "make_function",
     "make_kernel",
     "map_domain",
     "obligations",

@@ -63,6 +63,7 @@ __all__ = [
     "Remainder",
     "RightShift",
     "Several",
+    "SubArrayRef",
     "Subscript",
     "Sum",
     "Variable",
@@ -151,6 +152,19 @@ def converted(dtype_name: str, node: Expression) -> Call:
     return Call(Variable(dtype_name), (node,))
 
 
+@expr_dataclass()
+class SubArrayRef(ExpressionNode):
+    """``[j]: a[i, j]``: the part of an array that a kernel is given; gone once that is inlined.
+
+    Attributes:
+        swept_inames: the names that run over the part, in the order of its axes.
+        subscript: an element, in terms of these names.
+    """
+
+    swept_inames: tuple[str, ...]
+    subscript: Expression
+
+
 def sum_of(*terms: Expression) -> Sum:
     """Return the sum as it is written: pymbolic's ``+`` would flatten and fold it."""
     return Sum(terms)  # type: ignore[arg-type]
@@ -182,6 +196,8 @@ def index_of(node: Expression) -> tuple[Expression, ...]:
 
 def name_of(node: Expression) -> str:
     """Return the name of a variable, or of the array of a subscript."""
+    if isinstance(node, SubArrayRef):
+        return name_of(node.subscript)
     if isinstance(node, Subscript):
         return name_of(node.aggregate)
     if isinstance(node, Variable):

@@ -92,6 +92,10 @@ _TABLE: dict[type, _Row] = {
         lambda n, show: f"{n.function.name}({_arguments(n.parameters, show)})",
     ),
     ex.Several: (OR, lambda n, show: _arguments(n.children, show)),
+    ex.SubArrayRef: (
+        OR,
+        lambda n, show: f"[{', '.join(n.swept_inames)}]: {show(n.subscript, OR)}",
+    ),
     ex.Component: (ATOM, lambda n, show: f"{show(n.aggregate, ATOM)}[{n.position}]"),
     ex.Reduction: (
         ATOM,

@@ -33,6 +33,10 @@ _TABLE: dict[type, _Row] = {
     ),
     ex.Call: (lambda n: n.parameters, lambda n, p: ex.Call(n.function, p)),
     ex.Component: (lambda n: (n.aggregate,), lambda n, p: ex.Component(p[0], n.position)),
+    ex.SubArrayRef: (
+        lambda n: (n.subscript,),
+        lambda n, p: ex.SubArrayRef(n.swept_inames, p[0]),
+    ),
     ex.Comparison: (
         lambda n: (n.left, n.right),
         lambda n, p: ex.Comparison(p[0], n.operator, p[1]),

@@ -33,6 +33,11 @@ class Declared:
     variables: dict[str, _Variable | None]
     complete: bool
 
+    def with_temporaries(self, temporaries: Iterable[TemporaryVariable]) -> Declared:
+        """Return this with more temporaries, whose names nothing else has."""
+        more = {t.name: t for t in temporaries}
+        return replace(self, variables={**self.variables, **more})
+
 
 def read_kernel_data(kernel_data: Iterable[object] | None) -> Declared:
     """Return what ``kernel_data`` declares.

@@ -36,6 +36,7 @@ from polygen.language.blocks import Blocks, is_block
 from polygen.language.conditions import check_conditions
 from polygen.language.defaults import Defaults, Draft
 from polygen.language.duplicates import check_duplicated, with_duplicated
+from polygen.language.inlining import Inliner
 from polygen.language.parser import (
     is_rule,
     located,
@@ -50,7 +51,7 @@ from polygen.source import SourceLocation, caller_location
 
 
 def make_drafts(
-    instructions: object, domains: Sequence[Domain]
+    instructions: object, domains: Sequence[Domain], inliner: Inliner | None = None
 ) -> tuple[list[Draft], tuple[SubstitutionRule, ...], tuple[Domain, ...]]:
     """Return the instructions that `instructions` stands for, each with an id, and the rules.
 
@@ -59,6 +60,7 @@ def make_drafts(
     Parameters:
         instructions: a text with one instruction a line, or several texts and `Assignment`.
         domains: the loop domains.
+        inliner: what kernels are called becomes; its temporaries are the caller's to declare.
 
     Raises:
         MalformedInstruction: if a line is not in the language.
@@ -68,7 +70,10 @@ def make_drafts(
         UnknownRule, WrongArity, RuleCycle: if rules are not invoked as they are meant to be.
     """
     inames = [i for d in domains for i in d.inames]
-    statements, rules = _statements(instructions, inames)
+    inliner = inliner or Inliner({})
+    statements, rules = _statements(instructions, inames, inliner)
+    domains = (*domains, *inliner.domains)
+    inames = [i for d in domains for i in d.inames]
     taken: set[str] = set()
     for statement in statements:
         _check_inames(statement, inames)
@@ -199,7 +204,7 @@ _SCOPES = {"lbarrier": AddressSpace.LOCAL, "gbarrier": AddressSpace.GLOBAL}
 
 
 def _statements(
-    instructions: object, inames: Sequence[str]
+    instructions: object, inames: Sequence[str], inliner: Inliner
 ) -> tuple[list[Statement], dict[str, SubstitutionRule]]:
     """Return what the instructions say, and the rules that stand between them."""
     given: Any = instructions
@@ -227,7 +232,8 @@ def _statements(
             raise _no_instruction(part)
     blocks.check_closed()
     rules = make_rules(defined, inames)
-    known = frozenset(inames)
+    written = inliner.inlined(written, inames)
+    known = frozenset(inames).union(*(domain.inames for domain in inliner.domains))
     return [resolve_reductions(resolve_rules(s, rules), known) for s in written], rules
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from polygen import errors
 from polygen.analysis.domains import surrounding_inames
@@ -20,6 +21,7 @@ from polygen.language.arguments import find_uses, make_variables, read_kernel_da
 from polygen.language.assumptions import parse_assumptions
 from polygen.language.domains import parse_domains
 from polygen.language.functions import with_functions
+from polygen.language.inlining import Inliner
 from polygen.language.instructions import make_drafts, make_instructions
 from polygen.language.linear import without_linear_subscripts
 from polygen.language.priorities import with_priorities
@@ -38,7 +40,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     loop_priority: str | Iterable[str] = (),
     silenced_warnings: str | Iterable[str] = (),
     seq_dependencies: bool = False,
-    functions: Mapping[str, ScalarCallable] | None = None,
+    functions: Mapping[str, ScalarCallable | Kernel] | None = None,
 ) -> Kernel:
     """Return a kernel: instructions, each executed once for each point of its loop domain.
 
@@ -72,7 +74,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         seq_dependencies: instructions come in the order in which they are written: each depends
             on the one before.
         functions: functions that the instructions may call beside those that there are, by their
-            names: see `ScalarCallable`.
+            names: see `ScalarCallable`; and kernels, which are inlined: see `make_function`.
 
     Raises:
         IllFormedKernel: if the result of the kernel is not determined, unless proofs are switched
@@ -85,8 +87,10 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     options = Options(silenced_warnings=warning_names(silenced_warnings))
     loops = parse_domains(domains)
     known = parse_assumptions(assumptions)
-    drafts, rules, loops = make_drafts(instructions, loops)
-    declared = read_kernel_data(kernel_data)
+    called = {n: f for n, f in (functions or {}).items() if isinstance(f, Kernel)}
+    inliner = Inliner(called)
+    drafts, rules, loops = make_drafts(instructions, loops, inliner)
+    declared = read_kernel_data(kernel_data).with_temporaries(inliner.temporaries)
     uses = find_uses([d.statement for d in drafts], (*loops, known), declared)
     arguments, temporaries = make_variables(uses, declared)
     kernel = Kernel(
@@ -98,6 +102,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         arguments=arguments,
         temporaries=temporaries,
         substitutions=rules,
+        priorities=tuple(inliner.priorities),
         assumptions=known,
         target=_checked_target(target),
         options=options,
@@ -107,12 +112,52 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         surrounding_inames(kernel, iname)
     kernel = with_shapes(without_linear_subscripts(kernel), declared)
     kernel = with_priorities(kernel, loop_priority)
-    kernel = with_functions(kernel, functions or {})
+    others = {n: f for n, f in (functions or {}).items() if n not in called}
+    kernel = with_functions(kernel, others)
     verify(kernel)
     check_calls(kernel)
     if proofs_are_on():
         check_well_formed(kernel)
     return kernel
+
+
+def make_function(
+    domains: object,
+    instructions: str | Iterable[str | Instruction],
+    kernel_data: Iterable[object] | None = None,
+    *,
+    name: str = "polygen_function",
+    **options: Any,
+) -> Kernel:
+    r"""Return a kernel that other kernels call, on parts of their arrays.
+
+    The call ``[j]: out[i, j] = f([j]: a[i, j], n)`` gives it what it reads as arguments (scalars,
+    and arrays that it reads), and assigns what it writes, both in the order of ``kernel_data``.
+    ``[j]: a[i, j]`` is the array ``x`` with ``x[j]`` being ``a[i, j]``; ``a`` alone is all of it.
+    An array that is read and written stands on both sides.  Its instructions take the call's place,
+    so nothing is left of it in the kernel that calls: types are those of what is passed.
+
+    Parameters:
+        domains: as in `make_kernel`.
+        instructions: as in `make_kernel`.
+        kernel_data: as in `make_kernel`.
+        name: of the kernel, for messages.
+        options: others of `make_kernel`.
+
+    Raises:
+        UserError: as `make_kernel` does.
+
+    >>> import polygen as pg
+    >>> scale = pg.make_function("{ [k]: 0<=k<m }", "y[k] = s*x[k]", ["m", "s", "x", "y"])
+    >>> knl = pg.make_kernel(
+    ...     "{ [i]: 0<=i<n }",
+    ...     "[j]: out[i, j] = scale(4, i, [j]: a[j, i])  {id=row}",
+    ...     functions={"scale": scale},
+    ... )
+    >>> print(str(knl).partition("INSTRUCTIONS:\n")[2].partition("\n---")[0])
+    [i, scale_k] out[i, scale_k] = i*a[scale_k, i]  {id=row_insn}
+    """
+    return make_kernel(domains, instructions, kernel_data, name=name, **options)
 
 
 def _checked_target(target: object) -> str | None:

@@ -320,6 +320,10 @@ class Nodes(OptionNodes):
             )
         return Statement(mark=name.value, **said)
 
+    def sub_array(self, children: _Children) -> Expression:
+        *swept, subscript = children
+        return ex.SubArrayRef(tuple(token.value for token in swept), subscript)
+
     def known(self, children: _Children) -> _Named:
         name, *value = children
         return _Named(name, value[0] if value else ex.Variable(name.value))

@@ -1,0 +1,173 @@
+"""Kernels that call kernels, on parts of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen import errors
+from polygen.errors import UserError
+from tests.oracle.cases import QUIET, agree, grid, tag
+
+RANDOM = np.random.default_rng(2)
+
+SCALE = pg.make_function("{ [k]: 0<=k<m }", "y[k] = s*x[k]", ["m", "s", "x", "y"], name="scale")
+NORM = pg.make_function(
+    "{ [k]: 0<=k<m }",
+    """
+    <> square = sum(k, x[k]*x[k])  {id=square}
+    y[0] = sqrt(square)            {dep=square}
+    """,
+    ["m", "x", pg.GlobalArg("y", shape=1)],
+    name="norm",
+)
+PREFIX = pg.make_function(
+    "{ [k]: 1<=k<m }", "x[k] = x[k-1] + x[k]  {if=k < top}", ["m", "top", "x"], name="prefix"
+)
+LARGEST = pg.make_function(
+    ["{ [p,q]: 0<=p<u and 0<=q<v }", "{ [r,s]: 0<=r<u and 0<=s<v }"],
+    """
+    <> best = max((p,q), z[p,q])  {id=best}
+    top[0], bottom[0] = best, min((r,s), z[r,s])  {dep=best}
+    """,
+    ["u", "v", "z", pg.GlobalArg("top", shape=1), pg.GlobalArg("bottom", shape=1)],
+    name="largest",
+)
+KERNELS = {"scale": SCALE, "norm": NORM, "prefix": PREFIX, "largest": LARGEST}
+
+
+def kernel(domain: Any, text: str, *data: Any, **options: Any) -> pg.Kernel:
+    """Return a kernel that calls those above."""
+    return pg.make_kernel(
+        domain, text, [*data, "..."], functions=KERNELS, silenced_warnings=QUIET, **options
+    )
+
+
+ROWS = kernel("{ [i]: 0<=i<n }", "[j]: out[i, j] = scale(n, i, [j]: a[j, i])  {id=row}")
+TWICE = kernel(
+    "{ [i]: 0<=i<n }",
+    """
+    [j]: b[i, j] = scale(6, 2, [j]: a[i, j])      {id=first}
+    [j]: c[j, i] = scale(6, i + 1, [j]: b[i, j])  {id=second, dep=first, inames=i}
+    """,
+)
+NORMS = kernel("{ [i]: 0<=i<n }", "[l]: out[i + l] = norm(2*m + 1, [k]: a[k, i])  {if=i % 2 == 0}")
+
+
+def test_values() -> None:
+    a = RANDOM.integers(-5, 6, (7, 7)).astype(np.float64)
+    for target in "c", "opencl":
+        (out,) = ROWS.executor(target)(a=a)[1]
+        np.testing.assert_array_equal(out, np.arange(7)[:, None] * a.T)
+        b, c = TWICE.executor(target)(a=a[:, :6], b=np.zeros((7, 6)))[1]
+        np.testing.assert_array_equal(b, 2 * a[:, :6])
+        np.testing.assert_array_equal(c, (2 * a[:, :6]).T * (np.arange(7) + 1))
+        (out,) = NORMS.executor(target)(a=a, out=np.zeros(7), n=7)[1]
+        np.testing.assert_allclose(out[::2], np.linalg.norm(a, axis=0)[::2])
+        assert not out[1::2].any()
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_read_and_written(target: str) -> None:
+    knl = kernel(
+        "{ [i]: 0<=i<n }",
+        "[j]: a[i, j] = prefix(n, n - 1, [j]: a[i, j])",
+        pg.GlobalArg("a", shape="n, n"),
+    )
+    a = np.arange(25.0).reshape(5, 5)
+    wanted = np.cumsum(a, axis=1)
+    wanted[:, 4] = a[:, 4]
+    (found,) = knl.executor(target)(a=a.copy())[1]
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_whole_arrays_and_several_results(target: str) -> None:
+    knl = kernel("{ : }", "[i]: hi[i], [i]: lo[i + 1] = largest(n, m, a)")
+    a = RANDOM.integers(-50, 50, (4, 9)).astype(np.int32)
+    hi, lo = knl.executor(target)(a=a, lo=np.zeros(2, np.int32))[1]
+    assert (hi[0], lo[1]) == (a.max(), a.min())
+
+
+def test_agree() -> None:
+    sizes = tuple({"n": n} for n in (0, 1, 4, 5))
+    agree(ROWS, sizes, grid("i", 2), tag(i="g.0"))
+    agree(
+        kernel("{ [i]: 0<=i<n }", "[j]: b[i, j] = prefix(n, 3, [j]: b[i, j])"), sizes, tag(i="g.0")
+    )
+
+
+def test_nothing_is_left_of_the_call() -> None:
+    assert pg.parse_kernel(str(TWICE)) == TWICE
+    assert [insn.id for insn in TWICE.instructions] == ["first_insn", "second_insn"]
+    assert TWICE.instruction("second_insn").depends_on == {"first_insn"}
+    assert set(ROWS.inames) == {"i", "scale_k"}
+    with pytest.raises(errors.IllegalStep):
+        pg.tag_inames(
+            kernel("{ [i]: 0<=i<n }", "[j]: b[j] = prefix(n, i, [j]: b[j])"), {"i": "g.0"}
+        )
+
+
+def test_a_kernel_that_calls_one_that_calls() -> None:
+    rows = pg.make_function(
+        "{ [i]: 0<=i<n }",
+        "[j]: y[i, j] = scale(n, 3, [j]: x[i, j])",
+        ["n", "x", "y"],
+        functions=KERNELS,
+    )
+    knl = pg.make_kernel(
+        "{ [b]: 0<=b<2 }",
+        "[i, j]: out[b, i, j] = rows(m, [j, i]: a[i, j, b])",
+        functions={"rows": rows},
+    )
+    a = RANDOM.integers(0, 9, (3, 3, 2)).astype(np.float64)
+    (out,) = knl(a=a)[1]
+    np.testing.assert_array_equal(out, 3 * a.transpose(2, 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "what"),
+    [
+        ("[j]: b[j] = scale(n, [j]: a[j])", errors.WrongArity, "takes 3 arguments (m, s, x)"),
+        ("[j]: b[j], [j]: c[j] = scale(n, 1, [j]: a[j])", errors.WrongArity, "1 assignee (y)"),
+        ("[j]: b[j] = scale(n, [j]: a[j], 1)", errors.MalformedInstruction, "'s' is a number"),
+        ("[j]: b[j] = scale(n, 1, 2)", errors.MalformedInstruction, "'x' is an array"),
+        ("b[i] = scale(n, 1, [j]: a[j])", errors.MalformedInstruction, "'y' is an array"),
+        ("[j,k]: b[j,k] = scale(n, 1, a)", errors.MalformedInstruction, "'y' has 1 axes"),
+        ("[j]: b[j] = scale(k[i], 1, a)", errors.MalformedInstruction, "no affine function"),
+        ("[j]: b[j] = prefix(n, 1, [j]: a[j])", errors.MalformedInstruction, "read and written"),
+        ("[j]: b[j] = other(n, 1, [j]: a[j])", errors.MalformedInstruction, "a part of an array"),
+        ("b[i] = 1 + scale(n, 1, [j]: a[j])", errors.MalformedInstruction, "a part of an array"),
+        ("[j]: b[j] = 2*a[i]", errors.MalformedInstruction, "a part of an array"),
+        ("[2]: b[j] = 2", errors.MalformedInstruction, "found '2'"),
+        ("[j]: b[j] += scale(n, 1, a)", errors.MalformedInstruction, "a part of an array"),
+        (
+            "<> t = a[i]\n[j]: b[i,j] = scale(n, t, [j]: c[j])",
+            errors.MalformedInstruction,
+            "reads 't', which another instruction writes",
+        ),
+    ],
+)
+def test_refused(text: str, kind: type[UserError], what: str) -> None:
+    with pytest.raises(kind) as caught:
+        kernel("{ [i]: 0<=i<n }", text)
+    assert what in caught.value.what
+
+
+def test_inames_that_are_said() -> None:
+    text = "<> t = a[i] {id=t}\n[j]: b[i,j] = scale(n, t, [j]: c[j]) {dep=t, inames=i}"
+    knl = kernel("{ [i]: 0<=i<n }", text)
+    a, c = np.arange(4.0), np.arange(4.0) + 1
+    (b,) = knl(a=a, c=c)[1]
+    np.testing.assert_array_equal(b, a[:, None] * c)
+
+
+def test_verbatim_code_is_not_inlined() -> None:
+    text = '... code(k) "y[k] = 2*x[k];" reads(x) writes(y[k]) {inames=k}'
+    data = [pg.GlobalArg("x", np.float64, "m"), pg.GlobalArg("y", np.float64, "m"), "..."]
+    other = pg.make_function("{ [k]: 0<=k<m }", text, data)
+    with pytest.raises(errors.InvalidArgument, match="verbatim C, and cannot be inlined"):
+        pg.make_kernel("{ : }", "[j]: b[j] = other([j]: a[j], 3)", functions={"other": other})
