@@ -184,6 +184,8 @@ def print_if(p: Printer, node: ex.If, at: DType) -> Term:
 
 
 def _of_sign(p: Printer, term: Term, dtype: DType) -> Term:
+    if term.dtype != dtype:
+        term = p.exact(term)
     # Compilers warn where a choice between a signed and an unsigned value becomes unsigned.
     differs = dtype.kind == "u" and dtype.itemsize >= 4 and promoted(term.c_type).kind == "i"
     return p.cast(term, dtype) if differs and term.integer is None else term

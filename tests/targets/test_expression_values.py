@@ -129,12 +129,14 @@ def _of_one_type() -> list[Expression]:
             ex.Product((ex.Sum((x, y)), a("float32"))),
             ex.FloorDiv(ex.Sum((x, y)), 7),
             ex.Comparison(ex.Sum((x, y)), ">", 5),
+            ex.If(y, a("uint32"), ex.Product((x, y, x))),
         ]
     for t in INTEGERS:
         x, y = a(t), b(t)
         bits = 8 * np.dtype(t).itemsize
         cases += [
             ex.BitwiseNot(x),
+            ex.If(y, a("uint32"), ex.BitwiseNot(x)),
             ex.LeftShift(x, 3),
             ex.RightShift(x, 1),
             ex.LeftShift(x, bits + 1),
