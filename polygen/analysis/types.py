@@ -231,11 +231,15 @@ def _results(dtypes: Sequence[DType]) -> DType:
     return np.dtype([(f"r{number}", dtype) for number, dtype in enumerate(dtypes)])
 
 
-def _component(node: Any, parts: Sequence[Kind]) -> Kind:
-    (kind,) = parts
-    if isinstance(kind, np.dtype) and kind.fields is not None:
-        return np.dtype(kind[node.position])
-    return kind  # the results of polygen's own functions have one type
+def _component(node: Any, parts: Sequence[Any]) -> Kind:
+    several: Any = parts[0]
+    if isinstance(several, tuple):  # of a reduction
+        found: Kind = several[node.position]
+        return found
+    if isinstance(several, np.dtype) and several.fields is not None:  # of a user's function
+        dtype: DType = np.dtype(several[node.position])
+        return dtype
+    return parts[0]  # the results of polygen's own functions have one type
 
 
 def _power(node: Any, parts: Sequence[Kind]) -> Kind:
@@ -287,12 +291,6 @@ def _part(kind: Kind) -> Kind:
 
 def _several(_node: Expression, parts: Sequence[Kind]) -> Any:
     return tuple(parts)  # no kind: only reductions and their components meet it
-
-
-def _component(node: Any, parts: Sequence[Any]) -> Kind:
-    several: Any = parts[0]
-    found: Kind = several[node.position]
-    return found
 
 
 def _reduction(node: Any, parts: Sequence[Any]) -> Any:
@@ -400,7 +398,6 @@ _RULES: dict[type, _Rule] = {
     ex.BitwiseNot: _complement,
     ex.Reduction: _reduction,
     ex.Several: _several,
-    ex.Component: _component,
     **dict.fromkeys((ex.Sum, ex.Product), _joined),
     **dict.fromkeys((ex.Min, ex.Max), _real),
     **dict.fromkeys((ex.BitwiseAnd, ex.BitwiseOr, ex.BitwiseXor), _whole),

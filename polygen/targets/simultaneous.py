@@ -35,7 +35,7 @@ def one_by_one(
             return node
         text = expressions.value(node, dtype)
         name = expressions.new_name(like, dtype)
-        kept.append(f"{expressions.type_name(dtype)} const {name} = {text};")
+        kept.append(f"{expressions.variable_type(dtype)} const {name} = {text};")
         return ex.Variable(name)
 
     for target, value in pairs:
