@@ -9,14 +9,21 @@ from dataclasses import dataclass
 
 import polygen as pg
 from polygen.analysis.permitted import why_none_is_permitted
-from polygen.errors import CannotProve, IllegalStep, NotTheSame, ProofLimit, UserError
+from polygen.errors import (
+    CannotProve,
+    IllegalStep,
+    IllFormedKernel,
+    NotTheSame,
+    ProofLimit,
+    UserError,
+)
 from polygen.ir.kernel import Kernel
 from tests.proof.any_step import DECLARED, AnyStep, random_step
 from tests.proof.harmless import harm
 from tests.proof.sequences import grid_is_data, random_kernel
 
 STEPS, TRIES = 3, 9
-REFUSALS = (CannotProve, IllegalStep, NotTheSame, ProofLimit)
+REFUSALS = (CannotProve, IllegalStep, IllFormedKernel, NotTheSame, ProofLimit)
 HARMLESS = "harmless"
 # What is always legal, or not proved, says nothing about proofs.
 _PLAIN = (*DECLARED, "expand_subst", "extract_subst")

@@ -1,0 +1,64 @@
+"""Random steps that are refused although nothing shows them to be harmful, and why.
+
+    python -m tests.proof.unproved 0 600
+
+prints what there is for some seeds of `tests.proof.precision`, the kernels and errors included.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tests.proof.precision import HARMLESS, look_at
+
+REASONS = {
+    "data": "data decides how often something is executed, or which elements are touched: where "
+    "values then come from is not known, and a step that rewrites what reads them is beyond proof",
+    "copies": "a temporary has a copy for each value of an axis of the hardware, and an "
+    "instruction that reads it lacks the axis: which of them it reads is not looked into",
+    "nest": "the kernel before the step leaves open which of two loops is outside, where that "
+    "matters: a step whose values have to be looked at needs a result that is well formed",
+    "unneeded": "a value that is overwritten before it reaches an argument is compared as well",
+    "alike": "instances that come in another order do the very same, such as adding one number: "
+    "values are not computed",
+    "type": "a number without a type of its own is stored in a variable: it may be another number "
+    "in the expression that takes the variable's place",
+}
+
+# The seed and number of each step: how it begins, and the reason.
+UNPROVED: dict[tuple[int, int], tuple[str, str]] = {
+    (40, 3): ("add_prefetch('a', ['r1']", "copies"),
+    (46, 0): ("add_prefetch('t', []", "data"),
+    (61, 2): ("add_prefetch('a', ['i_inner']", "data"),
+    (84, 1): ("add_prefetch('a', []", "data"),
+    (159, 2): ("add_prefetch('c', []", "nest"),
+    (166, 1): ("add_prefetch('t', []", "copies"),
+    (237, 2): ("add_prefetch('b', ['ii']", "nest"),
+    (259, 1): ("map_domain(\"{ [p] -> [p'] : p' = 0 - p }\")", "alike"),
+    (264, 0): ("map_domain(\"{ [j] -> [j'] : j' = n - j }\")", "unneeded"),
+    (264, 1): ("duplicate_inames(['i', 'j'], ['last_t', 's0'])", "unneeded"),
+    (326, 6): ("assignment_to_subst('t2')", "data"),
+    (339, 2): ("add_prefetch('b', []", "data"),
+    (364, 2): ("add_prefetch('idx', []", "data"),
+    (373, 4): ("assignment_to_subst('t'", "copies"),
+    (429, 7): ("duplicate_inames(['i', 'j'], ['s0'])", "unneeded"),
+    (447, 1): ("assignment_to_subst('u'", "copies"),
+    (467, 2): ("add_prefetch('fa', []", "data"),
+    (493, 0): ("add_prefetch('c', ['r0']", "data"),
+    (537, 3): ("assignment_to_subst('v')", "type"),
+    (577, 2): ("add_prefetch('v', []", "data"),
+    (579, 2): ("add_prefetch('b', ['j', 'i_outer']", "nest"),
+}
+
+
+def main(first: int, last: int) -> None:
+    """Print the steps of some seeds that are refused and harmless."""
+    for seed in range(first, last):
+        for each in look_at(seed):
+            if each.verdict == HARMLESS:
+                what = f"{each.place}: {each.step}\n{type(each.error).__name__}: {each.error}"
+                sys.stdout.write(f"{what}\n{each.kernel}\n\n")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))
