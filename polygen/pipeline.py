@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from polygen.analysis.index_type import INT32, index_type
 from polygen.analysis.proving import proofs_are_on
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
-from polygen.lower.lower import INT32, Model, lower_prepared, prepare
+from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import LoopProgram
 from polygen.targets.printer import print_program
 from polygen.targets.program import Program
@@ -47,7 +48,7 @@ def generate_code(kernel: Kernel, target: str | None = None) -> Program:
         WrongLoopProgram: if polygen made a mistake: it checks what it made of the kernel, unless
             proofs are switched off.
     """
-    return build_program(kernel, target or kernel.target or DEFAULT_TARGET)
+    return build_program(kernel, target or kernel.target or DEFAULT_TARGET, index_type(kernel))
 
 
 def lower_kernel(kernel: Kernel, target: str | None = None) -> LoopProgram:
@@ -55,7 +56,8 @@ def lower_kernel(kernel: Kernel, target: str | None = None) -> LoopProgram:
 
     Parameters and errors are those of `generate_code`.
     """
-    return _loop_program(kernel, get_target(target or kernel.target or DEFAULT_TARGET), INT32)
+    description = get_target(target or kernel.target or DEFAULT_TARGET)
+    return _loop_program(kernel, description, index_type(kernel))
 
 
 def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopProgram:

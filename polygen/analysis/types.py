@@ -237,9 +237,10 @@ def _component(node: Any, parts: Sequence[Any]) -> Kind:
         found: Kind = several[node.position]
         return found
     if isinstance(several, np.dtype) and several.fields is not None:  # of a user's function
-        dtype: DType = np.dtype(several[node.position])
+        dtype: DType = several[node.position]
         return dtype
-    return parts[0]  # the results of polygen's own functions have one type
+    one: Kind = several  # the results of polygen's own functions have one type
+    return one
 
 
 def _power(node: Any, parts: Sequence[Kind]) -> Kind:

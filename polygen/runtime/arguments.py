@@ -10,6 +10,7 @@ from typing import Any
 import islpy as isl
 import numpy as np
 
+from polygen.analysis.index_type import INT64, MOST_FOR_INT32, index_type
 from polygen.errors import (
     AssumptionViolated,
     MissingArgument,
@@ -29,12 +30,6 @@ from polygen.runtime.outputs import must_be_passed
 from polygen.runtime.scalars import check_range, scalar_dtype
 from polygen.runtime.sizes import find_sizes, size_names
 from polygen.source import caller_location
-
-INT32: DType = np.dtype(np.int32)
-INT64: DType = np.dtype(np.int64)
-# Below this, a 32-bit counter can go a little past the end: a loop by blocks does.
-_MOST_FOR_INT32 = 2**31 - 2**20
-
 
 # --- forms
 
@@ -242,7 +237,7 @@ def _variant_key(
             0,
         )
     )
-    index_dtype = INT64 if largest >= _MOST_FOR_INT32 else INT32
+    index_dtype = INT64 if largest >= MOST_FOR_INT32 else index_type(form.kernel)
     floating = [array.dtype for array in arrays.values() if array.dtype.kind in "fc"]
     weak = np.result_type(0.0, *floating) if floating else np.dtype(np.float64)
     scalars = [(n, weak if n in form.weak_floats else dtype) for n, dtype in form.scalars.items()]
