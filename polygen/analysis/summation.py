@@ -19,7 +19,7 @@ from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.pairs import equal, less, renamed, witness
 from polygen.analysis.realized import places
 from polygen.analysis.second import in_other
-from polygen.analysis.types import letter, type_of
+from polygen.analysis.types import reduction_types
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -121,7 +121,7 @@ def _is_exact(kernel: Kernel, reduction: ex.Reduction) -> bool:
     known = kinds(kernel)
     if not walk.free_variables(reduction) <= known.keys():
         return set("biuf") <= set(facts.exact)  # whatever its type is
-    return letter(type_of(reduction, known)) in facts.exact
+    return reduction_types(reduction, known)[0].kind in facts.exact
 
 
 def _disorder(before: _Sum, after: _Sum, values: Mapping[str, Expression]) -> isl.Set:

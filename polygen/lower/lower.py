@@ -12,7 +12,7 @@ import numpy as np
 from polygen.analysis.domains import domain_of
 from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.nest import LoopNode, TreeNode, assignments, loop_tree
+from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments, loop_tree
 from polygen.errors import BarrierNotPossible, InternalError, PrivateAcrossLaunches
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -81,10 +81,27 @@ def lower_prepared(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> 
 
     Parameters and errors are those of `lower`.
     """
-    kernel = realize_reductions(kernel)  # accumulators and their updates
-    tree = loop_tree(kernel)  # one loop an iname; siblings in order
-    tree = place_barriers(kernel, tree)  # where work items wait for each other
+    realized = realize_reductions(kernel)  # accumulators and their updates
+    tree = loop_tree(realized)  # one loop an iname; siblings in order
+    tree = place_barriers(realized, tree)  # where work items wait for each other
+    host_loops = _host_loops(tree)
+    if host_loops:  # accumulators are private, and cannot be carried through these
+        realized = realize_reductions(kernel, quiet=True, host_loops=host_loops)
+        tree = place_barriers(realized, loop_tree(realized, quiet=True))
+    kernel = realized
     return _Host(kernel, model, index_dtype).program(tree)  # launches, guards, declarations
+
+
+def _host_loops(tree: Sequence[TreeNode]) -> frozenset[str]:
+    """Return the inames of the loops in which the whole grid waits."""
+    found: set[str] = set()
+    for node in tree:
+        if isinstance(node, LoopNode):
+            inner = _host_loops(node.children)
+            found |= inner
+            if inner or any(isinstance(c, BarrierNode) and c.everyone for c in node.children):
+                found.add(node.iname)
+    return frozenset(found)
 
 
 class _Host:

@@ -31,12 +31,15 @@ from polygen.lower.scans import Scan, depends_on_loop, find_scan
 from polygen.source import warn
 
 
-def realize_reductions(kernel: Kernel, *, quiet: bool = False) -> Kernel:
+def realize_reductions(
+    kernel: Kernel, *, quiet: bool = False, host_loops: frozenset[str] = frozenset()
+) -> Kernel:
     """Return the kernel without reduction nodes; itself if it has none.
 
     Parameters:
         kernel: its types are known.
         quiet: do not warn of reductions that would be scans, were it not for a hardware axis.
+        host_loops: those in which the whole grid waits: nothing private is carried through them.
 
     Raises:
         ReductionNotSequential: if a reduction runs over an iname on a hardware axis.
@@ -44,15 +47,16 @@ def realize_reductions(kernel: Kernel, *, quiet: bool = False) -> Kernel:
     """
     if not any(insn.reduction_inames for insn in kernel.instructions):
         return kernel
-    return _Realizer(kernel, quiet=quiet).run()
+    return _Realizer(kernel, quiet, host_loops).run()
 
 
 class _Realizer:
     """Collects the instructions of the kernel without reductions."""
 
-    def __init__(self, kernel: Kernel, *, quiet: bool) -> None:
+    def __init__(self, kernel: Kernel, quiet: bool, host_loops: frozenset[str]) -> None:
         self._kernel = kernel
         self._quiet = quiet
+        self._host_loops = host_loops
         self._names = set(kernel.names)
         self._done: list[Instruction] = []
         self._temporaries = list(kernel.temporaries)
@@ -148,7 +152,10 @@ class _Realizer:
             loops = tuple([part for part in place if isinstance(part, str)])
             found = find_scan(kernel, around, loops, reduction, conditions)
             if isinstance(found, Scan):
-                return found
+                waiting = sorted(self._host_loops.intersection(found.sweep))
+                if not waiting:
+                    return found
+                found = f"the whole grid has to wait in the loop of '{waiting[0]}'"
             why_not = found
             inames = tuple([i for i in kernel.inames if i in around])
             as_loops = find_scan(kernel, around, inames, reduction, conditions)

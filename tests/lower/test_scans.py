@@ -213,6 +213,27 @@ def test_rows_on_a_hardware_axis() -> None:
         agrees(knl, n, grid("r", 4), steps(grid("r", 4), split("i", 3)), tag(r="g.0"))
 
 
+def test_where_the_whole_grid_waits() -> None:
+    """Nothing private lives on when a launch ends."""
+    knl = kernel(
+        ["{ [t]: 0<=t<n }", "{ [i]: 0<=i<n }", "{ [s]: 0<=s<=t }"],
+        """
+        x[t+1,i] = x[t,n-1-i] + 1   {id=x}
+        ... gbarrier                {id=wait, dep=x, inames=t}
+        y[t] = sum(s, w[s])         {id=y, dep=wait}
+        """,
+        pg.GlobalArg("x", shape=("n+1", "n")),
+        pg.GlobalArg("w", shape="n"),
+        loop_priority="t, i",
+    )
+    assert loops_over(knl) == ["t", "i"]  # there is no grid yet
+    assert "s" in loops_over(tag(i="g.0")(knl))
+    for n in (0, 1, 4):
+        agrees(knl, n, tag(i="g.0"), grid("i", 2))
+    with pytest.raises(NotAScan, match="the whole grid has to wait in the loop of 't'"):
+        lowered(pg.set_options(tag(i="g.0")(knl), force_scan=True))
+
+
 def test_unrolled() -> None:
     knl = kernel("{ [i,j]: 0<=i<5 and 0<=j<=i }", "b[i] = sum(j, a[j])*max(j, a[4-j])")
     assert loops_over(pg.tag_inames(knl, {"i": "unr"})) == []

@@ -80,6 +80,14 @@ def test_running_maximum() -> None:
         agrees(knl, n, split("i", 4))
 
 
+def test_the_order_of_loops_cannot_be_seen() -> None:
+    """Not even where no step may round sums otherwise."""
+    knl = pg.make_kernel("{ [j]: 0<=j<n }", "v[0], k[0] = argmax(j, a[j], j)")
+    knl = pg.set_options(pg.add_dtypes(knl, {"a": np.float32}), allow_reassociation=False)
+    _, (k, v) = pg.map_domain(knl, "{ [j] -> [i]: i = -j }")(a=np.array([1, 3, 3], np.float32))
+    assert (k[0], v[0]) == (1, 3)
+
+
 def segmented(a: NDArray[Any], starts: NDArray[Any], combine: Any) -> NDArray[Any]:
     """Return the values combined since the last start, at each element."""
     found: list[Any] = []

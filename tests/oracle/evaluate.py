@@ -260,7 +260,6 @@ _RULES: dict[type, Callable[[Evaluator, Any], Value]] = {
     ex.Component: lambda e, node: e.value(node.aggregate)[node.position],
     ex.Reduction: _reduction,
     ex.Several: lambda e, node: tuple([e.value(c) for c in node.children]),
-    ex.Component: lambda e, node: e.value(node.aggregate)[node.position],
     ex.Quotient: _binary("numerator", "denominator", operator.truediv),
     ex.FloorDiv: _binary("numerator", "denominator", operator.floordiv),
     ex.Remainder: _binary("numerator", "denominator", operator.mod),
