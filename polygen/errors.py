@@ -164,6 +164,14 @@ class ConditionChanges(UserError):
     """A condition of a block that the block changes, and asks again."""
 
 
+class MalformedRelation(UserError):
+    """A dependency on instances that is no relation between the instances of two instructions."""
+
+
+class RelationContradicted(UserError):
+    """A dependency on instances of which the loops put the later ones first."""
+
+
 class UnboundedDomain(UserError):
     """An iname without a lower or an upper bound."""
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from polygen.analysis.instance_map import at_new_instance
 from polygen.analysis.proving import limited_step, proofs_are_on
+from polygen.analysis.relations import moved_relations
 from polygen.analysis.sound import keeps_sound, note_sound, only_adds_types
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
 from polygen.ir import expression as ex
@@ -184,6 +185,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         result = _with_rules(_with_variables(result))
         if result.kernel is kernel:
             return kernel
+        result = replace(result, kernel=moved_relations(result.kernel, result.instances))
         verify(result.kernel)
         if unsafe:
             arguments["unsafe"] = True

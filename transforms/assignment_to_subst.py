@@ -152,14 +152,8 @@ def _computed(node: Expression, name: str, rule: SubstitutionRule) -> Expression
 
 def _without(kernel: Kernel, gone: Assignment) -> Kernel:
     """Return the kernel without an instruction and what it writes."""
-    instructions: list[Instruction] = []
-    for insn in kernel.instructions:
-        if insn.id == gone.id:
-            continue
-        if gone.id in insn.depends_on:
-            insn = insn.copy(depends_on=insn.depends_on - {gone.id} | gone.depends_on)  # noqa: PLW2901
-        instructions.append(insn)
+    kept = [insn for insn in kernel.instructions if insn.id != gone.id]
     return kernel.copy(
-        instructions=tuple(instructions),
+        instructions=tuple([insn.without(gone) for insn in kept]),
         temporaries=tuple(t for t in kernel.temporaries if t.name != gone.written),
     )

@@ -15,6 +15,7 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
 from polygen.transformation import Kind, transformation
@@ -74,7 +75,9 @@ def fix_parameters(kernel: Kernel, /, **values: IntValue) -> Kernel:
 
     return kernel.copy(
         domains=tuple(_fix(d, values) for d in kernel.domains),
-        instructions=tuple(insn.map_expressions(rewrite) for insn in kernel.instructions),
+        instructions=tuple(
+            [_fix_instruction(i.map_expressions(rewrite), values) for i in kernel.instructions]
+        ),
         substitutions=tuple(rule.with_values(constants) for rule in kernel.substitutions),
         arguments=tuple(
             fixed(a) if isinstance(a, GlobalArg) else a
@@ -105,6 +108,11 @@ def _fix(domain: Domain, values: Mapping[str, int]) -> Domain:
             result = result.fix_val(_PARAM, position, isl.Val(value))
             result = result.project_out(_PARAM, position, 1)
     return domain if result is domain.set else Domain(result)
+
+
+def _fix_instruction(insn: Instruction, values: Mapping[str, int]) -> Instruction:
+    relations = [replace(r, domain=_fix(r.domain, values)) for r in insn.happens_after]
+    return insn.copy(happens_after=frozenset(relations))
 
 
 def _fix_array(

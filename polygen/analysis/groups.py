@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from polygen.analysis.relations import standing_before
 from polygen.ir.kernel import Kernel, per_kernel
 
 # For each instruction, those that come before it.
@@ -42,7 +43,7 @@ def orders_of_groups(kernel: Kernel) -> Iterator[Before]:
     The first way is the one in which an instruction comes before a group if it is written before
     it, wherever that can be.
     """
-    before = {insn.id: insn.depends_on for insn in kernel.instructions}
+    before = standing_before(kernel)
     yield from _decided(before, conflicts_with_groups(kernel), tuple(before))
 
 

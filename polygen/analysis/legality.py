@@ -225,6 +225,9 @@ def _not_before(kernel: Kernel, first: str, second: str) -> Iterator[tuple[list[
         return
     same = [equal(i) for i in shared]
     if first != second:
+        ordered = order.related(first, second)
+        if ordered is not None:
+            same.append(ordered.complement())
         yield same, REVERSED if order.depends(second, first) else UNORDERED
         return
     for iname in sorted(kernel.instruction(first).within_inames):

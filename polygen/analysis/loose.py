@@ -12,7 +12,8 @@ import islpy as isl
 from polygen.analysis.nest import loops_outside
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import equal, greater, less
-from polygen.ir.domain import universe
+from polygen.analysis.second import OTHER
+from polygen.ir.domain import rename_dimension, universe
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import is_parallel
 
@@ -28,11 +29,13 @@ class Loose:
         greater: an iname in which the first instance has the larger value: then it comes first if
             the loop of `less` is outside, and second if the loop of `greater` is.  None if the
             instances differ in inames on hardware axes only.
+        ordered: pairs that are in an order nevertheless; None if there are none.
     """
 
     equal: tuple[str, ...]
     less: str | None = None
     greater: str | None = None
+    ordered: isl.Set | None = None
 
     @property
     def pairs(self) -> isl.Set:
@@ -42,6 +45,8 @@ class Loose:
             wanted.append(less(self.less))
         if self.greater is not None:
             wanted.append(greater(self.greater))
+        if self.ordered is not None:
+            wanted.append(self.ordered.complement())
         return reduce(isl.Set.intersect, wanted, universe())
 
 
@@ -68,4 +73,16 @@ def _loose_pairs(kernel: Kernel, first: str, second: str) -> Iterator[Loose]:
             if is_parallel(kernel.tags.get(iname)):
                 yield Loose(shared, iname)
     elif not (order.depends(first, second) or order.depends(second, first)):
-        yield Loose(shared)
+        ordered = [order.related(first, second), _swapped(kernel, order.related(second, first))]
+        known = [pairs for pairs in ordered if pairs is not None]
+        yield Loose(shared, ordered=reduce(isl.Set.union, known) if known else None)
+
+
+def _swapped(kernel: Kernel, pairs: isl.Set | None) -> isl.Set | None:
+    """Return pairs with the second instance as the first."""
+    if pairs is None:
+        return None
+    for old, new in (("", " first"), (OTHER, ""), (" first", OTHER)):
+        for iname in kernel.inames:
+            pairs = rename_dimension(pairs, iname + old, iname + new)
+    return pairs

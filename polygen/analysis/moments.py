@@ -41,7 +41,8 @@ class Moments:
     def between(self, first: Access, second: Access) -> tuple[tuple[str, ...], bool]:
         """Return the loops around both, and whether within them the first has to come first."""
         a, b = self.statement(first), self.statement(second)
-        return self._order.shared_loops(a, b), self._order.depends(a, b)
+        stands_first = self._order.depends(a, b) or self._order.related(a, b) is not None
+        return self._order.shared_loops(a, b), stands_first
 
     def before(self, first: Access, second: Access) -> Iterator[Piece]:
         """Yield, disjoint, the pairs of instances of which the first comes first."""

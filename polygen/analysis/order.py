@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import islpy as isl
+
 from polygen.analysis.nest import LoopNode, TreeNode, loop_tree
+from polygen.analysis.relations import compared, equal_in, related_pairs
+from polygen.errors import RelationContradicted
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.verify import excerpt
 
 
 @dataclass(frozen=True)
@@ -23,10 +28,12 @@ class Piece:
         equal: the loops in which both instances are in the same iteration.
         less: the loop in which the first instance is in an earlier iteration; None if the order
             comes from dependencies alone.
+        only: pairs of instances, to which the piece is limited; None if to none.
     """
 
     equal: tuple[str, ...]
     less: str | None
+    only: isl.Set | None = None
 
 
 class Order:
@@ -38,6 +45,10 @@ class Order:
         self._reach: dict[tuple[int, ...], list[int]] = {}
         self._enter(loop_tree(kernel, quiet=True), (), ())
         self._close(kernel)
+        self._kernel = kernel
+        for insn in kernel.instructions:
+            for first in sorted({relation.first for relation in insn.happens_after}):
+                self._check_relation(first, insn.id)
 
     def _enter(
         self, nodes: Sequence[TreeNode], loops: tuple[str, ...], path: tuple[int, ...]
@@ -96,6 +107,43 @@ class Order:
             yield Piece(shared[:depth], loop)
         if self.depends(first, second):
             yield Piece(shared, None)
+        elif (pairs := self.related(first, second)) is not None:
+            yield Piece(shared, None, pairs)
+
+    def related(self, first: str, second: str) -> isl.Set | None:
+        """Return pairs of instances, in the same iteration of shared loops, that are ordered.
+
+        That is, where dependencies on instances order some only; None if they order none.
+        """
+        pairs = related_pairs(self._kernel, first, second)
+        if pairs is None or first == second:
+            return None
+        pairs = equal_in(pairs, self.shared_loops(first, second))
+        return None if pairs.is_empty() else pairs
+
+    def _check_relation(self, first: str, second: str) -> None:
+        """Refuse relations of which loops put the second instance first."""
+        pairs = related_pairs(self._kernel, first, second)
+        if pairs is None:
+            return
+        shared = self.shared_loops(first, second)
+        for depth, loop in enumerate(shared):
+            wrong = equal_in(pairs, shared[:depth]).intersect(compared(loop, ">"))
+            if not wrong.is_empty():
+                self._refuse(first, second, wrong, f"the loop of '{loop}' puts the second first")
+        if first == second and not equal_in(pairs, shared).is_empty():
+            self._refuse(first, second, equal_in(pairs, shared), "no loop orders these")
+
+    def _refuse(self, first: str, second: str, pairs: isl.Set, why: str) -> None:
+        sample = str(pairs.sample_point())
+        raise RelationContradicted(
+            f"'{second}' depends on instances of '{first}' that do not come before it: {why}, as "
+            f"in {sample[: sample.index(']') + 1]}",
+            where=self._kernel.instruction(second).location,
+            excerpt=excerpt(self._kernel, first, second),
+            remedy="leave these pairs out of the relation; or give one of the instructions a loop "
+            "of its own (dup=)",
+        )
 
 
 def _common(a: Sequence[object], b: Sequence[object]) -> int:

@@ -57,6 +57,8 @@ def piece_set(pairs: isl.Set, piece: Piece) -> isl.Set:
     wanted = [equal(iname) for iname in piece.equal]
     if piece.less is not None:
         wanted.append(less(piece.less))
+    if piece.only is not None:
+        wanted.append(piece.only)
     return reduce(isl.Set.intersect_params, wanted, pairs)
 
 

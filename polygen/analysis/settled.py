@@ -76,6 +76,8 @@ class Settled:
         before, after = (k.instruction(insn_id) for k in (self._old, self._new))
         if self._instances.of(insn_id) or before.within_inames != after.within_inames:
             return False
+        if before.happens_after != after.happens_after:
+            return False
         found = [_touching(insn, names) for insn in (before, after)]
         if not identical(*map(_as_written, found)) or _how_atomic(before) != _how_atomic(after):
             return False

@@ -13,6 +13,7 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import Atomicity, Update, update_of
 from polygen.ir.expression import Expression
+from polygen.ir.relation import InstanceRelation
 from polygen.source import SourceLocation
 
 
@@ -46,6 +47,8 @@ class Options:
         no_sync_with: instructions, by their ids, between which and this one no work item has to
             wait for another because of variables in local memory (``"local"``), in global memory
             (``"global"``), or in either (``"any"``).  Lowering refuses what is wrong in this.
+        happens_after: which instances of other instructions come before which of this one, where
+            that is less than what `depends_on` says.
     """
 
     tags: frozenset[str] = frozenset()
@@ -53,6 +56,7 @@ class Options:
     conflicts_with_groups: frozenset[str] = frozenset()
     priority: int = 0
     no_sync_with: frozenset[tuple[str, str]] = frozenset()
+    happens_after: frozenset[InstanceRelation] = frozenset()
 
 
 class Instruction(Options):
@@ -77,6 +81,20 @@ class Instruction(Options):
         if all(identical(getattr(self, name), value) for name, value in changes.items()):
             return self
         return replace(self, **changes)
+
+    def without(self, gone: Instruction) -> Self:
+        """Return the instruction for a kernel that an instruction is taken out of.
+
+        What that one comes after, this one does, too, if it depended on all of it.
+        """
+        before = self.depends_on
+        if gone.id in before:
+            before = before - {gone.id} | gone.depends_on
+        return self.copy(
+            depends_on=before,
+            happens_after=frozenset([r for r in self.happens_after if r.first != gone.id]),
+            no_sync_with=frozenset([n for n in self.no_sync_with if n[0] != gone.id]),
+        )
 
     @cached_property  # which a field of a subclass may take the place of
     def assignees(self) -> tuple[ex.Variable | ex.Subscript, ...]:

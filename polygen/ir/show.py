@@ -70,8 +70,9 @@ def show_instruction(
     """
     inames = ", ".join(i for i in iname_order if i in insn.within_inames)
     options = [f"id={insn.id}"]
-    if insn.depends_on or exhaustive:
-        options.append(f"dep={'*' * exhaustive}{':'.join(sorted(insn.depends_on))}")
+    before = [*insn.depends_on, *(f"{r.first}[{r}]" for r in insn.happens_after)]
+    if before or exhaustive:
+        options.append(f"dep={'*' * exhaustive}{':'.join(sorted(before))}")
     options += _rare_options(insn)
     options += [f"if={show_expression(p)}" for p in insn.predicates]
     if isinstance(insn, Assignment) and insn.atomicity is not None:

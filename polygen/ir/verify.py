@@ -26,6 +26,7 @@ from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, LocalTag, is_parallel
 from polygen.ir.verify_claims import check_claims
+from polygen.ir.verify_relations import check_relation
 from polygen.ir.verify_rules import check_rules
 
 
@@ -87,6 +88,8 @@ def _check_names(kernel: Kernel, insn: Instruction) -> None:
                 excerpt=excerpt(kernel, insn.id),
                 remedy=did_you_mean(dep, kernel.instructions_by_id),
             )
+    for relation in sorted(insn.happens_after, key=str):
+        check_relation(kernel, insn, relation, excerpt(kernel, insn.id))
     for other, _ in insn.no_sync_with:
         if other not in kernel.instructions_by_id:
             raise UnknownInstruction(

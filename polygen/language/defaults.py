@@ -256,6 +256,8 @@ class Defaults:
                 continue
             if self._position and self._position[writers[0]] > self._position[draft.id]:
                 continue
+            if any(first == writers[0] for first, _ in draft.statement.related):
+                continue  # which instances come before is said
             if not draft.statement.exhaustive or writers[0] in self._given[draft.id]:
                 yield writers[0], name
 

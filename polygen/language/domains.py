@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import islpy as isl
@@ -59,7 +60,7 @@ def _each(domains: object) -> Iterator[object]:
 
 def _loop_domains(given: object) -> list[Domain]:
     if isinstance(given, str):
-        text = given if given.strip() else "{ : }"
+        text = _in_braces(given) if given.strip() else "{ : }"
         isl_set = read_set(text)
     elif isinstance(given, isl.BasicSet | isl.Set):
         text, isl_set = str(given), as_set(given)
@@ -74,6 +75,15 @@ def _loop_domains(given: object) -> list[Domain]:
     _check_dimensions(isl_set, text)
     _check_bounded(isl_set, text)
     return [Domain(part.drop_unused_params()) for part in _factors(isl_set)]
+
+
+def _in_braces(text: str) -> str:
+    """Return a text such as ``[i, j]: 0 <= i, j < n`` as a set."""
+    match = _BARE.fullmatch(text)
+    return f"{match[1] or ''}{{ {match[2]} }}" if match else text
+
+
+_BARE = re.compile(r"\s*(\[[^\]{]*\]\s*->\s*)?(\[[^\]{]*\]\s*:[^{}]*)")
 
 
 def _without_inames(isl_set: isl.Set, text: str) -> list[Domain]:

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import lark
 
 from polygen.errors import MalformedDomain, NonAffineDomain, UserError
-from polygen.language.option_nodes import Refused
 from polygen.language.parser import explained, load_grammar, located
+from polygen.language.refused import Refused
 
 _Children: TypeAlias = list[Any]
 

@@ -45,6 +45,7 @@ from polygen.language.parser import (
     split_lines,
 )
 from polygen.language.reductions import resolve_reductions
+from polygen.language.relations import parse_relation
 from polygen.language.rules import expand_rules, make_rules, resolve_rules
 from polygen.language.statement import Statement, Verbatim
 from polygen.source import SourceLocation, caller_location
@@ -185,6 +186,7 @@ def make_instruction(
         "conflicts_with_groups": statement.conflicts,
         "priority": statement.priority or 0,
         "no_sync_with": no_sync_with,
+        "happens_after": frozenset([parse_relation(*related) for related in statement.related]),
     }
     if statement.mark == "nop":
         return NoOp(insn_id, **common)
@@ -271,6 +273,7 @@ def _as_statement(insn: Instruction) -> Statement:
         conflicts=insn.conflicts_with_groups,
         priority=insn.priority,
         no_sync=tuple(sorted(insn.no_sync_with)),
+        related=tuple(sorted([(r.first, str(r)) for r in insn.happens_after])),
         text=show_instruction(insn, tuple(sorted(insn.within_inames))),
         mark=mark_of(insn),
     )

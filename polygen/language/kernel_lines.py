@@ -22,9 +22,9 @@ from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.language.instructions import make_instruction
 from polygen.language.nodes import Nodes, element_type
-from polygen.language.option_nodes import Refused
 from polygen.language.parser import load_grammar, located, parse_statement, parse_with
 from polygen.language.reductions import resolve_reductions
+from polygen.language.refused import Refused
 from polygen.language.rules import resolve_rules
 from polygen.language.user_reductions import CLAIMS, make_operation
 from polygen.source import caller_location

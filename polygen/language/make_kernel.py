@@ -57,7 +57,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             (patterns such as ``load_*`` are allowed; ``dep=*a:b``: these and no others, ``dep=*``:
             none); ``inames=i:j``, the loops that it is in; ``if=i < j``, a condition; and more.
             ``if c``, ``elif c``, ``else``, ``for i, j`` and ``with {dep=a, tags=t}`` begin blocks,
-            which ``end`` closes.  All of this is in docs/reference/instructions.md.
+            which ``end`` closes.  All of this is in docs/reference/structure.md.
             ``f(x) := x*a[x]`` is a substitution rule: ``f(2*i)`` then stands for
             ``2*i*a[2*i]``.  Rules may mention inames and other rules; ``f$tag(x)`` tells some
             uses from others.

@@ -25,7 +25,8 @@ from polygen.ir.reduction import facts_of, name_of, with_dtype
 from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import SubstitutionRule
 from polygen.language.operations import REDUCE, find_operation, operation_names
-from polygen.language.option_nodes import Option, OptionNodes, Refused
+from polygen.language.option_nodes import Option, OptionNodes
+from polygen.language.refused import Refused
 from polygen.language.statement import Statement, Verbatim
 
 # A token is a string with a position; lark is imported only where the parser is built.

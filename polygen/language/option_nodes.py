@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple, TypeAlias
 
 from polygen.errors import did_you_mean
+from polygen.language.refused import Refused
 from polygen.language.said import Said
 
 # A token is a string with a position; lark is imported only where the parser is built.
@@ -16,23 +17,7 @@ _Token: TypeAlias = Any
 _Children: TypeAlias = list[Any]
 
 SCOPES = ("local", "global", "any")
-_COLON = re.compile(r":(?![^\[]*\])")  # one that is not in an instance relation
-
-
-class Refused(Exception):
-    """What was read follows the grammar, but means nothing.
-
-    Parameters:
-        what: why.
-        position: where in the text.
-        remedy: what would work.
-    """
-
-    def __init__(self, what: str, position: int, remedy: str) -> None:
-        super().__init__(what)
-        self.what = what
-        self.position = position
-        self.remedy = remedy
+_BEFORE = re.compile(r"([\w.*?]+)(?:\[\s*(\{[^{}]*\})\s*\])?")  # an id, and which instances
 
 
 class Option(NamedTuple):
@@ -70,9 +55,13 @@ class OptionNodes:
 
     def option_dep(self, children: _Children) -> Option:
         text = children[0].value if children else ""
-        patterns = [p for p in _COLON.split(text.removeprefix("*")) if p]
+        found = _BEFORE.findall(text.removeprefix("*"))
         return _option(
-            "dep", children, exhaustive=text.startswith("*"), dependencies=tuple(patterns)
+            "dep",
+            children,
+            exhaustive=text.startswith("*"),
+            dependencies=tuple([pattern for pattern, pairs in found if not pairs]),
+            related=tuple([(pattern, pairs) for pattern, pairs in found if pairs]),
         )
 
     def option_nosync(self, children: _Children) -> Option:

@@ -18,7 +18,8 @@ from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import SubstitutionRule, invocations
 from polygen.language.explain import CLOSING, expectation, found_at, hint, line_at
 from polygen.language.nodes import Nodes
-from polygen.language.option_nodes import Block, Refused
+from polygen.language.option_nodes import Block
+from polygen.language.refused import Refused
 from polygen.language.statement import Statement
 from polygen.source import caller_location
 

@@ -30,6 +30,7 @@ class Said:
         id_prefix: what a new id begins with, or None.
         dependencies: ids, or patterns of ids, that come before.
         exhaustive: whether these are all there are (``dep=*...``).
+        related: ids, each with a text that says which of its instances come before which.
         no_sync: ids, or patterns of ids, each with a scope (``nosync=a@local``).
         inames: the inames that the instruction is within, or None if that was left open.
         more_inames: inames that it is within besides what is found (``+inames=``, ``for``).
@@ -46,6 +47,7 @@ class Said:
     id_prefix: str | None = None
     dependencies: tuple[str, ...] = ()
     exhaustive: bool = False
+    related: tuple[tuple[str, str], ...] = ()
     no_sync: tuple[tuple[str, str], ...] = ()
     inames: frozenset[str] | None = None
     more_inames: frozenset[str] = frozenset()

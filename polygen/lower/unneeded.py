@@ -60,15 +60,7 @@ def _plain(kernel: Kernel) -> Kernel:
 def _without(kernel: Kernel, gone: Barrier) -> Kernel:
     """Return the kernel without a barrier; what came behind it stays behind what came before."""
     return kernel.copy(
-        instructions=tuple(
-            [
-                insn.copy(depends_on=insn.depends_on - {gone.id} | gone.depends_on)
-                if gone.id in insn.depends_on
-                else insn
-                for insn in kernel.instructions
-                if insn is not gone
-            ]
-        )
+        instructions=tuple([i.without(gone) for i in kernel.instructions if i is not gone])
     )
 
 

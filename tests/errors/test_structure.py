@@ -1,4 +1,4 @@
-"""Programs that must be rejected: blocks, options, order, nesting, axes, domains, names, queries."""
+"""Programs that must be rejected: blocks, options, order, nests, axes, domains, names, queries."""
 
 from __future__ import annotations
 
@@ -36,27 +36,113 @@ SQUARE = "{ [i, j]: 0<=i,j<n }"
 CUBE = "{ [i, j, k]: 0<=i,j,k<n }"
 
 BLOCKS = [
-    Program(LINE, "if i > 2\na[i] = 1", e.MalformedInstruction, "line 1: this block is never closed", "if i > 2"),
-    Program(LINE, "for i\nwith {tags=t}\na[i] = 1\nend", e.MalformedInstruction, "line 1: this block is never closed", "for i"),
+    Program(
+        LINE,
+        "if i > 2\na[i] = 1",
+        e.MalformedInstruction,
+        "line 1: this block is never closed",
+        "if i > 2",
+    ),
+    Program(
+        LINE,
+        "for i\nwith {tags=t}\na[i] = 1\nend",
+        e.MalformedInstruction,
+        "line 1: this block is never closed",
+        "for i",
+    ),
     Program(LINE, "a[i] = 1\nend", e.MalformedInstruction, "line 2: 'end' without a block", "end"),
-    Program(LINE, "else\na[i] = 1\nend", e.MalformedInstruction, "line 1: 'else' without a block", "else"),
-    Program(LINE, "if i\na[i] = 1\nend\nelif n\nb[i] = 1\nend", e.MalformedInstruction, "line 4: 'elif' without a block", "elif n"),
-    Program(LINE, "if i\na[i]=1\nelse\nb[i]=1\nelif n\nc[i]=1\nend", e.MalformedInstruction, "'elif' after 'else' of the 'if' in line 1", "elif n"),
-    Program(LINE, "if i\na[i]=1\nelse\nb[i]=1\nelse\nc[i]=1\nend", e.MalformedInstruction, "'else' after 'else'", "else"),
-    Program(LINE, "with {tags=t}\na[i]=1\nelse\nb[i]=1\nend", e.MalformedInstruction, "'else' in a block that is no 'if': line 1 opened it", "else"),
+    Program(
+        LINE,
+        "else\na[i] = 1\nend",
+        e.MalformedInstruction,
+        "line 1: 'else' without a block",
+        "else",
+    ),
+    Program(
+        LINE,
+        "if i\na[i] = 1\nend\nelif n\nb[i] = 1\nend",
+        e.MalformedInstruction,
+        "line 4: 'elif' without a block",
+        "elif n",
+    ),
+    Program(
+        LINE,
+        "if i\na[i]=1\nelse\nb[i]=1\nelif n\nc[i]=1\nend",
+        e.MalformedInstruction,
+        "'elif' after 'else' of the 'if' in line 1",
+        "elif n",
+    ),
+    Program(
+        LINE,
+        "if i\na[i]=1\nelse\nb[i]=1\nelse\nc[i]=1\nend",
+        e.MalformedInstruction,
+        "'else' after 'else'",
+        "else",
+    ),
+    Program(
+        LINE,
+        "with {tags=t}\na[i]=1\nelse\nb[i]=1\nend",
+        e.MalformedInstruction,
+        "'else' in a block that is no 'if': line 1 opened it",
+        "else",
+    ),
     Program(LINE, "if i > 2:\na[i] = 1\nend", e.MalformedInstruction, "found ':' where", ":"),
     Program(LINE, "if i = 2\na[i] = 1\nend", e.MalformedInstruction, "found '=' where", "= 2"),
-    Program(LINE, "if i\na[i]=1\nelse if n\nb[i]=1\nend", e.MalformedInstruction, "found 'if' where the end was expected", "if n"),
+    Program(
+        LINE,
+        "if i\na[i]=1\nelse if n\nb[i]=1\nend",
+        e.MalformedInstruction,
+        "found 'if' where the end was expected",
+        "if n",
+    ),
     Program(LINE, "for i in n\na[i] = 1\nend", e.MalformedInstruction, "found 'in' where", "in n"),
-    Program(LINE, "for\na[i] = 1\nend", e.MalformedInstruction, "found the end where a name was expected", ""),
-    Program(LINE, "for i, i\na[i] = 1\nend", e.MalformedInstruction, "names an iname twice", "i, i"),
+    Program(
+        LINE,
+        "for\na[i] = 1\nend",
+        e.MalformedInstruction,
+        "found the end where a name was expected",
+        "",
+    ),
+    Program(
+        LINE, "for i, i\na[i] = 1\nend", e.MalformedInstruction, "names an iname twice", "i, i"
+    ),
     Program(LINE, "for k\na[i] = 1\nend", e.UnknownIname, "no domain has an iname 'k'", ""),
-    Program(LINE, "with {id=x}\na[i] = 1\nend", e.MalformedInstruction, "cannot give one id to all", "with"),
-    Program(LINE, "with {color=red}\na[i] = 1\nend", e.MalformedInstruction, "found 'color' where", "color=red}"),
-    Program(LINE, "with {dep=b}\na[i] = 1\nend", e.UnknownInstruction, "depends on 'b', but no instruction", ""),
-    Program(LINE, "if a[i] < 0\na[i] = 0\nb[i] = 1\nend", e.ConditionChanges, "condition 'a[i] < 0' of a block is asked here", "b[i] = 1"),
-    Program(LINE, "if q > 1\na[i] = 1\nelse q\nb[i] = 1\nend", e.MalformedInstruction, "found 'q' where the end", "q"),
-]  # fmt: skip
+    Program(
+        LINE,
+        "with {id=x}\na[i] = 1\nend",
+        e.MalformedInstruction,
+        "cannot give one id to all",
+        "with",
+    ),
+    Program(
+        LINE,
+        "with {color=red}\na[i] = 1\nend",
+        e.MalformedInstruction,
+        "found 'color' where",
+        "color=red}",
+    ),
+    Program(
+        LINE,
+        "with {dep=b}\na[i] = 1\nend",
+        e.UnknownInstruction,
+        "depends on 'b', but no instruction",
+        "",
+    ),
+    Program(
+        LINE,
+        "if a[i] < 0\na[i] = 0\nb[i] = 1\nend",
+        e.ConditionChanges,
+        "condition 'a[i] < 0' of a block is asked here",
+        "b[i] = 1",
+    ),
+    Program(
+        LINE,
+        "if q > 1\na[i] = 1\nelse q\nb[i] = 1\nend",
+        e.MalformedInstruction,
+        "found 'q' where the end",
+        "q",
+    ),
+]
 
 OPTIONS = [
     Program(LINE, "a[i] = 1 {id=x, id=y}", e.MalformedInstruction, "two options id=", "y}"),
@@ -66,54 +152,155 @@ OPTIONS = [
     Program(LINE, "a[i] = 1 {tags=a b}", e.MalformedInstruction, "found 'b'", "b}"),
     Program(LINE, "a[i] = 1 {priority=high}", e.MalformedInstruction, "found 'high'", "high}"),
     Program(LINE, "a[i] = 1 {priority=1.5}", e.MalformedInstruction, "found '.'", ".5}"),
-    Program(LINE, "a[i] = 1 {nosync=b@warp}", e.MalformedInstruction, "nosync=b@warp names no scope", "b@warp}"),
+    Program(
+        LINE,
+        "a[i] = 1 {nosync=b@warp}",
+        e.MalformedInstruction,
+        "nosync=b@warp names no scope",
+        "b@warp}",
+    ),
     Program(LINE, "a[i] = 1 {nosync=b}", e.UnknownInstruction, "need not wait for 'b'", "b}"),
-    Program(LINE, "a[i] = 1 {id=x}\nb[i] = 1 {id=x}", e.NameTaken, "two instructions have the id 'x'", "x}"),
+    Program(
+        LINE,
+        "a[i] = 1 {id=x}\nb[i] = 1 {id=x}",
+        e.NameTaken,
+        "two instructions have the id 'x'",
+        "x}",
+    ),
     Program(LINE, "a[i] = 1 {inames=k}", e.UnknownIname, "no domain has an iname 'k'", "k}"),
-    Program(SQUARE, "a[i, j] = 1 {inames=i}", e.UnknownName, "mentions 'j'", "-> [i] a[i, j]", {"kernel_data": [pg.GlobalArg("a", shape="n, n"), "..."]}),
-    Program(LINE, "[i] a[i] = 1 {inames=i}", e.MalformedInstruction, "the inames are given twice", "[i]"),
+    Program(
+        SQUARE,
+        "a[i, j] = 1 {inames=i}",
+        e.UnknownName,
+        "mentions 'j'",
+        "-> [i] a[i, j]",
+        {"kernel_data": [pg.GlobalArg("a", shape="n, n"), "..."]},
+    ),
+    Program(
+        LINE, "[i] a[i] = 1 {inames=i}", e.MalformedInstruction, "the inames are given twice", "[i]"
+    ),
     Program(SQUARE, "a[i] = 1 {dup=j}", e.InameNotUsed, "does not mention it", "dup=j}"),
     Program(SQUARE, "a[i, j] = 1 {dup=i->j}", e.NameTaken, "'j' is used already", "dup=i->j}"),
     Program(LINE, "a[i] = 1 {dup=i->__global}", e.ReservedName, "'__global' has a meaning", ""),
-    Program(LINE, "a[i] = 1 {groups=g, conflicts=g}", e.MalformedKernel, "is part of the group 'g', and conflicts with it", "-> "),
-    Program(LINE, "a[i]=1 {groups=g}\nb[i]=a[i] {conflicts=g}\nc[i]=b[i] {groups=g}", e.GroupsInterleaved, "between those of a group", "-> [i] b[i]"),
-]  # fmt: skip
+    Program(
+        LINE,
+        "a[i] = 1 {groups=g, conflicts=g}",
+        e.MalformedKernel,
+        "is part of the group 'g', and conflicts with it",
+        "-> ",
+    ),
+    Program(
+        LINE,
+        "a[i]=1 {groups=g}\nb[i]=a[i] {conflicts=g}\nc[i]=b[i] {groups=g}",
+        e.GroupsInterleaved,
+        "between those of a group",
+        "-> [i] b[i]",
+    ),
+]
 
 ORDER = [
     Program(LINE, "a[i] = 1 {dep=x}", e.UnknownInstruction, "no instruction has such an id", "x}"),
-    Program(LINE, "a[i] = 1 {id=load_a}\nb[i] = 1 {dep=laod_a}", e.UnknownInstruction, "'laod_a'", "laod_a}"),
+    Program(
+        LINE,
+        "a[i] = 1 {id=load_a}\nb[i] = 1 {dep=laod_a}",
+        e.UnknownInstruction,
+        "'laod_a'",
+        "laod_a}",
+    ),
     Program(LINE, "a[i] = 1 {dep=store_*}", e.UnknownInstruction, "'store_*'", "store_*}"),
-    Program(LINE, "a[i] = 1 {id=x, dep=y}\nb[i] = 1 {id=y, dep=x}", e.DependencyCycle, "'x' says dep=y", "x: a[i]"),
+    Program(
+        LINE,
+        "a[i] = 1 {id=x, dep=y}\nb[i] = 1 {id=y, dep=x}",
+        e.DependencyCycle,
+        "'x' says dep=y",
+        "x: a[i]",
+    ),
     Program(LINE, "a[i] = b[i]\nb[i] = a[i]", e.DependencyCycle, "reads 'b'", "insn"),
-    Program(LINE, "a[i] = 1 {id=x, dep=x}", e.DependencyCycle, "has to come before itself", "x: a[i]"),
-    Program(LINE, "a[i] = 1\na[i] = 2", e.UnorderedAccess, "leaves open which of two instances comes first", "-> [i] a[i] = 1"),
-    Program(SQUARE, "a[i] = 1 {id=x}\nb[j] = 2 {id=y, dep=x}\nc[i] = 3 {dep=y}", e.DependencyCycle, "an iname is one loop only: i", "-> [i] a[i]"),
-    Program(SQUARE, "a[i] = 1\nb[j] = 2\nc[i] = 3", e.DependencyCycle, "an iname is one loop only: i", "-> [i] a[i]", {"seq_dependencies": True}),
-]  # fmt: skip
+    Program(
+        LINE, "a[i] = 1 {id=x, dep=x}", e.DependencyCycle, "has to come before itself", "x: a[i]"
+    ),
+    Program(
+        LINE,
+        "a[i] = 1\na[i] = 2",
+        e.UnorderedAccess,
+        "leaves open which of two instances comes first",
+        "-> [i] a[i] = 1",
+    ),
+    Program(
+        SQUARE,
+        "a[i] = 1 {id=x}\nb[j] = 2 {id=y, dep=x}\nc[i] = 3 {dep=y}",
+        e.DependencyCycle,
+        "an iname is one loop only: i",
+        "-> [i] a[i]",
+    ),
+    Program(
+        SQUARE,
+        "a[i] = 1\nb[j] = 2\nc[i] = 3",
+        e.DependencyCycle,
+        "an iname is one loop only: i",
+        "-> [i] a[i]",
+        {"seq_dependencies": True},
+    ),
+]
 
 NESTS = [
-    Program(CUBE, "a[i,j]=1 {id=a}\nb[j,k]=1 {id=b}\nc[k,i]=1 {id=c}", e.NoLoopNest, "the loops form a circle, i - j - k - i: 'a' is in {i, j}", "-> [i, j] a"),
-    Program(SQUARE, "a[i,j]=1 {id=a}\nb[i]=1 {id=b}\nc[j]=1 {id=c}", e.NoLoopNest, "'a' is in both {i, j}", "-> [i, j] a"),
-    Program(["{ [i]: 0<=i<j }", "{ [j]: 0<=j<i }"], "a[i] = 1", e.DomainCycle, "itself", "[j] -> { [i]"),
-    Program(SQUARE, "a[i] = 1", e.InvalidArgument, "is no priority of loops", "", {"loop_priority": "i"}),
+    Program(
+        CUBE,
+        "a[i,j]=1 {id=a}\nb[j,k]=1 {id=b}\nc[k,i]=1 {id=c}",
+        e.NoLoopNest,
+        "the loops form a circle, i - j - k - i: 'a' is in {i, j}",
+        "-> [i, j] a",
+    ),
+    Program(
+        SQUARE,
+        "a[i,j]=1 {id=a}\nb[i]=1 {id=b}\nc[j]=1 {id=c}",
+        e.NoLoopNest,
+        "'a' is in both {i, j}",
+        "-> [i, j] a",
+    ),
+    Program(
+        ["{ [i]: 0<=i<j }", "{ [j]: 0<=j<i }"], "a[i] = 1", e.DomainCycle, "itself", "[j] -> { [i]"
+    ),
+    Program(
+        SQUARE, "a[i] = 1", e.InvalidArgument, "is no priority of loops", "", {"loop_priority": "i"}
+    ),
     Program(SQUARE, "a[i] = 1", e.UnknownIname, "no iname 'k'", "", {"loop_priority": "i, k"}),
-    Program(SQUARE, "a[i, j] = 1", e.InvalidArgument, "contradicts", "", {"loop_priority": ["i, j", "j, i"]}),
-]  # fmt: skip
+    Program(
+        SQUARE,
+        "a[i, j] = 1",
+        e.InvalidArgument,
+        "contradicts",
+        "",
+        {"loop_priority": ["i, j", "j, i"]},
+    ),
+]
 
 DOMAINS = [
     Program("{ [i]: 0<=i<n", "a[i] = 1", e.MalformedDomain, "found the end where", ""),
     Program("{ [i]: 0<=i<n n }", "a[i] = 1", e.MalformedDomain, "found 'n' where", ""),
     Program("{ [i]: 0<=i<n*m }", "a[i] = 1", e.NonAffineDomain, "", ""),
     Program("{ [i]: 0<=i }", "a[i] = 1", e.UnboundedDomain, "the iname 'i' has no upper bound", ""),
-    Program("{ [i, i]: 0<=i<n }", "a[i] = 1", e.MalformedDomain, "the iname 'i' is there twice", ""),
-    Program([LINE, "{ [i]: 0<=i<m }"], "a[i] = 1", e.NameTaken, "two domains have an iname 'i'", ""),
+    Program(
+        "{ [i, i]: 0<=i<n }", "a[i] = 1", e.MalformedDomain, "the iname 'i' is there twice", ""
+    ),
+    Program(
+        [LINE, "{ [i]: 0<=i<m }"], "a[i] = 1", e.NameTaken, "two domains have an iname 'i'", ""
+    ),
     Program("{ [i]: 0<=i<n; [j]: 0<=j<n }", "a[i] = 1", e.MalformedDomain, "different inames", ""),
     Program("{ x[i]: 0<=i<n }", "a[i] = 1", e.MalformedDomain, "", ""),
     Program("{ [for]: 0<=for<n }", "a[0] = 1", e.ReservedName, "'for' has a meaning", ""),
-    Program("{ [i]: 0<=i<a }", "a[i] = 1", e.MalformedKernel, "mentions 'a', which is no scalar", ""),
+    Program(
+        "{ [i]: 0<=i<a }", "a[i] = 1", e.MalformedKernel, "mentions 'a', which is no scalar", ""
+    ),
     Program(7, "a[i] = 1", e.InvalidArgument, "is no loop domain", ""),
-    Program(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<t }"], "<> t = b[i]\na[j] = 1 {inames=j}", e.MalformedKernel, "is not within 'i'", "a[j] = 1"),
-]  # fmt: skip
+    Program(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<t }"],
+        "<> t = b[i]\na[j] = 1 {inames=j}",
+        e.MalformedKernel,
+        "is not within 'i'",
+        "a[j] = 1",
+    ),
+]
 
 NAMES = [
     Program(LINE, "a[i] = 1", e.ReservedName, "'x; }' is no identifier", "", {"name": "x; }"}),
@@ -121,11 +308,13 @@ NAMES = [
     Program(LINE, "__global[i] = 1", e.ReservedName, "'__global' has a meaning", ""),
     Program(LINE, "<> float = a[i]\nb[i] = float", e.ReservedName, "'float' has a meaning", ""),
     Program(LINE, "a[i] = get_global_id", e.ReservedName, "'get_global_id' has a meaning", ""),
-    Program(LINE, "a[i] = 1", e.ReservedName, "is no identifier", "", {"kernel_data": ["a, */ int b"]}),
+    Program(
+        LINE, "a[i] = 1", e.ReservedName, "is no identifier", "", {"kernel_data": ["a, */ int b"]}
+    ),
     Program(LINE, 'a[i] = "x"', e.MalformedInstruction, "found '\"'", '"x"'),
     Program(LINE, "a[i] = 1; b[i] = 2", e.MalformedInstruction, "found ';'", "; b"),
     Program(LINE, "i = 3", e.NameTaken, "'i' is an iname: loops set it", "i = 3"),
-]  # fmt: skip
+]
 
 PROGRAMS = [*BLOCKS, *OPTIONS, *ORDER, *NESTS, *DOMAINS, *NAMES]
 
@@ -170,7 +359,7 @@ STEPS: list[tuple[Step, type[pg.UserError], str]] = [
     (lambda k: pg.duplicate_inames(k, "i", "not *"), e.NothingMatches, "matches 'not *'"),
     (lambda k: pg.split_iname(k, "i", 4, within="x*"), e.NothingMatches, "matches 'x*'"),
     (lambda k: pg.rename_iname(k, "i", "j", within="first"), e.NameTaken, "already has a 'j'"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("step", "error", "why"), STEPS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ def test_swap(n: int) -> None:
     with pytest.raises(DependencyCycle):
         pg.make_kernel("{ [i]: 0<=i<n }", text)
     knl = pg.make_kernel("{ [i]: 0<=i<n }", text, seq_dependencies=True, name="swap")
-    given = {"a": np.arange(n) + 0.5, "b": np.arange(n) * 10.0}
+    given: dict[str, Any] = {"a": np.arange(n) + 0.5, "b": np.arange(n) * 10.0}
     expected = {"a": given["b"].copy(), "b": given["a"].copy()}
     meant = interpret(knl, {**given, "n": n}).arrays
     knl(**given)

@@ -6,18 +6,21 @@ that leaves open: in which order independent instructions, and iterations of par
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import islpy as isl
 import numpy as np
 from numpy.typing import NDArray
 
 from polygen.ir import expression as ex
 from polygen.ir.instruction import Assigning, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.relation import InstanceRelation
 from polygen.ir.tags import GroupTag, LocalTag
 from tests.oracle.contributions import Contribution, with_contributions
 from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
@@ -91,7 +94,7 @@ class _Run:
 
     def execute(self, insns: Sequence[Instruction], fixed: Mapping[str, int]) -> None:
         """Execute the instances of `insns` whose sequential inames have the `fixed` values."""
-        for group in self._ordered(self._groups(insns, fixed)):
+        for group in self._ordered(self._groups(insns, fixed), fixed):
             if len(group) == 1 and not self._loops(group[0], fixed):
                 self._statement(group[0], fixed)
                 continue
@@ -119,20 +122,53 @@ class _Run:
             groups.append((loops, members))
         return [members for _, members in groups]
 
-    def _ordered(self, groups: list[list[Instruction]]) -> Iterator[list[Instruction]]:
+    def _ordered(
+        self, groups: list[list[Instruction]], fixed: Mapping[str, int]
+    ) -> Iterator[list[Instruction]]:
         """Yield groups in a random order that dependencies permit."""
         left = list(groups)
         while left:
-            ready = [g for g in left if not self._waits(g, [o for o in left if o is not g])]
+            ready = [g for g in left if not self._waits(g, [o for o in left if o is not g], fixed)]
             if not ready:
                 raise OracleError("instructions depend on each other in a circle")
             chosen = self._random.choice(ready)
             left = [g for g in left if g is not chosen]
             yield chosen
 
-    def _waits(self, group: list[Instruction], others: list[list[Instruction]]) -> bool:
+    def _waits(
+        self,
+        group: list[Instruction],
+        others: list[list[Instruction]],
+        fixed: Mapping[str, int],
+    ) -> bool:
         ids = {insn.id for other in others for insn in other}
-        return any(not ids.isdisjoint(insn.depends_on) for insn in group)
+        return any(
+            not ids.isdisjoint(insn.depends_on)
+            or any(r.first in ids and self._relates(r, insn, fixed) for r in insn.happens_after)
+            for insn in group
+        )
+
+    def _relates(
+        self, relation: InstanceRelation, insn: Instruction, fixed: Mapping[str, int]
+    ) -> bool:
+        """Tell whether two instances are related whose sequential inames have these values."""
+        first = self._kernel.instruction(relation.first)
+        for a, b in itertools.product(self._instances(first, fixed), self._instances(insn, fixed)):
+            point = {**a, **{f"{name}'": value for name, value in b.items()}, **self.sizes}
+            pairs = relation.flat("'")
+            for name, value in point.items():
+                position = pairs.find_dim_by_name(isl.dim_type.param, name)
+                if position >= 0:
+                    pairs = pairs.fix_val(isl.dim_type.param, position, isl.Val(value))
+            if not pairs.is_empty():
+                return True
+        return False
+
+    def _instances(self, insn: Instruction, fixed: Mapping[str, int]) -> list[dict[str, int]]:
+        known = {i: v for i, v in fixed.items() if i in insn.within_inames}
+        left = tuple(sorted(insn.within_inames.difference(known)))
+        rows = self.points.values(insn.within_inames, left, known)
+        return [{**known, **dict(zip(left, row, strict=True))} for row in rows]
 
     def _outermost(self, group: list[Instruction], fixed: Mapping[str, int]) -> str:
         shared = frozenset.intersection(*(self._loops(insn, fixed) for insn in group))
