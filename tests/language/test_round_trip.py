@@ -24,6 +24,7 @@ from polygen.ir.tags import parse_tag
 from polygen.language.make_kernel import make_kernel
 from polygen.language.parse_kernel import parse_kernel
 from polygen.language.parser import parse_expression
+from polygen.language.relations import parse_relation
 
 Parts = tuple[Any, ...]
 
@@ -166,12 +167,22 @@ EXTENTS = st.tuples(
 @st.composite
 def instructions(draw: Any, insn_id: str, earlier: tuple[str, ...]) -> Assignment:
     terms = (draw(REDUCTIONS), draw(VALUES), draw(REDUCTIONS))
+    words = st.sets(st.sampled_from(("g", "h", "id", "dep"))).map(frozenset[str])
+    groups = draw(words)
+    inames = frozenset(("i", "l", *draw(st.sets(st.sampled_from(("io", "ii"))))))
     deps = draw(st.sets(st.sampled_from(earlier))) if earlier else ()
     return Assignment(
         id=insn_id,
         assignee=ex.Variable("t"),
         expression=ex.Sum(terms) if draw(st.booleans()) else terms[1],
-        within_inames=frozenset(("i", "l", *draw(st.sets(st.sampled_from(("io", "ii")))))),
+        within_inames=inames,
+        tags=draw(words),
+        groups=groups,
+        conflicts_with_groups=draw(words) - groups,
+        priority=draw(st.integers(-3, 3)),
+        no_sync_with=frozenset(
+            [(other, draw(st.sampled_from(("local", "global", "any")))) for other in earlier]
+        ),
         depends_on=frozenset(deps),
         predicates=draw(st.lists(VALUES, max_size=2).map(tuple)),
     )
@@ -185,10 +196,17 @@ def kernels(draw: Any) -> Kernel:
         ValueArg("n", draw(TYPES)),
         ValueArg("m", draw(TYPES)),
     ]
+    first, second = draw(instructions("first", ())), draw(instructions("second", ("first",)))
+    if draw(st.booleans()):
+        before, after = (", ".join(sorted(i.within_inames)) for i in (first, second))
+        marked = after.replace(", ", "', ") + "'"
+        condition = draw(st.sampled_from(("i' = i + 1", "l < l' + n", "i' mod 2 = 0")))
+        pairs = f"{{ [{before}] -> [{marked}] : {condition} }}"
+        second = second.copy(happens_after=frozenset([parse_relation("first", pairs)]))
     kernel = Kernel(
         name="random",
         domains=tuple([parse_domain(text) for text in DOMAINS]),
-        instructions=(draw(instructions("first", ())), draw(instructions("second", ("first",)))),
+        instructions=(first, second),
         arguments=tuple(draw(st.permutations(arguments))),
         temporaries=(
             TemporaryVariable("t", draw(TYPES)),
