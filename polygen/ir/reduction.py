@@ -208,7 +208,12 @@ def facts_of(operation: Operation) -> Facts:
 def parts_of(reduction: ex.Reduction) -> Parts:
     """Return what a reduction reduces: one value for each of its results."""
     operand = reduction.operand
-    return operand.children if isinstance(operand, ex.Several) else (operand,)
+    if isinstance(operand, ex.Several):
+        return operand.children
+    width = facts_of(reduction.operation).width
+    if width == 1:
+        return (operand,)
+    return tuple([ex.Component(operand, n) for n in range(width)])  # of another one inside
 
 
 def may_merge(outer: Operation, inner: Operation) -> bool:

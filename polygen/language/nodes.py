@@ -518,14 +518,16 @@ def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expressio
     if width > 1:
         remedy = f"write x, y = {name}(k, a[k], b[k]), with an iname k"
         operands = f"{width} operands"
-    if len(args) != 1 + width:
+    inner = args[1] if len(args) == 2 else None
+    is_inside = isinstance(inner, ex.Reduction) and facts_of(inner.operation).width == width
+    if len(args) != 1 + width and not is_inside:
         raise Refused(
             f"{name}() takes an iname and {operands}, not {len(args)} arguments",
             head.start_pos,
             remedy,
         )
     over, *values = args
-    operand = values[0] if width == 1 else ex.Several(tuple(values))
+    operand = values[0] if len(values) == 1 else ex.Several(tuple(values))
     if any(isinstance(v, _Several) for v in values) or not isinstance(over, _Several | ex.Variable):
         raise Refused(f"{name}() takes an iname first, then an operand", head.start_pos, remedy)
     inames = tuple(over) if isinstance(over, _Several) else (over.name,)

@@ -121,6 +121,8 @@ def _check_results(node: Expression, statement: Statement) -> None:
                 else f"leave out what stands behind {name}(...), or all but one assignee",
             )
         node = reduction
+        while width > 1 and isinstance(node.operand, ex.Reduction):
+            node = node.operand  # whose results are what is reduced
     for part in walk.parts(node):
         _check_results(part, statement)
 

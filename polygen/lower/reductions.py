@@ -21,9 +21,9 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Instruction, assigning
+from polygen.ir.instruction import Assigning, Assignment, Instruction, assigning
 from polygen.ir.kernel import Kernel
-from polygen.ir.reduction import facts_of, parts_of
+from polygen.ir.reduction import Parts, facts_of, parts_of
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
@@ -62,6 +62,7 @@ class _Realizer:
         self._temporaries = list(kernel.temporaries)
         self._kinds = dict(kinds(kernel))
         self._made: dict[str, Instruction] = {}  # by id
+        self._combining: dict[str, Callable[[Parts], Parts]] = {}  # for each update, by id
         self._origins: dict[str, str] = {}  # of what was made, the kernel's instruction
 
     def run(self) -> Kernel:
@@ -70,7 +71,7 @@ class _Realizer:
             insn = pending.pop()
             new = self._realize(insn)
             if new is None:
-                self._done.append(insn)
+                self._done.append(self._combined(insn))
             else:
                 pending += reversed(new)
         return self._kernel.copy(
@@ -127,16 +128,24 @@ class _Realizer:
         update = assigning(
             self._new_name(f"{insn.id}_update"),
             accumulators,
-            facts.combined(accumulators, operands, dtypes),
+            operands,  # combined with the accumulators once they have no reductions inside
             within_inames=insn.within_inames | inside,
             depends_on=insn.depends_on.union(s.id for s in starts),
             predicates=(*conditions, *more),
             location=insn.location,
         )
+        self._combining[update.id] = lambda new: facts.combined(accumulators, new, dtypes)
         for made in (*starts, update):
             self._made[made.id] = made
             self._origins[made.id] = self._origins.get(insn.id, insn.id)
         return starts, update
+
+    def _combined(self, insn: Instruction) -> Instruction:
+        """Return an update of accumulators as one: until now it only has what is reduced."""
+        combine = self._combining.get(insn.id)
+        if combine is None or not isinstance(insn, Assigning):
+            return insn
+        return insn.with_pairs(tuple(zip(insn.assignees, combine(insn.values), strict=True)))
 
     def _like(self, start: Assignment, name: ex.Variable, value: Expression) -> Assignment:
         return start.copy(id=self._new_name(start.id), assignee=name, expression=value)

@@ -412,7 +412,7 @@ class _Maker:
         update: Assigning = assigning(
             f"{origin.id}'{names[0]}'update",
             accumulators,
-            facts.combined(accumulators, operands, dtypes),
+            operands,
             within_inames=around if sweep else around.union(node.inames),
             depends_on=insn.depends_on.union(ids),
             predicates=(*conditions, *asked),
@@ -421,6 +421,8 @@ class _Maker:
         alone = update
         if update.reduction_inames:
             alone = self._replaced(update, origin, updates, conditions)
+        values = facts.combined(accumulators, alone.values, dtypes)
+        alone = alone.with_pairs(tuple(zip(accumulators, values, strict=True)))
         self._add(alone, origin, updates, "", reduction)
         self._done[-1].sweep = sweep
         return update.id

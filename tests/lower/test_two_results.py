@@ -88,6 +88,25 @@ def test_the_order_of_loops_cannot_be_seen() -> None:
     assert (k[0], v[0]) == (1, 3)
 
 
+@pytest.mark.parametrize("step", [pg.split_reduction_inward, pg.split_reduction_outward])
+def test_inside_of_each_other(step: Any) -> None:
+    knl = kernel(SQUARE, "v[i], k[i] = argmin(j, a[i,j], j)", A)
+    new = step(pg.split_iname(knl, "j", 2), "j_inner")
+    assert "argmin(j_" in str(new).partition("argmin(")[2]
+    assert pg.parse_kernel(str(new)) == new
+    for n in (0, 1, 5):
+        agrees(knl, n, lambda k: step(pg.split_iname(k, "j", 2), "j_inner"))
+
+
+def test_of_reductions() -> None:
+    """What is reduced has reductions in it, which are computed once, and under no condition."""
+    text = "v[i], k[i] = argmax(j, sum(l, a[j,l]) - max(l, a[i,l]), j)"
+    knl = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }", "{ [l]: 0<=l<n }"], text, A)
+    assert loops_over(knl) == ["i", "j", "l"]
+    for n in (0, 1, 4):
+        agrees(knl, n, split("l", 2), grid("i", 2))
+
+
 def segmented(a: NDArray[Any], starts: NDArray[Any], combine: Any) -> NDArray[Any]:
     """Return the values combined since the last start, at each element."""
     found: list[Any] = []
