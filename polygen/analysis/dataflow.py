@@ -8,7 +8,7 @@ isl finds the last writes exactly, where all that touches the variable is affine
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -17,6 +17,7 @@ import islpy as isl
 from polygen.analysis.access import Access, Reference, access_of, index_set, references, touched
 from polygen.analysis.copies import FIRST, axes, first_of
 from polygen.analysis.last_write import write_in_iteration
+from polygen.analysis.latest import Timed, last_writes
 from polygen.analysis.pairs import users
 from polygen.analysis.realized import places
 from polygen.analysis.second import OTHER
@@ -69,7 +70,7 @@ def sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
     relation = relation.intersect_params(kernel.assumptions.flat)
     inames = sorted(reference.inames)
     row = _row(kernel, place, inames, is_write=False)
-    reader = _Timed(reference.insn.id, _map(relation, inames, "R"), "R", inames, row)
+    reader = Timed(reference.insn.id, _map(relation, inames, "R"), "R", inames, row)
     return tuple(_flow(reader, writers))
 
 
@@ -93,65 +94,25 @@ def final_sources(kernel: Kernel, name: str) -> tuple[Source, ...] | None:
     relation = isl.Map(f"{{ R[{text}] -> [{text}] }}").intersect_params(kernel.assumptions.flat)
     last = max((int(place[0]) for place in places(kernel).of.values()), default=0)
     row = [str(last + 1)] + ["0"] * (_width(kernel) - 1)
-    return tuple(_flow(_Timed("", relation, "R", inames, row), writers))
+    return tuple(_flow(Timed("", relation, "R", inames, row), writers))
 
 
-@dataclass(frozen=True)
-class _Timed:
-    """The elements that instances of an instruction touch, and when they do.
-
-    Attributes:
-        insn_id: the instruction.
-        elements: a map from instances to elements.
-        label: what its instances are called.
-        inames: those of the instances, in order.
-        row: the numbers and inames that are the time of an instance.
-        position: which of the instruction's assignees the elements are, if it writes them.
-    """
-
-    insn_id: str
-    elements: isl.Map
-    label: str
-    inames: Sequence[str]
-    row: Sequence[str]
-    position: int = 0
-
-    def schedule(self, columns: Iterable[int]) -> isl.UnionMap:
-        """Return the map from instances to some columns of their time."""
-        time = ", ".join([self.row[c] for c in columns])
-        return isl.UnionMap(f"{{ {self.label}[{', '.join(self.inames)}] -> [{time}] }}")
-
-
-def _flow(reader: _Timed, writers: Sequence[_Timed]) -> Iterator[Source]:
-    # Columns in which all have one number do not matter to isl, but cost it most of its time.
-    rows = [timed.row for timed in (reader, *writers)]
-    columns = [
-        c
-        for c, here in enumerate(zip(*rows, strict=True))
-        if len(set(here)) > 1 or here[0] in reader.inames
-    ]
-    must, schedule = isl.UnionMap("{ }"), reader.schedule(columns)
-    for written in writers:
-        must = must.union(isl.UnionMap.from_map(written.elements))
-        schedule = schedule.union(written.schedule(columns))
-    known = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(reader.elements))
-    flow = known.set_must_source(must).set_schedule_map(schedule).compute_flow()
-    found: dict[str, isl.Map] = {}
-    for pairs in _maps(flow.get_must_dependence()):
-        found[pairs.get_tuple_name(_IN)] = pairs
-    for writer in writers:
-        if writer.label in found:
-            pairs = _named(found[writer.label], _IN, [i + OTHER for i in writer.inames])
-            flat = _flat(_named(pairs, _OUT, reader.inames))
+def _flow(reader: Timed, writers: Sequence[Timed]) -> Iterator[Source]:
+    last, others = last_writes(reader, writers)
+    for writer, pairs in zip(writers, last, strict=True):
+        if not pairs.is_empty():
+            named = _named(pairs, _OUT, [i + OTHER for i in writer.inames])
+            flat = _flat(_named(named, _IN, reader.inames))
             yield Source(writer.insn_id, flat, writer.position)
-    for before in _maps(flow.get_must_no_source()):
-        yield Source(None, _flat(_named(before, _IN, reader.inames)))
+    if not others.is_empty():
+        named = _named(isl.Map.from_domain(others), _IN, reader.inames)
+        yield Source(None, _flat(named))
 
 
 @per_kernel
-def _writers(kernel: Kernel, name: str) -> tuple[_Timed, ...] | None:
+def _writers(kernel: Kernel, name: str) -> tuple[Timed, ...] | None:
     """Return who writes a variable, which elements, and when; None if data decides."""
-    found: list[_Timed] = []
+    found: list[Timed] = []
     for insn in kernel.writers.get(name, ()):
         writes = [r for r in references(insn) if r.is_write]
         for position, reference in enumerate(writes):
@@ -167,7 +128,7 @@ def _writers(kernel: Kernel, name: str) -> tuple[_Timed, ...] | None:
             place = places(kernel).of[insn.id, insn.within_inames]
             row = _row(kernel, place, inames, is_write=True)
             elements = _map(relation, inames, label)
-            found.append(_Timed(insn.id, elements, label, inames, row, position))
+            found.append(Timed(insn.id, elements, label, inames, row, position))
     return tuple(found)
 
 
@@ -248,12 +209,6 @@ def _width(kernel: Kernel) -> int:
     """Return how many numbers a time has."""
     most = max((len(i.within_inames | i.reduction_inames) for i in kernel.instructions), default=0)
     return places(kernel).depth + most + 1
-
-
-def _maps(union: isl.UnionMap) -> Iterable[isl.Map]:
-    found: list[isl.Map] = []
-    union.foreach_map(found.append)
-    return found
 
 
 def _named(pairs: isl.Map, kind: isl.dim_type, names: Sequence[str]) -> isl.Map:

@@ -1,0 +1,139 @@
+"""The last write before each read, of instances that are executed at known times.
+
+Not with isl's own dataflow analysis (version 0.27).  That asks for last writes, and for reads that
+have none, at once (`partial_lexmax`), and where subscripts have coefficients some of the reads that
+have none get lost.  Here the reads that are left are found by subtraction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polygen.errors import InternalError
+
+_WRITER = "__writer_"  # names of users do not begin so
+
+
+@dataclass(frozen=True)
+class Timed:
+    """The elements that instances of an instruction touch, and when they do.
+
+    Attributes:
+        insn_id: the instruction.
+        elements: a map from instances to elements.
+        label: what its instances are called.
+        inames: those of the instances, in order.
+        row: the numbers and inames that are the time of an instance.
+        position: which of the instruction's assignees the elements are, if it writes them.
+    """
+
+    insn_id: str
+    elements: isl.Map
+    label: str
+    inames: Sequence[str]
+    row: Sequence[str]
+    position: int = 0
+
+    def time(self, columns: Sequence[int]) -> isl.Map:
+        """Return the map from instances to some columns of their time."""
+        row = ", ".join([self.row[c] for c in columns])
+        return isl.Map(f"{{ {self.label}[{', '.join(self.inames)}] -> [{row}] }}")
+
+
+@dataclass
+class _Writes:
+    """The writes of an instruction.
+
+    Attributes:
+        timed: when they are executed.
+        pairs: a map from reads to those that write the element.
+        time: a map from writes to the columns of their time that matter.
+        last: a map from reads to those that are known to be the last before them.
+    """
+
+    timed: Timed
+    pairs: isl.Map
+    time: isl.Map
+    last: isl.Map
+
+
+def last_writes(reader: Timed, writers: Sequence[Timed]) -> tuple[list[isl.Map], isl.Set]:
+    """Return, for each writer, which of its instances wrote what a read sees; and other reads.
+
+    Times differ, unless an instruction writes several elements.
+
+    Returns:
+        maps from instances of the reader to those of a writer, and the instances of the reader
+        that nothing wrote for.
+    """
+    # Columns in which all have one number say nothing.
+    rows = [timed.row for timed in (reader, *writers)]
+    columns = [
+        c
+        for c, here in enumerate(zip(*rows, strict=True))
+        if len(set(here)) > 1 or here[0] in reader.inames
+    ]
+    writes = [_writes(reader, timed, columns) for timed in writers]
+    left = reader.elements.domain()
+    # The longer the times of both agree, the later is the write.
+    for count in range(len(columns), 0, -1):
+        when = _latest(reader, writes, columns[:count])
+        if when is None:
+            continue
+        here = when.intersect_domain(left)
+        for each in writes:
+            each.last = each.last.union(here.apply_range(each.time.reverse()).intersect(each.pairs))
+        left = left.subtract(when.domain())
+        if left.is_empty():
+            break
+    return [each.last.coalesce() for each in writes], left.coalesce()
+
+
+def _writes(reader: Timed, writer: Timed, columns: Sequence[int]) -> _Writes:
+    pairs = reader.elements.apply_range(writer.elements.reverse())
+    return _Writes(writer, pairs, writer.time(columns), isl.Map.empty(pairs.get_space()))
+
+
+def _latest(reader: Timed, writes: Iterable[_Writes], columns: Sequence[int]) -> isl.Map | None:
+    """Return when a reader's elements were last written in some time before; None if they were not.
+
+    Parameters:
+        reader: who reads.
+        writes: who writes.
+        columns: writes count whose time is less than that of the read in the last of these columns,
+            and the same in the others.
+    """
+    found: isl.Map | None = None
+    for each in writes:
+        earlier = _earlier(reader, each.timed, columns)
+        if earlier is not None:
+            times = each.pairs.intersect(earlier).apply_range(each.time)
+            found = times if found is None else found.union(times)
+    if found is None or found.is_empty():
+        return None
+    latest = found.detect_equalities().lexmax()
+    if not found.domain().is_subset(latest.domain()):
+        raise InternalError("isl loses the last of some writes")
+    return latest
+
+
+def _earlier(reader: Timed, writer: Timed, columns: Sequence[int]) -> isl.Map | None:
+    """Return the pairs of a read and a write that comes before it; None if there are none."""
+    conditions: list[str] = []
+    for column in columns:
+        here, there = reader.row[column], writer.row[column]
+        is_last = column == columns[-1]
+        if here.isdecimal() and there.isdecimal():
+            if not (int(there) < int(here) if is_last else there == here):
+                return None
+            continue
+        there = there if there.isdecimal() else _WRITER + there
+        conditions.append(f"{there} {'<' if is_last else '='} {here}")
+    return isl.Map(
+        f"{{ {reader.label}[{', '.join(reader.inames)}] -> "
+        f"{writer.label}[{', '.join(_WRITER + iname for iname in writer.inames)}]"
+        f"{' : ' if conditions else ''}{' and '.join(conditions)} }}"
+    )
