@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from itertools import combinations
 
@@ -36,7 +36,8 @@ def check_at_once(kernel: Kernel, insn_id: str) -> Iterator[Obligation]:
 
 
 def _check(kernel: Kernel, a: Access, b: Access, same: Loose) -> Iterator[Obligation]:
-    known = distances(kernel, a, b) if a.name == b.name else {}
+    nothing: Mapping[str, int] = {}
+    known = distances(kernel, a, b) if a.name == b.name else nothing
     if known is None or any(known.values()):
         return
     found = conflict(kernel, a, b)

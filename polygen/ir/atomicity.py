@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
@@ -102,5 +102,5 @@ def update_of(target: Expression, value: Expression) -> Update | None:
 def with_old_value(target: Expression, value: Any, old: Expression) -> Expression:
     """Return the value of an update with something else in place of the old value."""
     children = tuple([old if child == target else child for child in value.children])
-    rebuilt: Callable[[tuple[Expression, ...]], Expression] = type(value)
-    return rebuilt(children)
+    kind = cast("Callable[[tuple[Expression, ...]], Expression]", type(value))
+    return kind(children)

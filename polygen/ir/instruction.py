@@ -275,7 +275,8 @@ class Assignment(Assigning):
     within_inames: frozenset[str] = frozenset()
     depends_on: frozenset[str] = frozenset()
     predicates: tuple[Expression, ...] = ()
-    atomicity: Atomicity | None = field(default=None)
+    # In place of what the base class says.
+    atomicity: Atomicity | None = field(default=None)  # pyright: ignore[reportIncompatibleVariableOverride]
     location: SourceLocation | None = field(default=None, compare=False)
 
     @cached_property
@@ -326,8 +327,9 @@ class MultiAssignment(Assigning):
     """
 
     id: str
-    assignees: tuple[ex.Variable | ex.Subscript, ...] = field()
-    values: tuple[Expression, ...] = field()
+    # The fields take the place of what the base classes compute once.
+    assignees: tuple[ex.Variable | ex.Subscript, ...] = field()  # pyright: ignore[reportIncompatibleVariableOverride]
+    values: tuple[Expression, ...] = field()  # pyright: ignore[reportIncompatibleVariableOverride]
     within_inames: frozenset[str] = frozenset()
     depends_on: frozenset[str] = frozenset()
     predicates: tuple[Expression, ...] = ()
@@ -364,7 +366,8 @@ class CInstruction(Assigning):
     iname_exprs: tuple[tuple[str, Expression], ...]
     code: str
     read_variables: frozenset[str] = frozenset()
-    assignees: tuple[ex.Variable | ex.Subscript, ...] = field(default=())
+    # In place of what the base class says.
+    assignees: tuple[ex.Variable | ex.Subscript, ...] = field(default=())  # pyright: ignore[reportIncompatibleVariableOverride]
     id: str = ""
     within_inames: frozenset[str] = frozenset()
     depends_on: frozenset[str] = frozenset()

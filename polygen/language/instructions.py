@@ -196,10 +196,10 @@ def make_instruction(
         said = statement.verbatim
         names = tuple(zip(said.names, statement.values, strict=True))
         return CInstruction(names, said.code, said.reads, statement.assignees, insn_id, **common)
-    if len(statement.assignees) > 1:
+    if statement.assignees[1:]:
         return MultiAssignment(insn_id, statement.assignees, statement.values, **common)
-    (assignee,), (value,) = statement.assignees, statement.values
-    return Assignment(insn_id, assignee, value, atomicity=statement.atomicity, **common)
+    pair = statement.assignees[0], statement.values[0]
+    return Assignment(insn_id, *pair, atomicity=statement.atomicity, **common)
 
 
 _SCOPES = {"lbarrier": AddressSpace.LOCAL, "gbarrier": AddressSpace.GLOBAL}

@@ -358,7 +358,7 @@ class Nodes(OptionNodes):
         declared = [node for node in nodes[:at] if isinstance(node, _Declared)]
         assignees = tuple(n.target if isinstance(n, _Declared) else n for n in nodes[:at])
         values = _values(tuple(nodes[at + 1 :]), assignees, operator)
-        if "atomicity" in said and len(assignees) > 1:
+        if "atomicity" in said and assignees[1:]:
             raise Refused(
                 "an atomic instruction has one assignee",
                 operator.start_pos,
@@ -371,7 +371,8 @@ class Nodes(OptionNodes):
                     operator.start_pos,
                     "write '=', or leave out <> where an earlier instruction declares it",
                 )
-            values = (_COMBINED[operator[:-1]](assignees[0], values[0]),)
+            (assignee,), (value,) = assignees, values
+            values = (_COMBINED[operator[:-1]](assignee, value),)
         declares = tuple((ex.name_of(d.target), d.dtype) for d in declared)
         return Statement(assignees, values, declared=declares, **said)
 
@@ -380,10 +381,11 @@ def _values(
     values: tuple[Expression, ...], assignees: tuple[Expression, ...], operator: _Token
 ) -> tuple[Expression, ...]:
     """Return a value for each assignee: the results of one call, if that is what stands there."""
+    position: int = operator.start_pos
     if operator != "=" and len(assignees) + len(values) > 2:
         raise Refused(
             f"'{operator}' takes one assignee and one value",
-            operator.start_pos,
+            position,
             "write an instruction for each of them",
         )
     several = isinstance(values[0], ex.Call) or (
@@ -398,7 +400,7 @@ def _values(
         ]
         raise Refused(
             f"there {'is' if len(assignees) == 1 else 'are'} {' and '.join(counted)}",
-            operator.start_pos,
+            position,
             "give each assignee a value, or all of them the results of one function",
         )
     return values
