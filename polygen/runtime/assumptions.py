@@ -106,6 +106,8 @@ class _Check:
         loose = obligation.loose
         if loose is None or len(obligation.references) < 2:
             raise NotKnown(f"'{obligation.array}'")
+        if loose.ordered is not None:
+            raise NotKnown("which instances a dependency on instances orders")
         first, second = obligation.references
         for here, there in self._touched(first, second):
             found = clash(here, there, loose)

@@ -166,3 +166,16 @@ def test_refusals(option: str, error: type[pg.UserError], what: str) -> None:
         pg.make_kernel(LINE, f"a[i] = c[i]  {{id=a}}\nb[i] = 2  {{id=b, dep={option}}}")
     assert type(caught.value) is error
     assert what in caught.value.what
+
+
+def test_what_a_call_cannot_check() -> None:
+    """Where data decides, and a relation orders some pairs: said, and not taken for a mistake."""
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"],
+        "a[p[i]] = i {id=x}\na[p[j]] = 2*j {id=y, dep=x[{ [i] -> [j'] : i = j' }]}",
+        [pg.GlobalArg("a", np.float64, "m"), pg.GlobalArg("p", np.int32, "n"), "..."],
+    )
+    given: dict[str, Any] = {"a": np.zeros(5), "p": np.arange(5, dtype=np.int32)}
+    with pytest.warns(pg.errors.ObligationUnchecked, match="a dependency on instances orders"):
+        knl(check_assumptions=True, **given)
+    np.testing.assert_array_equal(given["a"], 2 * np.arange(5))
