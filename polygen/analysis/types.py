@@ -232,14 +232,12 @@ def _results(dtypes: Sequence[DType]) -> DType:
 
 
 def _component(node: Any, parts: Sequence[Any]) -> Kind:
-    several: Any = parts[0]
-    if isinstance(several, tuple):  # of a reduction
-        found: Kind = several[node.position]
-        return found
-    if isinstance(several, np.dtype) and several.fields is not None:  # of a user's function
-        dtype: DType = several[node.position]
-        return dtype
-    one: Kind = several  # the results of polygen's own functions have one type
+    position: int = node.position
+    if isinstance(parts[0], tuple):  # of a reduction
+        return cast("Sequence[Kind]", parts[0])[position]
+    one = cast("Kind", parts[0])  # the results of polygen's own functions have one type
+    if isinstance(one, np.dtype) and one.fields is not None:  # of a user's function
+        return one[position]
     return one
 
 

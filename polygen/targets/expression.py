@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from polygen.analysis.random_numbers import GENERATORS
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
@@ -146,10 +147,14 @@ class ExpressionPrinter:
         return found
 
     def structure(self, call: Expression) -> tuple[str, str]:
-        """Return a call of a function of the user's with several results, and its type."""
+        """Return the type of a call of a function with several results, and the call."""
         self._printer.annotate(call)
         text = self._printer.term(call, self.index_dtype).text
         self._printer.forget()
+        generator = GENERATORS.get(ex.name_of(call.function)) if isinstance(call, ex.Call) else None
+        if generator is not None:
+            names = self._printer.target.vector_names
+            return names[generator.dtype.name, generator.count], text
         return f"struct {text.partition('(')[0]}_results", text
 
     def index(self, node: Expression) -> Term:

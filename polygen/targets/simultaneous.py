@@ -11,6 +11,7 @@ from polygen.ir.callables import user_function
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.targets.expression import ExpressionPrinter
+from polygen.targets.random_helpers import FIELDS
 
 _Pair: TypeAlias = tuple[ex.Variable | ex.Subscript, Expression]
 
@@ -54,19 +55,27 @@ def one_by_one(
 def _results_once(
     pairs: Sequence[_Pair], expressions: ExpressionPrinter
 ) -> tuple[list[str], Sequence[_Pair]]:
-    """Let a function of the user's be called once for all of its results."""
+    """Let a function with several results be called once for all of them."""
     values = [value for _, value in pairs]
     calls = {value.aggregate for value in values if isinstance(value, ex.Component)}
-    if len(values) < 2 or len(calls) != 1 or user_function(calls.copy().pop()) is None:
+    if len(values) < 2 or len(calls) != 1:
         return [], pairs
     (call,) = calls
+    if not isinstance(call, ex.Call):
+        return [], pairs
     dtype = expressions.type_of(call, expressions.index_dtype)
     structure, text = expressions.structure(call)
     name = expressions.new_name("results", dtype)
+    fields = (
+        FIELDS
+        if user_function(call) is None
+        else [f"r{n}" for n, _ in enumerate(dtype.names or ())]
+    )
     left: list[_Pair] = []
     for target, value in pairs:
         if isinstance(value, ex.Component):
-            field = expressions.new_name(f"{name}.r{value.position}", dtype[value.position])
+            of_one = dtype if dtype.fields is None else dtype[value.position]
+            field = expressions.new_name(f"{name}.{fields[value.position]}", of_one)
             left.append((target, ex.Variable(field)))
         else:
             left.append((target, value))

@@ -70,29 +70,28 @@ class Maker:
             return self._leaf((*INTEGERS, "bool"), 1, 2, 3, 100)
         x, y = self.integer(depth - 1), self.integer(depth - 1)
         name = self._random.choice((*INTEGERS, "bool"))
-        return self._random.choice(
-            [
-                lambda: ex.Sum((x, y)),
-                lambda: ex.Sum((x, ex.Product((-1, y)))),
-                lambda: ex.Product((x, y)),
-                lambda: ex.FloorDiv(x, y),
-                lambda: ex.Remainder(x, y),
-                lambda: ex.BitwiseAnd((x, y)),
-                lambda: ex.BitwiseOr((x, y)),
-                lambda: ex.BitwiseXor((x, y)),
-                lambda: ex.BitwiseNot(x),
-                lambda: ex.LeftShift(x, self._random.randint(0, 9)),
-                lambda: ex.RightShift(x, self._random.randint(0, 9)),
-                lambda: ex.Min((x, y)),
-                lambda: ex.Max((x, y)),
-                lambda: ex.If(self.truth(depth - 1), x, y),
-                lambda: ex.Power(x, 2),
-                lambda: call(name, x),
-                lambda: call("abs", x),
-                lambda: call("fmax", x, y),
-                lambda: call("trunc", x),
-            ]
-        )()
+        rules: list[Callable[[], Any]] = [
+            lambda: ex.Sum((x, y)),
+            lambda: ex.Sum((x, ex.Product((-1, y)))),
+            lambda: ex.Product((x, y)),
+            lambda: ex.FloorDiv(x, y),
+            lambda: ex.Remainder(x, y),
+            lambda: ex.BitwiseAnd((x, y)),
+            lambda: ex.BitwiseOr((x, y)),
+            lambda: ex.BitwiseXor((x, y)),
+            lambda: ex.BitwiseNot(x),
+            lambda: ex.LeftShift(x, self._random.randint(0, 9)),
+            lambda: ex.RightShift(x, self._random.randint(0, 9)),
+            lambda: ex.Min((x, y)),
+            lambda: ex.Max((x, y)),
+            lambda: ex.If(self.truth(depth - 1), x, y),
+            lambda: ex.Power(x, 2),
+            lambda: call(name, x),
+            lambda: call("abs", x),
+            lambda: call("fmax", x, y),
+            lambda: call("trunc", x),
+        ]
+        return self._random.choice(rules)()
 
     def truth(self, depth: int) -> Any:
         """Return an expression that is true or false."""
@@ -102,44 +101,42 @@ class Maker:
         x, y = self.of(kind, depth - 1), self.of(kind, depth - 1)
         p, q = self.truth(depth - 1), self.truth(depth - 1)
         operator = self._random.choice(("<", "<=", ">", ">=", "==", "!="))
-        return self._random.choice(
-            [
-                lambda: ex.Comparison(x, operator, y),
-                lambda: ex.Comparison(self.complex(depth - 1), "!=", x),
-                lambda: ex.LogicalAnd((p, q)),
-                lambda: ex.LogicalOr((p, x)),
-                lambda: ex.LogicalNot(p),
-                lambda: call("isnan", self.real(depth - 1)),
-                lambda: call("bool", x),
-            ]
-        )()
+        rules: list[Callable[[], Any]] = [
+            lambda: ex.Comparison(x, operator, y),
+            lambda: ex.Comparison(self.complex(depth - 1), "!=", x),
+            lambda: ex.LogicalAnd((p, q)),
+            lambda: ex.LogicalOr((p, x)),
+            lambda: ex.LogicalNot(p),
+            lambda: call("isnan", self.real(depth - 1)),
+            lambda: call("bool", x),
+        ]
+        return self._random.choice(rules)()
 
     def real(self, depth: int) -> Any:
         """Return an expression of floating-point numbers, where nothing becomes very large."""
         if depth == 0:
             return self._leaf(FLOATS, 0.5, 1.25, 2, 3)
         x, y = self.real(depth - 1), self.real(depth - 1)
-        return self._random.choice(
-            [
-                lambda: ex.Sum((x, y)),
-                lambda: ex.Sum((x, ex.Product((-1, y)))),
-                lambda: ex.Product((x, y)),
-                lambda: ex.Quotient(x, ex.Sum((1.5, call("fabs", y)))),
-                lambda: ex.Min((x, y)),
-                lambda: ex.Max((x, y)),
-                lambda: ex.If(self.truth(depth - 1), x, y),
-                lambda: ex.Power(x, 2),
-                lambda: call("sin", x),
-                lambda: call("atan2", x, y),
-                lambda: call("sqrt", call("fabs", x)),
-                lambda: call("exp", ex.Product((-1, call("fabs", x)))),
-                lambda: call("copysign", x, y),
-                lambda: call(self._random.choice(FLOATS), x),
-                lambda: call("float32", self.integer(0)),
-                lambda: call(self._random.choice(("real", "imag", "abs")), self.complex(depth - 1)),
-                lambda: ex.Sum((x, self._leaf(("int8", "uint8")))),
-            ]
-        )()
+        rules: list[Callable[[], Any]] = [
+            lambda: ex.Sum((x, y)),
+            lambda: ex.Sum((x, ex.Product((-1, y)))),
+            lambda: ex.Product((x, y)),
+            lambda: ex.Quotient(x, ex.Sum((1.5, call("fabs", y)))),
+            lambda: ex.Min((x, y)),
+            lambda: ex.Max((x, y)),
+            lambda: ex.If(self.truth(depth - 1), x, y),
+            lambda: ex.Power(x, 2),
+            lambda: call("sin", x),
+            lambda: call("atan2", x, y),
+            lambda: call("sqrt", call("fabs", x)),
+            lambda: call("exp", ex.Product((-1, call("fabs", x)))),
+            lambda: call("copysign", x, y),
+            lambda: call(self._random.choice(FLOATS), x),
+            lambda: call("float32", self.integer(0)),
+            lambda: call(self._random.choice(("real", "imag", "abs")), self.complex(depth - 1)),
+            lambda: ex.Sum((x, self._leaf(("int8", "uint8")))),
+        ]
+        return self._random.choice(rules)()
 
     def complex(self, depth: int) -> Any:
         """Return an expression of complex numbers."""
@@ -147,20 +144,19 @@ class Maker:
             return self._leaf(COMPLEX, 2j, 0.5j)
         x, y = self.complex(depth - 1), self.complex(depth - 1)
         r = self.real(depth - 1)
-        return self._random.choice(
-            [
-                lambda: ex.Sum((x, y)),
-                lambda: ex.Sum((x, ex.Product((-1, y)))),
-                lambda: ex.Product((x, y)),
-                lambda: ex.Product((r, x)),
-                lambda: ex.Sum((x, r)),
-                lambda: ex.Quotient(x, 2),
-                lambda: ex.Power(x, 2),
-                lambda: call("conj", x),
-                lambda: ex.If(self.truth(depth - 1), x, y),
-                lambda: call(self._random.choice(COMPLEX), x),
-            ]
-        )()
+        rules: list[Callable[[], Any]] = [
+            lambda: ex.Sum((x, y)),
+            lambda: ex.Sum((x, ex.Product((-1, y)))),
+            lambda: ex.Product((x, y)),
+            lambda: ex.Product((r, x)),
+            lambda: ex.Sum((x, r)),
+            lambda: ex.Quotient(x, 2),
+            lambda: ex.Power(x, 2),
+            lambda: call("conj", x),
+            lambda: ex.If(self.truth(depth - 1), x, y),
+            lambda: call(self._random.choice(COMPLEX), x),
+        ]
+        return self._random.choice(rules)()
 
 
 def _fits(case: Expression) -> bool:

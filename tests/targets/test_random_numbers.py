@@ -76,7 +76,8 @@ GENERATORS = [
 @TARGETS
 def test_numbers_and_fractions(target: str) -> None:
     """Every generator, in one kernel."""
-    lines, expected = [], {}
+    lines: list[str] = []
+    expected: dict[str, Any] = {}
     n, rng = 13, np.random.default_rng(1)
     data: dict[str, Any] = {}
     for bits in (32, 64):
