@@ -34,9 +34,9 @@ LARGEST = pg.make_function(
     top[0], bottom[0] = best, min((r,s), z[r,s])  {dep=best}
     """,
     ["u", "v", "z", pg.GlobalArg("top", shape=1), pg.GlobalArg("bottom", shape=1)],
-    name="largest",
+    name="extremes",
 )
-KERNELS = {"scale": SCALE, "norm": NORM, "prefix": PREFIX, "largest": LARGEST}
+KERNELS = {"scale": SCALE, "norm": NORM, "prefix": PREFIX, "extremes": LARGEST}
 
 
 def kernel(domain: Any, text: str, *data: Any, **options: Any) -> pg.Kernel:
@@ -86,7 +86,7 @@ def test_read_and_written(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_whole_arrays_and_several_results(target: str) -> None:
-    knl = kernel("{ : }", "[i]: hi[i], [i]: lo[i + 1] = largest(n, m, a)")
+    knl = kernel("{ : }", "[i]: hi[i], [i]: lo[i + 1] = extremes(n, m, a)")
     a = RANDOM.integers(-50, 50, (4, 9)).astype(np.int32)
     hi, lo = knl.executor(target)(a=a, lo=np.zeros(2, np.int32))[1]
     assert (hi[0], lo[1]) == (a.max(), a.min())
