@@ -33,29 +33,35 @@ def with_contributions(kernel: Kernel) -> tuple[Instruction, ...]:
     """Return the instructions of a kernel, with those contributions that others stand beside."""
     found: list[Instruction] = []
     for insn in kernel.instructions:
-        if not isinstance(insn, Assigning):
+        if isinstance(insn, Assigning):
+            others = [o for o in kernel.instructions if o is not insn]
+            shared = frozenset[str]().union(*(o.within_inames for o in others))
+            found += _with_own(insn, shared)
+        else:
             found.append(insn)
-            continue
-        others = [o for o in kernel.instructions if o is not insn]
-        shared = frozenset[str]().union(*(o.within_inames for o in others))
-        after: set[str] = set()
-        for reduction in dict.fromkeys(r for e in insn.reads for r in _outermost(e)):
-            if shared.isdisjoint(reduction.inames):
-                continue
-            made = Contribution(
-                f"{insn.id}'{len(after)}",
-                insn.assignees[0],
-                reduction.operand,
-                insn.within_inames.union(reduction.inames),
-                insn.depends_on,
-                insn.predicates,
-                owner=insn.id,
-                reduction=reduction,
-            )
-            found.append(made)
-            after.add(made.id)
-        found.append(insn.copy(depends_on=insn.depends_on | after) if after else insn)
     return tuple(found)
+
+
+def _with_own(insn: Assigning, shared: frozenset[str]) -> list[Instruction]:
+    """Return an instruction after its contributions, those to reductions in these included."""
+    found: list[Instruction] = []
+    after: set[str] = set()
+    for reduction in dict.fromkeys(r for e in insn.reads for r in _outermost(e)):
+        if shared.isdisjoint(walk.reduction_inames(reduction)):
+            continue
+        made = Contribution(
+            f"{insn.id}'{len(after)}",
+            insn.assignees[0],
+            reduction.operand,
+            insn.within_inames.union(reduction.inames),
+            insn.depends_on,
+            insn.predicates,
+            owner=insn.id,
+            reduction=reduction,
+        )
+        found += _with_own(made, shared)
+        after.add(made.id)
+    return [*found, insn.copy(depends_on=insn.depends_on | after) if after else insn]
 
 
 def _outermost(node: Expression) -> Iterator[ex.Reduction]:

@@ -102,6 +102,13 @@ def test_what_must_not_be_read_or_touched() -> None:
         interpret(outside, {**arrays, "n": 3})
 
 
+def test_reductions_in_reductions_add_up_in_the_loops_that_others_stand_in() -> None:
+    lines = "t = a[i,j]  {id=t, inames=i:j, dep=*}\nout[0] = sum(i, sum(j, t))  {inames=, dep=*t}"
+    knl = kernel("{ [i,j]: 0<=i<3 and 0<=j<4 }", lines, pg.TemporaryVariable("t"), "...")
+    values = np.arange(12.0).reshape(3, 4)
+    assert _out(knl, a=values, out=np.zeros(1)) == values.sum()
+
+
 def test_races() -> None:
     first, second = Who((0,), (0,)), Who((0,), (1,))
     cells = Cells("a", np.dtype(np.float64), 4)
