@@ -75,7 +75,8 @@ def _resolve(kernel: Kernel, node: ex.LinearSubscript, insn: Instruction | None)
     index: dict[int, Expression] = {}
     rest: Expression = node.index
     for axis in order[:-1]:
-        rest, index[axis] = _divided(kernel, rest, shape[axis])
+        # In a rule, what a name stands for is said at each use.
+        rest, index[axis] = _divided(kernel, rest, shape[axis], may_know=insn is not None)
     index[order[-1]] = rest
     return ex.Subscript(node.aggregate, tuple([index[axis] for axis in range(len(shape))]))
 
@@ -122,13 +123,15 @@ def _times(a: _Monomial | None, b: _Monomial | None) -> _Monomial | None:
 # --- division
 
 
-def _divided(kernel: Kernel, node: Expression, extent: Expression) -> tuple[Expression, Expression]:
+def _divided(
+    kernel: Kernel, node: Expression, extent: Expression, *, may_know: bool
+) -> tuple[Expression, Expression]:
     """Return ``node // extent`` and ``node % extent``, simplified where multiples can be seen."""
     terms = node.children if isinstance(node, ex.Sum) else (node,)
     multiples = [q for term in terms if (q := _without_factor(term, extent)) is not None]
     others = [term for term in terms if _without_factor(term, extent) is None]
     rest = _sum(others)
-    if multiples and _is_within(kernel, rest, extent):
+    if multiples and may_know and _is_within(kernel, rest, extent):
         return _sum(multiples), rest
     return _quotient(ex.FloorDiv, node, extent), _quotient(ex.Remainder, node, extent)
 

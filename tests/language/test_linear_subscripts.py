@@ -99,6 +99,18 @@ def test_in_rules_and_beside_reductions() -> None:
     assert "[[" not in str(knl)
 
 
+def test_rules_know_nothing_of_their_arguments() -> None:
+    """An argument may have the name of an iname, and another value."""
+    rule = "f(j) := a[[m*2 + j]]\nout[i, j] = f(j + m)"
+    data = [pg.GlobalArg("a", F64, "5, m"), "..."]
+    domain = "{ [i, j]: 0<=i<n and 0<=j<m }"
+    knl = pg.make_kernel(domain, rule, data, loop_priority="i, j")
+    assert "f(j) := a[(m*2 + j)//m, (m*2 + j) % m]" in str(knl)
+    a = np.arange(15.0).reshape(5, 3)
+    _, (out,) = knl.executor("c")(a=a, n=2)
+    assert np.array_equal(out, np.broadcast_to(a[3], (2, 3)))
+
+
 @pytest.mark.parametrize(
     ("text", "data", "kind", "reason"),
     [
