@@ -46,7 +46,7 @@ def _with_own(insn: Assigning, shared: frozenset[str]) -> list[Instruction]:
     """Return an instruction after its contributions, those to reductions in these included."""
     found: list[Instruction] = []
     after: set[str] = set()
-    for reduction in dict.fromkeys(r for e in insn.reads for r in _outermost(e)):
+    for reduction, when in _outermost(insn).items():
         if shared.isdisjoint(walk.reduction_inames(reduction)):
             continue
         made = Contribution(
@@ -55,7 +55,7 @@ def _with_own(insn: Assigning, shared: frozenset[str]) -> list[Instruction]:
             reduction.operand,
             insn.within_inames.union(reduction.inames),
             insn.depends_on,
-            insn.predicates,
+            (*insn.predicates, *when),
             owner=insn.id,
             reduction=reduction,
         )
@@ -64,9 +64,23 @@ def _with_own(insn: Assigning, shared: frozenset[str]) -> list[Instruction]:
     return [*found, insn.copy(depends_on=insn.depends_on | after) if after else insn]
 
 
-def _outermost(node: Expression) -> Iterator[ex.Reduction]:
+def _outermost(insn: Assigning) -> dict[ex.Reduction, tuple[Expression, ...]]:
+    """Return the outermost reductions of an instruction, each with conditions of its evaluation."""
+    found: dict[ex.Reduction, list[Expression]] = {}
+    for node in insn.reads:
+        for reduction, conditions in _under_conditions(node, ()):
+            found.setdefault(reduction, []).append(ex.LogicalAnd((True, *conditions)))
+    return {reduction: (ex.LogicalOr(tuple(when)),) for reduction, when in found.items()}
+
+
+def _under_conditions(
+    node: Expression, conditions: tuple[Expression, ...]
+) -> Iterator[tuple[ex.Reduction, tuple[Expression, ...]]]:
     if isinstance(node, ex.Reduction):
-        yield node
-        return
-    for part in walk.parts(node):
-        yield from _outermost(part)
+        yield node, conditions
+    elif isinstance(node, ex.If) and not walk.reductions(node.condition):
+        yield from _under_conditions(node.then, (*conditions, node.condition))
+        yield from _under_conditions(node.else_, (*conditions, ex.LogicalNot(node.condition)))
+    else:
+        for part in walk.parts(node):
+            yield from _under_conditions(part, conditions)

@@ -109,6 +109,19 @@ def test_reductions_in_reductions_add_up_in_the_loops_that_others_stand_in() -> 
     assert _out(knl, a=values, out=np.zeros(1)) == values.sum()
 
 
+def test_what_is_not_asked_for_is_not_reduced() -> None:
+    """Neither beside other instructions: `t` is not written where i is 0."""
+    lines = """t[j] = a[i,j]  {id=t, if=i > 0, inames=i:j, dep=*}
+        out[i] = if(i > 0, sum(j, t[j]), 7)  {inames=i, dep=*t}""".replace("        ", "")
+    with pg.without_proofs():
+        knl = kernel(
+            "{ [i,j]: 0<=i<3 and 0<=j<4 }", lines, pg.TemporaryVariable("t", shape=4), "..."
+        )
+    values = np.arange(12.0).reshape(3, 4)
+    expected = np.where(np.arange(3) > 0, values.sum(axis=1), 7)
+    np.testing.assert_array_equal(_out(knl, a=values, out=np.zeros(3)), expected)
+
+
 def test_races() -> None:
     first, second = Who((0,), (0,)), Who((0,), (1,))
     cells = Cells("a", np.dtype(np.float64), 4)
