@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -181,8 +181,8 @@ def signature_of(call: ex.Call, kinds: Sequence[Any]) -> Signature:
 
 def _fits(kind: Any, wanted: DType) -> bool:
     """Tell whether an argument can be converted without loss; a number has no type of its own."""
-    if isinstance(kind, np.dtype):
-        return bool(np.can_cast(cast("DType", kind), wanted, "safe"))
+    if not isinstance(kind, type):
+        return bool(np.can_cast(kind, wanted, "safe"))
     return wanted.kind in {int: "iufc", float: "fc"}.get(kind, "c")
 
 
