@@ -173,7 +173,7 @@ def _through(knl: Kernel, variable: pg.TemporaryVariable) -> Kernel:
     @transformation
     def through(kernel: Kernel) -> Kernel:
         (use,) = kernel.assignments
-        t = ex.Variable(variable.name)
+        t: ex.Variable | ex.Subscript = ex.Variable(variable.name)
         if variable.shape:
             t = ex.Subscript(t, 0)
         first = pg.Assignment("first", t, use.values[0], use.within_inames)
@@ -210,4 +210,4 @@ def test_variables_of_no_type_or_shape() -> None:
     with pytest.raises(pg.errors.InvalidArgument, match="'float47' is no element type"):
         _through(knl, pg.TemporaryVariable("t", "float47"))
     with pytest.raises(pg.errors.InvalidArgument, match="shape of 't' is given as"):
-        _through(knl, pg.TemporaryVariable("t", "float64", [1.5]))  # type: ignore[list-item]
+        _through(knl, pg.TemporaryVariable("t", "float64", [1.5]))

@@ -174,7 +174,8 @@ def _expressions(result: Any) -> tuple[Expression, ...]:
         return result.said.predicates
     if isinstance(result, SubstitutionRule):
         return (result.expression,)
-    return result if isinstance(result, tuple) else (result,)
+    several: tuple[Expression, ...] = result if isinstance(result, tuple) else (result,)
+    return several
 
 
 _Remedy: TypeAlias = Callable[[str, int], str | None]

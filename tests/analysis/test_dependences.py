@@ -12,8 +12,9 @@ import pytest
 
 import polygen as pg
 from polygen.analysis import proving
+from polygen.analysis.access import touched
 from polygen.analysis.nest import loop_tree
-from polygen.analysis.pairs import touched, users
+from polygen.analysis.pairs import users
 from polygen.errors import DependencyCycle, NoLoopNest, ProofLimit
 from polygen.ir.kernel import Kernel
 from tests.analysis.brute_force import Found, direct_pairs, every_pair, listed, runs

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from polygen.analysis.access import touched
 from polygen.analysis.distance import distances
 from polygen.analysis.indirect import may_be_equal
 from polygen.analysis.known import is_never_written, known_parameters
-from polygen.analysis.pairs import touched
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel
 
