@@ -174,8 +174,7 @@ def _expressions(result: Any) -> tuple[Expression, ...]:
         return result.said.predicates
     if isinstance(result, SubstitutionRule):
         return (result.expression,)
-    several: tuple[Expression, ...] = result if isinstance(result, tuple) else (result,)
-    return several
+    return cast("tuple[Expression, ...]", result) if isinstance(result, tuple) else (result,)
 
 
 _Remedy: TypeAlias = Callable[[str, int], str | None]
