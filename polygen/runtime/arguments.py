@@ -234,6 +234,7 @@ def _variant_key(
             *(abs(size) for size in sizes.values()),
             *(_extent(array) for array in arrays.values()),
             *(prod(shape) for shape in shapes.values()),
+            *(_declared_extent(arg, shapes[arg.name], sizes) for arg in form.allocated),
             0,
         )
     )
@@ -242,6 +243,12 @@ def _variant_key(
     weak = np.result_type(0.0, *floating) if floating else np.dtype(np.float64)
     scalars = [(n, weak if n in form.weak_floats else dtype) for n, dtype in form.scalars.items()]
     return VariantKey(form.target, (*dtypes, *scalars), tuple(layouts), index_dtype)
+
+
+def _declared_extent(arg: GlobalArg, shape: Sequence[int], sizes: Mapping[str, int]) -> int:
+    """Return how far apart the first and the last element are where strides are declared."""
+    declared = zip(shape, arg.strides or (), strict=False)
+    return sum([abs((extent - 1) * value_of(stride, sizes)) for extent, stride in declared])
 
 
 def _extent(array: ArrayInfo) -> int:

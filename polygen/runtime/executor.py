@@ -20,7 +20,7 @@ from polygen.runtime.arguments import Form, VariantKey, examine, form_of
 from polygen.runtime.arrays import check_array
 from polygen.runtime.assumptions import check_assumptions
 from polygen.runtime.devices import default_target, place_of
-from polygen.runtime.host_data import host_data
+from polygen.runtime.host_data import copied, host_data
 from polygen.runtime.opencl import Queue, is_opencl_array, is_queue
 from polygen.runtime.outputs import written_arrays
 from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
@@ -117,7 +117,9 @@ class Executor:
         with _PREPARING:
             call = examine(form, given)
         scalars = {name: given[name] for name in form.scalars}
-        check_assumptions(self.kernel, host_data(form.arrays, given, call.sizes, scalars))
+        tables = {t.name: t.initializer for t in self.kernel.temporaries if t.read_only}
+        data = host_data(form.arrays, tables, given, call.sizes, scalars)
+        check_assumptions(self.kernel, data)
 
     def run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
         """Run the kernel: `__call__` with the arguments in a dictionary."""
@@ -258,14 +260,15 @@ class Executor:
         copies = {name: copy.array for name, copy in staged.items()}
         event, outputs = self(queue, wait_for=wait_for, **{**args, **copies})
         names = written_arrays(self.kernel)
+        allocated = {arg.name: arg for arg in form.allocated}
         by_name = self.kernel.options.return_dict
         found = dict(outputs if by_name else zip(names, outputs, strict=True))
         for name in names:
             if name in staged:
                 staged[name].copy_back()
                 found[name] = args[name]
-            elif not on_device and name not in args:
-                found[name] = found[name].get()
+            elif not on_device and name in allocated:
+                found[name] = copied(allocated[name], found[name])
         return event, found if by_name else tuple(found.values())
 
 

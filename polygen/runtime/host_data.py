@@ -16,6 +16,7 @@ from polygen.runtime.opencl import is_opencl_array, pyopencl
 
 def host_data(
     arrays: Sequence[GlobalArg],
+    tables: Mapping[str, Any],
     given: Mapping[str, Any],
     sizes: Mapping[str, int],
     scalars: Mapping[str, Any],
@@ -24,6 +25,7 @@ def host_data(
 
     Parameters:
         arrays: the arrays that are passed.
+        tables: the elements of tables of constants, by name.
         given: what is passed, by name.
         sizes: the value of each size.
         scalars: the value of each other scalar argument.
@@ -33,11 +35,13 @@ def host_data(
     @cache
     def array(name: str) -> Any:
         if name not in known:
-            return None
+            return tables.get(name)
         value = given[name]
-        return _copied(known[name], value) if is_opencl_array(value) else value
+        return copied(known[name], value) if is_opencl_array(value) else value
 
     def address(name: str) -> int | None:
+        if name in tables:
+            return None
         value = given[name]
         if is_opencl_array(value):
             return None
@@ -47,7 +51,7 @@ def host_data(
     return CallData(sizes, scalars, array, address)
 
 
-def _copied(arg: GlobalArg, value: Any) -> Any:
+def copied(arg: GlobalArg, value: Any) -> Any:
     """Return a device's array as NumPy's, with the same strides."""
     if value.flags.c_contiguous:
         return value.get()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygen.analysis.footprint import fully_written
+from polygen.runtime.allocation import allocator, device_allocator
 from polygen.runtime.arguments import Call, Form
 from polygen.runtime.opencl import Queue, build, pyopencl
 from polygen.runtime.opencl_run import Run
@@ -33,7 +33,7 @@ def plan_for_c(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
         plan[f"pg_mask_{name}"] = array.dtype.alignment - 1 if array.size else 0
     for arg in form.allocated:
         make = np.empty if fully_written(form.kernel, arg.name) else np.zeros
-        plan[f"pg_new_{arg.name}"] = partial(make, call.shapes[arg.name], variant.dtypes[arg.name])
+        plan[f"pg_new_{arg.name}"] = allocator(arg, call, variant.dtypes[arg.name], make)
     return plan
 
 
@@ -52,6 +52,6 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
     array = pyopencl().array
     for arg in form.allocated:
         make = array.empty if fully_written(form.kernel, arg.name) else array.zeros
-        shape, dtype = call.shapes[arg.name], variant.dtypes[arg.name]
-        plan[f"pg_new_{arg.name}"] = partial(make, queue, shape, dtype)
+        new = device_allocator(queue, arg, call, variant.dtypes[arg.name], make)
+        plan[f"pg_new_{arg.name}"] = new
     return plan

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from polygen import errors
+from polygen.runtime.host_data import copied
 from polygen.runtime.opencl import pyopencl
 
 
@@ -365,3 +367,34 @@ def test_python_floats_take_the_type_of_the_arrays(target: str) -> None:
         np.testing.assert_array_equal(y, expected)
     _, (y,) = call(x=np.arange(5, dtype=np.float32), alpha=np.float64(2.5))
     assert y.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("strides", "elements"), [("1, n", (1, 4)), ("ld, 1", (5, 1)), ("3*ld, 2", (15, 2))]
+)
+def test_outputs_get_the_declared_strides(
+    target: str, queue: Any, strides: str, elements: tuple[int, int]
+) -> None:
+    data = [pg.GlobalArg("out", None, "n, m", strides), "..."]
+    knl = _kernel_2d("out[i, j] = 2*a[i, j]", data)
+    a = np.random.default_rng(1).random((4, 3))
+    given = {"ld": 5} if "ld" in strides else {}
+    _, (out,) = knl.executor(target)(a=a, **given)
+    assert out.strides == tuple(8 * s for s in elements)
+    np.testing.assert_array_equal(out, 2 * a)
+    _, (new,) = knl.executor("opencl")(queue, a=pyopencl().array.to_device(queue, a), **given)
+    assert new.strides == out.strides
+    np.testing.assert_array_equal(copied(pg.GlobalArg("out"), new), 2 * a)
+    _, (empty,) = knl.executor(target)(a=a[:0], **given)
+    assert empty.shape == (0, 3)
+
+
+def test_outputs_with_negative_strides_are_passed(target: str) -> None:
+    data = [pg.GlobalArg("out", None, "n, m", "-m, 1"), "..."]
+    knl = _kernel_2d("out[i, j] = 2*a[i, j]", data)
+    a = np.random.default_rng(1).random((4, 3))
+    with pytest.raises(errors.WrongStrides, match="negative ones are for arrays that are passed"):
+        knl.executor(target)(a=a)
+    out = np.zeros((4, 3))
+    knl.executor(target)(a=a, out=out[::-1])
+    np.testing.assert_array_equal(out[::-1], 2 * a)
