@@ -36,6 +36,8 @@ from polygen.ir.instruction import (
     NoOp,
 )
 from polygen.ir.kernel import Kernel, Step
+from polygen.language.copy_kernel import make_copy_kernel
+from polygen.language.einsum import make_einsum
 from polygen.language.make_kernel import make_function, make_kernel
 from polygen.language.parse_kernel import parse_kernel
 from polygen.language.user_reductions import register_reduction
@@ -127,6 +129,8 @@ __all__ = [
     "is_legal",
     "kernel_to_python",
     "lower_kernel",
+    "make_copy_kernel",
+    "make_einsum",
     "make_function",
     "make_kernel",
     "map_domain",

@@ -1,0 +1,75 @@
+"""Kernels that are not written as text: what is wrong is refused, with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+import polygen as pg
+from polygen import errors
+from polygen.errors import UserError
+
+EINSUMS: list[tuple[str, list[str], type[UserError], str, str]] = [
+    # specification, names, class, reason, what the marker points to
+    ("ij,jk", ["a", "b"], errors.MalformedText, "an arrow is missing", ""),
+    ("ij,jk>ik", ["a", "b"], errors.MalformedText, "an arrow is missing", ""),
+    ("i...->i", ["a"], errors.MalformedText, "the dots of numpy.einsum", "..."),
+    ("i1->i", ["a"], errors.MalformedText, "'1' is no letter", "1"),
+    ("iß->i", ["a"], errors.MalformedText, "'ß' is no letter", "ß"),
+    ("i-j->i", ["a"], errors.MalformedText, "'-' is no letter", "-j"),
+    ("i->i->i", ["a"], errors.MalformedText, "there are two arrows", "->i"),
+    ("i; ->i", ["a"], errors.MalformedText, "';' is no letter", ";"),
+    ("i->ii", ["a"], errors.MalformedText, "'i' stands in the result twice", "i"),
+    ("ij->ik", ["a"], errors.MalformedText, "'k' is no axis of any array", "k"),
+    ("->k", ["a"], errors.MalformedText, "'k' is no axis of any array", "k"),
+    ("ij->i,j", ["a"], errors.MalformedText, "there is one result", ",j"),
+    ("ij,jk->ik", ["a"], errors.WrongArity, "operands: 2; names: 1 (a)", "ij"),
+    ("ij->ij", ["a", "b"], errors.WrongArity, "operands: 1; names: 2 (a, b)", "ij"),
+    ("ij,jk->ik", ["a", "a"], errors.NameTaken, "the name of another array", ""),
+    ("ij,jk->ik", ["a", "j"], errors.NameTaken, "the name of a loop", ""),
+    ("ij,jk->ik", ["Nj", "b"], errors.NameTaken, "the name of a size", ""),
+    ("ij,jk->ik", ["a", "out"], errors.NameTaken, "the name of the result", ""),
+    ("ij,jk->ik", ["a", "x; }"], errors.ReservedName, "'x; }' is no identifier", ""),
+    ("ij,jk->ik", ["a", "__global"], errors.ReservedName, "'__global'", ""),
+    ("ij,jk->ik", ["a", "float"], errors.ReservedName, "'float'", ""),
+]
+COPIES: list[tuple[tuple[str, ...], type[UserError], str, str]] = [
+    # layouts, class, reason, what the marker points to
+    (("",), errors.MalformedTag, "'' is no tag of an axis", ""),
+    (("C,D",), errors.MalformedTag, "'D' is no tag of an axis", "D"),
+    (("C,N10",), errors.MalformedTag, "'N10' is no tag of an axis", "N10"),
+    (("C,F",), errors.MalformedTag, "these tags give no order of the axes", "C,F"),
+    (("N0,N2",), errors.MalformedTag, "these tags give no order of the axes", "N0"),
+    (("N0,N0",), errors.MalformedTag, "these tags give no order of the axes", "N0"),
+    (("N0,C",), errors.MalformedTag, "these tags give no order of the axes", "N0"),
+    (("C,vec",), errors.MalformedTag, "layouts with vectors as elements ('vec')", "vec"),
+    (("sep,C",), errors.MalformedTag, "layouts with arrays that are split along", "sep"),
+    (("C,stride:auto",), errors.MalformedTag, "strides that are taken from", "stride:auto"),
+    (("C,C", "C"), errors.WrongArity, "of 2 axes, and the old one of 1", "C,C"),
+    (("C,C", "C,X"), errors.MalformedTag, "'X' is no tag of an axis", "X"),
+    (("stride:,C",), errors.MalformedTag, "'stride:' is no tag of an axis", "stride:"),
+    (("stride:2*),C",), errors.MalformedExpression, "found ')'", ")"),
+]
+
+
+def _marked(error: UserError) -> str:
+    """Return what the marker points to, and all behind it; nothing if there is none."""
+    lines = str(error.excerpt).split("\n")
+    return lines[0][lines[1].index("^") :] if len(lines) > 1 else ""
+
+
+@pytest.mark.parametrize(("spec", "names", "kind", "reason", "at"), EINSUMS)
+def test_einsum(spec: str, names: list[str], kind: type[UserError], reason: str, at: str) -> None:
+    with pytest.raises(kind) as caught:
+        pg.make_einsum(spec, names)
+    assert reason in caught.value.what
+    assert _marked(caught.value).startswith(at)
+    assert __file__ in str(caught.value.where)
+
+
+@pytest.mark.parametrize(("layouts", "kind", "reason", "at"), COPIES)
+def test_copy_kernel(layouts: tuple[str, ...], kind: type[UserError], reason: str, at: str) -> None:
+    with pytest.raises(kind) as caught:
+        pg.make_copy_kernel(*layouts)
+    assert reason in caught.value.what
+    assert _marked(caught.value).startswith(at)
+    assert __file__ in str(caught.value.where)
