@@ -220,6 +220,8 @@ def _other_interface(old: Kernel, new: Kernel, instances: InstanceMap) -> str | 
         after = new.variables.get(before.name)
         if after is not None and before.dtype != after.dtype:
             return f"'{before.name}' has another type"
+        if before.read_only and after is not None and before != after:
+            return f"'{before.name}' has other elements"
     return None
 
 

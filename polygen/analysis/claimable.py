@@ -60,8 +60,12 @@ def _tables(kernel: Kernel) -> list[str]:
     for access in _in_doubt(kernel):
         for subscript in () if access.reference is None else access.reference.index:
             for node in walk.subexpressions(subscript):
-                if isinstance(node, ex.Subscript) and is_never_written(kernel, ex.name_of(node)):
-                    found[ex.name_of(node)] = None
+                if not isinstance(node, ex.Subscript):
+                    continue
+                name = ex.name_of(node)
+                is_argument = isinstance(kernel.variables.get(name), GlobalArg)
+                if is_argument and is_never_written(kernel, name):
+                    found[name] = None
     return list(found)
 
 

@@ -1,7 +1,7 @@
 """When two instances touch one element through subscripts that are data.
 
 Of an array that is never written, equal subscripts give equal values; of one that is claimed to be
-injective, equal values come from equal subscripts.
+injective, equal values come from equal subscripts.  A table of constants says itself if it is.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import reduce
 
 import islpy as isl
+import numpy as np
 
 from polygen.analysis.access import Reference, known_names
 from polygen.analysis.isl_affine import condition_set
@@ -17,10 +18,11 @@ from polygen.analysis.known import is_never_written
 from polygen.analysis.second import OTHER, in_other
 from polygen.analysis.unknowns import Unknowns
 from polygen.ir import expression as ex
+from polygen.ir.array import TemporaryVariable
 from polygen.ir.claims import Injective
 from polygen.ir.domain import project_out, universe
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel
+from polygen.ir.kernel import Kernel, per_kernel
 
 
 def may_be_equal(kernel: Kernel, first: Reference, second: Reference) -> isl.Set:
@@ -95,10 +97,18 @@ class _Pair:
             return
         same = reduce(isl.Set.intersect, known, universe())
         other = same.complement()
-        if any(claim == Injective(ex.name_of(left)) for claim in self._kernel.claims):
+        if _is_injective(self._kernel, ex.name_of(left)):
             other = other.subtract(same_value)
         yield same.intersect(same_value).union(other)
 
     def _names(self) -> list[str]:
         here, there = self._unknowns
         return [*here.names.values(), *(name + OTHER for name in there.names.values())]
+
+
+@per_kernel
+def _is_injective(kernel: Kernel, name: str) -> bool:
+    variable = kernel.variables[name]
+    if isinstance(variable, TemporaryVariable) and variable.initializer is not None:
+        return np.unique(variable.initializer).size == variable.initializer.size
+    return Injective(name) in kernel.claims

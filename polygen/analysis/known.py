@@ -8,14 +8,16 @@ import islpy as isl
 
 from polygen.analysis.isl_affine import condition_set
 from polygen.ir import expression as ex
-from polygen.ir.array import GlobalArg
+from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.kernel import Kernel, per_kernel
 
 
 @per_kernel
 def is_never_written(kernel: Kernel, name: str) -> bool:
-    """Tell whether a variable is an argument that keeps its values while the kernel runs."""
+    """Tell whether a variable is an array that keeps its values while the kernel runs."""
     variable = kernel.variables.get(name)
+    if isinstance(variable, TemporaryVariable):
+        return variable.read_only
     if not isinstance(variable, GlobalArg) or name in kernel.writers:
         return False
     written = [a for a in kernel.arguments if isinstance(a, GlobalArg) and a.name in kernel.writers]

@@ -38,7 +38,7 @@ def check_cover(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
         UninitializedRead: if a read does not.
     """
     for temporary in kernel.temporaries:
-        if temporary.name in known.variables:
+        if temporary.read_only or temporary.name in known.variables:
             continue
         for insn_id in users(kernel, temporary.name):
             for access in touched(kernel, insn_id)[temporary.name]:

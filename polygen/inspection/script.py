@@ -130,6 +130,8 @@ def _made(kernel: Kernel) -> list[str] | None:
         "silenced_warnings": list(kernel.options.silenced_warnings),
     }
     data = [*kernel.arguments, *kernel.temporaries]
+    if any(t.read_only for t in kernel.temporaries):  # an array: its text is longer
+        return None
     try:
         with without_proofs():
             if make_kernel(domains, instructions, data, **others) != kernel:

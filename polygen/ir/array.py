@@ -37,7 +37,7 @@ class _ByValue:
     def _value(self) -> tuple[Any, ...]:
         names: tuple[str, ...] = type(self).__slots__
         values = [getattr(self, name) for name in names]
-        return tuple([v.str if isinstance(v, np.dtype) else v for v in values])
+        return tuple([_comparable(value) for value in values])
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -48,6 +48,14 @@ class _ByValue:
 
     def __hash__(self) -> int:
         return hash(self._value())
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, np.dtype):
+        return value.str
+    if isinstance(value, np.ndarray):  # bit by bit: -0.0 is another number than 0.0
+        return value.dtype.str, value.shape, value.tobytes()
+    return value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,12 +121,20 @@ class TemporaryVariable(_ByValue):
         dtype: the type of its elements; None until it is inferred.
         shape: the extent of each axis, in elements: constants.  A scalar has none.
         address_space: who shares it.
+        initializer: the elements of a table of constants, which is part of the generated code;
+            else None.  A table is shared by all, whatever address space was asked for.
+        read_only: whether it is such a table: instructions may not write to it.
+
+    Where one is declared for `polygen.make_kernel`, a table takes its type and shape from the
+    array: ``TemporaryVariable("w", initializer=np.array([1.0, 2.0]), read_only=True)``.
     """
 
     name: str
     dtype: DType | None = None
     shape: tuple[Expression, ...] = ()
     address_space: AddressSpace = AddressSpace.PRIVATE
+    initializer: np.ndarray[Any, Any] | None = None
+    read_only: bool = False
 
     if TYPE_CHECKING:
 
@@ -128,6 +144,8 @@ class TemporaryVariable(_ByValue):
             dtype: object = None,
             shape: Extents = (),
             address_space: AddressSpace = AddressSpace.PRIVATE,
+            initializer: np.ndarray[Any, Any] | None = None,
+            read_only: bool = False,
         ) -> None: ...
 
 

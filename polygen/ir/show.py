@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import fields
+from typing import Any
+
+import numpy as np
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -55,7 +58,14 @@ def show_temporary(temporary: TemporaryVariable) -> str:
         line += f", shape: {show_tuple(temporary.shape)}"
     if temporary.address_space is not AddressSpace.PRIVATE:
         line += f", aspace: {temporary.address_space.value}"
+    if temporary.initializer is not None:
+        line += f", read_only, initializer: {show_elements(temporary.initializer)}"
     return line
+
+
+def show_elements(array: np.ndarray[Any, Any]) -> str:
+    """Return the elements of an array, row by row, each with the fewest digits that tell it."""
+    return f"[{', '.join(map(str, array.ravel()))}]"
 
 
 def show_instruction(

@@ -170,13 +170,25 @@ def _check_subscripts(kernel: Kernel, insn: Instruction) -> None:
                 excerpt=excerpt(kernel, insn.id),
             )
     for name in insn.written_names:
-        if isinstance(kernel.variables.get(name), ValueArg):
-            raise MalformedKernel(
-                f"instruction '{insn.id}' writes '{name}', a scalar argument",
-                where=insn.location,
-                excerpt=excerpt(kernel, insn.id),
-                remedy="scalar arguments are read-only: write a temporary or an array",
-            )
+        _check_written(kernel, insn, name)
+
+
+def _check_written(kernel: Kernel, insn: Instruction, name: str) -> None:
+    variable = kernel.variables.get(name)
+    what, remedy = "", None
+    if isinstance(variable, ValueArg):
+        what = "a scalar argument"
+        remedy = "scalar arguments are read-only: write a temporary or an array"
+    elif isinstance(variable, TemporaryVariable) and variable.read_only:
+        what = "a table of constants"
+        remedy = "it is read-only: write another temporary, or an array"
+    if what:
+        raise MalformedKernel(
+            f"instruction '{insn.id}' writes '{name}', {what}",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy=remedy,
+        )
 
 
 def _check_verbatim(kernel: Kernel, insn: Instruction) -> None:

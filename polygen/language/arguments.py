@@ -16,6 +16,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.names import check_name
 from polygen.language.parser import located, parse_expression, parse_expressions
 from polygen.language.statement import Statement
+from polygen.language.tables import with_table
 from polygen.source import caller_location
 
 _Variable: TypeAlias = Argument | TemporaryVariable
@@ -88,7 +89,8 @@ def normalised(variable: _Variable) -> _Variable:
         return replace(variable, dtype=dtype)
     shape = variable.shape
     if isinstance(variable, TemporaryVariable):
-        return replace(variable, dtype=dtype, shape=to_extents(shape, variable.name))
+        shape = to_extents(shape, variable.name)
+        return with_table(replace(variable, dtype=dtype, shape=shape))
     extents = None if shape is None else to_extents(shape, variable.name)
     strides = None if variable.strides is None else to_extents(variable.strides, variable.name)
     if extents is not None and strides is not None and len(extents) != len(strides):

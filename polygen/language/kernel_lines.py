@@ -26,6 +26,7 @@ from polygen.language.parser import load_grammar, located, parse_statement, pars
 from polygen.language.reductions import resolve_reductions
 from polygen.language.refused import Refused
 from polygen.language.rules import resolve_rules
+from polygen.language.tables import read_elements, with_table
 from polygen.language.user_reductions import CLAIMS, make_operation
 from polygen.source import caller_location
 
@@ -44,10 +45,17 @@ class _KernelNodes(Nodes):
 
     def temporary(self, children: _Children) -> TemporaryVariable:
         name, dtype, *rest = children
+        table = rest.pop() if rest and isinstance(rest[-1], lark.Token) else None
         said: dict[str, Any] = {
             "address_space" if isinstance(r, AddressSpace) else "shape": r for r in rest
         }
-        return TemporaryVariable(name.value, dtype, **said)
+        if table is not None:
+            said["initializer"] = _elements(table, dtype, said.get("shape", ()))
+            said["read_only"] = True
+        return with_table(TemporaryVariable(name.value, dtype, **said))
+
+    def table(self, children: _Children) -> lark.Token:
+        return children[0]  # type: ignore[no-any-return]
 
     def address_space(self, children: _Children) -> AddressSpace:
         names = {space.value: space for space in AddressSpace}
@@ -102,6 +110,21 @@ class _KernelNodes(Nodes):
 def _parser() -> lark.Lark:
     starts = ["reduction", "argument_line", "temporary", "tag", "priority"]
     return load_grammar(["grammar.lark", "kernel.lark"], starts, _KernelNodes())
+
+
+def _elements(token: lark.Token, dtype: DType | None, shape: tuple[Any, ...]) -> Any:
+    """Return the elements of a table, in its shape."""
+    start = token.start_pos or 0
+    if dtype is None:
+        raise Refused("a table of constants has a type", start, "write it, as in 'type: int32'")
+    try:
+        return read_elements(token.value, dtype).reshape(shape)
+    except (ValueError, OverflowError, TypeError):
+        raise Refused(
+            f"these are no elements of type {dtype.name} in this shape",
+            start,
+            "write as many numbers as the shape has elements, row by row",
+        ) from None
 
 
 def _literal(node: Any) -> Any:

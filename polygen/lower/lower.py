@@ -139,10 +139,12 @@ class _Host:
             nonnegative=frozenset(self._nonnegative),
             dtypes=kinds(self._kernel),
             options=self._kernel.options,
+            tables=tuple(t for t in self._kernel.temporaries if t.read_only),
         )
 
     def _temporaries(self, *spaces: AddressSpace) -> list[TemporaryVariable]:
-        return [t for t in self._kernel.temporaries if t.address_space in spaces]
+        own = (t for t in self._kernel.temporaries if not t.read_only)
+        return [t for t in own if t.address_space in spaces]
 
     def _nodes(
         self, nodes: Sequence[TreeNode], outer: tuple[str, ...], known: isl.Set

@@ -195,6 +195,7 @@ class LoopProgram:
         dtypes: the kind of every name that an expression may mention: inames and sizes are
             Python's ``int``, which takes on the type of what it is combined with.
         options: the kernel's.
+        tables: arrays of constants, which all launches see.
     """
 
     name: str
@@ -205,11 +206,13 @@ class LoopProgram:
     nonnegative: frozenset[str]
     dtypes: Mapping[str, Kind]
     options: Options = field(default_factory=Options)
+    tables: tuple[TemporaryVariable, ...] = ()
 
     def __str__(self) -> str:
         sections = [
             ("ARGUMENTS", [show_argument(a) for a in self.arguments]),
             ("GLOBAL TEMPORARIES", [show_temporary(t) for t in self.global_temporaries]),
+            ("TABLES", [show_temporary(t) for t in self.tables]),
             ("LAUNCHES", _table([row for node in self.host for row in _host_rows(node, 0)])),
         ]
         lines = [RULE, f"LOOP PROGRAM: {self.name}", f"INDEX TYPE: {self.index_dtype.name}"]

@@ -121,6 +121,8 @@ C_OPENMP = Target(
     helper_prefix="static inline",
     function_head=lambda _: "void ",
     qualifiers=dict.fromkeys(AddressSpace, ""),
+    table_qualifier="static const ",
+    table_nan="NAN",
     to_half="""
 float $name($T a)
 {
@@ -129,6 +131,7 @@ float $name($T a)
 """,
     complex_operators=True,
     complex_literal="{1} + {2} * _Complex_I",
+    complex_elements={"complex64": "CMPLXF({0}, {1})", "complex128": "CMPLX({0}, {1})"},
     complex_forms={
         "conj": "conj{1}({0})",
         "real": "creal{1}({0})",

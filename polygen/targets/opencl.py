@@ -105,6 +105,8 @@ OPENCL = Target(
         AddressSpace.LOCAL: "__local ",
         AddressSpace.GLOBAL: "__global ",
     },
+    table_qualifier="__constant ",
+    table_nan="INFINITY - INFINITY",  # NAN may be a call
     hardware_indices={"g": "get_group_id", "l": "get_local_id"},
     barrier=_barrier,
     # Devices need not compute with halves, only load and store them.
@@ -120,6 +122,7 @@ float $name($T a)
     store_half="vstore_half_rte({0}, {1}, {2})",
     complex_operators=False,
     complex_literal="({0})({1}, {2})",
+    complex_elements={"complex64": "(float2)({0}, {1})", "complex128": "(double2)({0}, {1})"},
     complex_forms={"real": "{0}.x", "imag": "{0}.y"},
     complex_helpers=frozenset(VECTORS),
     vector_names={

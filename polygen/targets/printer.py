@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir.array import Argument, GlobalArg, ValueArg
+from polygen.ir.array import Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.dtype import DType
 from polygen.ir.tags import GroupTag, LocalTag
 from polygen.lower.program import (
@@ -28,6 +28,7 @@ from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.helpers import helper_functions, helpers_need_math, types_of_helpers
 from polygen.targets.program import DeviceFunction, Program
 from polygen.targets.statement import StatementPrinter, all_nodes, hoist_local
+from polygen.targets.tables import table_lines
 from polygen.targets.target import Target
 from polygen.targets.term import SUM
 
@@ -52,7 +53,7 @@ def print_program(program: LoopProgram, target: Target) -> Program:
     launches = tuple(_launches(program.host))
     expressions = ExpressionPrinter(target, _names(program, launches))
     own = frozenset(t.name for t in program.global_temporaries)
-    printer = _FunctionPrinter(target, expressions, own)
+    printer = _FunctionPrinter(target, expressions, own, program.tables)
     arguments = (
         *program.arguments,
         *(GlobalArg(t.name, t.dtype, t.shape) for t in program.global_temporaries),
@@ -93,7 +94,7 @@ def _counters(nodes: Iterable[HostNode]) -> Iterator[str]:
 def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
     """Return what is known of all names in the program."""
     dtypes: dict[str, DType] = {}
-    for variable in (*program.arguments, *program.global_temporaries):
+    for variable in (*program.arguments, *program.global_temporaries, *program.tables):
         if variable.dtype is None:
             raise InternalError(f"'{variable.name}' has no type in a loop program")
         dtypes[variable.name] = variable.dtype
@@ -141,10 +142,17 @@ def _written(block: Block) -> frozenset[str]:
 class _FunctionPrinter:
     """Prints the functions that the host calls."""
 
-    def __init__(self, target: Target, expressions: ExpressionPrinter, own: Container[str]) -> None:
+    def __init__(
+        self,
+        target: Target,
+        expressions: ExpressionPrinter,
+        own: Container[str],
+        tables: Sequence[TemporaryVariable],
+    ) -> None:
         self._target = target
         self._expressions = expressions
         self._own = own  # arrays that polygen allocates
+        self._tables = tables
         self.functions: list[str] = []
 
     def kernel(self, launch: Launch, local_size: tuple[int, ...]) -> None:
@@ -156,6 +164,7 @@ class _FunctionPrinter:
         beginning = StatementPrinter(self._target, self._expressions)
         for axis in launch.axes:
             self._axis(beginning, axis)
+        self._declare_tables(beginning)
         for declaration in shared:
             beginning.line(1, beginning.declaration(declaration, initialized=False))
         if beginning.lines:
@@ -174,6 +183,12 @@ class _FunctionPrinter:
             start = "" if first == 0 else f" + {self._expressions.index(first).within(SUM + 1)}"
             statements.line(1, f"{self._expressions.counter_type} const {iname} = {index}{start};")
 
+    def _declare_tables(self, statements: StatementPrinter) -> None:
+        for table in self._tables:
+            if table.name in self._expressions.uses.names:
+                for line in table_lines(table, self._target, self._expressions):
+                    statements.line(1, line)
+
     def host_function(self, program: LoopProgram, arguments: tuple[Argument, ...]) -> None:
         """Print all launches, with the loops around them, as one function."""
         launches = tuple(_launches(program.host))
@@ -184,6 +199,7 @@ class _FunctionPrinter:
         for argument in arguments:
             if argument.name not in self._expressions.uses.names:
                 beginning.line(1, f"(void) {argument.name};")
+        self._declare_tables(beginning)
         if beginning.lines:
             beginning.line(0, "")
         head = self._target.function_head(()) + program.name

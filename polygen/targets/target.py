@@ -72,6 +72,8 @@ class Target:
         function_head: what stands before the name of a function for the host, given the size of
             its work groups.
         qualifiers: what the declaration of a variable in an address space begins with.
+        table_qualifier: what the declaration of a table of constants in a function begins with.
+        table_nan: how an element that is no number is written there: as a constant.
         hardware_indices: the index along an axis, by the tag's letter; empty if it has none.
         barrier: the statement that makes writes to some address spaces visible, or None.
         to_half: a function that rounds a number to half precision, and returns a ``float``.
@@ -81,6 +83,7 @@ class Target:
         complex_operators: whether complex numbers have operators of the language's own; else they
             are vectors of two.
         complex_literal: how one is written, of its type and its parts.
+        complex_elements: how the elements of a table are written, by type, of their parts: exactly.
         complex_forms: how functions of complex numbers are called, of the arguments and of what
             follows the name of a mathematical function.
         complex_helpers: those that are spelled out.
@@ -105,6 +108,8 @@ class Target:
     helper_prefix: str
     function_head: Callable[[tuple[int, ...]], str]
     qualifiers: Mapping[AddressSpace, str]
+    table_qualifier: str
+    table_nan: str
     hardware_indices: Mapping[str, str] = field(default_factory=dict[str, str])
     barrier: Callable[[frozenset[AddressSpace]], str] | None = None
     to_half: str
@@ -112,6 +117,7 @@ class Target:
     store_half: str = ""
     complex_operators: bool
     complex_literal: str
+    complex_elements: Mapping[str, str]
     complex_forms: Mapping[str, str]
     complex_helpers: frozenset[str]
     vector_names: Mapping[tuple[str, int], str]

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from polygen.errors import WrongStorage
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import Argument
+from polygen.ir.array import Argument, GlobalArg
 from polygen.ir.atomicity import Atomicity
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -191,16 +191,17 @@ def frames_of(kernel: Kernel, program: LoopProgram) -> Frame:
     """
     root = Frame(Role.PROGRAM, None, 0, None)
     root.bound.update({a.name: a for a in program.arguments})
-    reader = _Reader(kernel)
+    reader = _Reader(kernel, program)
     for position, node in enumerate(program.host):
         reader.host(node, root, position)
     return root
 
 
 class _Reader:
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, program: LoopProgram) -> None:
         self._kernel = kernel
         self._inames = frozenset(kernel.inames)
+        self._tables = {t.name: GlobalArg(t.name, t.dtype, t.shape) for t in program.tables}
 
     def host(self, node: HostNode, parent: Frame, position: int) -> None:
         if isinstance(node, Launch):
@@ -214,6 +215,7 @@ class _Reader:
         frame = self._enter(Frame(Role.LAUNCH, parent, position, node))
         frame.launch = frame
         frame.bound.update({a.name: None if a.name in self._inames else a for a in node.arguments})
+        frame.bound.update(self._tables)
         for axis in node.axes:
             frame = self._axis(axis, frame)
         frame.block = node.body

@@ -48,12 +48,16 @@ class _Storages:
 
     def _check_program(self) -> None:
         program = self._view.program
+        tables = tuple(t for t in self._kernel.temporaries if t.read_only)
         shared = tuple(
-            t for t in self._kernel.temporaries if t.address_space is AddressSpace.GLOBAL
+            t
+            for t in self._kernel.temporaries
+            if t.address_space is AddressSpace.GLOBAL and t not in tables
         )
         pairs = (
             (program.arguments, self._kernel.arguments),
             (program.global_temporaries, shared),
+            (program.tables, tables),
         )
         for found, wanted in pairs:
             if found != wanted:

@@ -75,6 +75,10 @@ class _Machine:
                 self._globals[arg.name] = Cells.of_array(arg.name, np.asarray(value))
             else:
                 self._globals[arg.name] = self._typed(arg.name, value)
+        for table in program.tables:
+            elements = table.initializer
+            assert elements is not None
+            self._globals[table.name] = Cells.of_array(table.name, elements)
         for t in program.global_temporaries:
             assert t.dtype is not None
             extents = [int(e) for e in t.shape if isinstance(e, int)]
@@ -109,7 +113,8 @@ class _Machine:
 
     def _launch(self, launch: Launch, counters: dict[str, int]) -> None:
         known = {**self._globals, **counters}
-        passed = {a.name: known[a.name] for a in launch.arguments}
+        seen = (*launch.arguments, *self._program.tables)
+        passed = {variable.name: known[variable.name] for variable in seen}
         self._forget()
         at = _Scope(self, ChainMap({}, known), _NOBODY)
         sizes = {axis.tag: at.integer(axis.size) for axis in launch.axes}

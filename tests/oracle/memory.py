@@ -41,6 +41,7 @@ class Memory:
         self._dtypes = {t.name: np.result_type(samples[t.name]) for t in kernel.temporaries}
         self._cells: dict[tuple[str, tuple[int, ...]], dict[_Key, tuple[int, Value]]] = {}
         self._clock = count()
+        self._tables = {t.name: t.initializer for t in kernel.temporaries if t.read_only}
 
     def _owner(self, name: str, items: _Items) -> _Key:
         """Return which of the copies of a temporary the work item has."""
@@ -75,6 +76,8 @@ class Memory:
     def write(self, name: str, index: tuple[int, ...], value: Value, items: _Items) -> None:
         """Write an element, for every work item that has these indices."""
         self._check(name, index)
+        if name in self._tables:
+            raise OracleError(f"{name} is a table of constants, and written")
         if name in self.arrays:
             self.arrays[name][index] = convert(value, self.arrays[name].dtype)
             return
@@ -88,6 +91,8 @@ class Memory:
         self._check(name, index)
         if name in self.arrays:
             return self.arrays[name][index]
+        if (table := self._tables.get(name)) is not None:
+            return table[index]
         owner = set(self._owner(name, items))
         cell = self._cells.get((name, index), {})
         found = [entry for key, entry in cell.items() if owner.issuperset(key)]

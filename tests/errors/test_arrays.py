@@ -1,0 +1,100 @@
+"""Arrays that are declared or used wrongly are refused, with the reason."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen import errors as e
+
+
+class Wrong(NamedTuple):
+    """A program that is refused.
+
+    Attributes:
+        instruction: what is computed, over ``{ [i]: 0<=i<4 }``.
+        variable: how the variable is declared: the class, and its arguments.
+        error: the class, exactly.
+        why: a part of the reason.
+        marked: a part of the line that is shown, if one is.
+    """
+
+    instruction: str
+    variable: tuple[type, dict[str, Any]]
+    error: type[pg.UserError]
+    why: str
+    marked: str = ""
+
+
+FOUR = np.arange(4.0)
+
+
+def table(initializer: Any = FOUR, **more: Any) -> tuple[type, dict[str, Any]]:
+    return pg.TemporaryVariable, {"initializer": initializer, "read_only": True, **more}
+
+
+TABLES = [
+    Wrong("w[i] = 2", table(), e.MalformedKernel, "writes 'w', a table of constants", "w[i] = 2"),
+    Wrong("w[i] += a[i]", table(), e.MalformedKernel, "writes 'w', a table", "w[i] = w[i]"),
+    Wrong("w[i] += 1 {atomic}", table(), e.MalformedKernel, "'w', a table", "w[i] = w[i]"),
+    Wrong("a[i], w[i] = 1, 2", table(), e.MalformedKernel, "writes 'w', a table", "a[i], w[i]"),
+    Wrong(
+        '... code(i) "w[i] = 1;" writes(w)', table(), e.MalformedKernel, "'w', a table", "w[i] = 1"
+    ),
+    Wrong("a[i] = w", table(), e.MalformedKernel, "'w' with 0 subscripts; it has 1", "= w"),
+    Wrong("a[i] = w[i, 0]", table(), e.MalformedKernel, "with 2 subscripts; it has 1", "w[i, 0]"),
+    Wrong("a[i] = w[i + 1]", table(), e.OutOfBounds, "w[4]", "w[i + 1]"),
+    Wrong("a[i] = w[i - 1]", table(), e.OutOfBounds, "w[-1]", "w[i - 1]"),
+    Wrong("a[i] = w[i]", table(dtype="float32"), e.InvalidArgument, "of type float32, and its"),
+    Wrong("a[i] = w[i]", table(shape=5), e.InvalidArgument, "the shape (5), and its initializer"),
+    Wrong("a[i] = w[i]", table(shape=(2, 2)), e.InvalidArgument, "has the shape (2, 2), and"),
+    Wrong("a[i] = w[i]", table(shape="n"), e.InvalidArgument, "has the shape (n), and"),
+    Wrong("a[i] = w[i]", table(np.zeros(0)), e.InvalidArgument, "with no elements"),
+    Wrong("a[i] = w[i]", table(np.zeros((3, 0))), e.InvalidArgument, "with no elements"),
+    Wrong("a[i] = w", table(np.array(1.0)), e.InvalidArgument, "with a single number"),
+    Wrong("a[i] = w[i]", table([1, 2, 3, 4]), e.InvalidArgument, "with [1, 2, 3, 4]"),
+    Wrong("a[i] = w[i]", table("1, 2"), e.InvalidArgument, "initialized with '1, 2'"),
+    Wrong("a[i] = w[i]", table(3.5), e.InvalidArgument, "initialized with 3.5"),
+    Wrong("a[i] = w[i]", table(np.array(["a"])), e.InvalidArgument, "has elements of type"),
+    Wrong("a[i] = w[i]", table(np.array([None])), e.InvalidArgument, "has elements of type"),
+    Wrong("a[i] = w[i]", table(FOUR, read_only=False), e.InvalidArgument, "but not read-only"),
+    Wrong("a[i] = w[i]", table(None), e.InvalidArgument, "is read-only, and has no elements"),
+    Wrong("<> w = a[i]", table(), e.NameTaken, "'w' is declared here and in kernel_data", "<> w"),
+]
+PROGRAMS = TABLES
+
+
+@pytest.mark.parametrize("wrong", PROGRAMS, ids=lambda w: f"{w.instruction}: {w.why}")
+def test_rejected(wrong: Wrong) -> None:
+    kind, arguments = wrong.variable
+    with pytest.raises(wrong.error) as caught:
+        pg.make_kernel("{ [i]: 0<=i<4 }", wrong.instruction, [kind("w", **arguments), "..."])
+    assert type(caught.value) is wrong.error
+    assert wrong.why in caught.value.what
+    assert wrong.marked in (caught.value.excerpt or "")
+    assert caught.value.where is not None
+
+
+TABLE_LINES = [
+    ("[1, 2, 3]", "these are no elements of type int32 in this shape"),
+    ("[1, 2.5]", "these are no elements of type int32 in this shape"),
+    ("[1, x]", "these are no elements of type int32 in this shape"),
+    ("[1, 99999999999]", "these are no elements of type int32 in this shape"),
+    ("[]", "these are no elements of type int32 in this shape"),
+    ("1, 2", "found '1'"),
+    ("[1, 2", ""),
+]
+
+
+@pytest.mark.parametrize(("elements", "why"), TABLE_LINES)
+def test_rejected_text(elements: str, why: str) -> None:
+    given = pg.TemporaryVariable("w", initializer=np.array([1, 2], np.int32), read_only=True)
+    text = str(pg.make_kernel("{ [i]: 0<=i<2 }", "a[i] = w[i]", [given, "..."]))
+    assert "initializer: [1, 2]" in text
+    with pytest.raises(e.MalformedText) as caught:
+        pg.parse_kernel(text.replace("[1, 2]", elements))
+    assert why in caught.value.what
+    assert "w: type: int32" in (caught.value.excerpt or "")
