@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm
+from polygen.analysis.domains import domain_of
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set, form_of_constraint
 from polygen.analysis.known import known_parameters
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.lower.address import simplify
@@ -25,8 +27,8 @@ class Condition:
 
     Attributes:
         reads: the elements of arrays that it reads, as the kernel says them.
-        after: if it reads any, the conditions that are asked before it: they may be what keeps it
-            inside of the arrays.
+        after: conditions that are asked before it: they may be what keeps it inside of the
+            arrays, and say where the variables that it depends on have values.
     """
 
     expression: Expression
@@ -39,10 +41,14 @@ class Condition:
         return walk.free_variables(self.expression)
 
 
-def guards(needed: isl.Set, known: isl.Set) -> tuple[Condition, ...]:
+def guards(needed: isl.Set, known: isl.Set, computed: Container[str]) -> tuple[Condition, ...]:
     """Return the conditions for `needed` where `known` holds; none if that is always so.
 
-    Both are flat sets.
+    Parameters:
+        needed: a flat set.
+        known: another.
+        computed: names of variables that may have no value where they are not needed: conditions
+            on them come last.
     """
     left = needed if known.plain_is_universe() else needed.gist(known)
     if left.plain_is_universe():
@@ -50,9 +56,12 @@ def guards(needed: isl.Set, known: isl.Set) -> tuple[Condition, ...]:
     pieces = left.compute_divs().get_basic_sets()
     if not pieces:
         return (Condition(False),)
-    if len(pieces) == 1:
-        return tuple(Condition(c) for c in _comparisons(pieces[0]))
-    alternatives = tuple(conjunction(_comparisons(piece)) for piece in pieces)
+    apart = [_comparisons(piece, computed) for piece in pieces]
+    if len(apart) == 1:
+        ((first, last),) = apart
+        before = tuple(Condition(c) for c in first)
+        return (*before, *(Condition(c, after=before) for c in last))
+    alternatives = tuple(conjunction([*first, *last]) for first, last in apart)
     return (Condition(ex.LogicalOr(alternatives)),)
 
 
@@ -61,12 +70,16 @@ def conjunction(conditions: list[Expression]) -> Expression:
     return conditions[0] if len(conditions) == 1 else ex.LogicalAnd(tuple(conditions))
 
 
-def _comparisons(piece: isl.BasicSet) -> list[Expression]:
-    found = [
-        comparison(form_of_constraint(c), "==" if c.is_equality() else ">=")
-        for c in piece.get_constraints()
-    ]
-    return found or [True]
+def _comparisons(
+    piece: isl.BasicSet, computed: Container[str]
+) -> tuple[list[Expression], list[Expression]]:
+    """Return the conditions of a piece, those on what is computed apart."""
+    apart: tuple[list[Expression], list[Expression]] = [], []
+    for constraint in piece.get_constraints():
+        form = form_of_constraint(constraint)
+        found = comparison(form, "==" if constraint.is_equality() else ">=")
+        apart[any(name in computed for name in form.names())].append(found)
+    return apart if any(apart) else ([True], [])
 
 
 def comparison(form: LinearForm, operator: str) -> Expression:
@@ -89,13 +102,18 @@ def comparison(form: LinearForm, operator: str) -> Expression:
 
 def folded(condition: Condition, values: Mapping[str, Expression]) -> Condition:
     """Return the condition for these values of some names, a truth value if it is decided."""
-    node = walk.substitute(condition.expression, values)
+    after = tuple([folded(other, values) for other in condition.after])
+    return Condition(_folded(condition.expression, values), condition.reads, after)
+
+
+def _folded(node: Expression, values: Mapping[str, Expression]) -> Expression:
+    node = walk.substitute(node, values)
     if not isinstance(node, ex.Comparison):
-        return Condition(node)
+        return node
     left, right = simplify(node.left), simplify(node.right)
     if isinstance(left, int) and isinstance(right, int):
-        return Condition(_COMPARE[str(node.operator)](left, right))
-    return Condition(ex.Comparison(left, node.operator, right))
+        return _COMPARE[str(node.operator)](left, right)
+    return ex.Comparison(left, node.operator, right)
 
 
 _COMPARE = {
@@ -121,11 +139,7 @@ def reads_inside(
     """
     if not condition.reads:
         return True
-    known = known.intersect(known_parameters(kernel))
-    integers = integer_parameters(kernel).union(kernel.inames)
-    for other in before:
-        holds = condition_set(other.expression, integers)
-        known = known if holds is None else known.intersect(holds)
+    known = _known(kernel, before, known)
     for node in condition.reads:
         shape = kernel.array(ex.name_of(node)).shape or ()
         for subscript, extent in zip(ex.index_tuple(node), shape, strict=True):
@@ -134,3 +148,45 @@ def reads_inside(
             if inside is None or not known.is_subset(inside):
                 return False
     return True
+
+
+def has_values(
+    kernel: Kernel, condition: Condition, before: Iterable[Condition], known: isl.Set
+) -> bool:
+    """Tell whether the scalars that a condition reads have values wherever it may come to be asked.
+
+    Parameters:
+        kernel: the kernel.
+        condition: the condition.
+        before: conditions that are asked before it.
+        known: what holds where it may be asked, a flat set.
+    """
+    scalars = [t.name for t in kernel.temporaries if not t.shape and t.name in condition.names]
+    if not scalars:
+        return True
+    known = _known(kernel, before, known)
+    return all(known.is_subset(_written(kernel, name, flat_names(known))) for name in scalars)
+
+
+def _written(kernel: Kernel, name: str, kept: Container[str]) -> isl.Set:
+    """Return where a scalar is written for certain, as a set over those inames that are kept."""
+    integers = integer_parameters(kernel).union(kernel.inames)
+    found = universe().complement()
+    for insn in kernel.writers.get(name, ()):
+        here: isl.Set | None = domain_of(kernel, insn.within_inames)
+        for predicate in insn.predicates:
+            holds = condition_set(predicate, integers)
+            here = None if here is None or holds is None else here.intersect(holds)
+        found = found if here is None else found.union(here)
+    inner = [i for i in flat_names(found) if i in kernel.inames and i not in kept]
+    return project_out(found, inner)
+
+
+def _known(kernel: Kernel, before: Iterable[Condition], known: isl.Set) -> isl.Set:
+    """Return what is known where a condition is asked after others."""
+    known = known.intersect(known_parameters(kernel))
+    integers = integer_parameters(kernel).union(kernel.inames)
+    for other in before:
+        holds = condition_set(other.expression, integers)
+        known = known if holds is None else known.intersect(holds)
+    return known

@@ -28,7 +28,14 @@ from polygen.ir.tags import GroupTag, LocalTag, UnrollTag, is_parallel
 from polygen.ir.verify import excerpt
 from polygen.lower.address import linearize, simplify
 from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
-from polygen.lower.conditions import Condition, conjunction, folded, guards, reads_inside
+from polygen.lower.conditions import (
+    Condition,
+    conjunction,
+    folded,
+    guards,
+    has_values,
+    reads_inside,
+)
 from polygen.lower.program import Assign, Barrier, Block, If, Loop, Node, Verbatim
 from polygen.lower.uniform import check_uniform
 
@@ -86,6 +93,7 @@ class Emitter:
             for name, v in kernel.variables.items()
             if isinstance(v, GlobalArg | TemporaryVariable) and v.shape != ()
         } | {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
+        self._temporaries = frozenset(t.name for t in kernel.temporaries)
         self._local_inames = frozenset(
             i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
         )
@@ -140,7 +148,8 @@ class Emitter:
         for predicate in insn.predicates:
             asked = walk.substitute(predicate, place.values)
             reads = tuple(e for e in walk.subexpressions(asked) if isinstance(e, ex.Subscript))
-            after = conditions if reads else ()
+            computed = not self._temporaries.isdisjoint(walk.free_variables(asked))
+            after = conditions if reads or computed else ()
             conditions = (*conditions, Condition(final(predicate), reads, after))
         values = tuple((i, v) for i, v in place.values.items() if i in insn.within_inames)
         node: Node
@@ -164,7 +173,7 @@ class Emitter:
         fixed = place.known.intersect(_equations(place.values))
         return tuple(
             c
-            for guard in guards(needed, fixed)
+            for guard in guards(needed, fixed, self._temporaries)
             if (c := folded(guard, place.values)).expression is not True
         )
 
@@ -173,7 +182,7 @@ class Emitter:
     ) -> tuple[Condition, ...]:
         key = (inames, id(known))
         if key not in self._guards:
-            self._guards[key] = guards(needed, known)
+            self._guards[key] = guards(needed, known, self._temporaries)
             self._kept_alive.append(known)
         return self._guards[key]
 
@@ -337,6 +346,7 @@ class Emitter:
                 and written.isdisjoint(c.names)
                 and not (synchronizes and not self._is_uniform(c))
                 and reads_inside(self._kernel, c, outside, place.known)
+                and has_values(self._kernel, c, outside, place.known)
             ):
                 outside.append(c)
         return tuple(outside)
@@ -385,9 +395,9 @@ class Emitter:
 def _in_order(common: set[Condition], items: Sequence[_Item]) -> set[Condition]:
     """Return those of the common conditions that come after nothing which is not common.
 
-    Before what reads arrays, all of its own has to be asked.
+    Before what reads arrays or computed variables, all of its own has to be asked.
     """
-    if not any(c.reads for c in common):
+    if not any(c.after for c in common):
         return common
     late = {
         c

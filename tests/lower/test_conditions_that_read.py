@@ -6,7 +6,7 @@ import polygen as pg
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
-from tests.oracle.cases import SIZES, agree, guards, kernel, loops, lowered
+from tests.oracle.cases import SIZES, agree, guards, kernel, loops, lowered, tag
 
 # For i >= n there is no j.
 DOMAINS = ["{ [i]: 0<=i<n+3 }", "{ [j]: 0<=j<n-i }"]
@@ -78,3 +78,47 @@ def test_neighbours_with_the_same_conditions_share_them() -> None:
     knl = _asking(SHORT, SHORT)
     assert len(guards(lowered(knl))) == 1
     agree(knl, SIZES)
+
+
+# --- scalars that are not computed everywhere: execution fails where they are read
+
+
+def test_a_bound_is_asked_for_where_it_is_computed() -> None:
+    knl = kernel(
+        ["{ [i]: n<=i<n+3 or i=0 }", "{ [j]: 0<=j<bound }", "{ [k]: 0<=k<3-j }"],
+        "bound = c[i] {id=bound, dep=*}\nres[i,j,k] = 1 {dep=*bound}",
+        pg.TemporaryVariable("bound", "int32"),
+        pg.GlobalArg("c", "int32", shape="n + 3"),
+        pg.GlobalArg("res", shape="n + 3, 3, 3"),
+        assumptions="n >= 1",
+    )
+    agree(knl, SIZES[1:], tag(i="g.0", k="unr"))
+
+
+def _while_positive(lines: str, domains: list[str]) -> Kernel:
+    """Return a kernel in which ``t`` has a value where ``i < n``."""
+    return kernel(
+        ["{ [i]: 0<=i<n+3 }", *domains],
+        f"t = p[i] {{id=t, if=i < n, dep=*}}\n{lines}",
+        pg.TemporaryVariable("t", "float64"),
+        pg.GlobalArg("p", shape="n + 3"),
+        assumptions="n >= 0",
+    )
+
+
+def test_what_is_not_computed_everywhere_is_not_asked_for_before_the_loop() -> None:
+    knl = _while_positive("res[i,j] = 1 {if=t > 0, dep=*t}", ["{ [j]: 0<=j<n-i }"])
+    agree(knl, SIZES)
+    (guard,) = guards(lowered(knl))[1:]
+    assert guard in loops(lowered(knl))[1].body
+
+
+def test_what_is_computed_everywhere_is_asked_for_before_the_loop() -> None:
+    knl = kernel(
+        ["{ [i]: 0<=i<n+3 }", "{ [j]: 0<=j<n-i }"],
+        "t = p[i] {id=t, dep=*}\nres[i,j] = 1 {if=t > 0, dep=*t}",
+        pg.TemporaryVariable("t", "float64"),
+    )
+    agree(knl, SIZES)
+    (guard,) = guards(lowered(knl))
+    assert loops(lowered(knl))[1] in guard.body
