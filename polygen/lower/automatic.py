@@ -21,6 +21,7 @@ from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import AutoLocalTag, LocalTag
+from polygen.language.priorities import circle
 from polygen.lower.bounds import constant_bounds
 from polygen.transforms.prioritize_loops import prioritize_loops
 from polygen.transforms.split_iname import split_iname
@@ -50,8 +51,10 @@ def assign_axes(kernel: Kernel) -> Kernel:
             tag, size = axes[iname]
             kernel = split_iname(kernel, iname, size, outer_iname=outer[iname], inner_tag=tag)
         for nest in nests:
-            loops = [outer[i] for i in nest if i in outer]
-            kernel = prioritize_loops(kernel, loops) if len(loops) > 1 else kernel
+            loops = tuple([outer[i] for i in nest if i in outer])
+            asked_otherwise = circle((*kernel.priorities, loops))
+            if len(loops) > 1 and not asked_otherwise:
+                kernel = prioritize_loops(kernel, loops)
     return kernel
 
 

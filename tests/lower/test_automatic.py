@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,21 @@ def test_without_a_group_there_are_loops() -> None:
     knl = tile(3, 4, {})
     assert _tags(knl) == {"p": "for", "q": "for"}
     assert_same(knl, make_arguments(knl, {"n": 2}))
+
+
+@pytest.mark.parametrize("priorities", [("q", "p"), ("q", "g", "p")])
+def test_loops_are_nested_as_was_asked_for(priorities: tuple[str, ...]) -> None:
+    knl = kernel(
+        ["{ [g]: 0<=g<4 }", "{ [p,q]: 0<=p,q<4 }"],
+        "t[p, q] = a[p, q]  {id=load, inames=p:q}\nout[g] = t[g, g]  {dep=load}",
+        pg.TemporaryVariable("t", shape=(4, 4), address_space=LOCAL),
+    )
+    knl = pg.tag_inames(knl, {"p": "l.auto", "q": "l.auto"})
+    assert [loop.iname for loop in loops(lowered(knl))] == ["p", "q", "g"]
+    for outer, inner in pairwise(priorities):
+        knl = pg.prioritize_loops(knl, (outer, inner))
+    assert [loop.iname for loop in loops(lowered(knl))] == ["q", "p", "g"]
+    assert_same(knl, make_arguments(knl, {}))
 
 
 def test_an_axis_that_the_instruction_has_is_not_chosen() -> None:
