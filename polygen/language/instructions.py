@@ -6,20 +6,14 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, cast
 
-import numpy as np
-
 from polygen.errors import (
     InvalidArgument,
-    MalformedInstruction,
     NameTaken,
     UnknownIname,
     did_you_mean,
 )
-from polygen.ir import expression as ex
-from polygen.ir import walk
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import Domain
-from polygen.ir.dtype import to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import (
     Assigning,
@@ -48,6 +42,7 @@ from polygen.language.reductions import resolve_reductions
 from polygen.language.relations import parse_relation
 from polygen.language.rules import expand_rules, make_rules, resolve_rules
 from polygen.language.statement import Statement, Verbatim
+from polygen.language.trees import pair_as_text, readable
 from polygen.source import SourceLocation, caller_location
 
 
@@ -221,6 +216,9 @@ def _statements(
         if isinstance(part, Instruction):
             blocks.check_can_hold(part)
             written.append(_as_statement(part))
+        elif isinstance(part, tuple):
+            text = pair_as_text(cast("tuple[object, ...]", part))
+            written.append(parse_statement(text).inside(blocks.said))
         elif isinstance(part, str):
             for number, line in split_lines(part):
                 if is_block(line):
@@ -243,7 +241,8 @@ def _no_instruction(given: object) -> InvalidArgument:
     return InvalidArgument(
         f"{given!r} is no instruction",
         where=caller_location(),
-        remedy='pass a text such as "out[i] = 2*a[i]", or a list of texts',
+        remedy='pass a text such as "out[i] = 2*a[i]", or a list of texts, or of an assignee and a '
+        "value in parentheses",
     )
 
 
@@ -255,9 +254,7 @@ def _as_statement(insn: Instruction) -> Statement:
             where=caller_location(),
             remedy="use letters, digits and underscores",
         )
-    for expression in (*insn.assignees, *insn.reads):
-        _check_nodes(insn, expression)
-    insn = insn.map_expressions(lambda node: walk.rewrite(node, _written_number))
+    insn = insn.map_expressions(lambda node: readable(node, f"instruction '{insn.id}'"))
     return Statement(
         assignees=insn.assignees,
         values=_values(insn),
@@ -290,27 +287,3 @@ def _verbatim(insn: Instruction) -> Verbatim | None:
         return None
     names = tuple([name for name, _ in insn.iname_exprs])
     return Verbatim(names, insn.code, insn.read_variables)
-
-
-def _written_number(node: Expression) -> Expression:
-    """Return a number as it is written: ``float32(2.0)``, or ``1 + 2j``."""
-    if isinstance(node, np.generic):
-        return ex.converted(to_dtype(node.dtype).name, _written_number(node.item()))
-    if isinstance(node, complex) and node.real:
-        return ex.sum_of(node.real, complex(0, node.imag))
-    return node
-
-
-def _check_nodes(insn: Instruction, node: object) -> None:
-    if isinstance(node, ex.ExpressionNode) and type(node) in walk.SUPPORTED_NODES:
-        for part in walk.parts(node):
-            _check_nodes(insn, part)
-    elif type(node) not in (bool, int, float, complex) and not isinstance(
-        node, np.number | np.bool_
-    ):
-        raise MalformedInstruction(
-            f"instruction '{insn.id}' has {node!r} in it, a {type(node).__name__}",
-            where=caller_location(),
-            remedy="build expressions from the nodes in polygen.ir.expression and Python's own "
-            "numbers, or write the instruction as text",
-        )

@@ -31,7 +31,7 @@ from polygen.source import caller_location
 
 def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     domains: object,
-    instructions: str | Iterable[str | Instruction],
+    instructions: str | Iterable[str | Instruction | tuple[Any, ...]],
     kernel_data: Iterable[object] | None = None,
     *,
     name: str = "polygen_kernel",
@@ -61,7 +61,9 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             ``f(x) := x*a[x]`` is a substitution rule: ``f(2*i)`` then stands for
             ``2*i*a[2*i]``.  Rules may mention inames and other rules; ``f$tag(x)`` tells some
             uses from others.
-            An element may also be an `Instruction`, which is taken as it is.
+            An element may also be an `Instruction`, which is taken as it is; or an assignee and a
+            value that are pymbolic's trees, ``(var("out")[i], 2*var("a")[i])``, with options as a
+            third part, ``"id=name"``: see docs/reference/other_ways.md.
         kernel_data: arguments and temporaries: `GlobalArg`, `ValueArg`, `TemporaryVariable`, or
             names.  None, or ``"..."`` in the list, has what is missing guessed: the types from
             the call, the shapes from the subscripts.
@@ -123,7 +125,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
 
 def make_function(
     domains: object,
-    instructions: str | Iterable[str | Instruction],
+    instructions: str | Iterable[str | Instruction | tuple[Any, ...]],
     kernel_data: Iterable[object] | None = None,
     *,
     name: str = "polygen_function",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any, cast
+
+import numpy as np
 import pytest
+from pymbolic import parse, primitives, var
 
 import polygen as pg
 from polygen import errors
@@ -72,4 +77,61 @@ def test_copy_kernel(layouts: tuple[str, ...], kind: type[UserError], reason: st
         pg.make_copy_kernel(*layouts)
     assert reason in caught.value.what
     assert _marked(caught.value).startswith(at)
+    assert __file__ in str(caught.value.where)
+
+
+a, i, out, x = map(var, ("a", "i", "out", "x"))
+DEEP: Any = a[i]
+for _ in range(200):
+    DEEP = var("sin")(DEEP)
+TREES: list[tuple[Any, type[UserError], str]] = [
+    ((out[i], parse("math.sin(a[i])")), errors.MalformedInstruction, "a call of something that"),
+    ((out[i], parse("f(a[i], y=1)")), errors.MalformedInstruction, "a CallWithKwargs"),
+    ((out[i], parse("a[1:2]")), errors.MalformedInstruction, "a Slice"),
+    ((out[i], parse("a.real")), errors.MalformedInstruction, "a Lookup"),
+    ((out[i], parse("a[i][2]")), errors.MalformedInstruction, "a subscript of a subscript"),
+    ((out[i], primitives.NaN()), errors.MalformedInstruction, "a NaN"),
+    ((out[i], primitives.Derivative(a[i], ("i",))), errors.MalformedInstruction, "a Derivative"),
+    (
+        (out[i], primitives.Sum((a[i], cast("Any", None)))),
+        errors.MalformedInstruction,
+        "a NoneType",
+    ),
+    ((out[i], "a[i]"), errors.MalformedInstruction, "'a[i]' in it, a str"),
+    ((out[i], [1, 2]), errors.MalformedInstruction, "a list"),
+    ((out[i], a[i] * math.inf), errors.MalformedInstruction, "inf in it, which is no number that"),
+    ((out[i], np.float32("nan")), errors.MalformedInstruction, "which is no number that"),
+    ((out[i], np.longdouble(2)), errors.MalformedInstruction, "a longdouble"),
+    ((out[i], var("x; }")), errors.MalformedInstruction, "'x; }') in it, whose name is no ident"),
+    ((out[i], var("f();")(i)), errors.MalformedInstruction, "whose name is no identifier"),
+    ((var("a\n")[i], 1), errors.MalformedInstruction, "whose name is no identifier"),
+    ((out[i], var("é")), errors.MalformedInstruction, "whose name is no identifier"),
+    ((out[i], var("__global")), errors.ReservedName, "'__global'"),
+    ((out[i], var("sn")(a[i])), errors.UnknownFunction, "there is no function 'sn'"),
+    ((out[i], var("sin")(a[i], 1)), errors.WrongArity, "2 arguments to 'sin'"),
+    ((out[i], var("sum")(a[i])), errors.MalformedInstruction, "sum"),
+    ((out[i], var("sum")(x, a[x])), errors.UnknownIname, "'x', which no domain has"),
+    ((out[i], var("min")(a[i])), errors.MalformedInstruction, "two or more operands"),
+    ((out[i], DEEP), errors.MalformedInstruction, "nested more than 100 deep"),
+    ((out[i], a[i], "id="), errors.MalformedInstruction, ""),
+    ((out[i], a[i], "dep=none"), errors.UnknownInstruction, "none"),
+    ((out[i], a[i], {"id": "x"}), errors.InvalidArgument, "is no instruction"),
+    ((out[i], a[i], "id=x", "dep=*"), errors.InvalidArgument, "is no instruction"),
+    ((out[i],), errors.InvalidArgument, "is no instruction"),
+    ((), errors.InvalidArgument, "() is no instruction"),
+    (("out[i]", a[i]), errors.InvalidArgument, "is no instruction"),
+    ((2 * out[i], a[i]), errors.InvalidArgument, "is no instruction"),
+    ((i, a[i]), errors.NameTaken, "'i'"),
+    (a[i], errors.InvalidArgument, "is no instruction"),
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "reason"), TREES, ids=[str(k) for k in range(len(TREES))]
+)
+def test_trees(given: Any, kind: type[UserError], reason: str) -> None:
+    with pytest.raises(kind) as caught:
+        pg.make_kernel("{ [i]: 0<=i<n }", [given])
+    assert reason in caught.value.what
+    assert caught.value.what
     assert __file__ in str(caught.value.where)
