@@ -251,7 +251,8 @@ def _joined(part: Sequence[Domain], moved: InameMap, values: Mapping[str, Expres
     gone = [i for i in moved.olds if i in olds]
     come = [i for i in moved.news if not moved.needs[i].isdisjoint(gone)]
     bounds = {n for d in part for n in d.parameters}.difference(olds)
-    outside = mentioned([i for i in moved.olds if i in bounds], values, moved.news)
+    # What bounds mention, and what stays what it is and says what others are.
+    outside = mentioned([*gone, *(i for i in moved.olds if i in bounds)], values, moved.news)
     flat = moved.image(reduce(isl.Set.intersect, (d.flat for d in part)))
     flat = project_out(flat, set(moved.news).difference(come, outside))
     first = olds.index(gone[0])

@@ -84,6 +84,11 @@ DOMAINS: list[tuple[Kernel, str, list[str]]] = [
         "{ [j,k] -> [r,l] : r = j+1 and l = 3-k }",
         ["[n] -> { [i,r] : 0<=i<n and i<r<=i+n }", "{ [l] : 0<=l<4 }"],
     ),
+    (  # k has no part in what bounds j
+        kernel(["{ [i,k]: 0<=i<n and 0<=k<=i }", "{ [j]: 0<=j<=i }"], "out[i,k] = sum(j, a[j])"),
+        "{ [j,k] -> [r,k] : r = j-k }",
+        ["[n] -> { [i,k] : 0<=i<n and 0<=k<=i }", "[i,k] -> { [r] : 0<=r+k<=i }"],
+    ),
 ]
 
 
