@@ -24,7 +24,7 @@ from polygen.inspection.schedulable import (
     has_schedulable_iname_nesting,
 )
 from polygen.inspection.script import kernel_to_python
-from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import AddressSpace, ConstantArg, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.atomicity import Atomicity, MemoryOrdering, MemoryScope
 from polygen.ir.callables import ScalarCallable
 from polygen.ir.instruction import (
@@ -81,6 +81,7 @@ __all__ = [
     "Atomicity",
     "Barrier",
     "CInstruction",
+    "ConstantArg",
     "Dependence",
     "Executor",
     "GlobalArg",

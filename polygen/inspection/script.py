@@ -174,7 +174,7 @@ def _variable(variable: Argument | TemporaryVariable) -> str:
             parts.append(f"strides={_extents(variable.strides)!r}")
         if variable.may_alias:
             parts.append("may_alias=True")
-        return f"pg.GlobalArg({', '.join(parts)})"
+        return f"pg.{type(variable).__name__}({', '.join(parts)})"
     if variable.address_space is not AddressSpace.PRIVATE:
         parts.append(f"address_space=pg.{variable.address_space}")
     return f"pg.TemporaryVariable({', '.join(parts)})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -35,9 +35,8 @@ class _ByValue:
     __slots__ = ()
 
     def _value(self) -> tuple[Any, ...]:
-        names: tuple[str, ...] = type(self).__slots__
-        values = [getattr(self, name) for name in names]
-        return tuple([_comparable(value) for value in values])
+        kind: Any = type(self)  # a dataclass; slots are those of one class alone
+        return tuple([_comparable(getattr(self, name)) for name in kind.__match_args__])
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -50,12 +49,17 @@ class _ByValue:
         return hash(self._value())
 
 
-def _comparable(value: Any) -> Any:
+def _comparable(value: object) -> object:
     if isinstance(value, np.dtype):
         return value.str
-    if isinstance(value, np.ndarray):  # bit by bit: -0.0 is another number than 0.0
+    if is_array(value):  # bit by bit: -0.0 is another number than 0.0
         return value.dtype.str, value.shape, value.tobytes()
     return value
+
+
+def is_array(value: object) -> TypeGuard[np.ndarray[Any, Any]]:
+    """Tell whether something is an array of NumPy's."""
+    return isinstance(value, np.ndarray)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +86,26 @@ class GlobalArg(_ByValue):
     shape: tuple[Expression, ...] | None = None
     strides: tuple[Expression, ...] | None = None
     may_alias: bool = False
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            name: str,
+            dtype: object = None,
+            shape: Extents | None = None,
+            strides: Extents | None = None,
+            may_alias: bool = False,
+        ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstantArg(GlobalArg):
+    """An array that the caller passes, and that instructions may not write to.
+
+    OpenCL has a memory of its own for it, ``__constant``, whose size is limited.  Its attributes
+    are those of `GlobalArg`; it never overlaps what is written.
+    """
 
     if TYPE_CHECKING:
 

@@ -45,7 +45,7 @@ def show_argument(arg: Argument) -> str:
     """Return the line that describes an argument."""
     if not isinstance(arg, GlobalArg):
         return f"{arg.name}: ValueArg, {_type(arg.dtype)}"
-    line = f"{arg.name}: GlobalArg, {_type(arg.dtype)}, shape: "
+    line = f"{arg.name}: {type(arg).__name__}, {_type(arg.dtype)}, shape: "
     line += "<unknown>" if arg.shape is None else show_tuple(arg.shape)
     line += f", strides: {'<runtime>' if arg.strides is None else show_tuple(arg.strides)}"
     return line + (", may_alias" if arg.may_alias else "")

@@ -17,7 +17,7 @@ from polygen.errors import (
 )
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import AddressSpace, ConstantArg, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain
 from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
@@ -179,6 +179,9 @@ def _check_written(kernel: Kernel, insn: Instruction, name: str) -> None:
     if isinstance(variable, ValueArg):
         what = "a scalar argument"
         remedy = "scalar arguments are read-only: write a temporary or an array"
+    elif isinstance(variable, ConstantArg):
+        what = "an argument in constant memory"
+        remedy = f"declare '{name}' a GlobalArg"
     elif isinstance(variable, TemporaryVariable) and variable.read_only:
         what = "a table of constants"
         remedy = "it is read-only: write another temporary, or an array"

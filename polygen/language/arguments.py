@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from polygen.errors import InvalidArgument, NameTaken, UndeclaredVariable, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import Argument, ConstantArg, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain
 from polygen.ir.dtype import to_dtype
 from polygen.ir.expression import Expression
@@ -63,8 +63,8 @@ def read_kernel_data(kernel_data: Iterable[object] | None) -> Declared:
             raise InvalidArgument(
                 f"kernel_data has {entry!r}, which is no argument",
                 where=caller_location(),
-                remedy="pass GlobalArg, ValueArg or TemporaryVariable, names, or '...' to have "
-                "the others guessed",
+                remedy="pass GlobalArg, ConstantArg, ValueArg or TemporaryVariable, names, or "
+                "'...' to have the others guessed",
             )
         for name, variable in found:
             check_name(name)
@@ -91,6 +91,12 @@ def normalised(variable: _Variable) -> _Variable:
     if isinstance(variable, TemporaryVariable):
         shape = to_extents(shape, variable.name)
         return with_table(replace(variable, dtype=dtype, shape=shape))
+    if isinstance(variable, ConstantArg) and variable.may_alias:
+        raise InvalidArgument(
+            f"'{variable.name}' is a ConstantArg, and may_alias=True says that it may be changed",
+            where=caller_location(),
+            remedy="declare it a GlobalArg",
+        )
     extents = None if shape is None else to_extents(shape, variable.name)
     strides = None if variable.strides is None else to_extents(variable.strides, variable.name)
     if extents is not None and strides is not None and len(extents) != len(strides):

@@ -12,7 +12,14 @@ import lark
 
 from polygen.errors import MalformedText, did_you_mean
 from polygen.ir import expression as ex
-from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import (
+    AddressSpace,
+    Argument,
+    ConstantArg,
+    GlobalArg,
+    TemporaryVariable,
+    ValueArg,
+)
 from polygen.ir.dtype import DType
 from polygen.ir.instruction import Instruction
 from polygen.ir.names import check_name
@@ -39,6 +46,10 @@ class _KernelNodes(Nodes):
     def array_argument(self, children: _Children) -> Argument:
         name, dtype, shape, strides, *aliasing = children
         return GlobalArg(name.value, dtype, shape, strides, may_alias=bool(aliasing))
+
+    def constant_argument(self, children: _Children) -> Argument:
+        name, dtype, shape, strides = children
+        return ConstantArg(name.value, dtype, shape, strides)
 
     def scalar_argument(self, children: _Children) -> Argument:
         return ValueArg(children[0].value, children[1])

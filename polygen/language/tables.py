@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from polygen.errors import InvalidArgument
-from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.array import AddressSpace, TemporaryVariable, is_array
 from polygen.ir.dtype import DType, to_dtype
 from polygen.ir.show import show_tuple
 from polygen.source import caller_location
@@ -22,22 +22,22 @@ def with_table(temporary: TemporaryVariable) -> TemporaryVariable:
         InvalidArgument: if what it is initialized with is no array that fits, or if it would be
             written.
     """
-    given: Any = temporary.initializer
-    if given is None:
+    value: object = temporary.initializer
+    if value is None:
         if temporary.read_only:
             _refuse(temporary, "is read-only, and has no elements", "pass initializer=, an array")
         return temporary
-    if not isinstance(given, np.ndarray):
-        _refuse(temporary, f"is initialized with {given!r}", "pass an array of NumPy's")
-    if given.dtype.kind not in "biufc":
-        _refuse(temporary, f"has elements of type {given.dtype}", "pass an array of numbers")
+    if not is_array(value):
+        _refuse(temporary, f"is initialized with {value!r}", "pass an array of NumPy's")
+    if value.dtype.kind not in "biufc":
+        _refuse(temporary, f"has elements of type {value.dtype}", "pass an array of numbers")
     if not temporary.read_only:
         _refuse(
             temporary,
             "is initialized, but not read-only",
             "pass read_only=True; what is written later gets its first value by an instruction",
         )
-    found = _frozen(given)
+    found = _frozen(value)
     if temporary.dtype not in (None, found.dtype):
         _refuse(
             temporary,

@@ -10,10 +10,11 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
-from polygen.ir.array import GlobalArg, ValueArg
+from polygen.ir.array import ConstantArg, GlobalArg, ValueArg
 from polygen.ir.dtype import is_integer
 from polygen.runtime.arguments import Form
 from polygen.runtime.outputs import written_arrays
@@ -116,13 +117,14 @@ class _Writer:
         """Yield pairs of passed arrays that must not overlap, the first of which is written."""
         if self.form.kernel.options.skip_arg_checks:
             return
-        apart = [arg.name for arg in self.form.arrays if not arg.may_alias]
-        for position, name in enumerate(apart):
-            for other in apart[position + 1 :]:
-                if name in self.written:
-                    yield name, other
-                elif other in self.written:
-                    yield other, name
+        for first, second in combinations(self.form.arrays, 2):
+            constant = isinstance(first, ConstantArg) or isinstance(second, ConstantArg)
+            if (first.may_alias or second.may_alias) and not constant:
+                continue
+            if first.name in self.written:
+                yield first.name, second.name
+            elif second.name in self.written:
+                yield second.name, first.name
 
     def check_apart(self, condition: str, name: str, other: str) -> Iterator[str]:
         yield f"if {condition}:"

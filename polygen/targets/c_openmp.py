@@ -121,6 +121,7 @@ C_OPENMP = Target(
     helper_prefix="static inline",
     function_head=lambda _: "void ",
     qualifiers=dict.fromkeys(AddressSpace, ""),
+    constant_qualifier="",
     table_qualifier="static const ",
     table_nan="NAN",
     to_half="""

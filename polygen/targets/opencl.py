@@ -105,6 +105,7 @@ OPENCL = Target(
         AddressSpace.LOCAL: "__local ",
         AddressSpace.GLOBAL: "__global ",
     },
+    constant_qualifier="__constant ",
     table_qualifier="__constant ",
     table_nan="INFINITY - INFINITY",  # NAN may be a call
     hardware_indices={"g": "get_group_id", "l": "get_local_id"},

@@ -8,7 +8,7 @@ import numpy as np
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir.array import Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import Argument, ConstantArg, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.dtype import DType
 from polygen.ir.tags import GroupTag, LocalTag
 from polygen.lower.program import (
@@ -242,7 +242,10 @@ class _FunctionPrinter:
         type_name = self._expressions.type_name(argument.dtype)
         restrict = f"{self._target.restrict} " if argument.name in restricted else ""
         const = "" if argument.name in written else "const "
-        return f"{self._target.global_qualifier}{type_name} {const}*{restrict}{argument.name}"
+        qualifier = self._target.global_qualifier
+        if isinstance(argument, ConstantArg):
+            qualifier = self._target.constant_qualifier
+        return f"{qualifier}{type_name} {const}*{restrict}{argument.name}"
 
 
 def _function(head: str, parameters: list[str], body: list[str]) -> str:

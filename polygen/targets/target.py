@@ -72,6 +72,7 @@ class Target:
         function_head: what stands before the name of a function for the host, given the size of
             its work groups.
         qualifiers: what the declaration of a variable in an address space begins with.
+        constant_qualifier: what the declaration of a pointer to constant memory begins with.
         table_qualifier: what the declaration of a table of constants in a function begins with.
         table_nan: how an element that is no number is written there: as a constant.
         hardware_indices: the index along an axis, by the tag's letter; empty if it has none.
@@ -108,6 +109,7 @@ class Target:
     helper_prefix: str
     function_head: Callable[[tuple[int, ...]], str]
     qualifiers: Mapping[AddressSpace, str]
+    constant_qualifier: str
     table_qualifier: str
     table_nan: str
     hardware_indices: Mapping[str, str] = field(default_factory=dict[str, str])

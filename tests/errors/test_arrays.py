@@ -64,7 +64,35 @@ TABLES = [
     Wrong("a[i] = w[i]", table(None), e.InvalidArgument, "is read-only, and has no elements"),
     Wrong("<> w = a[i]", table(), e.NameTaken, "'w' is declared here and in kernel_data", "<> w"),
 ]
-PROGRAMS = TABLES
+
+GIVEN = (pg.ConstantArg, {"shape": "4"})
+
+CONSTANTS = [
+    Wrong("w[i] = 2", GIVEN, e.MalformedKernel, "writes 'w', an argument in constant", "w[i] = 2"),
+    Wrong("w[i] *= a[i]", GIVEN, e.MalformedKernel, "'w', an argument in constant", "w[i] = w"),
+    Wrong("w[i] += 1 {atomic}", GIVEN, e.MalformedKernel, "writes 'w', an argument in", "w[i] = w"),
+    Wrong("w[i], a[i] = 1, 2", GIVEN, e.MalformedKernel, "writes 'w', an argument", "w[i], a[i]"),
+    Wrong(
+        '... code(i) "w[i] = 1;" writes(w)', GIVEN, e.MalformedKernel, "'w', an argument", "w[i] ="
+    ),
+    Wrong("w[i] = 2 {if=a[i] > 0}", GIVEN, e.MalformedKernel, "writes 'w', an arg", "w[i] = 2"),
+    Wrong("a[i] = w[i, i]", GIVEN, e.MalformedKernel, "2 subscripts; it has 1", "w[i, i]"),
+    Wrong("a[i] = w[2*i]", GIVEN, e.OutOfBounds, "reads w[4]", "w[2*i]"),
+    Wrong("<> w = a[i]", GIVEN, e.NameTaken, "'w' is declared here and in kernel_data", "<> w"),
+    Wrong(
+        "a[i] = w[i]",
+        (pg.ConstantArg, {"shape": "4", "may_alias": True}),
+        e.InvalidArgument,
+        "may_alias=True says that it may be changed",
+    ),
+    Wrong(
+        "a[i] = w[i]",
+        (pg.ConstantArg, {"shape": "4", "strides": "1, 4"}),
+        e.InvalidArgument,
+        "has 1 extents, but 2 strides",
+    ),
+]
+PROGRAMS = TABLES + CONSTANTS
 
 
 @pytest.mark.parametrize("wrong", PROGRAMS, ids=lambda w: f"{w.instruction}: {w.why}")
