@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import CannotProve, NotTheSame, ObligationViolated
+from polygen.errors import CannotProve, NotTheSame, ObligationViolated, WrongLoopProgram
+from polygen.ir import expression as ex
+from polygen.ir.walk import substitute
+from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.transformation import transformation
+from polygen.validation.validate import validate
 from tests.oracle.compare import assert_same, make_arguments
 
 TARGETS = ("c", "opencl")
@@ -247,3 +251,39 @@ def test_a_step_keeps_the_elements() -> None:
     with pytest.raises(NotTheSame) as caught:
         other_elements(filtered(WEIGHTS))
     assert "'w' has other elements" in str(caught.value)
+
+
+@transformation
+def another_table(kernel: pg.Kernel) -> pg.Kernel:
+    """A step that reads other numbers, of another name."""
+    (old,) = kernel.temporaries
+    assert old.initializer is not None
+    new = replace(old, name="v", initializer=-old.initializer)
+
+    def renamed(node: Any) -> Any:
+        return substitute(node, {"w": ex.Variable("v")})
+
+    return kernel.copy(
+        temporaries=(new,),
+        instructions=tuple(i.map_expressions(renamed) for i in kernel.instructions),
+    )
+
+
+def test_a_step_reads_the_same_table() -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<2 }", "out[i] = w[i]", [table("w", np.array([1.0, 2.0])), "..."]
+    )
+    with pytest.raises(NotTheSame):
+        another_table(knl)
+
+
+@pytest.mark.parametrize("target", [Model.LOOPS, Model.GRID])
+def test_a_program_with_other_elements_is_noticed(target: Model) -> None:
+    knl = prepare(pg.add_dtypes(filtered(WEIGHTS), {"a": "float64"}))
+    program = lower_prepared(knl, target)
+    validate(knl, program)
+    (right,) = program.tables
+    wrong = replace(right, initializer=-WEIGHTS)
+    for tables in ((wrong,), (), (right, replace(right, name="v"))):
+        with pytest.raises(WrongLoopProgram):
+            validate(knl, replace(program, tables=tables))
