@@ -64,9 +64,9 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             An element may also be an `Instruction`, which is taken as it is; or an assignee and a
             value that are pymbolic's trees, ``(var("out")[i], 2*var("a")[i])``, with options as a
             third part, ``"id=name"``: see docs/reference/other_ways.md.
-        kernel_data: arguments and temporaries: `GlobalArg`, `ValueArg`, `TemporaryVariable`, or
-            names.  None, or ``"..."`` in the list, has what is missing guessed: the types from
-            the call, the shapes from the subscripts.
+        kernel_data: arguments and temporaries: `GlobalArg`, `ConstantArg`, `ValueArg`,
+            `TemporaryVariable`, or names.  None, or ``"..."`` in the list, has what is missing
+            guessed: the types from the call, the shapes from the subscripts.
         name: of the generated function.
         assumptions: what is known of the parameters, as in ``"n >= 1 and n mod 4 = 0"``.
         target: ``"opencl"`` or ``"c"``.
