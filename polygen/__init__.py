@@ -40,6 +40,7 @@ from polygen.language.copy_kernel import make_copy_kernel
 from polygen.language.einsum import make_einsum
 from polygen.language.make_kernel import make_function, make_kernel
 from polygen.language.parse_kernel import parse_kernel
+from polygen.language.sympy_expressions import from_sympy, to_sympy
 from polygen.language.user_reductions import register_reduction
 from polygen.lower.unneeded import unneeded_barriers
 from polygen.pipeline import generate_code, lower_kernel
@@ -122,6 +123,7 @@ __all__ = [
     "explain_order",
     "extract_subst",
     "fix_parameters",
+    "from_sympy",
     "generate_code",
     "get_dot_dependency_graph",
     "get_iname_duplication_options",
@@ -151,6 +153,7 @@ __all__ = [
     "split_reduction_inward",
     "split_reduction_outward",
     "tag_inames",
+    "to_sympy",
     "transformation",
     "unneeded_barriers",
     "without_proofs",

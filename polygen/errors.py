@@ -534,6 +534,10 @@ class LaunchFailed(UserError):
 # ---- pictures ----
 
 
+class NoSympy(UserError):
+    """Expressions of sympy's are asked for, and sympy is not installed."""
+
+
 class NoGraphviz(UserError):
     """A picture of a graph is asked for, and Graphviz's program ``dot`` is not there."""
 

@@ -86,7 +86,7 @@ def _call(call: ex.Call, within: str, level: int) -> Expression:
     first, *rest = cast("tuple[Any, ...]", call.parameters or (None,))
     operation = find_operation(name)
     has_tuple = type(first) is tuple
-    over: tuple[Any, ...] = first if has_tuple else (first,)
+    over = cast("tuple[Any, ...]", first if has_tuple else (first,))
     is_reduction = operation is not None and (name not in _SELECTIONS or has_tuple)
     if is_reduction and len(rest) == 1 and all(isinstance(i, ex.Variable) for i in over):
         assert operation is not None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any, cast
 
 import numpy as np
 import pytest
+import sympy
 from pymbolic import parse, primitives, var
 
 import polygen as pg
@@ -135,3 +138,57 @@ def test_trees(given: Any, kind: type[UserError], reason: str) -> None:
     assert reason in caught.value.what
     assert caught.value.what
     assert __file__ in str(caught.value.where)
+
+
+X = sympy.Symbol("x")
+FROM_SYMPY: list[tuple[Any, str]] = [
+    (sympy.sign(X), "a sign"),
+    (sympy.Sum(X, (X, 0, 3)), "a Sum"),
+    (sympy.Integral(sympy.Function("f")(X), X), "a Integral"),
+    (sympy.Matrix([X]), "Matrix"),
+    (sympy.oo, "oo in it, which is no number that can be written"),
+    (sympy.nan, "which is no number that can be written"),
+    (sympy.Symbol("x; }"), "x; } in it, whose name is no identifier"),
+    (sympy.Function("f g")(X), "f g in it, whose name is no identifier"),
+    (sympy.IndexedBase("a b")[X], "whose name is no identifier"),
+    (sympy.Piecewise((X, X > 0)), "which has no value for some numbers"),
+    (sympy.besselj(0, X), "a besselj"),
+    ("x + 1", "a str, which is none of sympy's"),
+    (None, "a NoneType, which is none of sympy's"),
+]
+TO_SYMPY = [
+    ("a & 3", "'a & 3' in it, which sympy does not have"),
+    ("1 + (a << 2)", "'a << 2' in it"),
+    ("~a", "'~a' in it"),
+    ("sum(k, a[k])", "'sum(k, a[k])' in it"),
+    ("x +", "found the end"),
+]
+
+
+@pytest.mark.parametrize(("given", "reason"), FROM_SYMPY, ids=str)
+def test_from_sympy(given: Any, reason: str) -> None:
+    with pytest.raises(errors.MalformedExpression) as caught:
+        pg.from_sympy(given)
+    assert reason in caught.value.what
+    assert __file__ in str(caught.value.where)
+
+
+@pytest.mark.parametrize(("given", "reason"), TO_SYMPY)
+def test_to_sympy(given: str, reason: str) -> None:
+    with pytest.raises(errors.MalformedExpression) as caught:
+        pg.to_sympy(given)
+    assert reason in caught.value.what
+    assert __file__ in str(caught.value.where)
+
+
+def test_without_sympy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    for convert in (lambda: pg.from_sympy(X), lambda: pg.to_sympy("x")):
+        with pytest.raises(errors.NoSympy, match="needs sympy, which is not installed") as caught:
+            convert()
+        assert caught.value.remedy == "pip install sympy"
+
+
+def test_sympy_is_imported_when_it_is_used() -> None:
+    code = "import sys, polygen; assert 'sympy' not in sys.modules; polygen.to_sympy('x + 1')"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
