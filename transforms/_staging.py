@@ -16,7 +16,7 @@ from polygen.analysis.isl_affine import set_condition
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.analysis.tile import TileAxis, bounding_box, determined, in_places, simplified
 from polygen.analysis.uses import replace_uses, uses_in
-from polygen.errors import InternalError, InvalidArgument, NothingMatches, NotSwept
+from polygen.errors import InternalError, InvalidArgument, NothingMatches, NotSwept, ProofLimit
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
@@ -311,6 +311,12 @@ class _Stage:
         shapes += [] if self._how.box is False else [bounding_box(exact)]
         around = domain_of(self._kernel, outer)
         places = min((simplified(s).gist_params(around) for s in shapes), key=_conditions)
+        if (count := places.n_basic_set()) > _MOST_PIECES:
+            raise self._of.refusal(
+                ProofLimit,
+                f"the values of '{self._rule.name}' that are needed form {count} separate pieces",
+                f"sweep over other inames; at most {_MOST_PIECES} pieces are looked at",
+            )
         yield Domain(_in_order(places, list(self._inames.values())).drop_unused_params())
 
     # --- what computes it, and what uses it
@@ -373,6 +379,10 @@ class _Stage:
         distance = value if base == 0 else ex.sum_of(value, ex.negated(base))
         dividend: Any = distance
         return dividend if axis.stride == 1 else ex.FloorDiv(dividend, axis.stride)
+
+
+# No one would read the code for more, and isl's work grows fast with their number.
+_MOST_PIECES = 16
 
 
 def _check_sweeps(of: Gathering) -> None:

@@ -122,6 +122,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     Raises:
         UnknownArgument, NothingMatches: if 1 does not hold.
         FootprintNotAffine, FootprintNotConstant, OutsideFootprint: if 2 does not hold.
+        ProofLimit: if they form too many separate pieces.
         NotSwept: if 3 does not hold.
         IllegalStep, CannotProve: if 4 does not hold.
         NoLoopNest: if the new loops and those of the uses cannot be nested.

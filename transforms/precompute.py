@@ -167,6 +167,7 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
     Raises:
         UnknownRule, NothingMatches: if 1 does not hold.
         FootprintNotAffine, FootprintNotConstant, OutsideFootprint: if 2 does not hold.
+        ProofLimit: if they form too many separate pieces.
         NotSwept: if 3 does not hold.
         IllegalStep, CannotProve: if 4 does not hold.
         NoLoopNest: if the new loops and those of the uses cannot be nested.

@@ -19,6 +19,7 @@ from polygen.errors import (
     NothingMatches,
     NotSwept,
     OutsideFootprint,
+    ProofLimit,
     UnknownArgument,
     UnknownName,
     UserError,
@@ -430,3 +431,11 @@ def test_a_tile_that_another_iteration_may_still_read() -> None:
     step = steps(tag(i="l.0"), _prefetch("a", "i"))
     assert len(barriers(lowered(step(knl)))) == 2
     agree_in_arrays(knl, [{"m": 0}, {"m": 3}], step)
+
+
+def test_many_pieces_are_refused() -> None:
+    places = " or ".join(f"i = {3 * k * k}" for k in range(20))
+    knl = pg.make_kernel(f"{{ [i]: {places} }}", "b[i] = a[i]")
+    with pytest.raises(ProofLimit, match=r"(?s)form 20 separate pieces.*at most 16 pieces"):
+        pg.add_prefetch(knl, "a", "i", fetch_bounding_box=False)
+    assert "0 <= a_dim_0 <= 1083" in str(pg.add_prefetch(knl, "a", "i"))
