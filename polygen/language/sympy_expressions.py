@@ -133,7 +133,7 @@ def _read_number(node: _Sympy) -> Expression:
     return number
 
 
-def _read_fraction(node: _Sympy) -> Expression:
+def _read_fraction(node: _Sympy) -> Any:
     return _quotient([node.p], [node.q])
 
 
@@ -146,7 +146,7 @@ def _read_sum(node: _Sympy) -> Expression:
     return ex.sum_of(*map(_read, node.as_ordered_terms()))
 
 
-def _read_product(node: _Sympy) -> Expression:
+def _read_product(node: _Sympy) -> Any:
     above: list[Any] = []
     below: list[Any] = []
     for factor in node.as_ordered_factors():
