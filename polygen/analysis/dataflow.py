@@ -243,8 +243,3 @@ def overlapping(kernel: Kernel, name: str) -> tuple[str, ...]:
         return (name,)
     others = [a for a in kernel.arguments if isinstance(a, GlobalArg) and a is not array]
     return (name, *(a.name for a in others if array.may_alias or a.may_alias))
-
-
-def may_overlap(kernel: Kernel, name: str) -> bool:
-    """Tell whether a variable is an array that may share memory with another."""
-    return len(overlapping(kernel, name)) > 1
