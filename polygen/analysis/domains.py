@@ -11,9 +11,8 @@ from functools import reduce
 import islpy as isl
 
 from polygen.errors import DomainCycle
-from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
-from polygen.ir.domain import Domain, flat_names, project_out, universe
+from polygen.ir.domain import Domain, project_out, universe
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel, by_parts, per_kernel
 
@@ -97,25 +96,7 @@ def domain_temporaries(kernel: Kernel, inames: Iterable[str]) -> frozenset[str]:
     )
 
 
-def instruction_domain(kernel: Kernel, insn: Instruction) -> isl.Set:
-    """Return the values of its inames for which `insn` is executed, predicates aside."""
-    return domain_of(kernel, insn.within_inames)
-
-
 def all_reads(kernel: Kernel, insn: Instruction) -> frozenset[str]:
     """Return every name whose value `insn` depends on, through the bounds of its loops too."""
     around = insn.within_inames | insn.reduction_inames
     return insn.read_names | domain_temporaries(kernel, around)
-
-
-def mentions_only(flat: isl.Set, names: frozenset[str]) -> bool:
-    """Tell whether the flat set constrains no dimension but these."""
-    return all(
-        name in names or not flat.involves_dims(isl.dim_type.param, position, 1)
-        for position, name in enumerate(flat_names(flat))
-    )
-
-
-def instruction_names(insn: Instruction) -> frozenset[str]:
-    """Return every name that the text of `insn` mentions."""
-    return insn.read_names.union(*map(walk.free_variables, insn.assignees))

@@ -237,11 +237,6 @@ def _coefficient(aff: isl.Aff, kind: isl.dim_type, position: int) -> int:
     return value
 
 
-def aff_expression(aff: isl.Aff) -> Expression:
-    """Return a flat isl function whose values are integers as an expression."""
-    return form_of_aff(aff).expression()
-
-
 def pieces(pw_aff: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
     """Return the pieces of a function: where each applies, and what it is there."""
     found: list[tuple[isl.Set, isl.Aff]] = pw_aff.get_pieces()

@@ -15,7 +15,6 @@ from pymbolic.mapper.evaluator import evaluate
 
 from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.isl_affine import (
-    aff_expression,
     condition_set,
     form_condition,
     form_of_aff,
@@ -100,7 +99,7 @@ def test_affine_functions_there_and_back(expr: Any, values: dict[str, int]) -> N
     expected = evaluate(expr, values)
     assert value_at(isl.PwAff.from_aff(aff), values) == expected
     assert form_of_aff(aff).evaluate(values) == expected
-    assert evaluate(aff_expression(aff), values) == expected
+    assert evaluate(form_of_aff(aff).expression(), values) == expected
 
 
 @settings(max_examples=150, deadline=None)
