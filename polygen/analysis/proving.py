@@ -51,7 +51,7 @@ def proofs_are_on() -> bool:
     return os.environ.get("POLYGEN_PROOFS") != "0" if wanted is None else wanted
 
 
-MOST_OPERATIONS = 20_000_000  # of isl, in one proof: some seconds
+MOST_OPERATIONS = 3_000_000  # of isl, in one proof: usually seconds
 MOST_IN_A_STEP = 2_000_000  # of isl, in what a transformation does itself
 
 
