@@ -1,0 +1,105 @@
+"""Whether a variable surely has the type of what is stored in it."""
+
+from __future__ import annotations
+
+import pytest
+
+import polygen as pg
+from polygen.analysis.kept_types import keeps_type, same_type
+from polygen.ir.kernel import Kernel
+from tests.oracle.cases import kernel
+
+# f, d and k have types, u and v do not.
+TYPED = [pg.GlobalArg(n, t, (9,)) for n, t in (("f", "float32"), ("d", "float64"), ("k", "int32"))]
+UNTYPED = [pg.GlobalArg(name, shape=(9,)) for name in ("u", "v")]
+OUT = pg.GlobalArg("out", "float64", (9,))
+
+
+def _kernel(*written: str, dtype: str | None = None, known: bool = True, out: str = "t") -> Kernel:
+    """Return a kernel that stores values in `t`, one after the other."""
+    lines = [
+        f"t = {value} {{id=w{n}, inames=i, dep=*:w{n - 1}}}" for n, value in enumerate(written)
+    ]
+    lines[0] = lines[0].replace(", dep=*:w-1", "")
+    lines.append(f"out[i] = {out} {{id=r, dep=w{len(written) - 1}}}")
+    names = {name for value in written for name in "fdkuv" if f"{name}[" in value}
+    data = [a for a in (*TYPED, *UNTYPED) if a.name in names]
+    result = OUT if known else pg.GlobalArg("out", shape=(9,))
+    return kernel(
+        "{ [i]: 0<=i<9 }", "\n".join(lines), pg.TemporaryVariable("t", dtype), *data, result
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "dtype", "keeps"),
+    [
+        (["f[i]"], None, True),
+        (["f[i]"], "float32", True),
+        (["f[i]"], "float64", False),
+        (["d[i]"], "float32", False),
+        (["k[i]"], "float64", False),
+        (["2*f[i]"], None, True),
+        (["f[i]", "t + f[i]"], None, True),
+        (["f[i]", "t*d[i]"], None, False),  # double, but float was stored first
+        (["f[i]", "d[i]"], "float64", False),
+        (["d[i]", "f[i]"], "float64", False),
+        # A number has no type of its own.
+        (["2"], None, False),
+        (["2.0"], None, False),
+        (["2.0"], "float64", False),
+        (["f[i]", "0"], None, False),
+        (["i"], None, False),
+    ],
+)
+def test_where_all_types_are_known(written: list[str], dtype: str | None, keeps: bool) -> None:
+    assert keeps_type(_kernel(*written, dtype=dtype), "t") == keeps
+
+
+@pytest.mark.parametrize(
+    ("written", "dtype", "keeps"),
+    [
+        # Whatever the type is, t has the same.
+        (["u[i]"], None, True),
+        (["2*u[i]"], None, True),
+        (["u[i] << 1"], None, True),  # not for floating-point numbers
+        (["u[i]"], "float64", False),
+        (["2"], None, False),
+        # Of two values, the types may differ.
+        (["u[i]", "v[i]"], None, False),
+        (["u[i]", "2*u[i]"], None, False),
+        (["u[i]", "0"], None, False),
+        (["f[i]", "2*f[i]"], None, True),
+        (["f[i]", "d[i]"], None, False),
+        (["f[i]", "u[i]"], None, False),
+        (["u[i]", "f[i]"], None, False),
+    ],
+)
+def test_where_a_call_says_some(written: list[str], dtype: str | None, keeps: bool) -> None:
+    assert keeps_type(_kernel(*written, dtype=dtype, known=False), "t") == keeps
+
+
+def test_arguments() -> None:
+    declared, open_ = _kernel("d[i]"), _kernel("d[i]", known=False)
+    assert keeps_type(declared, "out")
+    assert not keeps_type(open_, "out")  # a call decides
+    knl = kernel("{ [i]: 0<=i<n }", "out[i] = x", pg.ValueArg("x", "float64"), pg.ValueArg("n"))
+    assert not keeps_type(knl, "x")  # nothing is stored in it
+
+
+def test_one_type_in_two_kernels() -> None:
+    float_, double = _kernel("f[i]"), _kernel("d[i]")
+    assert same_type(float_, "t", float_, "t")
+    assert not same_type(float_, "t", double, "t")
+    assert same_type(double, "t", double, "out")
+    assert not same_type(float_, "t", float_, "out")
+
+
+def test_one_type_that_is_not_known() -> None:
+    first, second = _kernel("u[i]", known=False), _kernel("v[i]", known=False)
+    # The caller knows that the same instructions write the same values.
+    assert same_type(first, "t", second, "t")
+    assert not same_type(first, "t", first, "out")
+    assert not same_type(first, "t", _kernel("u[i]", "u[i]", known=False), "t")
+    # Known in one of them only.
+    assert not same_type(first, "t", _kernel("u[i]", dtype="float32", known=False), "t")
+    assert not same_type(_kernel("u[i]", dtype="float32", known=False), "t", first, "t")
