@@ -23,9 +23,8 @@ def _needs(kernel: Kernel, domain: Domain) -> frozenset[str]:
     for name in domain.parameters:
         if name in kernel.home_domains:
             found.add(name)
-        elif isinstance(kernel.variables.get(name), TemporaryVariable):
-            for writer in kernel.writers.get(name, ()):
-                found |= writer.within_inames
+        for writer in kernel.writers.get(name, ()):
+            found |= writer.within_inames
     return frozenset(found)
 
 
