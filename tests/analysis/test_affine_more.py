@@ -1,10 +1,12 @@
-"""Linear forms: division by negative numbers."""
+"""Linear forms: division by negative numbers; shifts and powers; what has no form."""
 
 from __future__ import annotations
 
 import pytest
 
-from polygen.analysis.affine import FloorTerm, LinearForm
+from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
+from polygen.ir import expression as ex
+from polygen.ir.expression import Expression
 
 
 def _value(form: LinearForm, n: int) -> int:
@@ -28,3 +30,45 @@ def test_division_by_minus_one_leaves_no_division() -> None:
     form = LinearForm.of_name("n") * 2 + 1
     assert form // -1 == -form
     assert form % -1 == LinearForm(0, {})
+
+
+N = ex.Variable("n")
+
+
+@pytest.mark.parametrize(
+    ("expr", "value"),
+    [
+        (ex.Power(3, 0), 1),
+        (ex.Power(-2, 3), -8),
+        (ex.Power(2, 62), 2**62),
+        (ex.LeftShift(3, 0), 3),
+        (ex.LeftShift(1, 62), 2**62),
+        (ex.RightShift(-5, 0), -5),
+        (ex.RightShift(2**62, 62), 1),
+    ],
+)
+def test_shifts_and_powers_of_numbers(expr: Expression, value: int) -> None:
+    assert linear_form(expr) == LinearForm(value)
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        ex.Power(2, -1),
+        ex.Power(2, 63),
+        ex.Power(N, 2),
+        ex.Power(2, N),
+        ex.LeftShift(N, -1),
+        ex.LeftShift(N, 63),
+        ex.LeftShift(1, N),
+        ex.RightShift(N, -1),
+        ex.RightShift(N, 63),
+        ex.FloorDiv(N, 0),
+        ex.Remainder(N, 0),
+        ex.FloorDiv(N, N),
+        ex.Product((N, N)),
+    ],
+)
+def test_what_is_not_affine(expr: Expression) -> None:
+    assert linear_form(expr) is None
+    assert linear_form(ex.Sum((N, expr))) is None
