@@ -71,4 +71,4 @@ def test_shifts_and_powers_of_numbers(expr: Expression, value: int) -> None:
 )
 def test_what_is_not_affine(expr: Expression) -> None:
     assert linear_form(expr) is None
-    assert linear_form(ex.Sum((N, expr))) is None
+    assert linear_form(ex.sum_of(N, expr)) is None

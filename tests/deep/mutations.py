@@ -15,14 +15,15 @@ class Mutant:
 
     Attributes:
         path: the module's file.
-        function: the first line of the innermost function around the change; 0 for none.
+        statement: the first line of the innermost statement of a function that holds the change,
+            or 0: then it is on import that it is run.
         line: where it is.
         what: what was changed.
         number: which of the places that can be changed it is, in the order of the file.
     """
 
     path: Path
-    function: int
+    statement: int
     line: int
     what: str
     number: int
@@ -62,6 +63,7 @@ _NAMES = {
     "Min": "Max",
 }
 _NAMES |= {new: old for old, new in _NAMES.items() if old != "intersection"}
+# Checks of what holds anyway, texts, and what is imported.
 _UNTOUCHED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom)
 
 
@@ -168,42 +170,57 @@ class _Walker(ast.NodeTransformer):
         self.found: list[Mutant] = []
         self._path = path
         self._wanted = wanted
-        self._functions = [0]
+        self._statement = 0
+        self._inside = False
         self._count = 0
 
     def visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, _UNTOUCHED):
             return node
+        if isinstance(node, ast.stmt) and self._inside:
+            around, self._statement = self._statement, node.lineno
+            new = self._changed(node)
+            self._statement = around
+            return new
+        return self._changed(node)
+
+    def _changed(self, node: ast.AST) -> ast.AST:
         rule = _RULES.get(type(node))
         for what, new in rule(node) if rule else ():
             line = getattr(node, "lineno", 0) or getattr(getattr(node, "iter", None), "lineno", 0)
-            self.found.append(Mutant(self._path, self._functions[-1], line, what, self._count))
+            self.found.append(Mutant(self._path, self._statement, line, what, self._count))
             self._count += 1
             if self._count - 1 == self._wanted:
                 return ast.copy_location(new, node)
-        return self._inside(node)
+        return self._in_parts(node)
 
-    def _inside(self, node: ast.AST) -> ast.AST:
+    def _in_parts(self, node: ast.AST) -> ast.AST:
+        # Neither annotations nor decorators.
         if isinstance(node, ast.FunctionDef):
-            self._functions.append(min([node.lineno, *(d.lineno for d in node.decorator_list)]))
-            # Neither annotations nor decorators.
             node.args.defaults = [self.visit(d) for d in node.args.defaults]  # type: ignore[misc]
-            node.body = [self.visit(s) for s in node.body]  # type: ignore[misc]
-            self._functions.pop()
-            return node
-        if isinstance(node, ast.AnnAssign):
+            self._in_body(node, inside=True)
+        elif isinstance(node, ast.ClassDef):
+            self._in_body(node, inside=False)
+        elif isinstance(node, ast.AnnAssign):
             if node.value is not None:
                 node.value = self.visit(node.value)  # type: ignore[assignment]
-            return node
-        if isinstance(node, ast.Call) and _is_message(node):
-            return node
-        found: ast.AST = self.generic_visit(node)
-        return found
+        elif not _is_check(node):
+            self.generic_visit(node)
+        return node
+
+    def _in_body(self, node: ast.FunctionDef | ast.ClassDef, *, inside: bool) -> None:
+        around = self._inside, self._statement
+        self._inside, self._statement = inside, 0
+        node.body = [self.visit(s) for s in node.body]  # type: ignore[misc]
+        self._inside, self._statement = around
 
 
-def _is_message(node: ast.Call) -> bool:
-    """Tell whether a call makes an error or a set from a literal text: nothing to be changed."""
-    return isinstance(node.func, ast.Name) and node.func.id in ("InternalError", "isinstance")
+def _is_check(node: ast.AST) -> bool:
+    """Tell whether this checks what holds anyway: nobody can notice a change."""
+    if isinstance(node, ast.keyword):
+        return node.arg == "strict"  # of zip
+    called = node.func if isinstance(node, ast.Call) else None
+    return isinstance(called, ast.Name) and called.id in ("InternalError", "isinstance")
 
 
 def mutants(path: Path) -> list[Mutant]:
