@@ -1,0 +1,87 @@
+"""Steps on kernels with verbatim C, atomic updates and barriers: kept as they are, or refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import CannotProve, NotTheSame, UserError
+from polygen.ir.kernel import Kernel
+from tests.oracle.cases import kernel
+from tests.proof.exchange import exchange
+
+ROW = ["{ [i]: 0<=i<n }"]
+OUT, B, C = (pg.GlobalArg(name, np.float64, shape="n") for name in ("out", "b", "c"))
+A = pg.GlobalArg("a", np.float64, shape="n")
+
+CODE = '... code(i) "out[i] = a[i];" reads(a) writes(out) {id=c, inames=i}'
+COPY = "b[i] = 2*a[i] {id=b}"
+
+
+def _kernel(*lines: str) -> Kernel:
+    with pg.without_proofs():
+        return kernel(ROW, "\n".join(lines), A, B, C, OUT)
+
+
+BEFORE = _kernel(CODE, COPY)
+STORED = ("<float64> t = a[i] {id=t}", "b[i] = 2*t {id=b, dep=t}")
+
+
+def test_what_verbatim_c_does_not_touch_may_change() -> None:
+    after = exchange(BEFORE, _kernel(CODE, *STORED))
+    assert after.instruction("c") == BEFORE.instruction("c")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        CODE.replace("a[i];", "a[i] + 1;"),
+        CODE.replace("code(i)", "code(i=n-1-i)"),
+        CODE.replace("reads(a)", "reads(a, c)"),
+        CODE.replace("writes(out)", "writes(out, c)"),
+        "out[i] = a[i] {id=c}",
+    ],
+)
+def test_other_verbatim_c(code: str) -> None:
+    for rest in ((COPY,), STORED):
+        with pytest.raises(UserError, match=r"other verbatim C|instead of"):
+            exchange(BEFORE, _kernel(code, *rest))
+        with pytest.raises(UserError, match=r"other verbatim C|instead of|nothing|not in"):
+            exchange(_kernel(code, *rest), BEFORE)
+
+
+def test_a_value_of_a_name_that_is_the_same() -> None:
+    old = _kernel(CODE.replace("code(i)", "code(i=i+1-1)"), COPY)
+    assert exchange(old, _kernel(CODE, *STORED)).instruction("c") == BEFORE.instruction("c")
+
+
+def test_what_verbatim_c_reads_may_not_come_from_elsewhere() -> None:
+    reader = '... code(i) "out[i] = b[i];" reads(b) writes(out) {id=c, dep=b, inames=i}'
+    old = _kernel(COPY, reader)
+    with pytest.raises(CannotProve, match=r"verbatim C touches it"):
+        exchange(old, _kernel("b[i] = a[i] + a[i] {id=d}", reader.replace("dep=b", "dep=d")))
+
+
+def test_where_verbatim_c_is_executed() -> None:
+    with pytest.raises(UserError):
+        exchange(BEFORE, _kernel(CODE.replace("inames=i", "inames=i, if=i > 0"), COPY))
+
+
+UPDATE = "out[i] = out[i] + a[i] {id=u, atomic}"
+
+
+@pytest.mark.parametrize("rest", [(COPY,), STORED])
+def test_atomic_updates_stay_atomic(rest: tuple[str, ...]) -> None:
+    before = _kernel(UPDATE, COPY)
+    assert exchange(before, _kernel(UPDATE, *rest)).instruction("u") == before.instruction("u")
+    with pytest.raises(NotTheSame, match=r"atomic in another way|assign in another way"):
+        exchange(before, _kernel(UPDATE.replace(", atomic", ""), *rest))
+
+
+@pytest.mark.parametrize("rest", [(COPY,), STORED])
+def test_another_number_of_values(rest: tuple[str, ...]) -> None:
+    one, two = "c[i] = a[i] {id=u}", "c[i], out[i] = a[i], 2*a[i] {id=u}"
+    for first, second in ((one, two), (two, one)):
+        with pytest.raises(NotTheSame, match=r"another number of variables|assign in another way"):
+            exchange(_kernel(first, COPY), _kernel(second, *rest))
