@@ -62,8 +62,8 @@ class Dependence:
     loops: tuple[str, ...]
     distance: tuple[int | str, ...]
     carried_by: str | None
-    certain: bool = True
-    sink_array: str | None = None
+    certain: bool
+    sink_array: str | None
 
     @property
     def direction(self) -> tuple[str, ...]:

@@ -12,7 +12,11 @@ from tests.oracle.cases import kernel
 
 N = "{ [i]: 0<=i<n }"
 INDEX = pg.GlobalArg("index", "int32", ("n",))
-TWO = "b[i] = 2 {id=u}\na[index[i]] = b[other[i]] {id=s, dep=u}"
+TWO = """
+b[i] = 2                      {id=u}
+c[i] = 3                      {id=apart}
+a[index[i]] = b[other[i]]     {id=s, dep=u}
+"""
 OTHER = pg.GlobalArg("other", "int32", ("n",))
 
 

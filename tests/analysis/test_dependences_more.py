@@ -40,3 +40,13 @@ def test_arrays_that_may_overlap() -> None:
     }
     assert {d.certain for d in found if d.sink_array} == {False}
     assert {d.certain for d in found if d.sink_array is None} == {True}
+
+
+def test_the_inames_of_a_reduction_tell_no_instances_apart() -> None:
+    text = "a[i] = 1 {id=s}\nout[0] = sum(j, a[j]) {id=u, dep=s}\na[0] = 2 {id=w, dep=u}"
+    knl = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"], text)
+    found = {(d.source, d.sink): d.relation for d in pg.dependences(knl, memory=True)}
+    assert set(found) == {("s", "u"), ("u", "w"), ("s", "w")}
+    assert found["s", "u"].is_equal(isl.Map("[n] -> { s[i] -> u[] : 0 <= i < n }"))
+    assert found["u", "w"].is_equal(isl.Map("[n] -> { u[] -> w[] : n >= 1 }"))
+    assert found["s", "w"].is_equal(isl.Map("[n] -> { s[0] -> w[] : n >= 1 }"))
