@@ -23,8 +23,9 @@ def _needs(kernel: Kernel, domain: Domain) -> frozenset[str]:
     for name in domain.parameters:
         if name in kernel.home_domains:
             found.add(name)
-        for writer in kernel.writers.get(name, ()):
-            found |= writer.within_inames
+        elif isinstance(kernel.variables.get(name), TemporaryVariable):
+            for writer in kernel.writers.get(name, ()):
+                found |= writer.within_inames
     return frozenset(found)
 
 
