@@ -21,7 +21,9 @@ def _map(transform: str, domain: str = SQUARE) -> InameMap:
 
 def test_a_skew() -> None:
     found = _map("{ [i, j] -> [p, q] : p = i and q = i + j }")
-    assert found.missing() is found.several() is found.merged() is None
+    assert found.missing() is None
+    assert found.several() is None
+    assert found.merged() is None
     shown = {name: show_expression(value) for name, value in found.values.items() if value}
     assert shown == {"i": "p", "j": "q - p"}
     assert found.needs == {"p": {"i"}, "q": {"i", "j"}}
