@@ -25,6 +25,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import Domain
 from polygen.language.parser import located
+from polygen.language.queries import Described, find
 from polygen.language.statement import Statement
 from polygen.source import caller_location
 
@@ -124,6 +125,7 @@ class Defaults:
                 self._given[second.id] |= {first.id}
         self.no_sync_with = {d.id: self._no_sync(d) for d in drafts}
         self.within_inames = self._active_inames()
+        self._add_queried()
         for draft in drafts:
             self._check_explicit(draft)
         self.depends_on = {
@@ -222,6 +224,31 @@ class Defaults:
                 for pattern, scope in draft.statement.no_sync
                 for insn_id in self._matching(draft, pattern, "nosync")
             ]
+        )
+
+    def _add_queried(self) -> None:
+        """Add what queries match, which may ask for inames: so none follow from it."""
+        for draft in self._drafts.values():
+            for query in draft.statement.dependency_queries:
+                self._given[draft.id] |= self._found(draft, query)
+            for query, scope in draft.statement.no_sync_queries:
+                found = self._found(draft, query)
+                self.no_sync_with[draft.id] |= {(insn_id, scope) for insn_id in found}
+
+    def _found(self, draft: Draft, query: str) -> frozenset[str]:
+        """Return the ids of the instructions that a query of `draft` matches beside itself."""
+        described = {d.id: self._described(d) for d in self._drafts.values()}
+        variables = frozenset[str]().union(*(d.reads | d.writes for d in described.values()))
+        others = [d for insn_id, d in described.items() if insn_id != draft.id]
+        return find(query, others, variables, self._homes, f"the kernel around '{draft.id}'")
+
+    def _described(self, draft: Draft) -> Described:
+        return Described(
+            id=frozenset((draft.id,)),
+            tag=draft.statement.tags,
+            reads=draft.reads.difference(self._homes),
+            writes=frozenset(draft.written),
+            iname=self.within_inames[draft.id],
         )
 
     def _matching(self, draft: Draft, pattern: str, option: str) -> list[str]:

@@ -27,6 +27,7 @@ _SPELLINGS: Mapping[str, str] = {
     "IDS": "ids",
     "INT": "a number",
     "GLOB": "a name or a pattern",
+    "QUERY": "a query",
     "KIND": "id:, tag:, reads:, writes:, iname:",
     "NOT": "'not'",
     "OR": "'or'",
@@ -40,8 +41,8 @@ _HINTS: tuple[tuple[str, str, str], ...] = (
     (
         r"\{([^{}]*,)?\s*",
         r"[A-Za-z_]\w*",
-        "the options are id=, id_prefix=, dep=, nosync=, inames=, +inames=, if=, priority=, tags=, "
-        "groups=, conflicts=, dup=, atomic",
+        "the options are id=, id_prefix=, dep=, dep_query=, nosync=, nosync_query=, inames=, "
+        "+inames=, if=, priority=, tags=, groups=, conflicts=, dup=, atomic",
     ),
     (r"", r"&&", "write 'and'"),
     (r"", r"\|\|", "write 'or'"),

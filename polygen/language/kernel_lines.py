@@ -203,6 +203,15 @@ def read_instruction(line: str, inames: frozenset[str], rules: Rules) -> Instruc
             "the instruction of a printed kernel looks like [i] a[i] = 0  {id=insn, dep=other}; "
             "make_kernel reads what people write",
         )
+    if found := [name for name in _OPEN if getattr(statement, name)]:
+        raise located(
+            MalformedText,
+            f"the option {_OPEN[found[0]]} leaves open what a printed kernel says",
+            line,
+            0,
+            "write dep=, nosync= and inames= with all that there is; make_kernel reads what people "
+            "write",
+        )
     return make_instruction(
         statement,
         statement.id,
@@ -211,6 +220,15 @@ def read_instruction(line: str, inames: frozenset[str], rules: Rules) -> Instruc
         frozenset(statement.no_sync),
         caller_location(),
     )
+
+
+_OPEN = {
+    "dependency_queries": "dep_query=",
+    "no_sync_queries": "nosync_query=",
+    "exhaustive": "dep=*",
+    "more_inames": "+inames=",
+    "duplicated": "dup=",
+}
 
 
 def read_option(line: str, options: Options) -> Options:

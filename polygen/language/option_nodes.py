@@ -68,14 +68,17 @@ class OptionNodes:
         found: list[tuple[str, str]] = []
         for part in children[0].value.split(":"):
             pattern, _, scope = part.partition("@")
-            if (scope or "any") not in SCOPES:
-                raise Refused(
-                    f"nosync={part} names no scope",
-                    children[0].start_pos,
-                    did_you_mean(scope, SCOPES),
-                )
-            found.append((pattern, scope or "any"))
+            found.append((pattern, _scope(f"nosync={part}", scope, children[0])))
         return _option("nosync", children, no_sync=tuple(found))
+
+    def option_dep_query(self, children: _Children) -> Option:
+        return _option("dep_query", children, dependency_queries=(children[0].strip(),))
+
+    def option_nosync_query(self, children: _Children) -> Option:
+        query, *at = children
+        scope = at[0].removeprefix("@") if at else ""
+        scope = _scope(f"nosync_query={query}@{scope}", scope, query)
+        return _option("nosync_query", children, no_sync_queries=((query.strip(), scope),))
 
     def option_inames(self, children: _Children) -> Option:
         return _option("inames", children, inames=_names(children))
@@ -158,6 +161,12 @@ class OptionNodes:
 
     def block_end(self, _children: _Children) -> Block:
         return Block("end", Said())
+
+
+def _scope(said: str, scope: str, token: _Token) -> str:
+    if (scope or "any") not in SCOPES:
+        raise Refused(f"{said} names no scope", token.start_pos, did_you_mean(scope, SCOPES))
+    return scope or "any"
 
 
 def _option(name: str, tokens: _Children, **fields: Any) -> Option:

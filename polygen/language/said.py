@@ -29,9 +29,11 @@ class Said:
         id: the id, or None.
         id_prefix: what a new id begins with, or None.
         dependencies: ids, or patterns of ids, that come before.
+        dependency_queries: queries (`polygen.language.queries`) for others (``dep_query=``).
         exhaustive: whether these are all there are (``dep=*...``).
         related: ids, each with a text that says which of its instances come before which.
         no_sync: ids, or patterns of ids, each with a scope (``nosync=a@local``).
+        no_sync_queries: queries, each with a scope (``nosync_query=reads:a@local``).
         inames: the inames that the instruction is within, or None if that was left open.
         more_inames: inames that it is within besides what is found (``+inames=``, ``for``).
         is_in_for: whether a ``for`` says which loops it is in: then it takes over none from the
@@ -46,9 +48,11 @@ class Said:
     id: str | None = None
     id_prefix: str | None = None
     dependencies: tuple[str, ...] = ()
+    dependency_queries: tuple[str, ...] = ()
     exhaustive: bool = False
     related: tuple[tuple[str, str], ...] = ()
     no_sync: tuple[tuple[str, str], ...] = ()
+    no_sync_queries: tuple[tuple[str, str], ...] = ()
     inames: frozenset[str] | None = None
     more_inames: frozenset[str] = frozenset()
     is_in_for: bool = False

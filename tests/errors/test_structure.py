@@ -207,6 +207,23 @@ ORDER = [
         "'laod_a'",
         "laod_a}",
     ),
+    Program(LINE, "a[i] = 1 {dep_query=tag:}", e.MalformedQuery, "found the end where a name", ""),
+    Program(LINE, "a[i] = 1 {dep_query=}", e.MalformedInstruction, "where a query was", "}"),
+    Program(LINE, "a[i] = 1 {dep_query=reads:q}", e.UnknownArgument, "'q'", "q"),
+    Program(LINE, "a[i] = 1 {dep_query=tag:q}", e.UnknownName, "the tag 'q'", "q"),
+    Program(LINE, "a[i] = 1 {dep_query=iname:q}", e.UnknownIname, "no iname 'q'", "q"),
+    Program(LINE, "a[i] = 1 {id=x, dep_query=x}", e.UnknownInstruction, "'x' has no", "x"),
+    Program(LINE, "a[i] = 1 {id=x, dep_query=*}", e.NothingMatches, "around 'x' matches '*'", ""),
+    Program(
+        LINE, "a[i] = 1 {nosync_query=*@warp}", e.MalformedInstruction, "names no scope", "*@warp"
+    ),
+    Program(
+        LINE,
+        "with {dep_query=*}\na[i] = 1\nb[i] = 2\nend",
+        e.DependencyCycle,
+        "has to come before itself",
+        "insn",
+    ),
     Program(LINE, "a[i] = 1 {dep=store_*}", e.UnknownInstruction, "'store_*'", "store_*}"),
     Program(
         LINE,

@@ -92,6 +92,84 @@ def test_priority_decides_what_comes_first() -> None:
     assert code.index("b[j]") < code.index("a[i]") < code.index("c[0]")
 
 
+# --- dep_query=, nosync_query=
+
+
+def heat(options: str) -> pg.Kernel:
+    return pg.make_kernel(
+        ["{ [t]: 0<=t<steps }", "{ [i, k]: 0<=i,k<n }"],
+        f"""
+        mean[0] = 0  {{id=start, inames=t, tags=first}}
+        mean[0] = mean[0] + u[i]/n  {{id=add, inames=t:i, dep=*, dep_query=tag:first}}
+        u[k] = (u[k] + mean[0])/2  {{id=relax, inames=t:k, {options}}}
+        """,
+        [pg.GlobalArg("u", np.float64, "n"), pg.GlobalArg("mean", np.float64, "1"), "..."],
+        name="heat",
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("writes:mean", ["add", "start"]),
+        ("writes:mean and not (id:start)", ["add"]),
+        ("writes:mean and iname:i", ["add"]),
+        ("a?d or tag:fir*", ["add", "start"]),
+        ("reads:u", ["add"]),  # and not itself
+        ("not id:start", ["add"]),
+        ("*", ["add", "start"]),
+    ],
+)
+def test_dependencies_by_query(query: str, ids: list[str]) -> None:
+    knl = heat(f"dep_query={query}")
+    assert sorted(knl.instruction("relax").depends_on) == ids
+    assert knl.instruction("add").depends_on == {"start"}
+    written = heat(f"dep={':'.join(ids)}")
+    assert knl == written
+    assert pg.parse_kernel(str(knl)) == knl
+
+
+@pytest.mark.parametrize("n", [1, 7, 17])
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_the_code_follows_queries(n: int, target: str) -> None:
+    knl = heat("dep_query=writes:mean").copy(target=target)
+    u = np.random.default_rng(n).standard_normal(n)
+    expected, given = u.copy(), {"u": u.copy(), "mean": np.zeros(1), "steps": 3}
+    interpreted = interpret(knl, {**given, "n": n}).arrays["u"]
+    knl(**given)
+    for _ in range(3):
+        expected = (expected + expected.mean()) / 2
+    np.testing.assert_allclose(given["u"], expected, rtol=1e-12)
+    np.testing.assert_allclose(interpreted, expected, rtol=1e-12)
+
+
+def test_a_block_asks_for_all_inside_of_it() -> None:
+    text = """
+        with {dep_query=tag:setup, nosync_query=tag:setup@global}
+            b[i] = 2  {id=b}
+            c[i] = 3  {id=c, dep_query=id:b}
+        end
+        a[i] = 1  {id=a, tags=setup}
+        """
+    knl = pg.make_kernel(SQUARE, text)
+    assert [sorted(i.depends_on) for i in knl.instructions] == [["a"], ["a", "b"], []]
+    assert knl.instruction("b").no_sync_with == {("a", "global")}
+    assert pg.parse_kernel(str(knl)) == knl
+
+
+def test_nosync_by_query() -> None:
+    text = "a[i] = 1 {id=x}\nb[i] = 1 {id=y}\nc[i] = 1 {id=z, nosync_query=writes:b or id:x%s}"
+    for scope, found in (("", "any"), ("@local", "local"), (" @global", "global")):
+        insn = pg.make_kernel(SQUARE, text % scope).instruction("z")
+        assert insn.no_sync_with == {("x", found), ("y", found)}
+        assert insn.depends_on == frozenset()
+
+
+def test_queries_pass_no_inames_on() -> None:
+    text = "a[i] = 1  {id=a}\nb[j] = 1  {id=b, dep_query=iname:i}"
+    assert pg.make_kernel(SQUARE, text).instruction("b").within_inames == {"j"}
+
+
 # --- dup=
 
 
