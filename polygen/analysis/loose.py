@@ -12,8 +12,7 @@ import islpy as isl
 from polygen.analysis.nest import loops_outside
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import equal, greater, less
-from polygen.analysis.second import OTHER
-from polygen.ir.domain import rename_dimension, universe
+from polygen.ir.domain import universe
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import is_parallel
 
@@ -73,16 +72,4 @@ def _loose_pairs(kernel: Kernel, first: str, second: str) -> Iterator[Loose]:
             if is_parallel(kernel.tags.get(iname)):
                 yield Loose(shared, iname)
     elif not (order.depends(first, second) or order.depends(second, first)):
-        ordered = [order.related(first, second), _swapped(kernel, order.related(second, first))]
-        known = [pairs for pairs in ordered if pairs is not None]
-        yield Loose(shared, ordered=reduce(isl.Set.union, known) if known else None)
-
-
-def _swapped(kernel: Kernel, pairs: isl.Set | None) -> isl.Set | None:
-    """Return pairs with the second instance as the first."""
-    if pairs is None:
-        return None
-    for old, new in (("", " first"), (OTHER, ""), (" first", OTHER)):
-        for iname in kernel.inames:
-            pairs = rename_dimension(pairs, iname + old, iname + new)
-    return pairs
+        yield Loose(shared, ordered=order.related_either_way(first, second))

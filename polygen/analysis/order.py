@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import islpy as isl
 
 from polygen.analysis.nest import LoopNode, TreeNode, loop_tree
 from polygen.analysis.relations import compared, equal_in, related_pairs
+from polygen.analysis.second import OTHER
 from polygen.errors import RelationContradicted
+from polygen.ir.domain import rename_dimension
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.verify import excerpt
@@ -120,6 +123,21 @@ class Order:
             return None
         pairs = equal_in(pairs, self.shared_loops(first, second))
         return None if pairs.is_empty() else pairs
+
+    def related_either_way(self, first: str, second: str) -> isl.Set | None:
+        """Return `related` pairs, those whose instance of `second` comes first among them."""
+        ordered = self.related(first, second), self._swapped(self.related(second, first))
+        known = [pairs for pairs in ordered if pairs is not None]
+        return reduce(isl.Set.union, known) if known else None
+
+    def _swapped(self, pairs: isl.Set | None) -> isl.Set | None:
+        """Return pairs with the second instance as the first."""
+        if pairs is None:
+            return None
+        for old, new in (("", " first"), (OTHER, ""), (" first", OTHER)):
+            for iname in self._kernel.inames:
+                pairs = rename_dimension(pairs, iname + old, iname + new)
+        return pairs
 
     def _check_relation(self, first: str, second: str) -> None:
         """Refuse relations of which loops put the second instance first."""

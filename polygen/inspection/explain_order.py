@@ -60,7 +60,7 @@ def explain_order(kernel: Kernel, first: str, second: str) -> str:
         f"the order of '{first}' and '{second}' could not be explained",
         "print(lower_kernel(kernel)) shows the order that was taken",
     ):
-        parts = (_loops, _reductions, _axes, _within, _needed)
+        parts = (_loops, _reductions, _axes, _within, _related, _needed)
         return "\n".join(line for part in parts for line in part(expanded, a, b))
 
 
@@ -139,7 +139,19 @@ def _within(kernel: Kernel, a: Instruction, b: Instruction) -> Iterator[str]:
             yield f"{same}'{first.id}' comes before '{second.id}': {_path(first, links, second)}"
             yield from _links(kernel, first.id, links, second.id)
             return
+    if order_of(kernel).related_either_way(a.id, b.id) is not None:
+        yield f"{same}'{a.id}' and '{b.id}' are unordered, but for some instances:"
+        return
     yield f"{same}'{a.id}' and '{b.id}' are unordered: no dependency leads from one to the other."
+
+
+def _related(kernel: Kernel, a: Instruction, b: Instruction) -> Iterator[str]:
+    for first, second in dict.fromkeys(((a.id, b.id), (b.id, a.id))):
+        inner = order_of(kernel).related(first, second) is not None
+        for relation in sorted(kernel.instruction(second).happens_after, key=str):
+            if relation.first == first:
+                known = "" if inner else "; loops order these"
+                yield f"  '{second}' depends on instances of '{first}': {relation}{known}"
 
 
 def _path(first: Instruction, links: Sequence[Link], second: Instruction) -> str:
@@ -217,8 +229,10 @@ def _without_order(kernel: Kernel, related: Related) -> isl.Set:
     loops = order.shared_loops(first, second)
     same = reduce(isl.Set.intersect, map(equal, loops), related.pairs)
     if first != second:
-        ordered = order.depends(first, second) or order.depends(second, first)
-        return same.subtract(same) if ordered else same
+        if order.depends(first, second) or order.depends(second, first):
+            return same.subtract(same)
+        ordered = order.related_either_way(first, second)
+        return same if ordered is None else same.subtract(ordered)
     inames = kernel.instruction(first).within_inames.difference(loops)
     others = [same.intersect(c(i)) for i in sorted(inames) for c in (less, greater)]
     return reduce(isl.Set.union, others, same.subtract(same))

@@ -42,7 +42,8 @@ _DECLARED = 'color="#b0b0b0"'
 def get_dot_dependency_graph(kernel: Kernel, *, with_dependences: bool = False) -> str:
     r"""Return the dependencies of a kernel's instructions, in Graphviz's language.
 
-    Instructions are nodes; an edge leads from an instruction to one that has to come after it.
+    Instructions are nodes; an edge leads from an instruction to one that has to come after it;
+    where only some instances have to, it is labelled with the relation that says which.
     The loops around the instructions are nested boxes, as they are in the generated code, and
     parallel inames are boxes too.  Types need not be known.  Instructions for which there is no
     loop nest stand outside of the boxes, with their inames beside them, and the graph's label
@@ -75,9 +76,17 @@ def get_dot_dependency_graph(kernel: Kernel, *, with_dependences: bool = False) 
     look = f" [{_DECLARED}]" if with_dependences else ""
     for insn in kernel.instructions:
         lines += [f"  {_quoted(d)} -> {_quoted(insn.id)}{look};" for d in sorted(insn.depends_on)]
+        lines += _relation_edges(insn, grey=with_dependences)
     if with_dependences:
         lines += _dependence_edges(kernel)
     return "\n".join([*lines, "}", ""])
+
+
+def _relation_edges(insn: Instruction, *, grey: bool) -> Iterator[str]:
+    for relation in sorted(insn.happens_after, key=lambda r: (r.first, str(r))):
+        label = _label(_folded(str(relation)))
+        look = f"label={label}, {_DECLARED}" if grey else f"label={label}"
+        yield f"  {_quoted(relation.first)} -> {_quoted(insn.id)} [{look}];"
 
 
 def _dependence_edges(kernel: Kernel) -> Iterator[str]:

@@ -146,6 +146,50 @@ def test_doubt_is_told() -> None:
     assert "may both touch an element of 'a'" in told(knl, "s", "s")[-1]
 
 
+def related(pairs: str, *, turned: bool = False) -> Kernel:
+    lines = ["a[i] = 1  {id=x}", f"a[j] = 2  {{id=y, dep=x[{pairs}]}}"]
+    with pg.without_proofs():
+        return pg.make_kernel(
+            ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"], "\n".join(lines[:: -1 if turned else 1])
+        )
+
+
+def test_only_some_instances_are_ordered() -> None:
+    for first, second in (("x", "y"), ("y", "x")):
+        assert told(related("{ [i] -> [j'] : i = j' }"), first, second) == [
+            f"No loop is around both '{first}' and '{second}'.",
+            f"As a whole, '{first}' and '{second}' are unordered, but for some instances:",
+            "'y' depends on instances of 'x': { [i] -> [j' = i] }",
+            "This order is needed:",
+            "output x[i] -> y[i] through a, loop-independent",
+        ]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_a_relation_leaves_out_is_told(turned: bool) -> None:
+    """Of x[i] and y[i], all but i = 3 are ordered: the first size at which that is seen is 4."""
+    text = told(related("{ [i] -> [j'] : i = j' and i != 3 }", turned=turned), "x", "y")
+    assert text[-1] == (
+        "Nothing orders what should be in order: for n=4, x[i=3] and y[j=3] both touch an element "
+        "of 'a'."
+    )
+    assert "but for some instances" in text[1]
+
+
+def test_relations_that_loops_order() -> None:
+    pairs = "{ [i] -> [i'] : i' = i + 1 }"
+    knl = pg.make_kernel(
+        "{ [i]: 1<=i<n }", f"a[i] = c[i] {{id=a}}\nb[i] = a[i - 1] {{id=b, dep=a[{pairs}]}}"
+    )
+    assert told(knl, "a", "b")[1:] == [
+        "Within an iteration, 'a' and 'b' are unordered: no dependency leads from one to the "
+        "other.",
+        "'b' depends on instances of 'a': { [i] -> [i' = 1 + i] }; loops order these",
+        "This order is needed:",
+        "flow a[i] -> b[i + 1] through a, distance (1), carried by i",
+    ]
+
+
 def test_unknown_instructions() -> None:
     with pytest.raises(UnknownInstruction, match="did you mean 'store'"):
         pg.explain_order(matrix_product(), "init", "stor")

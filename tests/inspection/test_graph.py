@@ -223,6 +223,19 @@ def test_dependences_are_edges_with_kinds_and_distances() -> None:
     assert edges(pg.get_dot_dependency_graph(gauss_seidel())) == {("relax", "last")}
 
 
+def test_dependencies_on_instances_say_which() -> None:
+    pairs = "{ [i] -> [i'] : i <= i' <= i + 1 }"
+    knl = pg.make_kernel(
+        "{ [i]: 1<=i<n }", f"a[i] = c[i] {{id=a}}\nb[i] = a[i-1] {{id=b, dep=a[{pairs}]}}"
+    )
+    arrows = [x.strip() for x in pg.get_dot_dependency_graph(knl).splitlines() if "->" in x]
+    label = "{ [i] -> [i'] : i <= i' <= 1 + i }\\l"
+    assert arrows == [f'"a" -> "b" [label="{label}"];']
+    both = pg.get_dot_dependency_graph(knl, with_dependences=True)
+    assert f'"a" -> "b" [label="{label}", color="#b0b0b0"];' in both
+    assert '"a" -> "b" [label="flow a (1)' in both
+
+
 def test_kinds_look_different() -> None:
     text = """
         b[i] = a[i+1] {id=read, dep=*}
