@@ -15,16 +15,18 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygen.analysis.access import Access, touched
-from polygen.analysis.domains import all_reads
+from polygen.analysis.domains import all_reads, domain_of, with_surrounding
+from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.pairs import greater, in_conflict, less, renamed
-from polygen.errors import WaitNeeded
+from polygen.errors import InternalError, WaitNeeded
+from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.claims import Independent
-from polygen.ir.domain import universe
+from polygen.ir.domain import flat_names, project_out, unflatten, universe
 from polygen.ir.instruction import Assigning, Barrier
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
+from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, UnrollTag
 from polygen.ir.verify import excerpt
 
 _ByVariable: TypeAlias = dict[str, list[Assigning]]
@@ -44,6 +46,10 @@ def place_barriers(kernel: Kernel, tree: Sequence[TreeNode]) -> tuple[TreeNode, 
     if any(isinstance(tag, GroupTag | LocalTag) for tag in kernel.tags.values()):
         tree = _Placer(kernel).block(tree, ())
     return tuple(_carried_out(tree))
+
+
+def _scope_of(barrier: BarrierNode) -> _Scope:
+    return _Scope.EVERYONE if barrier.everyone else _Scope.GROUP
 
 
 def _carried_out(nodes: Sequence[TreeNode]) -> Iterator[TreeNode]:
@@ -74,6 +80,9 @@ class _Placer:
         self._arguments = {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
         aliasing = any(a.may_alias for a in self._arguments.values())
         self._conflicts: dict[tuple[str, str, str, tuple[str, ...], str | None], _Scope] = {}
+        self._grid_wide = any(isinstance(tag, GroupTag) for tag in self._axes)
+        # Who asked not to wait is to be told of each conflict.
+        self._asked = any(insn.no_sync_with for insn in kernel.instructions)
         self._shared: dict[str, frozenset[str]] = {}
         for insn in kernel.assignments:
             touched = all_reads(kernel, insn).union(insn.written_names)
@@ -99,10 +108,12 @@ class _Placer:
                 placed.append(BarrierNode(everyone=scope is _Scope.EVERYONE))
                 _over(since, scope)
             placed.append(inside)
-            for insn in new:
-                for name in self._shared[insn.id]:
-                    for pending in since.values():
-                        pending.setdefault(name, []).append(insn)
+            waited = self._waited_at_the_end(inside)
+            for scope, pending in since.items():
+                if scope > waited:
+                    for insn in new:
+                        for name in self._shared[insn.id]:
+                            pending.setdefault(name, []).append(insn)
         return tuple(self._early(placed, loops))
 
     def _early(self, placed: Sequence[TreeNode], loops: tuple[str, ...]) -> list[TreeNode]:
@@ -135,7 +146,7 @@ class _Placer:
         waiting = _Scope.NOBODY
         for node in after:
             if isinstance(node, BarrierNode):
-                waiting = max(waiting, _Scope.EVERYONE if node.everyone else _Scope.GROUP)
+                waiting = max(waiting, _scope_of(node))
             for first in assignments((before,)):
                 for second in assignments((node,)):
                     for name in self._shared[first.id] & self._shared[second.id]:
@@ -152,6 +163,18 @@ class _Placer:
             children = (*children, BarrierNode(everyone=carried is _Scope.EVERYONE))
         return LoopNode(node.iname, children)
 
+    def _waited_at_the_end(self, node: TreeNode) -> _Scope:
+        """Return who has waited whenever something in this node was executed.
+
+        Of an unrolled loop's body, the last copy ends without a barrier.
+        """
+        if not isinstance(node, LoopNode) or isinstance(
+            self._kernel.tags.get(node.iname), UnrollTag
+        ):
+            return _Scope.NOBODY
+        last = node.children[-1]
+        return _scope_of(last) if isinstance(last, BarrierNode) else _Scope.NOBODY
+
     def _scope(
         self,
         since: Mapping[_Scope, _ByVariable],
@@ -163,6 +186,8 @@ class _Placer:
             for second in new:
                 for name in self._shared[second.id]:
                     for first in pending.get(name, ()):
+                        if self._is_decided(name, found):
+                            break
                         if self._conflict(name, first, second, loops, None) >= scope:
                             found = max(found, scope)
         return found
@@ -174,20 +199,26 @@ class _Placer:
             for insn in assignments((child,)):
                 for name in self._shared[insn.id]:
                     users.setdefault(name, []).append((at, insn))
-        waits = [(at, b.everyone) for at, b in enumerate(children) if isinstance(b, BarrierNode)]
+        waits = [(at, _scope_of(b)) for at, b in enumerate(children) if isinstance(b, BarrierNode)]
         found = _Scope.NOBODY
         for name, placed in users.items():
             for at, first in placed:
                 for until, second in placed:
-                    between = [everyone for w, everyone in waits if w > at or w < until]
-                    waiting = max(
-                        (_Scope.EVERYONE if e else _Scope.GROUP for e in between),
-                        default=_Scope.NOBODY,
-                    )
-                    if waiting is not _Scope.EVERYONE:
+                    between = [scope for w, scope in waits if w > at or w < until]
+                    waiting = max(between, default=_Scope.NOBODY)
+                    if not self._is_decided(name, max(found, waiting)):
                         scope = self._conflict(name, first, second, loops, iname)
                         found = max(found, scope if scope > waiting else _Scope.NOBODY)
         return found
+
+    def _is_decided(self, name: str, waiting: _Scope) -> bool:
+        """Tell whether nobody has to wait for a variable beyond those who wait anyway."""
+        return waiting >= self._most(name) and not (self._asked and waiting < _Scope.EVERYONE)
+
+    def _most(self, name: str) -> _Scope:
+        """Return who has to wait at most for a variable."""
+        own = name != _OVERLAP and self._space(name) is AddressSpace.LOCAL  # each group has one
+        return _Scope.GROUP if own or not self._grid_wide else _Scope.EVERYONE
 
     def _conflict(
         self,
@@ -215,7 +246,6 @@ class _Placer:
         loops: tuple[str, ...],
         carried: str | None,
     ) -> Iterator[_Scope]:
-        local = name != _OVERLAP and self._space(name) is AddressSpace.LOCAL
         for a in self._accesses(first, name):
             for b in self._accesses(second, name):
                 if in_conflict(self._kernel, a, b) and self._may_meet(a.name, b.name):
@@ -223,7 +253,7 @@ class _Placer:
                     if scope is not _Scope.NOBODY:
                         self._check_asked(a, b)
                     yield scope
-                    if scope is (_Scope.GROUP if local else _Scope.EVERYONE):
+                    if scope is self._most(name):
                         return  # there is no more to wait for
 
     def _check_asked(self, a: Access, b: Access) -> None:
@@ -301,9 +331,25 @@ class _Placer:
         first, second = inames
         if first is second is None and all(self._has_owner(insn, tag) for insn in insns):
             return universe().complement()
+        if first is None and second is not None and self._has_owner(insns[0], tag):
+            return renamed(self._elsewhere(second), (second,))
+        if second is None and first is not None and self._has_owner(insns[1], tag):
+            return self._elsewhere(first)
         if first is None or first != second or first in loops:
             return None  # an instance may be executed by any item, or the indices are shifted
         return less(first).union(greater(first))
+
+    def _elsewhere(self, iname: str) -> isl.Set:
+        """Return the values of an iname on an axis for which it is not the first item's."""
+        values = domain_of(self._kernel, with_surrounding(self._kernel, (iname,)))
+        alone = project_out(values, [name for name in flat_names(values) if name != iname])
+        least = unflatten(alone, (iname,)).dim_min_val(0)
+        if not least.is_int():
+            return universe()
+        beyond = condition_set(ex.Comparison(ex.Variable(iname), ">", least.to_python()))
+        if beyond is None:
+            raise InternalError(f"'{iname}' is affine, and isl has no set for it")
+        return beyond
 
     def _has_owner(self, insn: Assigning, tag: HardwareTag) -> bool:
         """Tell whether one work item alone executes what lacks an iname on this axis."""

@@ -326,7 +326,8 @@ class Emitter:
         items: list[_Item] = []
         for value in bounds.constant:
             copy = replace(place, values={**place.values, node.iname: value})
-            items += self._items(node.children, copy)
+            last = value == bounds.constant[-1]
+            items += self._items(_before_the_end(node.children) if last else node.children, copy)
         return items
 
     # --- guards
@@ -412,6 +413,12 @@ def _without(item: _Item, conditions: tuple[Condition, ...]) -> _Item:
     if not conditions:
         return item
     return replace(item, conditions=tuple(c for c in item.conditions if c not in conditions))
+
+
+def _before_the_end(body: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:
+    """Return a loop's body without the barrier that only its next iteration needs."""
+    last = body[-1]
+    return body[:-1] if isinstance(last, BarrierNode) and last.insn_id is None else body
 
 
 def _has_barrier(node: TreeNode) -> bool:

@@ -110,6 +110,35 @@ def unrolled_around_barriers() -> Kernel:
     return tag(g="g.0", i="l.0", j="l.0", t="unr")(knl)
 
 
+def _tile_again() -> Kernel:
+    return kernel(
+        [
+            "{ [g]: 0<=g<n }",
+            "{ [t]: 0<=t<3 }",
+            *(f"{{ [{i}]: 0<={i}<4 }}" for i in ("i", "j", "k", "l")),
+        ],
+        """
+        tile[i] = a[g,t,i] {id=load, inames=g:t:i}
+        out[g,t,j] = tile[3-j] {id=use, inames=g:t:j, dep=load}
+        tile[k] = b[g,k] {id=again, inames=g:k, dep=use}
+        last[g,l] = tile[3-l] {inames=g:l, dep=again}
+        """,
+        pg.TemporaryVariable("tile", shape=(4,), address_space=LOCAL),
+    )
+
+
+@_example(n=3)
+def tile_after_a_loop() -> Kernel:
+    """What waits at the end of each iteration need not wait again after the loop."""
+    return tag(g="g.0", i="l.0", j="l.0", k="l.0", l="l.0")(_tile_again())
+
+
+@_example(n=3)
+def tile_after_an_unrolled_loop() -> Kernel:
+    """One barrier is behind the last copy of the loop's body, not two."""
+    return tag(g="g.0", i="l.0", j="l.0", k="l.0", l="l.0", t="unr")(_tile_again())
+
+
 @_example(n=4)
 def one_iteration() -> Kernel:
     """Loops with a single iteration are none."""
