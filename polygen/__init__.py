@@ -14,6 +14,7 @@ from polygen.errors import (
     PriorityIgnored,
     UserError,
 )
+from polygen.inspection.address_spaces import address_spaces
 from polygen.inspection.difference import diff
 from polygen.inspection.explain_order import explain_order
 from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
@@ -109,6 +110,7 @@ __all__ = [
     "Verdict",
     "add_dtypes",
     "add_prefetch",
+    "address_spaces",
     "assignment_to_subst",
     "assume",
     "assume_independent",

@@ -10,6 +10,7 @@ from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Vi
 from polygen.analysis.new_obligations import Added
 from polygen.analysis.obligations import ORDERED
 from polygen.analysis.second import OTHER
+from polygen.analysis.spaces import reason
 from polygen.analysis.summation import Reordered
 from polygen.errors import (
     CannotProve,
@@ -100,7 +101,8 @@ def _story(kernel: Kernel, found: Violation) -> str:
     if found.now == MERGED:
         done = f"{first} and {second} touch an element of '{found.name}' each in a copy of its own"
     parameters = _shown(found.point, [p for p in kernel.parameters if p in found.point])
-    return f"{f'for {parameters}, ' if parameters else ''}{done}; {_NOW[found.now]}"
+    story = f"{f'for {parameters}, ' if parameters else ''}{done}; {_NOW[found.now]}"
+    return story + reason(kernel, found.name)
 
 
 _NOW = {

@@ -233,7 +233,7 @@ class _Stage:
 
     @cached_property
     def _space(self) -> AddressSpace:
-        if self._how.space is not None:
+        if self._how.space not in (None, AddressSpace.AUTO):
             return self._how.space
         tags = [self._kernel.tags.get(i) for i in self._which.swept]
         if self._stored:

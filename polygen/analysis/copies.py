@@ -17,7 +17,7 @@ from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.second import in_other
 from polygen.ir import expression as ex
-from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.array import AddressSpace
 from polygen.ir.domain import flat_names, project_out, unflatten, universe
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
@@ -55,23 +55,19 @@ class SameCopy:
         return found if self.certain and self.complete else found.subtract(found)
 
 
-def address_space(kernel: Kernel, name: str) -> AddressSpace:
-    """Return who shares a variable; arguments are everyone's."""
-    variable = kernel.variables[name]
-    if isinstance(variable, TemporaryVariable):
-        return variable.address_space
-    return AddressSpace.GLOBAL
-
-
 def has_copies(kernel: Kernel, name: str, iname: str) -> bool:
     """Tell whether instances with other values of an iname have other copies of a variable."""
-    return isinstance(kernel.tags.get(iname), _INDEXED_BY[address_space(kernel, name)])
+    return isinstance(kernel.tags.get(iname), _INDEXED_BY[kernel.address_space(name)])
 
 
 def axes(kernel: Kernel, insn_id: str, name: str) -> dict[InameTag, str]:
     """Return the inames of an instruction that tell copies of a variable apart, by axis."""
-    inames = kernel.instruction(insn_id).within_inames
-    return {kernel.tags[i]: i for i in inames if has_copies(kernel, name, i)}
+    return _axes(kernel, insn_id, kernel.address_space(name))
+
+
+def _axes(kernel: Kernel, insn_id: str, space: AddressSpace) -> dict[InameTag, str]:
+    inames, tags = kernel.instruction(insn_id).within_inames, _INDEXED_BY[space]
+    return {kernel.tags[i]: i for i in inames if isinstance(kernel.tags.get(i), tags)}
 
 
 def same_copy(
@@ -87,7 +83,17 @@ def same_copy(
         name: the variable.
         instances: what inames of the kernel are in terms of those of the pairs.
     """
-    first, second = (axes(kernel, insn, name) for insn in insns)
+    return same_copy_in(kernel, insns, kernel.address_space(name), instances)
+
+
+def same_copy_in(
+    kernel: Kernel, insns: tuple[str, str], space: AddressSpace, instances: InstanceMap
+) -> SameCopy:
+    """Return the pairs that touch one copy of a variable that is in an address space.
+
+    Parameters are those of `same_copy`, with the space instead of the variable.
+    """
+    first, second = (_axes(kernel, insn, space) for insn in insns)
     possible, certain = universe(), True
     for tag in sorted(first.keys() & second.keys(), key=str):
         here, there = first[tag], second[tag]

@@ -138,11 +138,8 @@ def _is_seen_by_all(kernel: Kernel, insn: Instruction, name: str) -> bool:
     """Tell whether an update is atomic for all that share a variable."""
     assert isinstance(insn, Assignment)
     assert insn.atomicity is not None
-    scope, variable = insn.atomicity.scope, kernel.variables[name]
-    shared = AddressSpace.GLOBAL
-    if isinstance(variable, TemporaryVariable):
-        shared = variable.address_space
-    if shared is AddressSpace.GLOBAL:
+    scope = insn.atomicity.scope
+    if kernel.address_space(name) is AddressSpace.GLOBAL:
         return scope in (MemoryScope.WORK_DEVICE, MemoryScope.ALL_DEVICES)
     return scope is not MemoryScope.WORK_ITEM
 

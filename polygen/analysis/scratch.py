@@ -115,7 +115,7 @@ def _without_written(
 ) -> isl.Set:
     """Return what is left to be written when a write has come."""
     writer = kernel.instruction(written.insn_id)
-    there = _certainly_written(kernel, writer, written, read) if doubt else universe()
+    there = certainly_written(kernel, writer, written, read) if doubt else universe()
     if there is None:
         return left
     pairs = reduce(isl.Set.intersect_params, [*where, there], written.relation).intersect(left)
@@ -124,7 +124,7 @@ def _without_written(
     return left
 
 
-def _certainly_written(
+def certainly_written(
     kernel: Kernel, writer: Instruction, written: Access, read: Access
 ) -> isl.Set | None:
     """Return the pairs of which the first certainly writes what its access says; None if none.

@@ -51,7 +51,7 @@ class Settled:
 
     def _find(self, name: str) -> bool:
         old, new = self._old, self._new
-        if old.variables.get(name) != new.variables.get(name):
+        if old.variables.get(name) != new.variables.get(name) or self._is_elsewhere(name):
             return False
         names = overlapping(old, name)
         if not any(n in k.writers for n in names for k in (old, new)):
@@ -70,6 +70,11 @@ class Settled:
             return False
         others = frozenset(new.variables).difference((name,))
         return violation(old, new, self._instances, skip=others) is None
+
+    def _is_elsewhere(self, name: str) -> bool:
+        """Tell whether other work items share a variable that is declared the same: auto."""
+        old, new = self._old, self._new
+        return name in new.variables and old.address_space(name) is not new.address_space(name)
 
     def is_unmoved(self, insn_id: str, names: tuple[str, ...]) -> bool:
         """Tell whether an instruction touches the same elements of variables, when it did."""

@@ -18,6 +18,7 @@ from polygen.analysis.pairs import element_witness, users
 from polygen.analysis.scratch import unwritten
 from polygen.analysis.second import OTHER
 from polygen.analysis.sound import Unchanged
+from polygen.analysis.spaces import reason
 from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
 from polygen.errors import UninitializedRead
 from polygen.ir import expression as ex
@@ -113,7 +114,8 @@ def _refuse(kernel: Kernel, read: Access, left: isl.Set, inames: frozenset[str] 
     if any(axes(kernel, i, read.name) for i in (read.insn_id, *writers)):
         story += ": not in this copy"
     raise UninitializedRead(
-        f"in kernel '{kernel.name}', {shown_parameters(kernel, point)}{story}",
+        f"in kernel '{kernel.name}', {shown_parameters(kernel, point)}{story}"
+        f"{reason(kernel, read.name)}",
         where=shown_places(kernel, read.insn_id, *writers),
         excerpt=excerpt(kernel, read.insn_id, *writers),
         remedy=f"give '{read.name}' a value first, in an instruction that '{read.insn_id}' "

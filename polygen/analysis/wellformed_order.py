@@ -26,6 +26,7 @@ from polygen.analysis.order import order_of
 from polygen.analysis.pairs import conflict, equal, in_conflict, is_read, users, witness
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
 from polygen.analysis.sound import NOTHING, Unchanged
+from polygen.analysis.spaces import reason
 from polygen.analysis.wellformed_at_once import check_at_once
 from polygen.analysis.wellformed_nests import same_in_every_nest
 from polygen.analysis.wording import shown_conflict, shown_parameters, shown_places
@@ -260,7 +261,8 @@ def _refuse(kernel: Kernel, found: _Found) -> NoReturn:
             f"'{first}'"
         )
     raise UnorderedAccess(
-        f"kernel '{kernel.name}' leaves open which of two instances comes first: {story}",
+        f"kernel '{kernel.name}' leaves open which of two instances comes first: {story}"
+        f"{reason(kernel, found.first.name)}",
         where=where,
         excerpt=marked,
         remedy=remedy,

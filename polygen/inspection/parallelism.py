@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polygen.analysis.copies import address_space
 from polygen.analysis.dependences import Dependence, dependences
 from polygen.analysis.pairs import users
 from polygen.inspection.legal import Verdict, is_legal
@@ -143,7 +142,7 @@ def _free_axis(kernel: Kernel) -> int:
 
 def _touches_local(kernel: Kernel, iname: str) -> bool:
     return any(
-        address_space(kernel, t.name) is AddressSpace.LOCAL
+        kernel.address_space(t.name) is AddressSpace.LOCAL
         and any(iname in kernel.instruction(u).within_inames for u in users(kernel, t.name))
         for t in kernel.temporaries
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -18,11 +18,15 @@ Extents: TypeAlias = str | int | Sequence[str | int | Expression]
 
 
 class AddressSpace(enum.Enum):
-    """Who shares a variable: a work item alone, its group, or everyone."""
+    """Who shares a variable: a work item alone, its group, or everyone.
+
+    A temporary that is declared ``AUTO`` is in one of the three: see `polygen.address_spaces`.
+    """
 
     PRIVATE = "private"
     LOCAL = "local"
     GLOBAL = "global"
+    AUTO = "auto"
 
 
 class _ByValue:
@@ -159,6 +163,10 @@ class TemporaryVariable(_ByValue):
     address_space: AddressSpace = AddressSpace.PRIVATE
     initializer: np.ndarray[Any, Any] | None = None
     read_only: bool = False
+
+    def in_space(self, space: AddressSpace) -> TemporaryVariable:
+        """Return the variable in an address space; itself if it is there."""
+        return self if space is self.address_space else replace(self, address_space=space)
 
     if TYPE_CHECKING:
 

@@ -16,7 +16,14 @@ from polygen.errors import (
     UnknownInstruction,
     did_you_mean,
 )
-from polygen.ir.array import Argument, Array, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import (
+    AddressSpace,
+    Argument,
+    Array,
+    GlobalArg,
+    TemporaryVariable,
+    ValueArg,
+)
 from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
@@ -310,6 +317,15 @@ class Kernel:
             raise InternalError(f"'{name}' is no array")
         return variable
 
+    def address_space(self, name: str) -> AddressSpace:
+        """Return who shares a variable: private, local or global; arguments are everyone's."""
+        variable = self.variables[name]
+        if not isinstance(variable, TemporaryVariable):
+            return AddressSpace.GLOBAL
+        if variable.address_space is AddressSpace.AUTO:
+            return _slot("space")(self, name)  # type: ignore[no-any-return]
+        return variable.address_space
+
 
 def _same(a: object, b: object) -> bool:
     return identical(a, b)
@@ -320,7 +336,7 @@ _SLOTS: dict[str, Callable[..., Any]] = {}
 
 
 def fill_slot(name: str, function: Callable[..., Any]) -> None:
-    """Let kernels use `function`: for ``"show"`` and ``"executor"``."""
+    """Let kernels use `function`: for ``"show"``, ``"space"`` and ``"executor"``."""
     _SLOTS[name] = function
 
 

@@ -128,9 +128,8 @@ def _strides(kernel: Kernel, insn: Assigning, iname: str) -> tuple[float, float]
 
 def _is_global(kernel: Kernel, name: str) -> bool:
     variable = kernel.variables.get(name)
-    return isinstance(variable, GlobalArg) or (
-        isinstance(variable, TemporaryVariable) and variable.address_space is AddressSpace.GLOBAL
-    )
+    is_array = isinstance(variable, GlobalArg | TemporaryVariable)
+    return is_array and kernel.address_space(name) is AddressSpace.GLOBAL
 
 
 def _stride(kernel: Kernel, reference: Reference, iname: str) -> float:

@@ -21,7 +21,7 @@ from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.pairs import greater, in_conflict, less, renamed
 from polygen.errors import InternalError, WaitNeeded
 from polygen.ir import expression as ex
-from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.array import AddressSpace, GlobalArg
 from polygen.ir.claims import Independent
 from polygen.ir.domain import flat_names, project_out, unflatten, universe
 from polygen.ir.instruction import Assigning, Barrier
@@ -76,7 +76,8 @@ class _Placer:
         self._axes = sorted(
             {t for t in kernel.tags.values() if isinstance(t, GroupTag | LocalTag)}, key=str
         )
-        shared = {n for n in kernel.writers if self._space(n) is not AddressSpace.PRIVATE}
+        private = AddressSpace.PRIVATE
+        shared = {n for n in kernel.writers if kernel.address_space(n) is not private}
         self._arguments = {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
         aliasing = any(a.may_alias for a in self._arguments.values())
         self._conflicts: dict[tuple[str, str, str, tuple[str, ...], str | None], _Scope] = {}
@@ -217,7 +218,9 @@ class _Placer:
 
     def _most(self, name: str) -> _Scope:
         """Return who has to wait at most for a variable."""
-        own = name != _OVERLAP and self._space(name) is AddressSpace.LOCAL  # each group has one
+        own = (
+            name != _OVERLAP and self._kernel.address_space(name) is AddressSpace.LOCAL
+        )  # each group has one
         return _Scope.GROUP if own or not self._grid_wide else _Scope.EVERYONE
 
     def _conflict(
@@ -258,7 +261,7 @@ class _Placer:
 
     def _check_asked(self, a: Access, b: Access) -> None:
         """Refuse it if somebody said that no work item has to wait between these."""
-        space = self._space(a.name).value
+        space = self._kernel.address_space(a.name).value
         for one, other in ((a, b), (b, a)):
             for insn_id, scope in self._kernel.instruction(one.insn_id).no_sync_with:
                 if insn_id == other.insn_id and scope in ("any", space):
@@ -280,12 +283,6 @@ class _Placer:
     def _may_meet(self, name: str, other: str) -> bool:
         """Tell whether an element of one variable may be an element of another."""
         return name == other or any(self._arguments[n].may_alias for n in (name, other))
-
-    def _space(self, name: str) -> AddressSpace:
-        variable = self._kernel.variables[name]
-        if isinstance(variable, TemporaryVariable):
-            return variable.address_space
-        return AddressSpace.GLOBAL if isinstance(variable, GlobalArg) else AddressSpace.PRIVATE
 
     def _overlap(
         self,
@@ -310,7 +307,7 @@ class _Placer:
             pairs = pairs.intersect(less(carried))
         if pairs.is_empty():
             return _Scope.NOBODY
-        local = self._space(a.name) is AddressSpace.LOCAL
+        local = self._kernel.address_space(a.name) is AddressSpace.LOCAL
         for tag in self._axes:
             if local and isinstance(tag, GroupTag):
                 continue  # each group has its own
@@ -353,7 +350,7 @@ class _Placer:
 
     def _has_owner(self, insn: Assigning, tag: HardwareTag) -> bool:
         """Tell whether one work item alone executes what lacks an iname on this axis."""
-        spaces = [self._space(name) for name in insn.written_names]
+        spaces = [self._kernel.address_space(name) for name in insn.written_names]
         return all(
             space is AddressSpace.GLOBAL
             or (space is AddressSpace.LOCAL and isinstance(tag, LocalTag))

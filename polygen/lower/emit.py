@@ -192,7 +192,8 @@ class Emitter:
         Raises:
             MixedAssignees: if that is not the same for all that the instruction writes.
         """
-        spaces = [self._space(name) for name in insn.written_names] or [AddressSpace.GLOBAL]
+        spaces = [self._kernel.address_space(name) for name in insn.written_names]
+        spaces = spaces or [AddressSpace.GLOBAL]
         first, *others = [tuple(self._owner(insn, space)) for space in spaces]
         if any(other != first for other in others):
             raise MixedAssignees(
@@ -203,12 +204,6 @@ class Emitter:
                 remedy="declare them in one address space, or write an instruction for each",
             )
         return first
-
-    def _space(self, name: str) -> AddressSpace:
-        variable = self._kernel.variables[name]
-        if isinstance(variable, TemporaryVariable):
-            return variable.address_space
-        return AddressSpace.GLOBAL
 
     def _owner(self, insn: Assigning, space: AddressSpace) -> Iterable[Condition]:
         own = {self._kernel.tags.get(i) for i in insn.within_inames}

@@ -14,6 +14,7 @@ from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments, loop_tree
 from polygen.analysis.relations import with_plain_dependencies
+from polygen.analysis.spaces import with_spaces
 from polygen.errors import BarrierNotPossible, InternalError, PrivateAcrossLaunches
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -74,6 +75,7 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     """
     kernel = kernel.expanded  # what substitution rules stand for
     kernel = with_plain_dependencies(kernel)  # of instructions, not of instances
+    kernel = with_spaces(kernel)  # an address space for each temporary declared auto
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
     return infer_types(kernel, index_dtype)  # every variable has a type
 

@@ -42,7 +42,8 @@ def varying_temporaries(kernel: Kernel) -> frozenset[str]:
     item it is.
     """
     local = {iname for iname, tag in kernel.tags.items() if isinstance(tag, LocalTag)}
-    private = {t.name for t in kernel.temporaries if t.address_space is AddressSpace.PRIVATE}
+    names = (t.name for t in kernel.temporaries)
+    private = {name for name in names if kernel.address_space(name) is AddressSpace.PRIVATE}
     sources = [
         (name, insn.within_inames | all_reads(kernel, insn))
         for insn in kernel.assignments

@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.copies import address_space
 from polygen.analysis.domains import all_reads
 from polygen.analysis.order import Piece
 from polygen.analysis.pairs import Conflict, conflicts, piece_set, renamed, witness
@@ -116,7 +115,7 @@ class Exchange:
     def _exchanged(self) -> Iterator[tuple[str, str | None]]:
         """Yield what several work items may touch, and arrays that may overlap."""
         for name in self._kernel.writers:
-            if address_space(self._kernel, name) is not AddressSpace.PRIVATE:
+            if self._kernel.address_space(name) is not AddressSpace.PRIVATE:
                 yield name, None
         for name, other in sorted(overlapping(self._kernel)):
             if name in self._kernel.writers or other in self._kernel.writers:
@@ -127,7 +126,7 @@ class Exchange:
     ) -> Iterator[_Pair]:
         first, second = (self._by_id[i] for i in ids)
         names = name, other or name
-        space = address_space(self._kernel, name)
+        space = self._kernel.address_space(name)
         found: list[Conflict] | None = None
         for launch in dict.fromkeys(copy.statement.frame.launch for copy in first.copies):
             here = tuple(
@@ -158,7 +157,7 @@ class Exchange:
         groups = [tag for tag in axes if isinstance(tag, GroupTag)]
         for group in groups:
             same, differ = self._indices(pair, group)
-            if address_space(self._kernel, pair.name) is not AddressSpace.LOCAL:
+            if self._kernel.address_space(pair.name) is not AddressSpace.LOCAL:
                 self._refuse(pair, pairs.intersect(differ), "groups of one launch")
             pairs = pairs.intersect(same)
         kind = pair.conflict.kind
@@ -166,7 +165,7 @@ class Exchange:
             pair.name if kind == "anti" else None,
             (pair.other_name or pair.name) if kind == "flow" else None,
         )
-        space = address_space(self._kernel, pair.name)
+        space = self._kernel.address_space(pair.name)
         if self._is_separated(pair.copies, pair.piece, heads, space):
             return
         for tag in axes:

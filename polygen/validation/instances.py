@@ -17,7 +17,6 @@ from itertools import combinations
 
 import islpy as isl
 
-from polygen.analysis.copies import address_space
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.pairs import greater, less, witness
@@ -156,7 +155,7 @@ class Instances:
         written = work.insn.written_names[0]
         space = AddressSpace.PRIVATE  # as that of accumulators
         if written in kernel.variables:
-            space = address_space(kernel, written)
+            space = kernel.address_space(written)
         own = {kernel.tags.get(iname) for iname in within}
         parts: tuple[list[Frame], list[Frame], list[Frame]] = [], [], []
         lacking = {axis: tag for tag, axis in copy.statement.frame.axes.items() if tag not in own}

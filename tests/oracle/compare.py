@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import polygen as pg
-from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.array import AddressSpace, GlobalArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
@@ -144,11 +144,8 @@ def replicated(marked: Traced, kernel: Kernel) -> set[int]:
     for mark, insn_id in enumerate(marked.insn_ids):
         insn = kernel.assignment(insn_id)
         own = {kernel.tags.get(i) for i in insn.within_inames}
-        variable = kernel.variables[insn.written_names[0]]  # and so are the others
-        private = (
-            isinstance(variable, TemporaryVariable)
-            and variable.address_space is AddressSpace.PRIVATE
-        )
+        written = insn.written_names[0]  # and so are the others
+        private = kernel.address_space(written) is AddressSpace.PRIVATE
         last = mark + 1 == len(marked.insn_ids) or marked.insn_ids[mark + 1] != insn_id
         if not axes <= own and (private or not last):
             found.add(mark)

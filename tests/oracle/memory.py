@@ -12,6 +12,8 @@ from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
 from tests.oracle.evaluate import OracleError, Value, convert
+from tests.oracle.spaces import KINDS, space_of
+from tests.oracle.typing import size_names
 
 _Items = Mapping[GroupTag | LocalTag, int]
 _Key = tuple[tuple[str, int], ...]
@@ -41,16 +43,18 @@ class Memory:
         self._dtypes = {t.name: np.result_type(samples[t.name]) for t in kernel.temporaries}
         self._cells: dict[tuple[str, tuple[int, ...]], dict[_Key, tuple[int, Value]]] = {}
         self._clock = count()
+        self._spaces: dict[str, AddressSpace] = {}
+        self._sizes = {n: int(arguments[n]) for n in size_names(kernel) if n in arguments}
         self._tables = {t.name: t.initializer for t in kernel.temporaries if t.read_only}
 
     def _owner(self, name: str, items: _Items) -> _Key:
         """Return which of the copies of a temporary the work item has."""
-        space = self._temporary(name).address_space
-        kinds = {
-            AddressSpace.GLOBAL: (),
-            AddressSpace.LOCAL: (GroupTag,),
-            AddressSpace.PRIVATE: (GroupTag, LocalTag),
-        }[space]
+        if name not in self._spaces:
+            space = self._temporary(name).address_space
+            if space is AddressSpace.AUTO:
+                space = space_of(self._kernel, name, self._sizes)
+            self._spaces[name] = space
+        kinds = KINDS[self._spaces[name]]
         return tuple(sorted((str(t), i) for t, i in items.items() if isinstance(t, kinds)))
 
     def _temporary(self, name: str) -> TemporaryVariable:
