@@ -19,7 +19,7 @@ from polygen.analysis.second import OTHER
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, TemporaryVariable
-from polygen.ir.atomicity import MemoryScope
+from polygen.ir.atomicity import EXACT, MemoryScope
 from polygen.ir.claims import Independent
 from polygen.ir.domain import flat_names, flatten, universe
 from polygen.ir.instruction import Assignment, Instruction
@@ -147,7 +147,7 @@ def _is_seen_by_all(kernel: Kernel, insn: Instruction, name: str) -> bool:
 def _is_exact(kernel: Kernel, operation: str, name: str) -> bool:
     """Tell whether updates have the same result in any order, for certain."""
     dtype = kernel.variables[name].dtype
-    return operation not in ("sum", "product") or (dtype is not None and dtype.kind in "biu")
+    return operation in EXACT or (dtype is not None and dtype.kind in "biu")
 
 
 def conflicts(

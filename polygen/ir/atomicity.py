@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.expression import Expression
+from polygen.ir.operation import Definition, Special
 
 
 class MemoryOrdering(enum.Enum):
@@ -39,15 +41,19 @@ class Atomicity:
         ordering: what it says of other accesses.  What a kernel means does not depend on it: its
             instructions are ordered by loops and dependencies.
         scope: among whom it is atomic.
+        operation: the operation of a user's own that it updates with, or None.
     """
 
     init: bool = False
     ordering: MemoryOrdering = MemoryOrdering.RELAXED
     scope: MemoryScope = MemoryScope.WORK_DEVICE
+    operation: Special | None = None
 
     def __str__(self) -> str:
         default = Atomicity()
         parts = ["init"] if self.init else []
+        if self.operation is not None:
+            parts.append(self.operation.name)
         if self.ordering is not default.ordering:
             parts.append(self.ordering.value)
         if self.scope is not default.scope:
@@ -60,7 +66,8 @@ class Update:
     """``a = a + x`` and its kin.
 
     Attributes:
-        operation: its name: two updates with one operation may come in any order.
+        operation: its name, or what it does if it is a user's own: two updates with one operation
+            may come in any order.
         operand: what the old value is combined with.
     """
 
@@ -80,27 +87,86 @@ _OPERATIONS: dict[type, str] = {
     ex.LogicalOr: "any",
 }
 
+# Those that have the same result in any order, whatever their type.
+EXACT = frozenset(("min", "max", "bit_and", "bit_or", "bit_xor", "all", "any"))
 
-def update_of(target: Expression, value: Expression) -> Update | None:
+# The words of ``{atomic=...}``.
+WORDS: dict[str, dict[str, Any]] = {
+    "update": {"init": False},
+    "init": {"init": True},
+    **{ordering.value: {"ordering": ordering} for ordering in MemoryOrdering},
+    **{scope.value: {"scope": scope} for scope in MemoryScope},
+}
+
+
+def update_of(
+    target: Expression, value: Expression, operation: Special | None = None
+) -> Update | None:
     """Return what the old value of `target` is combined with in `value`; None if it is no update.
+
+    Parameters:
+        target: what is updated.
+        value: its new value.
+        operation: one of a user's own that it may be updated with; in any order, by its claims.
 
     >>> from polygen.ir.expression import Max, Variable
     >>> update_of(Variable("t"), Max((Variable("t"), Variable("x"))))
     Update(operation='max', operand=Variable('x'))
     """
-    operation = _OPERATIONS.get(type(value))
-    if operation is None:
+    built_in = _OPERATIONS.get(type(value))
+    if built_in is not None:
+        node: Any = value
+        children: tuple[Expression, ...] = node.children
+        others = [child for child in children if child != target]
+        if len(children) == 2 and len(others) == 1:
+            return Update(built_in, others[0])
+    definition = None if operation is None else operation.definition
+    if definition is None or not definition.has_any_order:
         return None
-    node: Any = value
-    children: tuple[Expression, ...] = node.children
-    others = [child for child in children if child != target]
-    if len(children) != 2 or len(others) != 1:
-        return None
-    return Update(operation, others[0])
+    operand = _operand(definition, target, value)
+    return None if operand is None else Update(repr(definition), operand)
 
 
-def with_old_value(target: Expression, value: Any, old: Expression) -> Expression:
-    """Return the value of an update with something else in place of the old value."""
+def with_old_value(
+    target: Expression, value: Any, old: Expression, operation: Special | None = None
+) -> Expression:
+    """Return the value of an update with something else in place of the old value.
+
+    Parameters:
+        target, value, operation: as in `update_of`.
+        old: what takes the place.
+    """
+    definition = None if operation is None else operation.definition
+    operand = None if definition is None else _operand(definition, target, value)
+    if definition is not None and operand is not None:
+        return _applied(definition, old, operand)
     children = tuple([old if child == target else child for child in value.children])
     kind = cast("Callable[[tuple[Expression, ...]], Expression]", type(value))
     return kind(children)
+
+
+def _applied(definition: Definition, first: Expression, second: Expression) -> Expression:
+    return walk.substitute(
+        definition.combined, dict(zip(definition.arguments, (first, second), strict=True))
+    )
+
+
+def _operand(definition: Definition, target: Expression, value: Expression) -> Expression | None:
+    """Return what `target` is combined with in `value` by an operation; None if it is not."""
+    operand = _standing_for(definition.arguments[1], definition.combined, value)
+    if operand is None or target in walk.subexpressions(operand):
+        return None
+    return operand if _applied(definition, target, operand) == value else None
+
+
+def _standing_for(name: str, pattern: Expression, node: Expression) -> Expression | None:
+    """Return what stands in `node` where a name stands in `pattern`; None if nothing does."""
+    if isinstance(pattern, ex.Variable):
+        return node if pattern.name == name else None
+    if type(pattern) is not type(node):
+        return None
+    for inner, part in zip(walk.parts(pattern), walk.parts(node), strict=False):
+        found = _standing_for(name, inner, part)
+        if found is not None:
+            return found
+    return None

@@ -289,7 +289,7 @@ class Assignment(Assigning):
         """What an atomic update does; None if it is none."""
         if self.atomicity is None or self.atomicity.init:
             return None
-        return update_of(self.assignee, self.expression)
+        return update_of(self.assignee, self.expression, self.atomicity.operation)
 
     @cached_property
     def written(self) -> str:

@@ -29,6 +29,11 @@ class Definition:
     identity: Number | tuple[tuple[str, Number], ...]
     claims: tuple[str, ...] = ()
 
+    @property
+    def has_any_order(self) -> bool:
+        """Whether values may be combined in any order; then updates by it may be atomic."""
+        return len(self.claims) == 2
+
     def identity_of(self, dtype: DType) -> Number | None:
         """Return the identity for a type; None if there is none."""
         if not isinstance(self.identity, tuple):

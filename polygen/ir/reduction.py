@@ -234,7 +234,7 @@ def _facts(definition: Definition) -> Facts:
         values = dict(zip(definition.arguments, (first, second), strict=True))
         return walk.substitute(definition.combined, values)
 
-    regroups = len(definition.claims) == 2
+    regroups = definition.has_any_order
     return _single(identity, combined, Result.KEPT, "biufc", "biu" if regroups else "", regroups)
 
 

@@ -167,11 +167,16 @@ def _operations(kernel: Kernel) -> list[Special]:
     """Return the operations that users defined, and that a kernel uses."""
     nodes = [node for insn in kernel.instructions for node in insn.reads]
     nodes += [rule.expression for rule in kernel.substitutions]
+    used = [r.operation for node in nodes for r in walk.reductions(node)]
+    used += [
+        insn.atomicity.operation
+        for insn in kernel.instructions
+        if isinstance(insn, Assignment) and insn.atomicity and insn.atomicity.operation
+    ]
     found = {
-        r.operation.name: Special(r.operation.name, None, r.operation.definition)
-        for node in nodes
-        for r in walk.reductions(node)
-        if isinstance(r.operation, Special) and r.operation.definition is not None
+        operation.name: Special(operation.name, None, operation.definition)
+        for operation in used
+        if isinstance(operation, Special) and operation.definition is not None
     }
     return [found[name] for name in sorted(found)]
 

@@ -223,14 +223,28 @@ def _check_verbatim(kernel: Kernel, insn: Instruction) -> None:
 def _check_atomic(kernel: Kernel, insn: Instruction) -> None:
     if not isinstance(insn, Assignment) or insn.atomicity is None or insn.atomicity.init:
         return
-    if insn.update is None:
+    operation, update = insn.atomicity.operation, insn.update
+    definition = None if operation is None else operation.definition
+    why = (
+        f"it is no update: it does not combine '{show_expression(insn.assignee)}' with one operand"
+    )
+    remedy = (
+        "write a[i] += x, or *=, -=, &=, |=, ^=, or a[i] = max(a[i], x), min, and, or; put several "
+        "terms in parentheses; {atomic=init} is for plain values"
+    )
+    if definition is not None and not definition.has_any_order:
+        why = f"'{operation}' is not claimed to be associative and commutative"
+        remedy = "claim it if it is so: register_reduction(..., associative=True, commutative=True)"
+    elif definition is not None and update is not None and walk.reductions(update.operand):
+        why = f"'{operation}' is given a reduction"
+        remedy = "reduce into a temporary first"
+        update = None
+    if update is None:
         raise NoAtomicUpdate(
-            f"instruction '{insn.id}' is atomic, but it is no update: it does not combine "
-            f"'{show_expression(insn.assignee)}' with one operand",
+            f"instruction '{insn.id}' is atomic, but {why}",
             where=insn.location,
             excerpt=excerpt(kernel, insn.id),
-            remedy="write a[i] += x, or *=, -=, &=, |=, ^=, or a[i] = max(a[i], x), min, and, or; "
-            "put several terms in parentheses; {atomic=init} is for plain values",
+            remedy=remedy,
         )
 
 

@@ -17,13 +17,14 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from polygen.analysis.functions import FUNCTIONS
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir import expression as ex
-from polygen.ir.atomicity import Atomicity, MemoryOrdering, MemoryScope
+from polygen.ir.atomicity import WORDS, Atomicity
 from polygen.ir.dtype import DType, to_dtype
 from polygen.ir.expression import Expression
-from polygen.ir.operation import Operation
+from polygen.ir.operation import Operation, Special
 from polygen.ir.reduction import facts_of, name_of, with_dtype
 from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import SubstitutionRule
+from polygen.language.combinations import combination, is_combination
 from polygen.language.operations import REDUCE, find_operation, operation_names
 from polygen.language.option_nodes import Option, OptionNodes
 from polygen.language.refused import Refused
@@ -43,15 +44,6 @@ _QUOTIENTS: dict[str, Callable[[Any, Any], Expression]] = {
     "%": ex.Remainder,
 }
 MARKS = ("lbarrier", "gbarrier", "nop")
-
-
-# The words of ``{atomic=...}``.
-_ATOMIC: dict[str, dict[str, Any]] = {
-    "update": {"init": False},
-    "init": {"init": True},
-    **{ordering.value: {"ordering": ordering} for ordering in MemoryOrdering},
-    **{scope.value: {"scope": scope} for scope in MemoryScope},
-}
 
 
 class _Declared(NamedTuple):
@@ -299,10 +291,13 @@ class Nodes(OptionNodes):
     def option_atomic(self, children: _Children) -> Option:
         said: dict[str, Any] = {}
         for word in children:
-            known = _ATOMIC.get(word.value)
+            known = WORDS.get(word.value)
+            operation = None if known else find_operation(word.value)
+            if isinstance(operation, Special):
+                known = {"operation": operation, "init": False}
             if known is None or known.keys() & said.keys():
                 why = "says nothing of an atomic operation" if known is None else "is said twice"
-                remedy = did_you_mean(word, _ATOMIC) if known is None else "leave one out"
+                remedy = did_you_mean(word, WORDS) if known is None else "leave one out"
                 raise Refused(f"'{word}' {why}", word.start_pos, remedy)
             said |= known
         position = children[0].start_pos if children else 0
@@ -520,6 +515,8 @@ def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expressio
     if width > 1:
         remedy = f"write x, y = {name}(k, a[k], b[k]), with an iname k"
         operands = f"{width} operands"
+    if is_combination(args, operation):
+        return combination(operation, args[0], args[1])
     inner = args[1] if len(args) == 2 else None
     is_inside = isinstance(inner, ex.Reduction) and facts_of(inner.operation).width == width
     if len(args) != 1 + width and not is_inside:

@@ -18,6 +18,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.reduction import facts_of
+from polygen.language.combinations import with_combinations
 from polygen.language.operations import REDUCE, operation_names
 from polygen.language.parser import located
 from polygen.language.statement import Statement
@@ -44,6 +45,7 @@ def resolve_reductions(statement: Statement, inames: Collection[str]) -> Stateme
     """
     if not statement.predicates and not _words().search(statement.text):
         return statement
+    statement = with_combinations(statement, inames)
     candidates = frozenset(inames) - (statement.inames or frozenset()) - statement.more_inames
     reduced = _with_reductions(statement, candidates)
     if outside := candidates & _free(reduced):

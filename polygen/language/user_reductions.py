@@ -8,6 +8,7 @@ from polygen.analysis.functions import FUNCTIONS, check_call
 from polygen.errors import InvalidArgument, MalformedExpression, NameTaken, UnknownName
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.atomicity import WORDS
 from polygen.ir.dtype import dtype_name, to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.names import check_name
@@ -32,8 +33,10 @@ def register_reduction(
     """Let kernels that are made from now on reduce with an operation of your own.
 
     ``name(j, x)`` starts from the identity, and makes of it and the first value of ``x`` one, of
-    that and the second value one, and so on.  The definition becomes part of each kernel that uses
-    it, and is printed with it.
+    that and the second value one, and so on.  ``name(x, y)`` with values, the first of which is no
+    iname, is what it makes of these two; and ``a[i] = name(a[i], x)  {atomic}`` is an atomic
+    update if the operation is both associative and commutative.  The definition becomes part of
+    each kernel that uses it, and is printed with it.
 
     Parameters:
         name: what instructions call it.
@@ -43,7 +46,8 @@ def register_reduction(
         arguments: the names of the two values in `combined`: what was made so far, and the next.
         associative: whether ``(a o b) o c`` is ``a o (b o c)``.  This is believed, and printed.
         commutative: whether ``a o b`` is ``b o a``.  This is believed, and printed.  Only with both
-            claims may steps change the order in which values are combined.
+            claims may steps change the order in which values are combined, and updates by this
+            operation be atomic.
 
     Raises:
         NameTaken: if a function, or another reduction, has this name.
@@ -85,9 +89,10 @@ def make_operation(
     """
     for each in (name, *arguments):
         check_name(each)
-    if name in BUILT_IN or name in FUNCTIONS:  # those that are no reserved names
+    if name in BUILT_IN or name in FUNCTIONS or name in WORDS:  # those that are no reserved names
         raise NameTaken(
-            f"'{name}' cannot be the name of a reduction: a function has this name",
+            f"'{name}' cannot be the name of a reduction: "
+            + ("it is a word of {atomic=...}" if name in WORDS else "a function has this name"),
             where=caller_location(),
             remedy=f"give the reduction another name, such as '{name}_'",
         )

@@ -54,7 +54,7 @@ def atomic_lines(
     if atomicity.init:
         names["x"] = expressions.value(node.value, dtype)
         return _filled(atomics.store(dtype.itemsize), names)
-    update = update_of(node.target, node.value)
+    update = update_of(node.target, node.value, atomicity.operation)
     if update is None:
         raise InternalError(f"'{node.insn_id}' is no update")
     native = _native(atomics, expressions, update, dtype)
@@ -104,7 +104,9 @@ def _retried(
     unsigned = _unsigned(dtype)
     names["old"] = expressions.new_name("old", dtype)
     names |= {name: expressions.new_name(name, unsigned) for name in ("new", "seen", "place")}
-    value = with_old_value(node.target, node.value, ex.Variable(names["old"]))
+    assert node.atomicity is not None
+    old, operation = ex.Variable(names["old"]), node.atomicity.operation
+    value = with_old_value(node.target, node.value, old, operation)
     text = expressions.value(value, dtype)
     same = expressions.type_of(value, dtype) == dtype
     names["value"] = text if same else f"({names['T']}) ({text})"

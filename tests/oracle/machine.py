@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg
 from polygen.ir.tags import GroupTag
 from polygen.lower.program import (
@@ -298,6 +299,10 @@ class _Scope(Evaluator):
 
     def _update(self, node: Assign) -> None:
         """Combine an element with one operand, with nothing in between."""
+        assert node.atomicity is not None
+        if node.atomicity.operation is not None:
+            self._update_with(node, node.atomicity.operation.name)
+            return
         combined: Any = node.value
         others = [child for child in combined.children if child != node.target]
         if len(others) != 1 or len(combined.children) != 2:
@@ -310,6 +315,15 @@ class _Scope(Evaluator):
         silent = _Scope(self._machine, self._env, self._who)
         silent._events = None  # counted above
         cells.put(offset, silent.value(type(combined)(tuple(children))))
+
+    def _update_with(self, node: Assign, operation: str) -> None:
+        """Combine an element by an operation of a user's own: its old value is in the new one."""
+        offset = self.index(node.target)[0] if isinstance(node.target, ex.Subscript) else 0
+        cells = self._cells(ex.name_of(node.target))
+        self._env[_OLD] = cells.update(offset, operation, self._who)
+        old = ex.Variable(_OLD)
+        value = walk.rewrite(node.value, lambda part: old if part == node.target else part)
+        cells.put(offset, self.value(value))
 
     def _assign(self, node: Assign) -> None:
         if node.atomicity is not None and not node.atomicity.init:

@@ -7,13 +7,14 @@ where a loop was unrolled and its iname replaced by numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, CInstruction
+from polygen.ir.instruction import Assigning, Assignment, CInstruction
 from polygen.ir.kernel import Kernel
 from tests.oracle.evaluate import MARK
 
@@ -61,11 +62,7 @@ def traced(kernel: Kernel) -> Traced:
             first, *others = [inside(value, insn, inames) for value in insn.values]
         if insn.atomicity is not None and not insn.atomicity.init:
             # An update stays one.
-            updated: Any = first
-            operands = [
-                c if c == insn.assignees[0] else marked(c, insn, inames) for c in updated.children
-            ]
-            first = type(updated)(tuple(operands))
+            first = _updated(first, insn, lambda node: marked(node, insn, inames))
         else:
             first = marked(first, insn, inames)
         values = (first, *others)
@@ -78,3 +75,15 @@ def traced(kernel: Kernel) -> Traced:
         )
     )
     return Traced(new, tuple(insn_ids))
+
+
+def _updated(value: Any, insn: Assigning, marked: Callable[[Expression], Expression]) -> Expression:
+    """Return the value of an update with a mark in what the old value is combined with."""
+    if insn.atomicity is not None and insn.atomicity.operation is not None:
+        assert isinstance(insn, Assignment)
+        assert insn.update is not None
+        old = insn.update.operand  # which stands there once in these kernels
+        new = marked(old)
+        return walk.rewrite(value, lambda part: new if part == old else part)
+    (target,) = insn.assignees
+    return walk.rebuild(value, tuple([c if c == target else marked(c) for c in value.children]))
