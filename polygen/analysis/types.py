@@ -23,7 +23,7 @@ from polygen.ir import walk
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.operation import Definition
-from polygen.ir.reduction import Facts, Result, definition_of, dtype_of, facts_of
+from polygen.ir.reduction import Facts, Result, definition_of, dtype_of, facts_of, widens
 from polygen.ir.show_expression import show_expression
 
 Kind: TypeAlias = DType | type[int] | type[float] | type[complex]
@@ -312,7 +312,7 @@ def _result(node: Any, kind: Kind, facts: Facts) -> Kind:
         return _as_said(node, kind, dtype, facts)
     if facts.result is Result.TRUTH:
         return BOOL
-    if facts.result is Result.WIDENED and isinstance(kind, np.dtype):
+    if isinstance(kind, np.dtype) and widens(node.operation):
         return _WIDENED.get(letter(kind), kind)
     return kind
 

@@ -10,6 +10,8 @@ from pymbolic.typing import Expression
 
 from polygen.ir.dtype import DType, dtype_name
 
+OPERAND = "operand"  # no type has this name
+
 Number: TypeAlias = int | float | bool
 
 
@@ -50,13 +52,18 @@ class Special:
         name: its name.
         dtype: the type it is computed in; None for the one that NumPy would take.
         definition: what it does, if it is a user's own.
+        keeps: whether it is computed in the type of its operand, where NumPy would take a wider
+            one: ``sum<operand>(j, a[j])``.
     """
 
     name: str
     dtype: DType | None = None
     definition: Definition | None = None
+    keeps: bool = False
 
     def __str__(self) -> str:
+        if self.keeps:
+            return f"{self.name}<{OPERAND}>"
         return self.name if self.dtype is None else f"{self.name}<{dtype_name(self.dtype)}>"
 
 

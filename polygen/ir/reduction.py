@@ -194,6 +194,17 @@ def with_dtype(operation: Operation, dtype: DType) -> Special:
     return Special(operation, dtype)
 
 
+def widens(operation: Operation) -> bool:
+    """Tell whether an operation may be computed in a wider type than that of its operand."""
+    said = isinstance(operation, Special) and (operation.dtype is not None or operation.keeps)
+    return facts_of(operation).result is Result.WIDENED and not said
+
+
+def keeping(operation: Operation) -> Operation:
+    """Return an operation as one that is computed in the type of its operand."""
+    return Special(name_of(operation), keeps=True) if widens(operation) else operation
+
+
 def definition_of(operation: Operation) -> Definition | None:
     """Return what a user's own operation does; None of one that is built in."""
     return operation.definition if isinstance(operation, Special) else None

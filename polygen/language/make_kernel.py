@@ -25,6 +25,7 @@ from polygen.language.inlining import Inliner
 from polygen.language.instructions import make_drafts, make_instructions
 from polygen.language.linear import without_linear_subscripts
 from polygen.language.priorities import with_priorities
+from polygen.language.reductions import with_kept_types
 from polygen.language.shapes import with_shapes
 from polygen.source import caller_location
 
@@ -40,6 +41,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     loop_priority: str | Iterable[str] = (),
     silenced_warnings: str | Iterable[str] = (),
     seq_dependencies: bool = False,
+    keep_reduction_types: bool = False,
     functions: Mapping[str, ScalarCallable | Kernel] | None = None,
 ) -> Kernel:
     """Return a kernel: instructions, each executed once for each point of its loop domain.
@@ -75,6 +77,9 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         silenced_warnings: names of warning classes that are not issued for this kernel.
         seq_dependencies: instructions come in the order in which they are written: each depends
             on the one before.
+        keep_reduction_types: sums and products of integers and truth values have the type of
+            what is added up or multiplied, instead of NumPy's 64 bits: ``sum(j, x)`` is
+            ``sum<operand>(j, x)``.
         functions: functions that the instructions may call beside those that there are, by their
             names: see `ScalarCallable`; and kernels, which are inlined: see `make_function`.
 
@@ -112,6 +117,8 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     )
     for iname in kernel.inames:
         surrounding_inames(kernel, iname)
+    if keep_reduction_types:
+        kernel = with_kept_types(kernel)
     kernel = with_shapes(without_linear_subscripts(kernel), declared)
     kernel = with_priorities(kernel, loop_priority)
     others = {n: f for n, f in (functions or {}).items() if n not in called}

@@ -20,8 +20,8 @@ from polygen.ir import expression as ex
 from polygen.ir.atomicity import WORDS, Atomicity
 from polygen.ir.dtype import DType, to_dtype
 from polygen.ir.expression import Expression
-from polygen.ir.operation import Operation, Special
-from polygen.ir.reduction import facts_of, name_of, with_dtype
+from polygen.ir.operation import OPERAND, Operation, Special
+from polygen.ir.reduction import facts_of, keeping, name_of, widens, with_dtype
 from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import SubstitutionRule
 from polygen.language.combinations import combination, is_combination
@@ -250,6 +250,8 @@ class Nodes(OptionNodes):
                 inner.start_pos,
                 "there is segmented(sum)(k, a[k], starts[k])",
             )
+        if args and getattr(args[0], "type", None) == "NAME":
+            operation = _typed(operation, args.pop(0))
         return _reduction(head, args, operation)
 
     def segmented_component(self, children: _Children) -> Expression:
@@ -270,7 +272,7 @@ class Nodes(OptionNodes):
                 "write 'a < b and b > c' for 'a < b > c'; only reductions have a type in <>: "
                 "sum<float64>(k, a[k])",
             )
-        return _reduction(name, args, with_dtype(operation, element_type(dtype)))
+        return _reduction(name, args, _typed(operation, dtype))
 
     # --- statements
 
@@ -506,6 +508,19 @@ def _named_operation(head: _Token, args: list[Any]) -> Operation:
             f"write {head}(sum, k, a[k]): {did_you_mean(name, operation_names())}",
         )
     return operation
+
+
+def _typed(operation: Operation, dtype: _Token) -> Operation:
+    """Return an operation as one that is computed in the type that a token names."""
+    if dtype.value != OPERAND:
+        return with_dtype(operation, element_type(dtype))
+    if not widens(operation):
+        raise Refused(
+            f"{operation}() is never wider than its operand",
+            dtype.start_pos,
+            f"leave out <{OPERAND}>",
+        )
+    return keeping(operation)
 
 
 def _reduction(head: _Token, args: list[Any], operation: Operation) -> Expression:

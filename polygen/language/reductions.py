@@ -17,7 +17,8 @@ from polygen.errors import MalformedInstruction, UnknownIname, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.reduction import facts_of
+from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import facts_of, keeping, widens
 from polygen.language.combinations import with_combinations
 from polygen.language.operations import REDUCE, operation_names
 from polygen.language.parser import located
@@ -127,6 +128,25 @@ def _check_results(node: Expression, statement: Statement) -> None:
             node = node.operand  # whose results are what is reduced
     for part in walk.parts(node):
         _check_results(part, statement)
+
+
+def with_kept_types(kernel: Kernel) -> Kernel:
+    """Return the kernel with reductions that have the types of their operands."""
+
+    def kept(node: Expression) -> Expression:
+        if not isinstance(node, ex.Reduction) or not widens(node.operation):
+            return node
+        return ex.Reduction(keeping(node.operation), node.inames, node.operand)
+
+    def everywhere(node: Expression) -> Expression:
+        return walk.rewrite(node, kept)
+
+    return kernel.copy(
+        instructions=tuple([i.map_expressions(everywhere) for i in kernel.instructions]),
+        substitutions=tuple(
+            [replace(r, expression=everywhere(r.expression)) for r in kernel.substitutions]
+        ),
+    )
 
 
 def _place(text: str, name: str) -> int:

@@ -134,7 +134,8 @@ def test_dependencies_by_query(query: str, ids: list[str]) -> None:
 def test_the_code_follows_queries(n: int, target: str) -> None:
     knl = heat("dep_query=writes:mean").copy(target=target)
     u = np.random.default_rng(n).standard_normal(n)
-    expected, given = u.copy(), {"u": u.copy(), "mean": np.zeros(1), "steps": 3}
+    expected = u.copy()
+    given: dict[str, Any] = {"u": u.copy(), "mean": np.zeros(1), "steps": 3}
     interpreted = interpret(knl, {**given, "n": n}).arrays["u"]
     knl(**given)
     for _ in range(3):

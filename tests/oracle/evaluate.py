@@ -179,12 +179,16 @@ def _identity(operation: str, dtype: np.dtype[Any]) -> Value:
     return dtype.type(info.max if operation == "min" else info.min)
 
 
+def _keeps(node: Any) -> bool:
+    return str(node.operation).endswith("<operand>")
+
+
 def _reduction(e: Evaluator, node: Any) -> Value:
     operation, dtype = str(node.operation).partition("<")[0], dtype_of(node.operation)
     if dtype is None:
         sample = e.sample(node.operand)
         dtype = np.result_type(sample[0] if isinstance(sample, tuple) else sample)
-        if operation in ("sum", "product"):
+        if operation in ("sum", "product") and not _keeps(node):
             dtype = _WIDENED.get(dtype.kind, dtype)
         elif operation in ("any", "all"):
             dtype = np.dtype(np.bool_)
@@ -220,8 +224,8 @@ def _extremal(values: list[Any], first: Value, second: Value, node: Any) -> Valu
 def _segmented(values: list[Any], first: Value, _: Value, node: Any) -> Value:
     """Return what is combined since the last start, and whether there was one."""
     dtype = np.result_type(first)
-    dtype = _WIDENED.get(dtype.kind, dtype)
-    operation = str(node.operation).removeprefix("segmented(").removesuffix(")")
+    dtype = dtype if _keeps(node) else _WIDENED.get(dtype.kind, dtype)
+    operation = str(node.operation).partition("<")[0].removeprefix("segmented(").removesuffix(")")
     total, started = _identity(operation, dtype), False
     for value, starts in values:
         total = convert(value if starts else _COMBINE[operation](total, value), dtype)
