@@ -150,11 +150,12 @@ class TemporaryVariable(_ByValue):
         shape: the extent of each axis, in elements: constants.  A scalar has none.
         address_space: who shares it.
         initializer: the elements of a table of constants, which is part of the generated code;
-            else None.  A table is shared by all, whatever address space was asked for.
+            else None.  All share a table.
         read_only: whether it is such a table: instructions may not write to it.
 
-    Where one is declared for `polygen.make_kernel`, a table takes its type and shape from the
-    array: ``TemporaryVariable("w", initializer=np.array([1.0, 2.0]), read_only=True)``.
+    Where one is declared for `polygen.make_kernel`, type and shape are those of the initializer:
+    ``TemporaryVariable("w", initializer=np.array([1.0, 2.0]), read_only=True)``.  If it is not
+    read-only, these are its values at the start, which an instruction of the kernel gives it.
     """
 
     name: str
@@ -176,7 +177,7 @@ class TemporaryVariable(_ByValue):
             dtype: object = None,
             shape: Extents = (),
             address_space: AddressSpace = AddressSpace.PRIVATE,
-            initializer: np.ndarray[Any, Any] | None = None,
+            initializer: np.ndarray[Any, Any] | np.generic | None = None,
             read_only: bool = False,
         ) -> None: ...
 

@@ -21,6 +21,7 @@ from polygen.language.arguments import find_uses, make_variables, read_kernel_da
 from polygen.language.assumptions import parse_assumptions
 from polygen.language.domains import parse_domains
 from polygen.language.functions import with_functions
+from polygen.language.initial_values import with_initial_values
 from polygen.language.inlining import Inliner
 from polygen.language.instructions import make_drafts, make_instructions
 from polygen.language.linear import without_linear_subscripts
@@ -119,7 +120,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         surrounding_inames(kernel, iname)
     if keep_reduction_types:
         kernel = with_kept_types(kernel)
-    kernel = with_shapes(without_linear_subscripts(kernel), declared)
+    kernel = with_initial_values(with_shapes(without_linear_subscripts(kernel), declared))
     kernel = with_priorities(kernel, loop_priority)
     others = {n: f for n, f in (functions or {}).items() if n not in called}
     kernel = with_functions(kernel, others)

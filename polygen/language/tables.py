@@ -1,4 +1,4 @@
-"""Tables of constants: temporaries with elements that are known when code is generated."""
+"""Tables of constants, and other temporaries with elements that are given."""
 
 from __future__ import annotations
 
@@ -19,24 +19,36 @@ def with_table(temporary: TemporaryVariable) -> TemporaryVariable:
     """Return a temporary whose type and shape are normal, with those of its elements if it has any.
 
     Raises:
-        InvalidArgument: if what it is initialized with is no array that fits, or if it would be
-            written.
+        InvalidArgument: if what it is initialized with is no array that fits, or if a group would
+            share a table of constants.
     """
-    value: object = temporary.initializer
-    if value is None:
+    found = _checked_elements(temporary)
+    if found is None:
         if temporary.read_only:
             _refuse(temporary, "is read-only, and has no elements", "pass initializer=, an array")
         return temporary
+    if temporary.read_only:
+        if temporary.address_space is AddressSpace.LOCAL:
+            _refuse(
+                temporary,
+                "is read-only, and local",
+                "leave out address_space=: all share a table; add_prefetch makes copies for groups",
+            )
+        temporary = temporary.in_space(AddressSpace.GLOBAL)
+    return replace(temporary, dtype=found.dtype, shape=found.shape, initializer=found)
+
+
+def _checked_elements(temporary: TemporaryVariable) -> np.ndarray[Any, Any] | None:
+    """Return what a temporary is initialized with, which fits what else is said of it."""
+    value: object = temporary.initializer
+    if value is None:
+        return None
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
     if not is_array(value):
         _refuse(temporary, f"is initialized with {value!r}", "pass an array of NumPy's")
     if value.dtype.kind not in "biufc":
         _refuse(temporary, f"has elements of type {value.dtype}", "pass an array of numbers")
-    if not temporary.read_only:
-        _refuse(
-            temporary,
-            "is initialized, but not read-only",
-            "pass read_only=True; what is written later gets its first value by an instruction",
-        )
     found = _frozen(value)
     if temporary.dtype not in (None, found.dtype):
         _refuse(
@@ -50,19 +62,9 @@ def with_table(temporary: TemporaryVariable) -> TemporaryVariable:
             f"has the shape {show_tuple(temporary.shape)}, and its initializer {found.shape}",
             "leave out the shape",
         )
-    if not found.size or not found.shape:
-        _refuse(
-            temporary,
-            "is initialized with " + ("no elements" if found.shape else "a single number"),
-            "write the number itself" if found.size else "pass an array that has some",
-        )
-    return replace(
-        temporary,
-        dtype=found.dtype,
-        shape=found.shape,
-        address_space=AddressSpace.GLOBAL,
-        initializer=found,
-    )
+    if not found.size:
+        _refuse(temporary, "is initialized with no elements", "pass an array that has some")
+    return found
 
 
 def _refuse(temporary: TemporaryVariable, why: str, remedy: str) -> NoReturn:

@@ -117,7 +117,9 @@ class Executor:
         with _PREPARING:
             call = examine(form, given)
         scalars = {name: given[name] for name in form.scalars}
-        tables = {t.name: t.initializer for t in self.kernel.temporaries if t.read_only}
+        constants = (t for t in self.kernel.temporaries if t.read_only)
+        tables = {t.name: t.initializer for t in constants if t.initializer is not None}
+        scalars |= {name: value.item() for name, value in tables.items() if not value.shape}
         data = host_data(form.arrays, tables, given, call.sizes, scalars)
         check_assumptions(self.kernel, data)
 

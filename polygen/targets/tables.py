@@ -1,4 +1,4 @@
-"""Tables of constants: arrays that are declared with their elements."""
+"""Tables of constants: what is declared with its elements."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ def table_lines(
     if elements is None:
         raise InternalError(f"the table '{table.name}' has no elements")
     texts = [_element(value, target, expressions) for value in elements.ravel()]
-    head = target.table_qualifier + expressions.variable_type(elements.dtype)
-    head += f" {table.name}[{elements.size}] = "
+    head = f"{target.table_qualifier}{expressions.variable_type(elements.dtype)} {table.name}"
+    if not elements.shape:
+        return [f"{head} = {texts[0]};"]
+    head += f"[{elements.size}] = "
     listed = ", ".join(texts)
     if len(head) + len(listed) <= _WIDTH:
         return [f"{head}{{{listed}}};"]

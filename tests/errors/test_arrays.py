@@ -36,6 +36,10 @@ def table(initializer: Any = FOUR, **more: Any) -> tuple[type, dict[str, Any]]:
     return pg.TemporaryVariable, {"initializer": initializer, "read_only": True, **more}
 
 
+def starting(initializer: Any, **more: Any) -> tuple[type, dict[str, Any]]:
+    return pg.TemporaryVariable, {"initializer": initializer, **more}
+
+
 TABLES = [
     Wrong("w[i] = 2", table(), e.MalformedKernel, "writes 'w', a table of constants", "w[i] = 2"),
     Wrong("w[i] += a[i]", table(), e.MalformedKernel, "writes 'w', a table", "w[i] = w[i]"),
@@ -54,13 +58,25 @@ TABLES = [
     Wrong("a[i] = w[i]", table(shape="n"), e.InvalidArgument, "has the shape (n), and"),
     Wrong("a[i] = w[i]", table(np.zeros(0)), e.InvalidArgument, "with no elements"),
     Wrong("a[i] = w[i]", table(np.zeros((3, 0))), e.InvalidArgument, "with no elements"),
-    Wrong("a[i] = w", table(np.array(1.0)), e.InvalidArgument, "with a single number"),
+    Wrong("a[i] = w[i]", table(np.float64(1)), e.MalformedKernel, "1 subscripts; it has 0", "w[i]"),
+    Wrong("w = a[i]", table(np.float64(1)), e.MalformedKernel, "writes 'w', a table", "w = a[i]"),
     Wrong("a[i] = w[i]", table([1, 2, 3, 4]), e.InvalidArgument, "with [1, 2, 3, 4]"),
     Wrong("a[i] = w[i]", table("1, 2"), e.InvalidArgument, "initialized with '1, 2'"),
     Wrong("a[i] = w[i]", table(3.5), e.InvalidArgument, "initialized with 3.5"),
     Wrong("a[i] = w[i]", table(np.array(["a"])), e.InvalidArgument, "has elements of type"),
     Wrong("a[i] = w[i]", table(np.array([None])), e.InvalidArgument, "has elements of type"),
-    Wrong("a[i] = w[i]", table(FOUR, read_only=False), e.InvalidArgument, "but not read-only"),
+    Wrong(
+        "a[i] = w[i]",
+        table(address_space=pg.AddressSpace.LOCAL),
+        e.InvalidArgument,
+        "is read-only, and local",
+    ),
+    Wrong("a[i] = w[i]", starting(FOUR[:3]), e.OutOfBounds, "w[3]", "w[i]"),
+    Wrong("a[i] = w[i]", starting(FOUR, dtype="int8"), e.InvalidArgument, "of type int8, and its"),
+    Wrong("a[i] = w[i]", starting(FOUR, shape=(4, 4)), e.InvalidArgument, "has the shape (4, 4)"),
+    Wrong("a[i] = w[i]", starting(np.zeros(0)), e.InvalidArgument, "with no elements"),
+    Wrong("a[i] = w[i]", starting([1, 2]), e.InvalidArgument, "initialized with [1, 2]"),
+    Wrong("a[i] = w[i, 0]", starting(FOUR), e.MalformedKernel, "2 subscripts; it has 1", "w[i, 0]"),
     Wrong("a[i] = w[i]", table(None), e.InvalidArgument, "is read-only, and has no elements"),
     Wrong("<> w = a[i]", table(), e.NameTaken, "'w' is declared here and in kernel_data", "<> w"),
 ]
