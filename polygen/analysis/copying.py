@@ -147,11 +147,11 @@ def _without_needless(of: Gathering, elements: isl.Set) -> isl.Set:
     inames = with_surrounding(of.kernel, [i for i in of.common if _involves(elements, i)])
     around = domain_of(of.kernel, inames)
     known = around.intersect(known_parameters(of.kernel))
-    for name in of.kernel.parameters:
-        anywhere = independent_of(elements, (name,))
-        if anywhere is not elements and anywhere.intersect_params(known).is_subset(defined):
-            elements = anywhere
-    return elements
+    return independent_of(
+        elements,
+        of.kernel.parameters,
+        lambda anywhere: anywhere.intersect_params(known).is_subset(defined),
+    )
 
 
 def _is_total(node: Expression) -> bool:

@@ -169,7 +169,7 @@ def _other_work(
 
     def same(old: Expression, new: Expression) -> bool:
         moved = at_new_instance(old, before.within_inames, values, known)
-        return identical(normal_form(moved), normal_form(new))
+        return identical(moved, new) or identical(normal_form(moved), normal_form(new))
 
     if not isinstance(before, Assigning) or not isinstance(after, Assigning):
         # Such instructions have no expressions but their predicates.

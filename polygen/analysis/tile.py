@@ -6,7 +6,7 @@ number of places, each a constant stride after the last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -216,34 +216,45 @@ def simplified(places: isl.Set) -> isl.Set:
     return places.remove_redundancies()
 
 
-def independent_of(elements: isl.Set, candidates: Iterable[str]) -> isl.Set:
+def independent_of(
+    elements: isl.Set,
+    candidates: Iterable[str],
+    accepts: Callable[[isl.Set], bool] = lambda _: True,
+) -> isl.Set:
     """Return a set without those names that decide only whether there are elements, not which.
 
     Parameters:
         elements: a set with these names, or some of them, among its parameters.
         candidates: the names, in the order in which they are tried.
+        accepts: what else the set without a name has to be.
     """
+    tied = _tied(elements)
     for name in candidates:
         position = elements.find_dim_by_name(_PARAM, name)
-        if position < 0:
+        if position < 0 or (tied is not None and name in tied):
             continue
         anywhere = elements.project_out(_PARAM, position, 1)
-        if _is_apart(elements, position) or anywhere.intersect_params(elements.params()).is_subset(
-            elements
-        ):
+        if tied is None and not anywhere.intersect_params(elements.params()).is_subset(elements):
+            continue
+        if accepts(anywhere):
             elements = anywhere
     return elements
 
 
-def _is_apart(elements: isl.Set, position: int) -> bool:
-    """Tell whether no condition has both a parameter and a dimension: the quick answer."""
-    pieces = elements.get_basic_sets()
-    count = elements.dim(_SET)
-    return (
-        len(pieces) == 1
-        and not pieces[0].dim(isl.dim_type.div)
-        and not any(
-            c.involves_dims(_PARAM, position, 1) and c.involves_dims(_SET, 0, count)
-            for c in pieces[0].get_constraints()
-        )
+def _tied(elements: isl.Set) -> frozenset[str] | None:
+    """Return the parameters that stand in one condition with a dimension: these decide elements.
+
+    None if that does not tell: in a set of several pieces one may make up for another.
+    """
+    pieces = elements.remove_redundancies().get_basic_sets()
+    if len(pieces) != 1 or pieces[0].dim(isl.dim_type.div):
+        return None
+    names = flat_names(elements)
+    dimensions = elements.dim(_SET)
+    return frozenset(
+        name
+        for constraint in pieces[0].get_constraints()
+        if constraint.involves_dims(_SET, 0, dimensions)
+        for position, name in enumerate(names)
+        if constraint.involves_dims(_PARAM, position, 1)
     )
