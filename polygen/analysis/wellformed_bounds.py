@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import NoReturn
 
 import islpy as isl
 
 from polygen.analysis.access import (
     Reference,
-    index_set,
     known_names,
     reference_domain,
     references_by_name,
@@ -20,6 +20,7 @@ from polygen.analysis.known import known_parameters
 from polygen.analysis.obligations import INSIDE, Obligation, shown_element, shown_reference
 from polygen.analysis.pairs import element_witness
 from polygen.analysis.sound import Unchanged, where
+from polygen.analysis.tabulated import possible_values, values_in_tables
 from polygen.analysis.unknowns import Unknowns
 from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
 from polygen.errors import OutOfBounds
@@ -90,8 +91,12 @@ def _check(
         if length is not None:
             outside.append(subscript.ge_set(length))
     found = [bad for bad in (part.intersect(known) for part in outside) if not bad.is_empty()]
-    if found and exact and not unknowns.names:
-        _refuse(kernel, reference, found[0])
+    if found and (unknowns.names or not exact):
+        values, is_all = values_in_tables(kernel, unknowns)
+        known, exact = possible_values(kernel, reference).intersect(values), exact and is_all
+        found = [bad for bad in (part.intersect(known) for part in found) if not bad.is_empty()]
+    if found and exact:
+        _refuse(kernel, reference, unknowns, found[0])
     if found or subscript is None or length is None:
         yield _obligation(reference, axis, extent)
 
@@ -102,8 +107,18 @@ def _obligation(reference: Reference, axis: int, extent: Expression) -> Obligati
     return Obligation(INSIDE, (reference.insn.id,), reference.name, what, (reference,), axis=axis)
 
 
-def _refuse(kernel: Kernel, reference: Reference, outside: isl.Set) -> NoReturn:
-    relation, _ = index_set(kernel, reference)
+def _refuse(kernel: Kernel, reference: Reference, unknowns: Unknowns, outside: isl.Set) -> NoReturn:
+    """Raise the error that names an instance.
+
+    Parameters:
+        kernel: the kernel.
+        reference: what is outside of its array.
+        unknowns: those that `outside` mentions; others are added.
+        outside: where it is.
+    """
+    axes = [isl.Set.from_pw_aff(f) for f in map(unknowns.function, reference.index) if f]
+    values, _ = values_in_tables(kernel, unknowns)
+    relation = reduce(isl.Set.flat_product, axes).intersect_params(values)
     point, index = element_witness(relation.intersect_params(outside))
     insn_id, name = reference.insn.id, reference.name
     here = shown_instance(kernel, insn_id, point, "", reference.inames)
