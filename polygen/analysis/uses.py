@@ -56,10 +56,8 @@ def uses_in(insn: Instruction, wanted: Callable[[ex.Invocation], bool]) -> Itera
 
     for predicate in insn.predicates:
         yield from inside(predicate, insn.within_inames, ())
-    value, *others = insn.reads
-    index = others[: len(others) - len(insn.predicates)]
     conditions = tuple(part for p in insn.predicates for part in walk.conjuncts(p))
-    for node in (value, *index):
+    for node in insn.evaluated:
         yield from inside(node, insn.within_inames, conditions)
 
 

@@ -103,7 +103,14 @@ def convert(value: Value, dtype: np.dtype[Any]) -> Value:
 
 
 def _sum(e: Evaluator, node: Any) -> Value:
-    return reduce(operator.add, [e.value(c) for c in node.children])
+    total = e.value(node.children[0])
+    for child in node.children[1:]:
+        if isinstance(child, ex.Product) and repr(child.children[0]) == "-1":
+            first, *others = child.children[1:]  # less these, as in the text
+            total = total - e.value(ex.product_of(first, *others) if others else first)
+        else:
+            total = total + e.value(child)
+    return total
 
 
 def _product(e: Evaluator, node: Any) -> Value:
@@ -111,7 +118,11 @@ def _product(e: Evaluator, node: Any) -> Value:
     if type(first) is int and first == MARK and type(others[0]) is int:
         e.note((int(others[0]), tuple([int(e.value(c)) for c in others[1:]])))
         return 0
-    return reduce(operator.mul, [e.value(c) for c in node.children])
+    values = [e.value(c) for c in node.children]
+    if type(values[0]) is int and values[0] < 0 and isinstance(values[1], np.unsignedinteger):
+        # NumPy takes no negative number for an unsigned one.
+        values[:2] = [-(values[1] * -values[0])]
+    return reduce(operator.mul, values)
 
 
 def _extremum(

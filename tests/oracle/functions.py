@@ -71,6 +71,7 @@ FUNCTIONS: dict[str, _Function] = {
     **{name: getattr(np, name) for name in _SAME.split()},
     **{f"a{n}": getattr(np, f"arc{n}") for n in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
     "atan2": np.arctan2,
+    **dict.fromkeys(("fma", "mad"), lambda a, b, c: a * b + c),  # rounded once more
     **{name: _converted(name) for name in (*_TYPES.split(), "complex64", "complex128")},
     **{n: _typed_as(np.cbrt, _each(getattr(math, n))) for n in ("erf", "erfc", "lgamma")},
     "tgamma": _typed_as(np.cbrt, _each(math.gamma)),

@@ -49,6 +49,8 @@ class Memory:
 
     def _owner(self, name: str, items: _Items) -> _Key:
         """Return which of the copies of a temporary the work item has."""
+        if not items:  # on no axis, whoever shares it
+            return ()
         if name not in self._spaces:
             space = self._temporary(name).address_space
             if space is AddressSpace.AUTO:

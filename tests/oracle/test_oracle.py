@@ -72,6 +72,24 @@ def test_types_are_numpys(dtype: type) -> None:
     np.testing.assert_array_equal(_out(knl, a=a, out=np.zeros(7), n=7), values)
 
 
+def test_unsigned_numbers_are_subtracted_as_numpys() -> None:
+    names = ("less", "negative", "negated")
+    lines = "less[i] = x[i] - y[i]\nnegative[i] = -y[i]\nnegated[i] = -y[i] + x[i]"
+    outputs = [pg.GlobalArg(name, np.int32) for name in names]
+    knl = kernel("{ [i]: 0<=i<n }", lines, *outputs)
+    x: Any = RANDOM.integers(-99, 99, 9).astype(np.int32)
+    y: Any = RANDOM.integers(1, 255, 9).astype(np.uint8)
+    arguments: dict[str, Any] = {
+        "x": x,
+        "y": y,
+        "n": 9,
+        **{n: np.zeros(9, np.int32) for n in names},
+    }
+    found = interpret(knl, arguments).arrays
+    for name, expected in zip(names, (x - y, -y, -y + x), strict=True):
+        np.testing.assert_array_equal(found[name], expected)
+
+
 def test_each_instance_is_counted() -> None:
     marked = traced(kernel("{ [i,j]: 0<=j<=i<n }", "out[i] = sum(j, 1.0)"))
     outcome = interpret(marked.kernel, {"out": np.zeros(3), "n": 3})

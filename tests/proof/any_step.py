@@ -70,8 +70,10 @@ def _around(insn: Instruction) -> list[str]:
 # --- order
 
 
-def _prioritize(knl: Kernel, r: random.Random) -> AnyStep:
+def _prioritize(knl: Kernel, r: random.Random) -> AnyStep | None:
     order = [i for i in knl.inames if not i.startswith("k_")]
+    if not order:
+        return None
     return AnyStep("prioritize_loops", (_some(r, order, len(order)),))
 
 
@@ -108,6 +110,8 @@ def _split(knl: Kernel, r: random.Random) -> AnyStep | None:
 
 
 def _rename(knl: Kernel, r: random.Random) -> AnyStep | None:
+    if not knl.inames:
+        return None
     iname = r.choice(knl.inames)
     return AnyStep("rename_iname", (iname, knl.new_name(f"x{iname}")))
 
@@ -138,7 +142,7 @@ def _map_one(knl: Kernel, r: random.Random) -> AnyStep | None:
     free = _free(knl)
     if not free:
         return None
-    x, constant = r.choice(free), r.choice(("0", "3", *knl.parameters))
+    x, constant = r.choice(free), r.choice(("0", "3", *sorted(_sizes(knl))))
     outer, inner = knl.new_name(f"{x}o"), knl.new_name(f"{x}i")
     forms = [
         f"{{ [{x}] -> [{x}'] : {x}' = {constant} - {x} }}",
@@ -261,13 +265,17 @@ _ARRAYS = (pg.GlobalArg, pg.TemporaryVariable)
 # --- what is known
 
 
+def _sizes(knl: Kernel) -> list[str]:
+    return [n for n in ("n", "m") if n in knl.parameters]
+
+
 def _fix(knl: Kernel, r: random.Random) -> AnyStep | None:
-    sizes = [n for n in ("n", "m") if n in knl.parameters]
+    sizes = _sizes(knl)
     return AnyStep("fix_parameters", (), {r.choice(sizes): r.randint(0, 5)}) if sizes else None
 
 
 def _assume(knl: Kernel, r: random.Random) -> AnyStep | None:
-    sizes = [n for n in ("n", "m") if n in knl.parameters]
+    sizes = _sizes(knl)
     if not sizes:
         return None
     facts = [f"{r.choice(sizes)} {r.choice(('<=', '>='))} {r.randint(1, 4)}", f"{sizes[0]} >= 1"]

@@ -96,5 +96,5 @@ def _compiler(target: str, patch: pytest.MonkeyPatch, compile_: Compile) -> Iter
 
 
 def _own_helpers(source: str, number: int) -> str:
-    """Give the helper functions of a source names that no other source has."""
-    return re.sub(r"\bpg_(\w+)\b", rf"pg_{number}_\1", source)
+    """Give the helper functions of a source, and a user's, names that no other source has."""
+    return re.sub(r"\b(pg|own)_(\w+)\b", rf"\1_{number}_\2", source)

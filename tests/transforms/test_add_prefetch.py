@@ -439,3 +439,9 @@ def test_many_pieces_are_refused() -> None:
     with pytest.raises(ProofLimit, match=r"(?s)form 20 separate pieces.*at most 16 pieces"):
         pg.add_prefetch(knl, "a", "i", fetch_bounding_box=False)
     assert "0 <= a_dim_0 <= 1083" in str(pg.add_prefetch(knl, "a", "i"))
+
+
+def test_a_kernel_with_points_in_the_order() -> None:
+    text = "... nop  {id=start}\nout[i] = a[i] + a[i + 1]  {dep=start}"
+    knl = split("i", 4)(kernel("{ [i]: 0<=i<n }", text, pg.GlobalArg("a", shape="n + 1")))
+    agree_in_arrays(knl, ({"n": n} for n in (0, 1, 7, 9)), lambda k: pg.add_prefetch(k, "a", "i_inner"))

@@ -1,0 +1,1 @@
+"""Random kernels over the whole language, and what they must compute."""
