@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Annotated, Any, cast
 
 from polygen.errors import InvalidArgument
-from polygen.ir.dtype import to_dtype
+from polygen.ir.array import ValueArg
+from polygen.ir.dtype import of_scalar, to_dtype
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
 from polygen.transformation import Kind, transformation
@@ -64,9 +65,12 @@ def add_dtypes(kernel: Kernel, dtype_dict: DTypes) -> Kernel:
     Raises:
         UnknownArgument: if the kernel has no such argument or temporary.
         InvalidArgument: if a type is none, or if 1 does not hold.
+        TypeNotSupported: if a scalar argument cannot have its type.
     """
     wanted = {n: to_dtype(dtype) for names, dtype in dtype_dict.items() for n in _split(names)}
     for name, dtype in wanted.items():
+        if isinstance(kernel.variable(name), ValueArg):
+            of_scalar(name, dtype)
         old = kernel.variable(name).dtype
         if old is not None and old != dtype:
             raise InvalidArgument(

@@ -25,7 +25,7 @@ from polygen.errors import TypeMismatch, TypeNotFound, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
-from polygen.ir.dtype import DType, is_integer
+from polygen.ir.dtype import DType, computed_in, is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
@@ -80,7 +80,7 @@ def kinds(kernel: Kernel) -> Mapping[str, Kind]:
     the same before and after types are inferred.
     """
     known: dict[str, Kind] = {
-        v.name: v.dtype for v in kernel.variables.values() if v.dtype is not None
+        v.name: computed_in(v.dtype) for v in kernel.variables.values() if v.dtype is not None
     }
     known.update(dict.fromkeys(sizes(kernel), int))
     known.update(dict.fromkeys(kernel.inames, int))

@@ -12,6 +12,7 @@ from polygen.errors import TypeMismatch
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.dtype import is_bfloat16
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import CInstruction
 from polygen.ir.kernel import Kernel, per_kernel
@@ -25,7 +26,7 @@ def keeps_type(kernel: Kernel, name: str) -> bool:
     stored in: ``t*a[i]`` with ``t = 2`` may then have another type than ``2*a[i]``.
     """
     variable = kernel.variables[name]
-    if not isinstance(variable, GlobalArg | TemporaryVariable):
+    if not isinstance(variable, GlobalArg | TemporaryVariable) or is_bfloat16(variable.dtype):
         return False
     written = list(_written(kernel, name))
     dtype = _known(kernel).get(name)
@@ -52,6 +53,9 @@ def same_type(old: Kernel, name: str, new: Kernel, new_name: str) -> bool:
 
     The instructions that write them are the same, and write the same values.
     """
+    variables = old.variables[name], new.variables[new_name]
+    if len({is_bfloat16(variable.dtype) for variable in variables}) > 1:
+        return False
     first, second = _known(old).get(name), _known(new).get(new_name)
     if first is not None and second is not None:
         return same_kind(first, second)

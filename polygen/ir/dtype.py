@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygen.errors import InvalidArgument, TypeNotSupported
+from polygen.source import caller_location
 
 DType: TypeAlias = np.dtype[Any]
 
@@ -23,7 +25,7 @@ def to_dtype(spec: object) -> DType:
 
     Raises:
         InvalidArgument: if `spec` is no boolean, integer, floating-point or complex type.
-        TypeNotSupported: if it is bfloat16, which no target has.
+        TypeNotSupported: if it is bfloat16, and the package ml_dtypes, which has it, is not there.
 
     >>> to_dtype("float32")
     dtype('float32')
@@ -33,10 +35,7 @@ def to_dtype(spec: object) -> DType:
     except TypeError:
         dtype = None
     if getattr(dtype, "name", spec) == "bfloat16":
-        raise TypeNotSupported(
-            "no target has the type 'bfloat16'",
-            remedy="use float16, which all targets have, or float32",
-        )
+        return _bfloat16()
     if dtype is None or spec is None or dtype.itemsize > _WIDEST.get(dtype.kind, 0):
         raise InvalidArgument(
             f"{spec!r} is no element type",
@@ -44,6 +43,50 @@ def to_dtype(spec: object) -> DType:
         )
     native: DType = dtype.newbyteorder("=")
     return native
+
+
+def _bfloat16() -> DType:
+    """Return the type of NumPy's that the package ml_dtypes has."""
+    try:
+        found: DType = np.dtype(import_module("ml_dtypes").bfloat16)
+    except ImportError:
+        raise TypeNotSupported(
+            "NumPy has the type 'bfloat16' only with the package ml_dtypes, which is not installed",
+            remedy="pip install 'polygen[bfloat16]'; or use float16 or float32",
+        ) from None
+    return found
+
+
+def is_bfloat16(dtype: DType | None) -> bool:
+    """Tell whether a type is bfloat16, the only one of ours that NumPy itself does not have."""
+    return dtype is not None and dtype.kind == "V" and dtype.fields is None
+
+
+def of_scalar(name: str, dtype: DType | None) -> DType | None:
+    """Return the type of a scalar argument.
+
+    Raises:
+        TypeNotSupported: if it is bfloat16.
+    """
+    if is_bfloat16(dtype):
+        raise TypeNotSupported(
+            f"the scalar argument '{name}' cannot be of type 'bfloat16', which is a way to store "
+            "the elements of arrays",
+            where=caller_location(),
+            remedy="declare it a float32: that is what a bfloat16 is computed in",
+        )
+    return dtype
+
+
+def computed_in(dtype: DType) -> DType:
+    """Return the type of what is read from a variable: for bfloat16, float32; else its own.
+
+    So bfloat16 is a type that numbers are stored in, and not one that anything is computed in.
+    """
+    return _FLOAT32 if is_bfloat16(dtype) else dtype
+
+
+_FLOAT32: DType = np.dtype(np.float32)
 
 
 @cache

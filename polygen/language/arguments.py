@@ -11,7 +11,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import Argument, ConstantArg, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain
-from polygen.ir.dtype import to_dtype
+from polygen.ir.dtype import of_scalar, to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.names import check_name
 from polygen.language.parser import located, parse_expression, parse_expressions
@@ -86,7 +86,7 @@ def normalised(variable: _Variable) -> _Variable:
     """
     dtype = None if variable.dtype is None else to_dtype(variable.dtype)
     if isinstance(variable, ValueArg):
-        return replace(variable, dtype=dtype)
+        return replace(variable, dtype=of_scalar(variable.name, dtype))
     shape = variable.shape
     if isinstance(variable, TemporaryVariable):
         shape = to_extents(shape, variable.name)

@@ -20,7 +20,7 @@ from polygen.ir.array import (
     TemporaryVariable,
     ValueArg,
 )
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, of_scalar
 from polygen.ir.instruction import Instruction
 from polygen.ir.names import check_name
 from polygen.ir.operation import Special
@@ -52,7 +52,8 @@ class _KernelNodes(Nodes):
         return ConstantArg(name.value, dtype, shape, strides)
 
     def scalar_argument(self, children: _Children) -> Argument:
-        return ValueArg(children[0].value, children[1])
+        name, dtype = children
+        return ValueArg(name.value, of_scalar(name.value, dtype))
 
     def temporary(self, children: _Children) -> TemporaryVariable:
         name, dtype, *rest = children

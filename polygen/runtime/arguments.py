@@ -20,7 +20,7 @@ from polygen.errors import (
     did_you_mean,
 )
 from polygen.ir.array import GlobalArg, ValueArg
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, computed_in
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_tuple
 from polygen.runtime.arrays import ArrayInfo, describe
@@ -239,7 +239,8 @@ def _variant_key(
         )
     )
     index_dtype = INT64 if largest >= MOST_FOR_INT32 else index_type(form.kernel)
-    floating = [array.dtype for array in arrays.values() if array.dtype.kind in "fc"]
+    used = [computed_in(array.dtype) for array in arrays.values()]
+    floating = [dtype for dtype in used if dtype.kind in "fc"]
     weak = np.result_type(0.0, *floating) if floating else np.dtype(np.float64)
     scalars = [(n, weak if n in form.weak_floats else dtype) for n, dtype in form.scalars.items()]
     return VariantKey(form.target, (*dtypes, *scalars), tuple(layouts), index_dtype)

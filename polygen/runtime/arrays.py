@@ -16,7 +16,7 @@ from polygen.errors import (
     WrongStrides,
 )
 from polygen.ir.array import GlobalArg
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, computed_in
 from polygen.runtime.opencl import is_opencl_array
 from polygen.source import caller_location
 
@@ -84,7 +84,7 @@ def describe(arg: GlobalArg, value: Any) -> ArrayInfo:
         MisalignedArray: if the first does not lie at a multiple of their size in its buffer.
     """
     dtype: DType = value.dtype
-    if dtype.kind not in _KINDS or dtype.itemsize > 16:
+    if computed_in(dtype).kind not in _KINDS or dtype.itemsize > 16:
         raise WrongArgumentType(
             f"argument '{arg.name}' is an array of {dtype}, which is no type of numbers that "
             "polygen has",

@@ -16,7 +16,7 @@ from polygen.ir.atomicity import (
     update_of,
     with_old_value,
 )
-from polygen.ir.dtype import DType, is_integer
+from polygen.ir.dtype import DType, is_bfloat16, is_integer
 from polygen.lower.program import Assign
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.target import Atomics, Target
@@ -70,9 +70,10 @@ def _check(atomics: Atomics, target: str, atomicity: Atomicity, dtype: DType, in
         what = f"asks for the memory ordering '{atomicity.ordering.value}'"
     elif atomicity.scope not in atomics.scopes:
         what = f"asks for the scope '{atomicity.scope.value}'"
-    elif dtype.itemsize not in atomics.sizes or dtype.kind == "c":
+    elif dtype.itemsize not in atomics.sizes or dtype.kind == "c" or is_bfloat16(dtype):
         what = f"updates a number of type '{dtype.name}' atomically"
-        remedy = f"use a type of {' or '.join(str(8 * s) for s in atomics.sizes)} bits"
+        sizes = " or ".join(str(8 * size) for size in atomics.sizes)
+        remedy = "use a float32 or float64" if is_bfloat16(dtype) else f"use a type of {sizes} bits"
     if what:
         raise AtomicNotSupported(
             f"instruction '{insn_id}' {what}, which target '{target}' does not have",

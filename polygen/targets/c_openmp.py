@@ -87,6 +87,7 @@ C_OPENMP = Target(
         "int64": "int64_t",
         "uint64": "uint64_t",
         "float16": "half",
+        "bfloat16": "uint16_t",
         "float32": "float",
         "float64": "double",
         "complex64": "float complex",
@@ -101,7 +102,7 @@ C_OPENMP = Target(
     type_lines={
         "bool": "#include <stdbool.h>",
         **dict.fromkeys(
-            ("int8", "uint8", "int16", "uint16", "uint32", "int64", "uint64"),
+            ("int8", "uint8", "int16", "uint16", "uint32", "int64", "uint64", "bfloat16"),
             "#include <stdint.h>",
         ),
         "float16": "__extension__ typedef _Float16 half;",
@@ -130,6 +131,26 @@ float $name($T a)
     return (half) a;
 }
 """,
+    bfloat16={
+        "from_bfloat16": """
+float $name(uint16_t a)
+{
+    union { uint32_t bits; float value; } const both = {.bits = (uint32_t) a << 16};
+    return both.value;
+}
+""",
+        "to_bfloat16": """
+uint16_t $name(float a)
+{
+    union { float value; uint32_t bits; } const both = {.value = a};
+    uint32_t const bits = both.bits;
+    // to the nearest one, to an even one from halfway
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return (uint16_t) (bits >> 16 | 0x40u);
+    return (uint16_t) ((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+""",
+    },
     complex_operators=True,
     complex_literal="{1} + {2} * _Complex_I",
     complex_elements={"complex64": "CMPLXF({0}, {1})", "complex128": "CMPLX({0}, {1})"},

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from polygen.analysis.random_numbers import GENERATORS
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, computed_in, is_bfloat16
 from polygen.ir.expression import Expression
 from polygen.targets import arithmetic, logic
 from polygen.targets.calls import print_call, print_component
 from polygen.targets.core import Names, Printer, Rule, Uses
-from polygen.targets.target import BOOL, FLOAT16, FLOAT64, Target
+from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, Target
 from polygen.targets.term import Term, promoted
 
 RULES: Mapping[type, Rule] = {
@@ -89,12 +89,12 @@ class ExpressionPrinter:
         return self._printer.type_name(dtype)
 
     def variable_type(self, dtype: DType) -> str:
-        """Return what the target calls the type of a variable; one for a half is a ``float``.
+        """Return what the target calls the type of a variable; a ``float`` for types of 16 bits.
 
         Raises:
             TypeNotSupported: if it has no such type.
         """
-        return self.type_name(promoted(dtype) if dtype == FLOAT16 else dtype)
+        return self.type_name(promoted(dtype) if dtype == FLOAT16 else computed_in(dtype))
 
     def value(self, node: Expression, dtype: DType) -> str:
         """Return an expression that C converts to `dtype`, when assigned, as NumPy would.
@@ -105,10 +105,20 @@ class ExpressionPrinter:
             TypeMismatch: if an operation does not exist for its operands.
             UnknownFunction: if the target has no such function.
         """
+        if is_bfloat16(dtype):
+            return self._printer.helper("from_bfloat16", FLOAT32, [self._packed(node)]).text
         self._printer.annotate(node)
         text = self._converted(self._printer.term(node, dtype), dtype).text
         self._printer.forget()
         return text
+
+    def _packed(self, node: Expression) -> Term:
+        """Return the 16 bits of an expression as a bfloat16."""
+        p = self._printer
+        p.annotate(node)
+        term = p.helper("to_bfloat16", FLOAT32, [p.convert(p.term(node, FLOAT32), FLOAT32)])
+        p.forget()
+        return term
 
     def assignment(self, target: ex.Variable | ex.Subscript, value: Expression) -> str:
         """Return ``target = value``, or ``target += ...`` where the value is such a sum.
@@ -117,6 +127,9 @@ class ExpressionPrinter:
             TypeNotSupported, LiteralOutOfRange, TypeMismatch, UnknownFunction: see `value`.
         """
         p = self._printer
+        declared = p.names.dtypes.get(ex.name_of(target))
+        if declared is not None and is_bfloat16(declared):
+            return self._rounding(target, value, declared)
         p.annotate(target)
         left = p.term(target, FLOAT64)
         p.annotate(value)
@@ -132,6 +145,15 @@ class ExpressionPrinter:
             _, operator, operand = right.split
             return f"{left.text} {operator}= {operand.text}"
         return f"{left.text} = {right.text}"
+
+    def _rounding(self, target: ex.Variable | ex.Subscript, value: Expression, dtype: DType) -> str:
+        """Return the assignment to a bfloat16: the bits in an array that is passed, or a float."""
+        p = self._printer
+        if not (isinstance(target, ex.Subscript) and ex.name_of(target) in p.names.stored):
+            return f"{self.target(target)} = {self.value(value, dtype)}"
+        p.uses.names.add(ex.name_of(target))
+        place = f"{ex.name_of(target)}[{logic.index_text(p, target)}]"
+        return f"{place} = {self._packed(value).text}"
 
     def target(self, node: ex.Variable | ex.Subscript) -> str:
         """Return what is written to."""

@@ -324,6 +324,8 @@ def _template(target: Target, name: str, dtype: DType) -> str:
         return random_template(GENERATORS[name])
     if dtype.kind == "c":
         return (NATIVE if target.complex_operators else VECTORS)[name]
+    if name in target.bfloat16:
+        return target.bfloat16[name]
     return target.to_half if name == _TO_HALF else _TEMPLATES[dtype.kind][name]
 
 
@@ -342,6 +344,8 @@ def types_of_helpers(target: Target, helpers: Iterable[tuple[str, str]]) -> froz
             found.add(_signed(dtype).name)
         if name == _TO_HALF:
             found.add("float16")
+        if name in target.bfloat16:
+            found |= {"bfloat16", "uint32"}
     return frozenset(found)
 
 

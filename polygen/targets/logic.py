@@ -9,7 +9,7 @@ from typing import TypeAlias
 from polygen.analysis.types import Kind
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_bfloat16
 from polygen.ir.expression import Expression
 from polygen.targets.arithmetic import is_nonnegative
 from polygen.targets.complex_numbers import complex_comparison
@@ -53,6 +53,9 @@ def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:
     if isinstance(dtype, type):
         raise InternalError(f"array '{name}' has no type")
     p.uses.names.add(name)
+    if is_bfloat16(p.names.dtypes[name]) and name in p.names.stored:
+        element = Term(f"{name}[{index_text(p, node)}]", ATOM, dtype, dtype)
+        return p.helper("from_bfloat16", dtype, [element])
     packed = dtype == FLOAT16 and name in p.names.stored and p.target.load_half
     form = p.target.load_half if packed else "{1}[{0}]"
     return Term(form.format(index_text(p, node), name), ATOM, dtype, _declared(dtype))

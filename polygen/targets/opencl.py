@@ -81,6 +81,7 @@ OPENCL = Target(
         "int64": "long",
         "uint64": "ulong",
         "float16": "half",
+        "bfloat16": "ushort",
         "float32": "float",
         "float64": "double",
         "complex64": "float2",
@@ -121,6 +122,24 @@ float $name($T a)
 """,
     load_half="vload_half({0}, {1})",
     store_half="vstore_half_rte({0}, {1}, {2})",
+    bfloat16={
+        "from_bfloat16": """
+float $name(ushort a)
+{
+    return as_float((uint) a << 16);
+}
+""",
+        "to_bfloat16": """
+ushort $name(float a)
+{
+    uint const bits = as_uint(a);
+    // to the nearest one, to an even one from halfway
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return (ushort) (bits >> 16 | 0x40u);
+    return (ushort) ((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+""",
+    },
     complex_operators=False,
     complex_literal="({0})({1}, {2})",
     complex_elements={"complex64": "(float2)({0}, {1})", "complex128": "(double2)({0}, {1})"},

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.callables import user_function
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, computed_in
 from polygen.ir.expression import Expression
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.random_helpers import FIELDS
@@ -41,7 +41,7 @@ def one_by_one(
 
     for target, value in pairs:
         name = ex.name_of(target)
-        new = keep(value, f"{name}_new", expressions.declared_type(name))
+        new = keep(value, f"{name}_new", computed_in(expressions.declared_type(name)))
         if isinstance(target, ex.Subscript):
             (index,) = ex.index_tuple(target)
             index = keep(index, f"{name}_at", expressions.index_dtype)

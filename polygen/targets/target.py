@@ -81,6 +81,8 @@ class Target:
         load_half: how an element of an array of halves is read, of its subscript and the array;
             nothing if like any other.
         store_half: how it is written, of the value, the subscript and the array.
+        bfloat16: functions that make a bfloat16, which it has as an integer, of a ``float``, and a
+            ``float`` of it.
         complex_operators: whether complex numbers have operators of the language's own; else they
             are vectors of two.
         complex_literal: how one is written, of its type and its parts.
@@ -117,6 +119,7 @@ class Target:
     to_half: str
     load_half: str = ""
     store_half: str = ""
+    bfloat16: Mapping[str, str] = field(default_factory=dict[str, str])
     complex_operators: bool
     complex_literal: str
     complex_elements: Mapping[str, str]

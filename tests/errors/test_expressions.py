@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import polygen as pg
 from polygen import errors
 from polygen.errors import UserError
+from polygen.ir import dtype as dtypes
 
 F32, F64, I32, C64 = np.float32, np.float64, np.int32, np.complex64
 
@@ -171,9 +173,23 @@ def test_remedies(text: str, remedy: str) -> None:
     assert remedy in str(caught.value.remedy)
 
 
-def test_bfloat16() -> None:
-    with pytest.raises(
-        errors.TypeNotSupported, match="no target has the type 'bfloat16'"
-    ) as caught:
-        pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = 1", [pg.GlobalArg("a", "bfloat16")])
-    assert "float16" in str(caught.value.remedy)
+def test_bfloat16_without_the_package_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)  # as if it was not installed
+    with pytest.raises(errors.TypeNotSupported, match="only with the package ml_dtypes") as caught:
+        dtypes.to_dtype("bfloat16")
+    assert "polygen[bfloat16]" in str(caught.value.remedy)
+
+
+def test_bfloat16_where_it_is_no_type() -> None:
+    scalar = "the scalar argument 's' cannot be of type 'bfloat16'"
+    with pytest.raises(errors.TypeNotSupported, match=scalar) as caught:
+        pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = s", [pg.ValueArg("s", "bfloat16"), "..."])
+    assert caught.value.where is not None
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = s")
+    with pytest.raises(errors.TypeNotSupported, match=scalar):
+        pg.add_dtypes(knl, {"s": "bfloat16"})
+    text = str(pg.add_dtypes(knl, {"s": "float32"}))
+    with pytest.raises(errors.TypeNotSupported, match=scalar):
+        pg.parse_kernel(text.replace("s: ValueArg, type: float32", "s: ValueArg, type: bfloat16"))
+    with pytest.raises(errors.UnknownFunction, match="no function 'bfloat16'"):
+        pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = bfloat16(b[i])")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.oracle.evaluate import OracleError, Value, convert
+from tests.oracle.evaluate import OracleError, Value, as_read, convert
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Cells:
         self._race(offset, who, self._readers)
         self._race_with_updates(offset, who, operation)
         self._updaters.setdefault(offset, set()).add((operation, who))
-        return self.array[offset]
+        return as_read(self.array[offset])
 
     def put(self, offset: int, value: Value) -> None:
         """End an atomic update."""
@@ -92,7 +92,7 @@ class Cells:
         self._race(offset, who, self._writers)
         self._race_with_updates(offset, who)
         self._readers.setdefault(offset, set()).add(who)
-        return self.array[offset]
+        return as_read(self.array[offset])
 
     def write(self, offset: int, value: Value, who: Who) -> None:
         """Change an element."""

@@ -102,6 +102,11 @@ def convert(value: Value, dtype: np.dtype[Any]) -> Value:
     return np.asarray(value).astype(dtype)[()]
 
 
+def as_read(value: Value) -> Value:
+    """Return what an element is where it is read: a bfloat16 is stored, and computed as float32."""
+    return np.float32(value) if np.asarray(value).dtype.name == "bfloat16" else value
+
+
 def _sum(e: Evaluator, node: Any) -> Value:
     total = e.value(node.children[0])
     for child in node.children[1:]:

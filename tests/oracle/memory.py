@@ -11,7 +11,7 @@ import numpy as np
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
-from tests.oracle.evaluate import OracleError, Value, convert
+from tests.oracle.evaluate import OracleError, Value, as_read, convert
 from tests.oracle.spaces import KINDS, space_of
 from tests.oracle.typing import size_names
 
@@ -40,7 +40,10 @@ class Memory:
             for a in kernel.arguments
             if not isinstance(a, GlobalArg)
         }
-        self._dtypes = {t.name: np.result_type(samples[t.name]) for t in kernel.temporaries}
+        self._dtypes = {
+            t.name: np.result_type(samples[t.name]) if t.dtype is None else t.dtype
+            for t in kernel.temporaries
+        }
         self._cells: dict[tuple[str, tuple[int, ...]], dict[_Key, tuple[int, Value]]] = {}
         self._clock = count()
         self._spaces: dict[str, AddressSpace] = {}
@@ -96,7 +99,7 @@ class Memory:
             return self._scalars[name]
         self._check(name, index)
         if name in self.arrays:
-            return self.arrays[name][index]
+            return as_read(self.arrays[name][index])
         if (table := self._tables.get(name)) is not None:
             return table[index]
         owner = set(self._owner(name, items))
@@ -104,4 +107,4 @@ class Memory:
         found = [entry for key, entry in cell.items() if owner.issuperset(key)]
         if not found:
             raise OracleError(f"{name}{list(index)} is read before it is written")
-        return max(found, key=lambda entry: entry[0])[1]
+        return as_read(max(found, key=lambda entry: entry[0])[1])

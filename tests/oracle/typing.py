@@ -11,7 +11,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.kernel import Kernel
-from tests.oracle.evaluate import OracleError, Sampler, Value, common_type
+from tests.oracle.evaluate import OracleError, Sampler, Value, as_read, common_type
 
 
 def size_names(kernel: Kernel) -> frozenset[str]:
@@ -42,11 +42,11 @@ def samples_of(kernel: Kernel, arguments: Mapping[str, Any]) -> dict[str, Value]
     samples: dict[str, Value] = dict.fromkeys((*kernel.inames, *size_names(kernel)), 1)
     for name, value in arguments.items():
         if name not in samples:
-            samples[name] = np.asarray(value).dtype.type(1)
+            samples[name] = as_read(np.asarray(value).dtype.type(1))
     unknown = {t.name for t in kernel.temporaries}
     for t in kernel.temporaries:
         if t.dtype is not None:
-            samples[t.name] = t.dtype.type(1)
+            samples[t.name] = as_read(t.dtype.type(1))
             unknown.discard(t.name)
     while unknown:
         found = {name: s for name in unknown if (s := _written(kernel, name, samples)) is not None}
