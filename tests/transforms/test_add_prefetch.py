@@ -444,4 +444,5 @@ def test_many_pieces_are_refused() -> None:
 def test_a_kernel_with_points_in_the_order() -> None:
     text = "... nop  {id=start}\nout[i] = a[i] + a[i + 1]  {dep=start}"
     knl = split("i", 4)(kernel("{ [i]: 0<=i<n }", text, pg.GlobalArg("a", shape="n + 1")))
-    agree_in_arrays(knl, ({"n": n} for n in (0, 1, 7, 9)), lambda k: pg.add_prefetch(k, "a", "i_inner"))
+    sizes = [{"n": n} for n in (0, 1, 7, 9)]
+    agree_in_arrays(knl, sizes, lambda k: pg.add_prefetch(k, "a", "i_inner"))
