@@ -14,7 +14,14 @@ from polygen.analysis.copying import Footprint, Gathering, Subscripts, footprint
 from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
 from polygen.analysis.isl_affine import set_condition
 from polygen.analysis.permitted import why_none_is_permitted
-from polygen.analysis.tile import TileAxis, bounding_box, determined, in_places, simplified
+from polygen.analysis.tile import (
+    TileAxis,
+    bounding_box,
+    determined,
+    in_places,
+    is_box,
+    simplified,
+)
 from polygen.analysis.uses import replace_uses, uses_in
 from polygen.errors import InternalError, InvalidArgument, NothingMatches, NotSwept, ProofLimit
 from polygen.ir import expression as ex
@@ -308,7 +315,8 @@ class _Stage:
         names = [self._inames.get(name) for name in self._of.names]
         exact = in_places(self._found.elements, self._found.axes, names)
         shapes = [] if self._how.box else [exact]
-        shapes += [] if self._how.box is False else [bounding_box(exact)]
+        if self._how.box or (self._how.box is None and not is_box(exact)):
+            shapes.append(bounding_box(exact))
         around = domain_of(self._kernel, outer)
         places = min((simplified(s).gist_params(around) for s in shapes), key=_conditions)
         if (count := places.n_basic_set()) > _MOST_PIECES:

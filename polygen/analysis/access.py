@@ -173,18 +173,20 @@ class Access:
 
 
 @per_kernel
-def touched(kernel: Kernel, insn_id: str) -> Mapping[str, tuple[Access, ...]]:
+def touched(kernel: Kernel, insn_id: str) -> Touches:
     """Return the accesses of an instruction by variable, those of inames and sizes left out.
 
     The bounds of its loops are among what it reads.  Sets are made when they are asked for.
     """
-    return _Touched(kernel, kernel.expanded.instruction(insn_id))
+    return Touches(kernel, kernel.expanded.instruction(insn_id))
 
 
-class _Touched(Mapping[str, tuple[Access, ...]]):
+class Touches(Mapping[str, tuple[Access, ...]]):
+    """The accesses of an instruction by variable."""
+
     def __init__(self, kernel: Kernel, insn: Instruction) -> None:
         self._kernel, self._insn = kernel, insn
-        self._found: dict[str, tuple[Access, ...]] = {}
+        self._found: dict[str, list[Access]] = {}
         self._references: dict[str, list[Reference]] = {}
         distinct = {
             (r.name, r.index, r.is_write, r.inames, r.conditions, r.update, r.vague): r
@@ -198,12 +200,23 @@ class _Touched(Mapping[str, tuple[Access, ...]]):
             self._references.setdefault(name, [])
 
     def __getitem__(self, name: str) -> tuple[Access, ...]:
-        if name not in self._found:
-            found = [access_of(self._kernel, r) for r in self._references[name]]
-            if name in self._bounds:
-                found.append(self._bound(name))
-            self._found[name] = tuple(found)
-        return self._found[name]
+        if name not in self._references:
+            raise KeyError(name)
+        return tuple(self.each(name))
+
+    def each(self, name: str) -> Iterator[Access]:
+        """Yield the accesses to a variable; what is not asked for is not made."""
+        found = self._found.setdefault(name, [])
+        references = self._references.get(name, ())
+        bounds = name in self._bounds
+        for at in range(len(references) + bounds):
+            if at == len(found):
+                found.append(
+                    access_of(self._kernel, references[at])
+                    if at < len(references)
+                    else self._bound(name)
+                )
+            yield found[at]
 
     def _bound(self, name: str) -> Access:
         inames = self._insn.within_inames

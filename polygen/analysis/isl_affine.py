@@ -178,10 +178,7 @@ def condition_set(expr: Expression, names: Container[str] | None = None) -> isl.
         names: the names that may occur; None for all.
     """
     if isinstance(expr, ex.Comparison):
-        left, right = to_pw_aff(expr.left, names), to_pw_aff(expr.right, names)
-        if left is None or right is None:
-            return None
-        return _COMPARISONS[str(expr.operator)](left, right)
+        return _compared(expr, names)
     if isinstance(expr, ex.LogicalNot):
         inner = condition_set(expr.child, names)
         return None if inner is None else inner.complement()
@@ -195,6 +192,30 @@ def condition_set(expr: Expression, names: Container[str] | None = None) -> isl.
     if isinstance(expr, bool):
         return universe() if expr else universe().complement()
     return None
+
+
+def _compared(expr: ex.Comparison, names: Container[str] | None) -> isl.Set | None:
+    operator = str(expr.operator)
+    forms = linear_form(expr.left, names), linear_form(expr.right, names)
+    if forms[0] is not None and forms[1] is not None:
+        difference = forms[0] - forms[1]
+        if operator == "==":
+            return to_aff(difference).zero_basic_set().to_set()
+        if operator in _NEGATIVE:
+            return to_aff(_NEGATIVE[operator](difference)).neg_basic_set().to_set()
+    left, right = to_pw_aff(expr.left, names), to_pw_aff(expr.right, names)
+    if left is None or right is None:
+        return None
+    return _COMPARISONS[operator](left, right)
+
+
+# What is negative where ``difference < 0``, and so on: of integers.
+_NEGATIVE: dict[str, Callable[[LinearForm], LinearForm]] = {
+    "<": lambda d: d,
+    "<=": lambda d: d - 1,
+    ">": lambda d: d * -1,
+    ">=": lambda d: d * -1 - 1,
+}
 
 
 # --- isl to expressions

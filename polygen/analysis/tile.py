@@ -198,6 +198,20 @@ def bounding_box(places: isl.Set) -> isl.Set:
     return box
 
 
+def is_box(places: isl.Set) -> bool:
+    """Tell whether a set is a bounding box, as it is written: one that is not may be one, too."""
+    pieces = places.get_basic_sets()
+    axes = range(places.dim(_SET))
+    return (
+        len(pieces) == 1
+        and not pieces[0].dim(isl.dim_type.div)
+        and all(
+            sum(constraint.involves_dims(_SET, axis, 1) for axis in axes) < 2
+            for constraint in pieces[0].get_constraints()
+        )
+    )
+
+
 def _interval(values: isl.Set) -> isl.Set:
     """Return the values that are not less than all of a set, and not greater."""
     space = values.get_space()

@@ -275,10 +275,10 @@ class _Placer:
                         "assume_independent",
                     )
 
-    def _accesses(self, insn: Assigning, name: str) -> list[Access]:
+    def _accesses(self, insn: Assigning, name: str) -> Iterator[Access]:
         names = self._arguments.keys() if name == _OVERLAP else (name,)
         found = touched(self._kernel, insn.id)
-        return [a for n in names for a in found.get(n, ())]
+        return (a for n in names for a in found.each(n))
 
     def _may_meet(self, name: str, other: str) -> bool:
         """Tell whether an element of one variable may be an element of another."""
