@@ -37,6 +37,7 @@ from polygen.ir.instruction import (
     NoOp,
 )
 from polygen.ir.kernel import Kernel, Step
+from polygen.ir.layout import auto
 from polygen.language.copy_kernel import make_copy_kernel
 from polygen.language.einsum import make_einsum
 from polygen.language.make_kernel import make_function, make_kernel
@@ -115,6 +116,7 @@ __all__ = [
     "assume",
     "assume_independent",
     "assume_injective",
+    "auto",
     "check_well_formed",
     "default_target",
     "dependences",

@@ -160,6 +160,10 @@ class MalformedTag(UserError):
     """A text that is no iname tag."""
 
 
+class MalformedLayout(UserError):
+    """An array's layout that contradicts its shape, or itself."""
+
+
 class ConditionChanges(UserError):
     """A condition of a block that the block changes, and asks again."""
 
@@ -206,6 +210,10 @@ class UninitializedRead(IllFormedKernel):
 
 class OutOfBounds(IllFormedKernel):
     """An access outside of an array."""
+
+
+class OverlappingElements(IllFormedKernel):
+    """An array that is written, and two of whose elements lie in one place."""
 
 
 class ShapeNotFound(UserError):
@@ -360,6 +368,10 @@ class WaitNeeded(UserError):
 
 class NotUnrollable(UserError):
     """An iname tagged ``unr`` whose number of iterations is not a constant."""
+
+
+class SubscriptNotConstant(UserError):
+    """A subscript that chooses a component of a vector, or an array, and is no constant."""
 
 
 class LocalSizeNotConstant(UserError):

@@ -6,6 +6,7 @@ from polygen.analysis.index_type import INT32, index_type
 from polygen.analysis.proving import proofs_are_on
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
+from polygen.lower.hidden import without_auto
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import LoopProgram
 from polygen.targets.printer import print_program
@@ -61,7 +62,7 @@ def lower_kernel(kernel: Kernel, target: str | None = None) -> LoopProgram:
 
 
 def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopProgram:
-    kernel = prepare(kernel, index_dtype)
+    kernel = prepare(without_auto(kernel, index_dtype), index_dtype)
     program = lower_prepared(kernel, _model(target), index_dtype)
     if proofs_are_on():
         validate(kernel, program)

@@ -17,6 +17,7 @@ from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.layout import Auto, map_stride
 from polygen.source import caller_location
 from polygen.transformation import Kind, transformation
 
@@ -123,9 +124,16 @@ def _fix_array(
             return None
         return tuple(_folded(walk.substitute(e, values)) for e in items)
 
-    if isinstance(array, GlobalArg):
-        return replace(array, shape=fix_all(array.shape), strides=fix_all(array.strides))
-    return replace(array, shape=fix_all(array.shape) or ())
+    if isinstance(array, TemporaryVariable):
+        return replace(array, shape=fix_all(array.shape) or ())
+    tags, offset = array.dim_tags, array.offset
+    if tags is not None:
+        tags = tuple(
+            [map_stride(tag, lambda e: _folded(walk.substitute(e, values))) for tag in tags]
+        )
+    if not isinstance(offset, Auto):
+        offset = _folded(walk.substitute(offset, values))
+    return replace(array, shape=fix_all(array.shape), dim_tags=tags, offset=offset)
 
 
 def _folded(node: Expression) -> Expression:

@@ -17,6 +17,7 @@ from polygen.ir.domain import unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.layout import with_outer_axes
 from polygen.ir.substitution import expand, rules_mentioning
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
@@ -139,8 +140,17 @@ def _check_bounds(kernel: Kernel, name: str) -> None:
 
 
 def _extended(temporary: TemporaryVariable, axes: Mapping[str, TileAxis]) -> TemporaryVariable:
-    shape = (*temporary.shape, *(axis.extent for axis in axes.values()))
-    return replace(temporary, shape=shape)
+    extents = tuple([axis.extent for axis in axes.values()])
+    names = temporary.dim_names
+    if names is not None:
+        names = (*names, *(iname for iname in axes if iname not in names))
+        names = names if len(names) == len(temporary.shape) + len(axes) else None
+    return replace(
+        temporary,
+        shape=(*temporary.shape, *extents),
+        dim_tags=with_outer_axes(temporary, extents),
+        dim_names=names,
+    )
 
 
 class _Rewriter:

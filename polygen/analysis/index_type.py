@@ -12,6 +12,7 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.layout import element_strides, offset_of
 
 INT32: DType = np.dtype(np.int32)
 INT64: DType = np.dtype(np.int64)
@@ -33,8 +34,8 @@ def _numbers(kernel: Kernel) -> Iterator[int]:
     for variable in (*kernel.arguments, *kernel.temporaries):
         if isinstance(variable, GlobalArg | TemporaryVariable):
             yield prod(e for e in variable.shape or () if isinstance(e, int))
-        if isinstance(variable, GlobalArg):
-            yield from (abs(s) for s in variable.strides or () if isinstance(s, int))
+            strides = (*(element_strides(variable) or ()), offset_of(variable))
+            yield from (abs(s) for s in strides if isinstance(s, int))
     for domain in kernel.domains:
         yield from map(int, re.findall(r"\d{10,}", domain.text))
     for insn in kernel.expanded.instructions:

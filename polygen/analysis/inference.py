@@ -29,6 +29,7 @@ from polygen.ir.dtype import DType, computed_in, is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.layout import layout_expressions
 from polygen.ir.verify import excerpt
 
 _Variable = TypeVar("_Variable", bound=GlobalArg | ValueArg | TemporaryVariable)
@@ -46,7 +47,7 @@ def sizes(kernel: Kernel) -> frozenset[str]:
     scalars = {a.name: a.dtype for a in kernel.arguments if isinstance(a, ValueArg)}
     pending = {name for name, dtype in scalars.items() if dtype is None or is_integer(dtype)}
     found: set[str] = set()
-    for domain in (*kernel.domains, kernel.assumptions):
+    for domain in (*kernel.expanded.domains, kernel.assumptions):
         found.update(domain.parameters)
     pending -= found
     for expr in _extents(kernel):
@@ -66,7 +67,7 @@ def _extents(kernel: Kernel) -> Iterable[Expression]:
     for arg in kernel.arguments:
         if isinstance(arg, GlobalArg):
             yield from arg.shape or ()
-            yield from arg.strides or ()
+            yield from layout_expressions(arg)
     for found in references_by_name(kernel).values():
         for reference in found:
             yield from reference.index

@@ -14,6 +14,7 @@ from polygen.analysis.proving import limited
 from polygen.analysis.sound import NOTHING, Unchanged, note_sound
 from polygen.analysis.wellformed_bounds import check_bounds
 from polygen.analysis.wellformed_cover import check_cover
+from polygen.analysis.wellformed_layout import check_distinct
 from polygen.analysis.wellformed_order import check_order
 from polygen.ir.kernel import Kernel, per_kernel
 
@@ -28,6 +29,7 @@ def check_well_formed(kernel: Kernel) -> None:
         NestingDecides: if such an order depends on which of several loops is outside.
         UninitializedRead: if a temporary is read before it is written.
         OutOfBounds: if an access is outside of its array.
+        OverlappingElements: if two elements of an array that is written lie in one place.
         NoLoopNest, DependencyCycle: if no execution is permitted.
         ProofLimit: if isl has more to do than is reasonable.
 
@@ -82,6 +84,7 @@ def check_result(kernel: Kernel, known: Unchanged) -> tuple[Obligation, ...]:
 
 def _look(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
     check_permitted(kernel)
+    check_distinct(kernel)
     yield from check_order(kernel, known)
     yield from check_cover(kernel, known)
     yield from check_bounds(kernel, known)

@@ -15,6 +15,7 @@ from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariabl
 from polygen.ir.dtype import to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, Step
+from polygen.ir.layout import Auto, offset_of, show_tags
 from polygen.ir.show import show_instruction, show_rule
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import InameTag
@@ -163,6 +164,21 @@ def _extents(extents: Iterable[Expression]) -> str:
     return ", ".join(map(show_expression, extents))
 
 
+def _layout(array: GlobalArg | TemporaryVariable) -> list[str]:
+    """Return the arguments that say where elements lie."""
+    parts: list[str] = []
+    if array.dim_tags is not None:
+        parts.append(f"dim_tags={show_tags(array.dim_tags)!r}")
+    offset = offset_of(array)
+    if isinstance(offset, Auto):
+        parts.append("offset=pg.auto")
+    elif offset != 0:
+        parts.append(f"offset={show_expression(offset)!r}")
+    if array.dim_names is not None:
+        parts.append(f"dim_names={', '.join(array.dim_names)!r}")
+    return parts
+
+
 def _variable(variable: Argument | TemporaryVariable) -> str:
     dtype = None if variable.dtype is None else to_dtype(variable.dtype).name
     parts = [repr(variable.name), repr(dtype)]
@@ -170,11 +186,11 @@ def _variable(variable: Argument | TemporaryVariable) -> str:
         return f"pg.ValueArg({', '.join(parts)})"
     parts.append("None" if variable.shape is None else repr(_extents(variable.shape)))
     if isinstance(variable, GlobalArg):
-        if variable.strides is not None:
-            parts.append(f"strides={_extents(variable.strides)!r}")
+        parts += _layout(variable)
         if variable.may_alias:
             parts.append("may_alias=True")
         return f"pg.{type(variable).__name__}({', '.join(parts)})"
     if variable.address_space is not AddressSpace.PRIVATE:
         parts.append(f"address_space=pg.{variable.address_space}")
+    parts += _layout(variable)
     return f"pg.TemporaryVariable({', '.join(parts)})"

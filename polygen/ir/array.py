@@ -11,10 +11,12 @@ import numpy as np
 
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
+from polygen.ir.layout import Auto, AxisTag, DimTags
 
 # What may be given for a shape, strides or a type where a variable is declared.  `make_kernel`
 # turns these into what the attributes below say, so that every kernel has only that.
 Extents: TypeAlias = str | int | Sequence[str | int | Expression]
+Tags: TypeAlias = str | Sequence[str | AxisTag]
 
 
 class AddressSpace(enum.Enum):
@@ -75,30 +77,45 @@ class GlobalArg(_ByValue):
         dtype: the type of its elements; None until it is inferred or found at the call.
         shape: the extent of each axis, in elements, in terms of the kernel's parameters.
             None only while a kernel is being made.
-        strides: the distance of neighbours along each axis, in elements.  None says that
+        dim_tags: where elements lie, a tag for each axis: see `polygen.ir.layout`.  None says that
             nothing was declared: generated source is row-major, and a call adapts to the
             strides of the array that it is given.
+        offset: where the first element lies, in elements from where the array begins; `auto` makes
+            it an argument of the generated function.
+        dim_names: a name for each axis, or None.
+        strides: another way to declare `dim_tags`; None in a kernel.
+        order: another way to declare `dim_tags`: ``"C"`` or ``"F"``; None in a kernel.
         may_alias: whether it may overlap other arguments.
 
     Where one is declared for `polygen.make_kernel`, the type may be anything that NumPy takes for
     one, and shape and strides a text such as ``"n, 2*m"``, a number, or a sequence of these:
-    ``GlobalArg("a", np.float32, "n, m", strides="1, n")`` is column-major.
+    ``GlobalArg("a", np.float32, "n, m", strides="1, n")`` is column-major, as
+    ``GlobalArg("a", np.float32, "n, m", dim_tags="N0, N1")`` is.  What tags there are, stands in
+    docs/reference/arrays.md.
     """
 
     name: str
     dtype: DType | None = None
     shape: tuple[Expression, ...] | None = None
+    dim_tags: DimTags | None = None
+    offset: Expression | Auto = 0
+    dim_names: tuple[str, ...] | None = None
     strides: tuple[Expression, ...] | None = None
+    order: str | None = None
     may_alias: bool = False
 
     if TYPE_CHECKING:
 
-        def __init__(
+        def __init__(  # noqa: PLR0913, PLR0917  (as many, and in the same order, as Loo.py has)
             self,
             name: str,
             dtype: object = None,
             shape: Extents | None = None,
-            strides: Extents | None = None,
+            dim_tags: Tags | None = None,
+            offset: str | int | Expression | Auto = 0,
+            dim_names: str | Sequence[str] | None = None,
+            strides: Extents | Auto | None = None,
+            order: str | None = None,
             may_alias: bool = False,
         ) -> None: ...
 
@@ -113,12 +130,16 @@ class ConstantArg(GlobalArg):
 
     if TYPE_CHECKING:
 
-        def __init__(
+        def __init__(  # noqa: PLR0913, PLR0917  (as many, and in the same order, as Loo.py has)
             self,
             name: str,
             dtype: object = None,
             shape: Extents | None = None,
-            strides: Extents | None = None,
+            dim_tags: Tags | None = None,
+            offset: str | int | Expression | Auto = 0,
+            dim_names: str | Sequence[str] | None = None,
+            strides: Extents | Auto | None = None,
+            order: str | None = None,
             may_alias: bool = False,
         ) -> None: ...
 
@@ -149,6 +170,10 @@ class TemporaryVariable(_ByValue):
         dtype: the type of its elements; None until it is inferred.
         shape: the extent of each axis, in elements: constants.  A scalar has none.
         address_space: who shares it.
+        dim_tags: where elements lie, as for `GlobalArg`; None for one that is row-major.
+        dim_names: a name for each axis, or None.
+        strides: another way to declare `dim_tags`; None in a kernel.
+        order: another way to declare `dim_tags`: ``"C"`` or ``"F"``; None in a kernel.
         initializer: the elements of a table of constants, which is part of the generated code;
             else None.  All share a table.
         read_only: whether it is such a table: instructions may not write to it.
@@ -162,8 +187,16 @@ class TemporaryVariable(_ByValue):
     dtype: DType | None = None
     shape: tuple[Expression, ...] = ()
     address_space: AddressSpace = AddressSpace.PRIVATE
+    dim_tags: DimTags | None = None
+    dim_names: tuple[str, ...] | None = None
+    strides: tuple[Expression, ...] | None = None
+    order: str | None = None
     initializer: np.ndarray[Any, Any] | None = None
     read_only: bool = False
+
+    def as_argument(self) -> GlobalArg:
+        """Return it as generated functions see one that is global: as an array that is passed."""
+        return GlobalArg(self.name, self.dtype, self.shape, self.dim_tags)
 
     def in_space(self, space: AddressSpace) -> TemporaryVariable:
         """Return the variable in an address space; itself if it is there."""
@@ -171,12 +204,16 @@ class TemporaryVariable(_ByValue):
 
     if TYPE_CHECKING:
 
-        def __init__(
+        def __init__(  # noqa: PLR0913, PLR0917  (as many, and in the same order, as Loo.py has)
             self,
             name: str,
             dtype: object = None,
             shape: Extents = (),
             address_space: AddressSpace = AddressSpace.PRIVATE,
+            dim_tags: Tags | None = None,
+            dim_names: str | Sequence[str] | None = None,
+            strides: Extents | None = None,
+            order: str | None = None,
             initializer: np.ndarray[Any, Any] | np.generic | None = None,
             read_only: bool = False,
         ) -> None: ...

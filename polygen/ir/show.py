@@ -11,7 +11,7 @@ import numpy as np
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable
+from polygen.ir.array import AddressSpace, Argument, Array, GlobalArg, TemporaryVariable
 from polygen.ir.callables import user_function
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
@@ -24,6 +24,7 @@ from polygen.ir.instruction import (
     NoOp,
 )
 from polygen.ir.kernel import Kernel, fill_slot
+from polygen.ir.layout import Auto, DimTags, Strided, show_tags
 from polygen.ir.operation import Special
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
@@ -47,8 +48,22 @@ def show_argument(arg: Argument) -> str:
         return f"{arg.name}: ValueArg, {_type(arg.dtype)}"
     line = f"{arg.name}: {type(arg).__name__}, {_type(arg.dtype)}, shape: "
     line += "<unknown>" if arg.shape is None else show_tuple(arg.shape)
-    line += f", strides: {'<runtime>' if arg.strides is None else show_tuple(arg.strides)}"
-    return line + (", may_alias" if arg.may_alias else "")
+    line += ", strides: <runtime>" if arg.dim_tags is None else _layout(arg.dim_tags)
+    if arg.offset != 0:
+        offset = "<auto>" if isinstance(arg.offset, Auto) else show_expression(arg.offset)
+        line += f", offset: {offset}"
+    return line + _dim_names(arg) + (", may_alias" if arg.may_alias else "")
+
+
+def _layout(tags: DimTags) -> str:
+    strides = [t.stride for t in tags if isinstance(t, Strided) and not isinstance(t.stride, Auto)]
+    if len(strides) == len(tags):
+        return f", strides: {show_tuple(strides)}"
+    return f', dim_tags: "{show_tags(tags)}"'
+
+
+def _dim_names(array: Array) -> str:
+    return "" if array.dim_names is None else f", dim_names: ({', '.join(array.dim_names)})"
 
 
 def show_temporary(temporary: TemporaryVariable) -> str:
@@ -56,6 +71,9 @@ def show_temporary(temporary: TemporaryVariable) -> str:
     line = f"{temporary.name}: {_type(temporary.dtype)}"
     if temporary.shape:
         line += f", shape: {show_tuple(temporary.shape)}"
+    if temporary.dim_tags is not None:
+        line += _layout(temporary.dim_tags)
+    line += _dim_names(temporary)
     if temporary.address_space is not AddressSpace.PRIVATE:
         line += f", aspace: {temporary.address_space.value}"
     if temporary.initializer is not None:

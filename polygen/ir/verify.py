@@ -21,11 +21,13 @@ from polygen.ir.array import AddressSpace, ConstantArg, GlobalArg, TemporaryVari
 from polygen.ir.domain import Domain
 from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.layout import layout_expressions
 from polygen.ir.names import check_name
 from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, LocalTag, is_parallel
 from polygen.ir.verify_claims import check_claims
+from polygen.ir.verify_layouts import check_layouts
 from polygen.ir.verify_relations import check_relation
 from polygen.ir.verify_rules import check_rules
 
@@ -53,6 +55,7 @@ def verify(kernel: Kernel) -> None:
         _check_verbatim(kernel, insn)
     _check_domain_parameters(kernel)
     _check_extents(kernel)
+    check_layouts(kernel)
     check_claims(kernel)
 
 
@@ -325,14 +328,13 @@ def _check_extents(kernel: Kernel) -> None:
     for variable in (*kernel.arguments, *kernel.temporaries):
         if isinstance(variable, ValueArg):
             continue
-        strides = variable.strides if isinstance(variable, GlobalArg) else None
-        for extent in (*(variable.shape or ()), *(strides or ())):
+        for extent in (*(variable.shape or ()), *layout_expressions(variable)):
             names = walk.free_variables(extent)
             for name in sorted(names):
                 if not isinstance(kernel.variables.get(name), ValueArg):
                     raise MalformedKernel(
-                        f"the shape of '{variable.name}' mentions '{name}', which is no scalar "
-                        "argument",
+                        f"the shape or the layout of '{variable.name}' mentions '{name}', which is "
+                        "no scalar argument",
                         where=kernel.location,
                         remedy=did_you_mean(name, kernel.parameters),
                     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from polygen.errors import InvalidArgument, NameTaken, UndeclaredVariable, did_you_mean
 from polygen.ir import expression as ex
@@ -13,8 +13,11 @@ from polygen.ir.array import Argument, ConstantArg, GlobalArg, TemporaryVariable
 from polygen.ir.domain import Domain
 from polygen.ir.dtype import of_scalar, to_dtype
 from polygen.ir.expression import Expression
+from polygen.ir.layout import layout_expressions
 from polygen.ir.names import check_name
-from polygen.language.parser import located, parse_expression, parse_expressions
+from polygen.language.extents import to_extents
+from polygen.language.layouts import with_layout
+from polygen.language.parser import located
 from polygen.language.statement import Statement
 from polygen.language.tables import with_table
 from polygen.source import caller_location
@@ -81,7 +84,8 @@ def normalised(variable: _Variable) -> _Variable:
     ``"n, 2*m"``, as a number, or as a tuple of numbers, texts and expressions.
 
     Raises:
-        InvalidArgument: if NumPy has no such type, or if shape and strides are no extents.
+        InvalidArgument: if NumPy has no such type, or if shape and layout are something else.
+        MalformedTag: if a text is no tag of an axis.
         MalformedExpression: if a text in them is no expression.
     """
     dtype = None if variable.dtype is None else to_dtype(variable.dtype)
@@ -90,7 +94,7 @@ def normalised(variable: _Variable) -> _Variable:
     shape = variable.shape
     if isinstance(variable, TemporaryVariable):
         shape = to_extents(shape, variable.name)
-        return with_table(replace(variable, dtype=dtype, shape=shape))
+        return with_layout(with_table(replace(variable, dtype=dtype, shape=shape)))
     if isinstance(variable, ConstantArg) and variable.may_alias:
         raise InvalidArgument(
             f"'{variable.name}' is a ConstantArg, and may_alias=True says that it may be changed",
@@ -98,43 +102,7 @@ def normalised(variable: _Variable) -> _Variable:
             remedy="declare it a GlobalArg",
         )
     extents = None if shape is None else to_extents(shape, variable.name)
-    strides = None if variable.strides is None else to_extents(variable.strides, variable.name)
-    if extents is not None and strides is not None and len(extents) != len(strides):
-        raise InvalidArgument(
-            f"'{variable.name}' has {len(extents)} extents, but {len(strides)} strides",
-            where=caller_location(),
-            remedy="give one stride, in elements, for each axis",
-        )
-    return replace(variable, dtype=dtype, shape=extents, strides=strides)
-
-
-def to_extents(given: Any, name: str) -> tuple[Expression, ...]:
-    """Return a shape, or strides, as a tuple of expressions.
-
-    Raises:
-        InvalidArgument: if it is something else.
-        MalformedExpression: if a text in it is no expression.
-    """
-    if isinstance(given, str):
-        text = given.strip()
-        enclosed = text.startswith("(") and text.endswith(")") and text.count("(") == 1
-        return parse_expressions(text[1:-1] if enclosed else text)
-    parts: list[Any] = [*given] if isinstance(given, tuple | list) else [given]
-    found: list[Expression] = []
-    for part in parts:
-        if isinstance(part, str):
-            found.append(parse_expression(part))
-        elif isinstance(part, ex.ExpressionNode):
-            found.append(part)
-        elif hasattr(part, "__index__") and not isinstance(part, bool):
-            found.append(int(part))
-        else:
-            raise InvalidArgument(
-                f"the shape of '{name}' is given as {given!r}",
-                where=caller_location(),
-                remedy="pass numbers, parameters, or a text such as 'n, 2*m'",
-            )
-    return tuple(found)
+    return with_layout(replace(variable, dtype=dtype, shape=extents))
 
 
 # --- what the instructions use
@@ -231,12 +199,11 @@ def _written(
 
 
 def _in_extents(declared: Declared) -> set[str]:
-    """Return the names in the shapes and strides that are declared."""
+    """Return the names in the shapes, strides and offsets that are declared."""
     found: set[str] = set()
     for variable in declared.variables.values():
         if isinstance(variable, GlobalArg | TemporaryVariable):
-            strides = variable.strides if isinstance(variable, GlobalArg) else None
-            for extent in (*(variable.shape or ()), *(strides or ())):
+            for extent in (*(variable.shape or ()), *layout_expressions(variable)):
                 found |= walk.free_variables(extent)
     return found
 

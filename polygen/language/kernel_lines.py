@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any, TypeAlias, cast
 
@@ -22,12 +23,14 @@ from polygen.ir.array import (
 )
 from polygen.ir.dtype import DType, of_scalar
 from polygen.ir.instruction import Instruction
+from polygen.ir.layout import auto
 from polygen.ir.names import check_name
 from polygen.ir.operation import Special
 from polygen.ir.options import Options
 from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.language.instructions import make_instruction
+from polygen.language.layouts import with_layout
 from polygen.language.nodes import Nodes, element_type
 from polygen.language.parser import load_grammar, located, parse_statement, parse_with
 from polygen.language.reductions import resolve_reductions
@@ -44,12 +47,30 @@ class _KernelNodes(Nodes):
     """What the rules of kernel.lark stand for."""
 
     def array_argument(self, children: _Children) -> Argument:
-        name, dtype, shape, strides, *aliasing = children
-        return GlobalArg(name.value, dtype, shape, strides, may_alias=bool(aliasing))
+        name, dtype, *said = children
+        return with_layout(GlobalArg(name.value, dtype, **_merged(said)))
 
     def constant_argument(self, children: _Children) -> Argument:
-        name, dtype, shape, strides = children
-        return ConstantArg(name.value, dtype, shape, strides)
+        name, dtype, *said = children
+        return with_layout(ConstantArg(name.value, dtype, **_merged(said)))
+
+    def shape(self, children: _Children) -> dict[str, Any]:
+        return {"shape": children[0]}
+
+    def strides(self, children: _Children) -> dict[str, Any]:
+        return {"strides": children[0]}
+
+    def dim_tags(self, children: _Children) -> dict[str, Any]:
+        return {"dim_tags": children[0].value[1:-1]}
+
+    def automatic_offset(self, _children: _Children) -> dict[str, Any]:
+        return {"offset": auto}
+
+    def offset(self, children: _Children) -> dict[str, Any]:
+        return {"offset": children[0]}
+
+    def dim_names(self, children: _Children) -> dict[str, Any]:
+        return {"dim_names": tuple([token.value for token in children])}
 
     def scalar_argument(self, children: _Children) -> Argument:
         name, dtype = children
@@ -58,13 +79,13 @@ class _KernelNodes(Nodes):
     def temporary(self, children: _Children) -> TemporaryVariable:
         name, dtype, *rest = children
         table = rest.pop() if rest and isinstance(rest[-1], lark.Token) else None
-        said: dict[str, Any] = {
-            "address_space" if isinstance(r, AddressSpace) else "shape": r for r in rest
-        }
+        said: dict[str, Any] = _merged(
+            [{"address_space": r} if isinstance(r, AddressSpace) else r for r in rest]
+        )
         if table is not None:
             said["initializer"] = _elements(table, dtype, said.get("shape", ()))
             said["read_only"] = True
-        return with_table(TemporaryVariable(name.value, dtype, **said))
+        return with_layout(with_table(TemporaryVariable(name.value, dtype, **said)))
 
     def table(self, children: _Children) -> lark.Token:
         return children[0]  # type: ignore[no-any-return]
@@ -108,14 +129,18 @@ class _KernelNodes(Nodes):
     def unknown(self, _children: _Children) -> None:
         return None
 
-    def aliasing(self, _children: _Children) -> bool:
-        return True
+    def aliasing(self, _children: _Children) -> dict[str, Any]:
+        return {"may_alias": True}
 
     def tag(self, children: _Children) -> tuple[str, InameTag]:
         return (children[0].value, parse_tag(children[1].value))
 
     def priority(self, children: _Children) -> tuple[str, ...]:
         return tuple(token.value for token in children)
+
+
+def _merged(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    return {name: value for part in parts for name, value in part.items()}
 
 
 @functools.cache

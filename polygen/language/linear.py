@@ -21,6 +21,7 @@ from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.layout import Auto, element_strides
 from polygen.ir.verify import excerpt
 
 # A product of a number and names.
@@ -62,8 +63,8 @@ def _resolve(kernel: Kernel, node: ex.LinearSubscript, insn: Instruction | None)
     if not shape or len(shape) == 1:
         return ex.Subscript(node.aggregate, node.index)
     order: list[int] | None = list(range(len(shape)))[::-1]
-    if isinstance(variable, GlobalArg) and variable.strides is not None:
-        order = _storage_order(shape, variable.strides)
+    if isinstance(variable, GlobalArg | TemporaryVariable) and variable.dim_tags is not None:
+        order = _storage_order(shape, element_strides(variable) or ())
     if order is None:
         raise MalformedInstruction(
             f"'{ex.name_of(node)}' has elements that are not one after the other: its strides "
@@ -85,7 +86,7 @@ def _resolve(kernel: Kernel, node: ex.LinearSubscript, insn: Instruction | None)
 
 
 def _storage_order(
-    shape: tuple[Expression, ...], strides: tuple[Expression, ...]
+    shape: tuple[Expression, ...], strides: tuple[Expression | Auto | None, ...]
 ) -> list[int] | None:
     """Return the axes, that of neighbours first; None if there are gaps between elements."""
     left = list(range(len(shape)))
@@ -101,7 +102,7 @@ def _storage_order(
     return order
 
 
-def _monomial(node: Expression) -> _Monomial | None:
+def _monomial(node: Expression | Auto | None) -> _Monomial | None:
     if isinstance(node, int):
         return node, ()
     if isinstance(node, ex.Variable):

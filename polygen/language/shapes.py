@@ -12,6 +12,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.language.arguments import Declared, in_order
+from polygen.language.layouts import with_order
 
 
 def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
@@ -32,7 +33,7 @@ def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
     new = [ValueArg(name) for guess in guesses.values() for name in guess.new_parameters]
     arguments = tuple(
         [
-            replace(a, shape=guesses[a.name].shape)
+            with_order(replace(a, shape=guesses[a.name].shape))
             if isinstance(a, GlobalArg) and a.name in guesses
             else a
             for a in kernel.arguments
@@ -40,7 +41,7 @@ def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
     )
     temporaries = tuple(
         [
-            replace(t, shape=_constant(kernel, t.name, guesses[t.name].shape))
+            with_order(replace(t, shape=_constant(kernel, t.name, guesses[t.name].shape)))
             if t.name in guesses
             else t
             for t in kernel.temporaries

@@ -1,4 +1,8 @@
-"""Subscripts become offsets: ``a[i, j]`` becomes element ``i*m + j``."""
+"""Subscripts become offsets: ``a[i, j]`` becomes element ``i*m + j``.
+
+Of an array with axes tagged ``vec`` or ``sep``, a subscript is an offset, in vectors, and the
+constants that choose a component or an array: ``a[i, 2]``.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,22 @@ from functools import reduce
 from typing import TypeAlias
 
 from polygen.analysis.affine import LinearForm, linear_form
+from polygen.errors import InternalError, SubscriptNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import Array, GlobalArg
 from polygen.ir.expression import Expression
+from polygen.ir.layout import (
+    Auto,
+    Vector,
+    constant_axes,
+    element_strides,
+    in_units,
+    nest,
+    offset_of,
+    unit,
+)
+from polygen.ir.show_expression import show_expression
 
 _Value: TypeAlias = LinearForm | Expression  # a form wherever it is affine
 _ONE: _Value = LinearForm(1)
@@ -23,11 +39,16 @@ def linearize(node: Expression, arrays: Mapping[str, Array]) -> Expression:
     """
     if isinstance(node, ex.Subscript):
         index = [_subscript(e, arrays) for e in ex.index_tuple(node)]
-        return ex.Subscript(node.aggregate, _offset(index, arrays[ex.name_of(node)]))
+        array = arrays[ex.name_of(node)]
+        if array.dim_tags is None and offset_of(array) == 0:
+            return ex.Subscript(node.aggregate, _row_major(index, array.shape or ()))
+        chosen = [_constant(node, array, axis, index[axis]) for axis in constant_axes(array)]
+        offset = _offset(index, array)
+        return ex.Subscript(node.aggregate, (offset, *chosen) if chosen else offset)
     if isinstance(node, ex.Variable):
-        array = arrays.get(node.name)
-        if isinstance(array, GlobalArg) and array.shape == ():
-            return ex.Subscript(node, 0)
+        scalar = arrays.get(node.name)
+        if isinstance(scalar, GlobalArg) and scalar.shape == ():
+            return ex.Subscript(node, _start(scalar))
         return node
     parts = walk.parts(node)
     return walk.rebuild(node, tuple([linearize(p, arrays) for p in parts])) if parts else node
@@ -53,20 +74,61 @@ def _expression(value: _Value) -> Expression:
     return value.expression() if isinstance(value, LinearForm) else value
 
 
-def _offset(index: Sequence[_Value], array: Array) -> Expression:
-    """Return the offset of an element, in elements.
-
-    Without declared strides an array is row-major, and the offset is nested as Horner's scheme
-    is: ``(i*m + j)*k + l``.
-    """
-    strides = array.strides if isinstance(array, GlobalArg) else None
-    if strides is not None:
-        terms = [_times(i, _value(s)) for i, s in zip(index, strides, strict=True)]
-        return _expression(reduce(_plus, terms))
+def _row_major(index: Sequence[_Value], shape: Sequence[Expression]) -> Expression:
+    """Return the offset of an element, nested as Horner's scheme is: ``(i*m + j)*k + l``."""
     total = index[0]
-    for extent, position in zip((array.shape or ())[1:], index[1:], strict=True):
+    for extent, position in zip(shape[1:], index[1:], strict=True):
         total = _plus(_times(total, _value(extent)), position)
     return _expression(total)
+
+
+def _offset(index: Sequence[_Value], array: Array) -> Expression:
+    """Return the offset of an element in its layout, in elements or vectors."""
+    start = _value(_start(array))
+    axes = nest(array)
+    if axes is not None:  # as Horner's scheme is
+        total: _Value = LinearForm()
+        for axis, room in axes:
+            total = _plus(_times(total, _value(room)), index[axis])
+        return _expression(_plus(total, start))
+    strides, constants = element_strides(array) or (), constant_axes(array)
+    terms = [
+        _times(index[axis], _value(_in_units(array, stride)))
+        for axis, stride in enumerate(strides)
+        if axis not in constants
+    ]
+    return _expression(reduce(_plus, [*terms, start]))
+
+
+def _start(array: Array) -> Expression:
+    return _in_units(array, offset_of(array))
+
+
+def _in_units(array: Array, elements: Expression | Auto | None) -> Expression:
+    found = None
+    if elements is not None and not isinstance(elements, Auto):
+        found = in_units(elements, unit(array))
+    if found is None:
+        raise InternalError(f"'{array.name}' has a stride or an offset that is not known")
+    return found
+
+
+def _constant(node: ex.Subscript, array: Array, axis: int, value: _Value) -> int:
+    """Return a subscript that chooses a component, or an array.
+
+    Raises:
+        SubscriptNotConstant: if it is no number.
+    """
+    if isinstance(value, LinearForm) and value.is_constant:
+        return value.constant
+    subscript = show_expression(ex.index_tuple(node)[axis])
+    tag = (array.dim_tags or ())[axis]
+    raise SubscriptNotConstant(
+        f"'{show_expression(node)}' has the subscript '{subscript}' along an axis that is tagged "
+        f"{tag}: which {'component' if isinstance(tag, Vector) else 'array'} that is has to be "
+        "known when code is generated",
+        remedy="write a number, or tag the inames in it 'unr'",
+    )
 
 
 def row_major_strides(shape: tuple[Expression, ...]) -> tuple[Expression, ...]:

@@ -20,6 +20,7 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.layout import Auto, element_strides
 from polygen.ir.tags import AutoLocalTag, LocalTag
 from polygen.language.priorities import circle
 from polygen.lower.bounds import constant_bounds
@@ -135,7 +136,7 @@ def _is_global(kernel: Kernel, name: str) -> bool:
 def _stride(kernel: Kernel, reference: Reference, iname: str) -> float:
     """Return the distance, in elements, of what is touched for neighbouring values of `iname`."""
     array = kernel.array(reference.name)
-    declared = array.strides if isinstance(array, GlobalArg) else None
+    declared = element_strides(array)
     total, stride = 0, 1
     for axis in reversed(range(len(reference.index))):
         if declared is not None:
@@ -146,6 +147,6 @@ def _stride(kernel: Kernel, reference: Reference, iname: str) -> float:
     return abs(total)
 
 
-def _estimate(extent: ex.Expression) -> int:
-    form = linear_form(extent)
+def _estimate(extent: ex.Expression | Auto | None) -> int:
+    form = None if extent is None or isinstance(extent, Auto) else linear_form(extent)
     return _LARGE if form is None else form.evaluate(dict.fromkeys(form.names(), _LARGE))

@@ -16,7 +16,7 @@ import islpy as isl
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
-from polygen.errors import InternalError, MixedAssignees, NotUnrollable
+from polygen.errors import InternalError, MixedAssignees, NotUnrollable, SubscriptNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
@@ -123,7 +123,7 @@ class Emitter:
     def _verbatim(self, insn: CInstruction, place: _Place) -> Verbatim:
         names = tuple(
             [
-                (name, linearize(walk.substitute(value, place.values), self._arrays))
+                (name, self._linear(insn, walk.substitute(value, place.values)))
                 for name, value in insn.iname_exprs
             ]
         )
@@ -136,7 +136,7 @@ class Emitter:
         def final(node: Expression) -> Expression:
             if place.values:
                 node = walk.substitute(node, place.values)
-            return linearize(node, self._arrays)
+            return self._linear(insn, node)
 
         pairs: list[tuple[ex.Variable | ex.Subscript, Expression]] = []
         for assignee, value in insn.pairs:
@@ -158,6 +158,14 @@ class Emitter:
         else:
             node = Assign(*pairs[0], insn.id, values, tuple(pairs[1:]), insn.atomicity)
         return _Item((node,), conditions, frozenset(insn.written_names))
+
+    def _linear(self, insn: Assigning, node: Expression) -> Expression:
+        """Return an expression of an instruction with offsets for subscripts."""
+        try:
+            return linearize(node, self._arrays)
+        except SubscriptNotConstant as error:
+            error.where, error.excerpt = insn.location, excerpt(self._kernel, insn.id)
+            raise
 
     def _statement_guards(self, insn: Assigning, place: _Place) -> tuple[Condition, ...]:
         needed = domain_of(self._kernel, insn.within_inames)

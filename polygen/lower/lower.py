@@ -22,9 +22,9 @@ from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariabl
 from polygen.ir.domain import project_out
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
+from polygen.ir.layout import storage_count, vector_length
 from polygen.ir.tags import LocalTag
 from polygen.ir.verify import excerpt
-from polygen.lower.address import element_count
 from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.bounds import Bounds, loop_bounds
@@ -229,10 +229,11 @@ class _Host:
         )
 
     def _declaration(self, temporary: TemporaryVariable) -> Declare:
-        count = element_count(temporary.shape) if temporary.shape else None
-        if temporary.dtype is None or not (count is None or isinstance(count, int)):
+        if temporary.dtype is None or not all(isinstance(e, int) for e in temporary.shape):
             raise InternalError(f"temporary '{temporary.name}' has no type or constant size")
-        return Declare(temporary.name, temporary.dtype, count, temporary.address_space)
+        count = storage_count(temporary) if temporary.shape else None
+        space, vector = temporary.address_space, vector_length(temporary)
+        return Declare(temporary.name, temporary.dtype, count, space, vector=vector)
 
     def _passed(
         self, names: frozenset[str], axes: Sequence[HardwareAxis], outer: Sequence[str]
@@ -240,9 +241,7 @@ class _Host:
         names = names.union(*(mentioned_in_axis(axis) for axis in axes))
         arguments: list[Argument] = [a for a in self._kernel.arguments if a.name in names]
         arguments += [
-            GlobalArg(t.name, t.dtype, t.shape)
-            for t in self._temporaries(AddressSpace.GLOBAL)
-            if t.name in names
+            t.as_argument() for t in self._temporaries(AddressSpace.GLOBAL) if t.name in names
         ]
         arguments += [ValueArg(i, self._index_dtype) for i in outer if i in names]
         return tuple(arguments)

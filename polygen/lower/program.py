@@ -1,7 +1,7 @@
 """The loop program: the last form before text.
 
-Statements are nested as in the generated code.  All subscripts are single and linear, all names
-are declared, and nothing in it depends on a target's syntax.
+Statements are nested as in the generated code.  All subscripts are linear, all names are declared,
+and nothing in it depends on a target's syntax.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Declare:
     Attributes:
         name: its name.
         dtype: the type of its elements.
-        extent: the number of its elements if it is an array, else None.
+        extent: the number of its elements, or vectors, if it is an array, else None.
+        vector: how many components its elements have, if they are vectors.
         address_space: who shares it.
         initial: the value that a scalar starts with, or None.
         constant: whether nothing assigns to it later.
@@ -45,11 +46,15 @@ class Declare:
     constant: bool = False
     insn_id: str = ""
     values: tuple[tuple[str, Expression], ...] = ()
+    vector: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Assign:
     """``target = value``; a subscript is linear, in elements.
+
+    Where axes are tagged ``vec`` or ``sep``, the constant subscripts along these follow, and the
+    first is in vectors.
 
     Attributes:
         insn_id: the instruction of the kernel that it carries out.
@@ -287,7 +292,8 @@ def _rows(block: Block, depth: int) -> Iterator[_Row]:
 
 def _declaration(node: Declare) -> str:
     space = "" if node.address_space is AddressSpace.PRIVATE else f"{node.address_space.value} "
-    text = f"{space}{'const ' if node.constant else ''}{node.dtype.name} {node.name}"
+    of = "" if node.vector is None else f"x{node.vector}"
+    text = f"{space}{'const ' if node.constant else ''}{node.dtype.name}{of} {node.name}"
     if node.extent is not None:
         text += f"[{node.extent}]"
     return text if node.initial is None else f"{text} = {show_expression(node.initial)}"

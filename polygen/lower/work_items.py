@@ -203,8 +203,9 @@ def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression) -> Node
         # Outermost first: the array of a subscript is a variable too.
         if isinstance(e, ex.Subscript) and ex.name_of(e) in kept:
             extent = kept[ex.name_of(e)].extent or 1
-            index = ex.sum_of(ex.product_of(extent, item), rule(ex.index_tuple(e)[0]))
-            return ex.Subscript(e.aggregate, simplify(index))
+            first, *chosen = ex.index_tuple(e)
+            index = simplify(ex.sum_of(ex.product_of(extent, item), rule(first)))
+            return ex.Subscript(e.aggregate, (index, *chosen) if chosen else index)
         if isinstance(e, ex.Variable) and e.name in kept:
             return ex.Subscript(e, item)
         return walk.rebuild(e, tuple([rule(p) for p in walk.parts(e)]))

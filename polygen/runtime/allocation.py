@@ -1,48 +1,91 @@
-"""Outputs that a call does not pass: new arrays, with the strides that the kernel declares."""
+"""Outputs that a call does not pass: new arrays, in the layout that the kernel declares."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from polygen.errors import WrongStrides
 from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import DType
-from polygen.runtime.arguments import Call
-from polygen.runtime.arrays import ArrayInfo
+from polygen.ir.layout import Auto, element_strides, unit
+from polygen.runtime.arrays import ArrayInfo, rounded_up
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.opencl import Queue, pyopencl
 from polygen.source import caller_location
 
 
-def allocator(arg: GlobalArg, call: Call, dtype: DType, make: Callable[..., Any]) -> Any:
+def placed(arg: GlobalArg, shape: tuple[int, ...], sizes: Mapping[str, int]) -> ArrayInfo:
+    """Return where the elements of an output are to lie; its type is not known yet.
+
+    Raises:
+        WrongStrides: if some would lie before the array's memory.
+    """
+    declared = element_strides(arg)
+    offset = 0 if isinstance(arg.offset, Auto) else value_of(arg.offset, sizes)
+    if declared is None:
+        return ArrayInfo(arg.name, _ANY, shape, _row_major(shape), offset)
+    known = [s if s is None or isinstance(s, Auto) else value_of(s, sizes) for s in declared]
+    strides = _without_auto(known, shape, unit(arg))
+    info = ArrayInfo(arg.name, _ANY, shape, strides, offset, unit(arg))
+    if info.reach[0] + offset < 0:
+        raise WrongStrides(
+            f"array '{arg.name}' would get the strides {strides}: negative ones are for arrays "
+            "that are passed",
+            where=caller_location(),
+            remedy=f"pass an array for '{arg.name}'",
+        )
+    return info
+
+
+_ANY: DType = np.dtype(np.int8)
+
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return _without_auto([Auto.AUTO] * len(shape), shape, 1)
+
+
+def _without_auto(
+    strides: Sequence[int | Auto | None], shape: tuple[int, ...], step: int
+) -> tuple[int, ...]:
+    """Return strides with numbers where they are left to the call: around all others, in C's order.
+
+    Parameters:
+        strides: in elements.
+        shape: the extents.
+        step: the smallest stride.
+    """
+    found = [s if isinstance(s, int) else 0 for s in strides]
+    spans = [(n - 1) * abs(s) for n, s in zip(shape, found, strict=True)]
+    step = rounded_up(sum(spans) + 1, step)
+    for axis in reversed(range(len(shape))):
+        if isinstance(strides[axis], Auto):
+            found[axis] = step
+            step *= max(shape[axis], 1)
+    return tuple(found)
+
+
+def allocator(info: ArrayInfo, dtype: DType, make: Callable[..., Any]) -> Any:
     """Return what makes NumPy's array for an output.
 
     Parameters:
-        arg: the output.
-        call: has the shape, and the sizes that strides depend on.
-        dtype: the type of its elements.
+        info: where its elements are to lie.
+        dtype: their type.
         make: ``empty`` or ``zeros``.
-
-    Raises:
-        WrongStrides: if strides are negative.
     """
-    info = _placed(arg, call, dtype)
-    if info is None:
-        return partial(make, call.shapes[arg.name], dtype)
+    if info.is_row_major and info.offset == 0:
+        return partial(make, info.shape, dtype)
     return lambda: _view(make(_span(info), dtype), info)
 
 
-def device_allocator(
-    queue: Queue, arg: GlobalArg, call: Call, dtype: DType, make: Callable[..., Any]
-) -> Any:
+def device_allocator(queue: Queue, info: ArrayInfo, dtype: DType, make: Callable[..., Any]) -> Any:
     """Return what makes the device's array for an output: see `allocator`."""
-    info = _placed(arg, call, dtype)
-    if info is None:
-        return partial(make, queue, call.shapes[arg.name], dtype)
+    if info.is_row_major and info.offset == 0:
+        return partial(make, queue, info.shape, dtype)
 
     def new(allocator: Any = None) -> Any:
         flat = make(queue, _span(info), dtype, allocator=allocator)
@@ -52,31 +95,17 @@ def device_allocator(
             dtype,
             strides=tuple([stride * dtype.itemsize for stride in info.strides]),
             data=flat.base_data,
+            offset=info.offset * dtype.itemsize,
             events=flat.events,
         )
 
     return new
 
 
-def _placed(arg: GlobalArg, call: Call, dtype: DType) -> ArrayInfo | None:
-    """Return where the elements lie; None if one after the other, in C's order."""
-    if arg.strides is None:
-        return None
-    strides = tuple([value_of(stride, call.sizes) for stride in arg.strides])
-    info = ArrayInfo(arg.name, dtype, call.shapes[arg.name], strides)
-    if info.reach[0] < 0:
-        raise WrongStrides(
-            f"array '{arg.name}' would get the strides {strides}: negative ones are for arrays "
-            "that are passed",
-            where=caller_location(),
-            remedy=f"pass an array for '{arg.name}'",
-        )
-    return None if info.is_row_major else info
-
-
 def _span(info: ArrayInfo) -> int:
-    return info.reach[1] + 1
+    return rounded_up(info.offset + info.reach[1] + 1, info.unit)
 
 
 def _view(flat: Any, info: ArrayInfo) -> Any:
-    return as_strided(flat, info.shape, [stride * flat.itemsize for stride in info.strides])
+    strides = [stride * flat.itemsize for stride in info.strides]
+    return as_strided(flat[info.offset :], info.shape, strides)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import islpy as isl
@@ -23,11 +22,15 @@ from polygen.ir.array import GlobalArg, ValueArg
 from polygen.ir.dtype import DType, computed_in
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_tuple
+from polygen.lower.hidden import has_auto
+from polygen.runtime.allocation import placed
 from polygen.runtime.arrays import ArrayInfo, describe
+from polygen.runtime.distinct import check_distinct
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.layouts import PLAIN, Layout, layout_of
-from polygen.runtime.outputs import must_be_passed
+from polygen.runtime.outputs import must_be_passed, written_arrays
 from polygen.runtime.scalars import check_range, scalar_dtype
+from polygen.runtime.separate import passed_arguments
 from polygen.runtime.sizes import find_sizes, size_names
 from polygen.source import caller_location
 
@@ -70,7 +73,8 @@ def form_of(kernel: Kernel, target: str, classes: Mapping[str, type]) -> Form:
         MissingArgument: if one that nothing else tells is not passed.
         WrongArgumentType: if a scalar is passed a value that it cannot have.
     """
-    args = {arg.name: arg for arg in kernel.arguments}
+    arguments = passed_arguments(kernel)
+    args = {arg.name: arg for arg in arguments}
     for name in classes:
         if name not in args:
             raise UnknownArgument(
@@ -80,8 +84,8 @@ def form_of(kernel: Kernel, target: str, classes: Mapping[str, type]) -> Form:
             )
     # None is what callers pass for what they do not have.
     given = {name: kind for name, kind in classes.items() if kind is not type(None)}
-    values = [arg for arg in kernel.arguments if isinstance(arg, ValueArg)]
-    arrays = [arg for arg in kernel.arguments if isinstance(arg, GlobalArg)]
+    values = [arg for arg in arguments if isinstance(arg, ValueArg)]
+    arrays = [arg for arg in arguments if isinstance(arg, GlobalArg)]
     sizes = size_names(kernel)
     scalars: dict[str, DType] = {}
     for arg in values:
@@ -142,14 +146,19 @@ class Call:
     Attributes:
         arrays: the arrays that are passed.
         sizes: the value of every size.
-        shapes: the shapes of the arrays that are not passed.
+        allocated: the arrays that are not passed, where they are to lie; their types are left open.
         variant: the code that it needs.
     """
 
     arrays: Mapping[str, ArrayInfo]
     sizes: Mapping[str, int]
-    shapes: Mapping[str, tuple[int, ...]]
+    allocated: Mapping[str, ArrayInfo]
     variant: VariantKey
+
+    @property
+    def places(self) -> dict[str, ArrayInfo]:
+        """Where the elements of all arrays lie."""
+        return {**self.arrays, **self.allocated}
 
 
 def examine(form: Form, values: Mapping[str, Any]) -> Call:
@@ -171,9 +180,14 @@ def examine(form: Form, values: Mapping[str, Any]) -> Call:
             check_range(size.name, sizes[size.name], size.dtype or INT64)
     if check:
         _check_assumptions(kernel, sizes)
-    shapes = {arg.name: _shape(kernel, arg, sizes) for arg in form.allocated}
-    key = _variant_key(form, arrays, sizes, shapes)
-    return Call(arrays, sizes, shapes, key)
+    allocated = {arg.name: placed(arg, _shape(kernel, arg, sizes), sizes) for arg in form.allocated}
+    if check:
+        written = written_arrays(kernel)
+        for array in (*arrays.values(), *allocated.values()):
+            if array.name in written:
+                check_distinct(kernel, array)
+    key = _variant_key(form, arrays, sizes, allocated)
+    return Call(arrays, sizes, allocated, key)
 
 
 def _check_dtype(kernel: Kernel, arg: GlobalArg, array: ArrayInfo) -> None:
@@ -224,17 +238,17 @@ def _variant_key(
     form: Form,
     arrays: Mapping[str, ArrayInfo],
     sizes: Mapping[str, int],
-    shapes: Mapping[str, Sequence[int]],
+    allocated: Mapping[str, ArrayInfo],
 ) -> VariantKey:
     dtypes = [(name, array.dtype) for name, array in arrays.items()]
     found = {arg.name: layout_of(arg, arrays[arg.name]) for arg in form.arrays}
+    found |= {a.name: layout_of(a, allocated[a.name]) for a in form.allocated if has_auto(a)}
     layouts = [(name, layout) for name, layout in found.items() if layout != PLAIN]
     largest = max(
         (
             *(abs(size) for size in sizes.values()),
             *(_extent(array) for array in arrays.values()),
-            *(prod(shape) for shape in shapes.values()),
-            *(_declared_extent(arg, shapes[arg.name], sizes) for arg in form.allocated),
+            *(_extent(array) for array in allocated.values()),
             0,
         )
     )
@@ -244,12 +258,6 @@ def _variant_key(
     weak = np.result_type(0.0, *floating) if floating else np.dtype(np.float64)
     scalars = [(n, weak if n in form.weak_floats else dtype) for n, dtype in form.scalars.items()]
     return VariantKey(form.target, (*dtypes, *scalars), tuple(layouts), index_dtype)
-
-
-def _declared_extent(arg: GlobalArg, shape: Sequence[int], sizes: Mapping[str, int]) -> int:
-    """Return how far apart the first and the last element are where strides are declared."""
-    declared = zip(shape, arg.strides or (), strict=False)
-    return sum([abs((extent - 1) * value_of(stride, sizes)) for extent, stride in declared])
 
 
 def _extent(array: ArrayInfo) -> int:

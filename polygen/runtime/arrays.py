@@ -17,6 +17,7 @@ from polygen.errors import (
 )
 from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import DType, computed_in
+from polygen.ir.layout import unit
 from polygen.runtime.opencl import is_opencl_array
 from polygen.source import caller_location
 
@@ -33,6 +34,8 @@ class ArrayInfo:
         shape: its extents.
         strides: the distance of neighbours along each axis, in elements.
         offset: the place of its first element in its memory object, in elements.
+        in_buffer: whether it is known what lies before it: it is a device's.
+        unit: its memory consists of so many elements each: those of a vector.
     """
 
     name: str
@@ -40,6 +43,8 @@ class ArrayInfo:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int = 0
+    unit: int = 1
+    in_buffer: bool = False
 
     @property
     def size(self) -> int:
@@ -65,6 +70,11 @@ class ArrayInfo:
             return (0, -1)
         spans = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
         return (sum(s for s in spans if s < 0), sum(s for s in spans if s > 0))
+
+
+def rounded_up(count: int, step: int) -> int:
+    """Return the least multiple of `step` that is not less than `count`."""
+    return -(-count // step) * step
 
 
 def check_array(arg: GlobalArg, value: object) -> None:
@@ -97,7 +107,9 @@ def describe(arg: GlobalArg, value: Any) -> ArrayInfo:
             where=caller_location(),
             remedy="convert it: array.astype(array.dtype.newbyteorder('='))",
         )
-    return ArrayInfo(arg.name, dtype, tuple(value.shape), *_places(arg, value, dtype.itemsize))
+    strides, offset = _places(arg, value, dtype.itemsize)
+    shape, in_buffer = tuple(value.shape), is_opencl_array(value)
+    return ArrayInfo(arg.name, dtype, shape, strides, offset, unit(arg), in_buffer)
 
 
 def _places(arg: GlobalArg, value: Any, size: int) -> tuple[tuple[int, ...], int]:

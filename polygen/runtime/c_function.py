@@ -11,9 +11,8 @@ import numpy as np
 from polygen.errors import WrongArgumentType
 from polygen.ir.array import Argument, GlobalArg
 from polygen.ir.dtype import DType
-from polygen.lower.address import element_count
+from polygen.ir.layout import storage_count, unit
 from polygen.runtime.c_compiler import load_library
-from polygen.runtime.evaluate import value_of
 from polygen.targets.program import Program
 
 CFunction: TypeAlias = Any  # ctypes creates the class of a library's functions at run time
@@ -73,8 +72,7 @@ def load_function(program: Program) -> CFunction:
     function.argtypes = [_ctype(argument) for argument in program.arguments]
     function.restype = None
     temporaries = [
-        (value_of(element_count(t.shape), {}), t.dtype)
-        for t in program.loop_program.global_temporaries
+        (storage_count(t) * unit(t), t.dtype) for t in program.loop_program.global_temporaries
     ]
     return partial(_run_with_temporaries, function, temporaries) if temporaries else function
 

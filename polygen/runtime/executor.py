@@ -26,6 +26,7 @@ from polygen.runtime.outputs import written_arrays
 from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
 from polygen.runtime.plans import Plan, plan_for_c, plan_for_opencl
 from polygen.runtime.scalars import check_range
+from polygen.runtime.separate import put_together, separate_arguments, taken_apart
 from polygen.runtime.staging import stage_all
 from polygen.runtime.variant import Variant, make_variant
 from polygen.runtime.wrapper import make_wrapper
@@ -57,6 +58,7 @@ class Executor:
         self.kernel = kernel.expanded
         self._place = place_of(kernel, device)
         self._calls: dict[Any, Callable[..., Any]] = {}
+        self._separate = bool(separate_arguments(self.kernel))
         self._variants: dict[VariantKey, Variant] = {}
         for name in ("self", "queue", "wait_for", "check_assumptions"):
             if name in kernel.variables:
@@ -110,6 +112,8 @@ class Executor:
         """
         for event in wait_for or ():
             event.wait()
+        if self._separate:
+            args = taken_apart(self.kernel, args)
         given = {name: value for name, value in args.items() if value is not None}
         form = form_of(self.kernel, self._target_of(queue, args), _classes(given))
         for arg in form.arrays:
@@ -125,6 +129,20 @@ class Executor:
 
     def run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
         """Run the kernel: `__call__` with the arguments in a dictionary."""
+        if self._separate:
+            event, outputs = self._run(queue, wait_for, taken_apart(self.kernel, args))
+            return event, self._put_together(outputs)
+        return self._run(queue, wait_for, args)
+
+    def _put_together(self, outputs: Any) -> Any:
+        """Return what is returned with the parts of arguments as tuples."""
+        by_name = self.kernel.options.return_dict
+        names = written_arrays(self.kernel)
+        found = outputs if by_name else dict(zip(names, outputs, strict=True))
+        found = put_together(self.kernel, found)
+        return found if by_name else tuple(found.values())
+
+    def _run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
         form = (queue is None, *args, *map(type, args.values()))
         call = self._calls.get(form)
         if call is None:
@@ -260,7 +278,7 @@ class Executor:
             queue = self._find_queue(tuple(on_device))
         staged = stage_all(queue, form, args)
         copies = {name: copy.array for name, copy in staged.items()}
-        event, outputs = self(queue, wait_for=wait_for, **{**args, **copies})
+        event, outputs = self._run(queue, wait_for, {**args, **copies})
         names = written_arrays(self.kernel)
         allocated = {arg.name: arg for arg in form.allocated}
         by_name = self.kernel.options.return_dict

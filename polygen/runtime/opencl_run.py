@@ -11,6 +11,7 @@ from typing import Any
 from polygen.errors import InternalError, LaunchFailed
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable, ValueArg
+from polygen.ir.layout import storage_count, unit
 from polygen.lower.program import HostNode, Launch
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.opencl import Queue, pyopencl
@@ -186,7 +187,7 @@ def _allocate(queue: Queue, temporary: TemporaryVariable) -> Any:
     cl = pyopencl()
     if temporary.dtype is None:
         raise InternalError(f"temporary '{temporary.name}' has no type")
-    count = prod(value_of(extent, {}) for extent in temporary.shape)
+    count = storage_count(temporary) * unit(temporary)
     size = max(1, count) * temporary.dtype.itemsize
     return cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size)
 

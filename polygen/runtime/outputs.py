@@ -8,6 +8,7 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg
 from polygen.ir.instruction import Assigning, CInstruction
 from polygen.ir.kernel import Kernel, per_kernel
+from polygen.runtime.separate import passed_arguments, whole
 
 
 @per_kernel
@@ -15,9 +16,15 @@ def written_arrays(kernel: Kernel) -> tuple[str, ...]:
     """Return the array arguments that are written, in the order of the arguments."""
     return tuple(
         arg.name
-        for arg in kernel.arguments
-        if isinstance(arg, GlobalArg) and arg.name in kernel.writers
+        for arg in passed_arguments(kernel)
+        if isinstance(arg, GlobalArg) and whole(kernel, arg.name) in kernel.writers
     )
+
+
+@per_kernel
+def is_fully_written(kernel: Kernel, name: str) -> bool:
+    """Tell whether every element of an array that is passed under a name is written."""
+    return fully_written(kernel, whole(kernel, name))
 
 
 @per_kernel
@@ -27,6 +34,7 @@ def must_be_passed(kernel: Kernel, name: str) -> bool:
     An array that is read must have been written before by the kernel itself, for certain; where
     that does not follow from the dependencies, True is the answer.
     """
+    name = whole(kernel, name)
     if name not in kernel.writers:
         return True
     readers = [insn for insn in kernel.assignments if name in insn.read_names]

@@ -6,11 +6,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygen.analysis.footprint import fully_written
+from polygen.ir.layout import Auto
 from polygen.runtime.allocation import allocator, device_allocator
 from polygen.runtime.arguments import Call, Form
+from polygen.runtime.evaluate import value_of
+from polygen.runtime.layouts import value_of_hidden
 from polygen.runtime.opencl import Queue, build, pyopencl
 from polygen.runtime.opencl_run import Run
+from polygen.runtime.outputs import is_fully_written
 from polygen.runtime.scalars import passed_as
 from polygen.runtime.variant import Variant
 
@@ -22,7 +25,7 @@ def plan_for_c(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
     """Return what a wrapper for C may ask for."""
     plan: dict[str, Any] = {
         "pg_run": variant.c_function,
-        "pg_hidden": tuple(hidden.value(call.arrays) for hidden in variant.hidden),
+        "pg_hidden": tuple(value_of_hidden(hidden, call.places) for hidden in variant.hidden),
     }
     plan |= {f"pg_size_{name}": size for name, size in call.sizes.items()}
     for name, array in call.arrays.items():
@@ -32,8 +35,13 @@ def plan_for_c(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
         # Where an empty array begins does not matter.
         plan[f"pg_mask_{name}"] = array.dtype.alignment - 1 if array.size else 0
     for arg in form.allocated:
-        make = np.empty if fully_written(form.kernel, arg.name) else np.zeros
-        plan[f"pg_new_{arg.name}"] = allocator(arg, call, variant.dtypes[arg.name], make)
+        make = np.empty if is_fully_written(form.kernel, arg.name) else np.zeros
+        dtype = variant.dtypes[arg.name]
+        plan[f"pg_new_{arg.name}"] = allocator(call.allocated[arg.name], dtype, make)
+    for arg in (*form.arrays, *form.allocated):
+        if arg.offset != 0 and not isinstance(arg.offset, Auto):
+            size = variant.dtypes[arg.name].itemsize
+            plan[f"pg_before_{arg.name}"] = value_of(arg.offset, call.sizes) * size
     return plan
 
 
@@ -44,14 +52,15 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
     built = build(queue.context, program.source, options)
     fixed = {
         **call.sizes,
-        **{hidden.name: hidden.value(call.arrays) for hidden in variant.hidden},
+        **{hidden.name: value_of_hidden(hidden, call.places) for hidden in variant.hidden},
     }
     names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
     plan: dict[str, Any] = {"pg_run": Run(queue, built, program, fixed, names)}
     plan |= {f"pg_type_{name}": passed_as(variant.dtypes[name]) for name in form.scalars}
     array = pyopencl().array
     for arg in form.allocated:
-        make = array.empty if fully_written(form.kernel, arg.name) else array.zeros
-        new = device_allocator(queue, arg, call, variant.dtypes[arg.name], make)
+        make = array.empty if is_fully_written(form.kernel, arg.name) else array.zeros
+        dtype = variant.dtypes[arg.name]
+        new = device_allocator(queue, call.allocated[arg.name], dtype, make)
         plan[f"pg_new_{arg.name}"] = new
     return plan

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from polygen.analysis.affine import linear_form
 from polygen.errors import MissingArgument, SizeMismatch, WrongShape, WrongStrides
+from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, ValueArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.layout import Auto, element_strides, layout_expressions, show_tags
 from polygen.ir.show import show_tuple
 from polygen.ir.show_expression import show_expression
 from polygen.runtime.arrays import ArrayInfo
 from polygen.runtime.evaluate import value_of
+from polygen.runtime.separate import passed_arguments
 from polygen.source import caller_location
 
 
@@ -26,9 +30,17 @@ def size_names(kernel: Kernel) -> frozenset[str]:
         found.update(domain.parameters)
     for arg in kernel.arguments:
         if isinstance(arg, GlobalArg):
-            for expression in (*(arg.shape or ()), *(arg.strides or ())):
+            for expression in (*(arg.shape or ()), *layout_expressions(arg)):
                 found |= walk.free_variables(expression)
     return frozenset(a.name for a in kernel.arguments if isinstance(a, ValueArg)) & found
+
+
+class What(enum.Enum):
+    """What of an array an equation is about; those that come first are solved first."""
+
+    SHAPE = "shape"
+    STRIDES = "strides"
+    OFFSET = "offset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +48,7 @@ class _Equation:
     """What an axis of an array that was passed says: the expression has the value.
 
     Attributes:
+        what: what it is about.
         binding: whether it has to hold.  A stride along an axis with a single subscript need not.
     """
 
@@ -43,7 +56,7 @@ class _Equation:
     array: ArrayInfo
     expression: Expression
     value: int
-    is_stride: bool = False
+    what: What = What.SHAPE
     binding: bool = True
 
 
@@ -67,7 +80,7 @@ def find_sizes(
     values = dict(given)
     origins = {name: f"{name} = {value} was passed" for name, value in given.items()}
     equations = list(_equations(kernel, arrays))
-    for equation in sorted(equations, key=lambda e: (not e.binding, e.is_stride)):
+    for equation in sorted(equations, key=lambda e: (not e.binding, list(What).index(e.what))):
         _solve(equation, values, origins)
     # An equation of two unknowns may have only one left now.
     for equation in equations:
@@ -87,7 +100,7 @@ def find_sizes(
 
 
 def _equations(kernel: Kernel, arrays: Mapping[str, ArrayInfo]) -> Iterator[_Equation]:
-    for arg in kernel.arguments:
+    for arg in passed_arguments(kernel):
         if not isinstance(arg, GlobalArg) or arg.name not in arrays or arg.shape is None:
             continue
         array = arrays[arg.name]
@@ -100,12 +113,19 @@ def _equations(kernel: Kernel, arrays: Mapping[str, ArrayInfo]) -> Iterator[_Equ
             )
         for expression, extent in zip(arg.shape, array.shape, strict=True):
             yield _Equation(arg, array, expression, extent)
-        empty = 0 in array.shape
-        for expression, stride, extent in zip(
-            arg.strides or (), array.strides, array.shape, strict=False
-        ):
+        yield from _layout_equations(arg, array)
+
+
+def _layout_equations(arg: GlobalArg, array: ArrayInfo) -> Iterator[_Equation]:
+    empty = 0 in array.shape
+    strides = element_strides(arg) or ()
+    for expression, stride, extent in zip(strides, array.strides, array.shape, strict=False):
+        if expression is not None and not isinstance(expression, Auto):
             binding = extent > 1 and not empty
-            yield _Equation(arg, array, expression, stride, is_stride=True, binding=binding)
+            yield _Equation(arg, array, expression, stride, What.STRIDES, binding)
+    # What is before NumPy's arrays, nobody knows.
+    if array.in_buffer and arg.offset != 0 and not isinstance(arg.offset, Auto):
+        yield _Equation(arg, array, arg.offset, array.offset, What.OFFSET, not empty)
 
 
 def _solve(equation: _Equation, values: dict[str, int], origins: dict[str, str]) -> None:
@@ -126,13 +146,30 @@ def _solve(equation: _Equation, values: dict[str, int], origins: dict[str, str])
 
 def _says(equation: _Equation) -> str:
     arg, array = equation.arg, equation.array
-    if equation.is_stride:
-        return f"the strides of '{arg.name}', {show_tuple(arg.strides or ())} = {array.strides}"
-    return f"the shape of '{arg.name}', {show_tuple(arg.shape or ())} = {array.shape}"
+    if equation.what is What.OFFSET:
+        return (
+            f"the offset of '{arg.name}', {show_expression(equation.expression)} = {array.offset}"
+        )
+    actual = array.strides if equation.what is What.STRIDES else array.shape
+    shown = show_tuple(_declared(equation))
+    return f"the {equation.what.value} of '{arg.name}', {shown} = {actual}"
+
+
+def _declared(equation: _Equation) -> tuple[Expression, ...]:
+    """Return the shape or the strides that are declared; the offset as one of one."""
+    if equation.what is What.SHAPE:
+        return equation.arg.shape or ()
+    if equation.what is What.OFFSET:
+        return (equation.expression,)
+    strides = element_strides(equation.arg) or ()
+    return tuple([_ANY if isinstance(s, Auto) or s is None else s for s in strides])
+
+
+_ANY = ex.Variable("any")
 
 
 def _no_solution(equation: _Equation, name: str) -> WrongShape | WrongStrides:
-    kind = WrongStrides if equation.is_stride else WrongShape
+    kind = WrongShape if equation.what is What.SHAPE else WrongStrides
     return kind(
         f"{_says(equation)}, cannot be: no integer '{name}' makes "
         f"{show_expression(equation.expression)} equal to {equation.value}",
@@ -144,17 +181,25 @@ def _mismatch(
     equation: _Equation, values: Mapping[str, int], origins: Mapping[str, str]
 ) -> SizeMismatch | WrongShape | WrongStrides:
     arg, array = equation.arg, equation.array
-    declared = (arg.strides if equation.is_stride else arg.shape) or ()
-    expected = tuple(value_of(e, values) for e in declared)
-    actual = array.strides if equation.is_stride else array.shape
-    what = "strides, in elements," if equation.is_stride else "shape"
     names = sorted(walk.free_variables(equation.expression))
-    message = f"argument '{arg.name}' has the {what} {actual}; it has to be {expected}"
+    declared = _declared(equation)
+    shown = [str(e) if e == _ANY else str(value_of(e, values)) for e in declared]
+    if equation.what is What.OFFSET:
+        message = (
+            f"argument '{arg.name}' begins {array.offset} elements into its buffer; it has to "
+            f"begin {shown[0]} elements into it"
+        )
+    else:
+        actual = array.shape if equation.what is What.SHAPE else array.strides
+        what = "shape" if equation.what is What.SHAPE else "strides, in elements,"
+        expected = f"({', '.join(shown)}{',' * (len(shown) == 1)})"
+        message = f"argument '{arg.name}' has the {what} {actual}; it has to be {expected}"
     if names:
         message += f" = {show_tuple(declared)}, as " + ", and ".join(origins[n] for n in names)
+    if equation.what is not What.SHAPE:
+        tags = "" if arg.dim_tags is None else show_tags(arg.dim_tags)
+        remedy = f"pass an array with the layout '{tags}', or leave the layout to the call"
+        return WrongStrides(message, where=caller_location(), remedy=remedy)
     from_others = any(f"of '{arg.name}'" not in origins[n] for n in names)
-    if equation.is_stride:
-        kind: type[SizeMismatch | WrongShape | WrongStrides] = WrongStrides
-    else:
-        kind = SizeMismatch if from_others else WrongShape
+    kind = SizeMismatch if from_others else WrongShape
     return kind(message, where=caller_location(), remedy=None)

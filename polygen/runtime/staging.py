@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from polygen.analysis.footprint import fully_written
+from polygen.ir import walk
 from polygen.ir.array import GlobalArg
+from polygen.ir.layout import Auto, unit
 from polygen.runtime.arguments import Form
-from polygen.runtime.arrays import ArrayInfo, describe
+from polygen.runtime.arrays import ArrayInfo, describe, rounded_up
+from polygen.runtime.evaluate import value_of
 from polygen.runtime.opencl import OpenCLArray, Queue, pyopencl
-from polygen.runtime.outputs import must_be_passed, written_arrays
+from polygen.runtime.outputs import is_fully_written, must_be_passed, written_arrays
 from polygen.runtime.overlap import check_apart, raise_read_only
 
 _REMEDY = "pass a copy of one of them: on a device, NumPy arrays that overlap would not"
@@ -64,27 +66,28 @@ def stage_all(queue: Queue, form: Form, args: Mapping[str, Any]) -> dict[str, St
                 if other.name != arg.name:
                     check_apart(arg.name, value, other.name, args[other.name], _REMEDY)
     for arg in on_host:
-        needed = must_be_passed(kernel, arg.name) or not fully_written(kernel, arg.name)
-        staged[arg.name] = stage(queue, arg, args[arg.name], copy=needed)
+        needed = must_be_passed(kernel, arg.name) or not is_fully_written(kernel, arg.name)
+        staged[arg.name] = stage(queue, arg, args, copy=needed)
     return staged
 
 
-def stage(queue: Queue, arg: GlobalArg, value: Any, *, copy: bool) -> Staged:
+def stage(queue: Queue, arg: GlobalArg, args: Mapping[str, Any], *, copy: bool) -> Staged:
     """Return a copy on the device of a NumPy array.
 
-    It is row-major, unless the kernel declares strides: then it has those of the original.
+    It is row-major, unless the kernel declares a layout: then it has the strides of the original,
+    and the offset of the layout.
 
     Parameters:
         queue: where to copy.
         arg: the argument that it is passed for.
-        value: the array.
+        args: all that is passed.
         copy: whether its elements are needed there.
     """
-    array = pyopencl().array
-    info = _placed(arg, value)
+    array, value = pyopencl().array, args[arg.name]
+    info = _placed(arg, value, args)
     if not copy:
         flat = array.Array(queue, _span(info), value.dtype)
-    elif info.is_row_major and value.flags.c_contiguous:
+    elif info.is_row_major and info.offset == 0 and value.flags.c_contiguous:
         flat = array.to_device(queue, value.reshape(-1))
     else:
         host = np.zeros(_span(info), value.dtype)
@@ -103,21 +106,29 @@ def stage(queue: Queue, arg: GlobalArg, value: Any, *, copy: bool) -> Staged:
     return Staged(value, staged, flat, info)
 
 
-def _placed(arg: GlobalArg, value: Any) -> ArrayInfo:
+def _placed(arg: GlobalArg, value: Any, args: Mapping[str, Any]) -> ArrayInfo:
     given = describe(arg, value)
-    if arg.strides is None:
-        step, strides = 1, [0] * len(given.shape)
+    strides = given.strides
+    if arg.dim_tags is None:
+        step, row_major = 1, [0] * len(given.shape)
         for axis in reversed(range(len(given.shape))):
-            strides[axis] = step
+            row_major[axis] = step
             step *= given.shape[axis]
-        return ArrayInfo(arg.name, given.dtype, given.shape, tuple(strides))
-    offset = -given.reach[0]
-    return ArrayInfo(arg.name, given.dtype, given.shape, given.strides, offset)
+        strides = tuple(row_major)
+    info = ArrayInfo(arg.name, given.dtype, given.shape, strides)
+    offset = max(_offset(arg, args), rounded_up(-info.reach[0], unit(arg)))
+    return ArrayInfo(arg.name, given.dtype, given.shape, strides, offset, unit(arg))
+
+
+def _offset(arg: GlobalArg, args: Mapping[str, Any]) -> int:
+    """Return the offset that is declared; 0 if what it depends on is found from the array."""
+    if isinstance(arg.offset, Auto) or not walk.free_variables(arg.offset) <= args.keys():
+        return 0
+    return value_of(arg.offset, args)
 
 
 def _span(info: ArrayInfo) -> int:
-    low, high = info.reach
-    return high - low + 1
+    return rounded_up(info.offset + info.reach[1] + 1, info.unit)
 
 
 def _view(flat: Any, info: ArrayInfo) -> Any:

@@ -7,13 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from polygen.errors import InternalError
+from polygen.errors import InternalError, WrongArgumentType
+from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
+from polygen.ir.parts import parts
+from polygen.lower.hidden import HiddenArgument
 from polygen.pipeline import build_program
 from polygen.runtime.arguments import VariantKey
 from polygen.runtime.c_function import CFunction, load_function
-from polygen.runtime.layouts import HiddenArgument, with_layouts
+from polygen.runtime.layouts import with_layouts
+from polygen.runtime.separate import passed_arguments
+from polygen.source import caller_location
 from polygen.targets.program import Program
 
 
@@ -42,7 +47,7 @@ class Variant:
 
 def make_variant(kernel: Kernel, key: VariantKey) -> Variant:
     """Generate a kernel's code."""
-    dtypes = dict(key.dtypes)
+    dtypes = _whole(kernel, dict(key.dtypes))
     arguments = tuple(
         replace(arg, dtype=dtypes[arg.name]) if arg.name in dtypes else arg
         for arg in kernel.arguments
@@ -50,9 +55,32 @@ def make_variant(kernel: Kernel, key: VariantKey) -> Variant:
     typed = kernel.copy(arguments=arguments)
     typed, hidden = with_layouts(typed, dict(key.layouts), key.index_dtype)
     program = build_program(typed, key.target, key.index_dtype)
-    expected = [arg.name for arg in typed.arguments]
+    expected = [arg.name for arg in passed_arguments(typed)]
     if [arg.name for arg in program.arguments[: len(expected)]] != expected:
         raise InternalError(f"the arguments of the code of '{kernel.name}' are not {expected}")
     if kernel.options.write_code:
         sys.stdout.write(f"{program.source.rstrip()}\n")
     return Variant(program, hidden)
+
+
+def _whole(kernel: Kernel, dtypes: Mapping[str, DType]) -> dict[str, DType]:
+    """Return the types of arguments from those of what is passed for them.
+
+    Raises:
+        WrongArgumentType: if the arrays that make up one are of several types.
+    """
+    found = dict(dtypes)
+    for arg in kernel.arguments:
+        if not isinstance(arg, GlobalArg) or arg.name in dtypes:
+            continue
+        of_parts = {p.name: dtypes[p.name] for p in parts(arg) if p.name in dtypes}
+        if len(set(of_parts.values())) > 1:
+            types = ", ".join(f"{name}: {dtype.name}" for name, dtype in of_parts.items())
+            raise WrongArgumentType(
+                f"the arrays that make up '{arg.name}' are of several types: {types}",
+                where=caller_location(),
+                remedy="pass arrays of one type",
+            )
+        if of_parts:
+            found[arg.name] = next(iter(of_parts.values()))
+    return found

@@ -16,8 +16,10 @@ import numpy as np
 
 from polygen.ir.array import ConstantArg, GlobalArg, ValueArg
 from polygen.ir.dtype import is_integer
+from polygen.ir.layout import Auto
 from polygen.runtime.arguments import Form
 from polygen.runtime.outputs import written_arrays
+from polygen.runtime.separate import passed_arguments
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,9 @@ class Wrapper:
         source: a Python function `call(queue, wait_for, ...)`.
         plan: the names of what it takes out of a plan, in order.  They begin with ``pg_run_``;
             then come ``pg_new_x``, which allocates `x`, ``pg_size_n``, the value of a size,
-            ``pg_low_x`` and ``pg_high_x``, where the bytes of `x` begin and end, and
-            ``pg_mask_x``, the bits that are 0 in an address of `x`.
+            ``pg_low_x`` and ``pg_high_x``, where the bytes of `x` begin and end,
+            ``pg_mask_x``, the bits that are 0 in an address of `x`, and ``pg_before_x``, how many
+            bytes of the memory that generated code sees come before the first element.
     """
 
     source: str
@@ -145,6 +148,8 @@ class _CWriter(_Writer):
             for arg in self.form.kernel.arguments
             if isinstance(arg, ValueArg) and arg.name not in self.form.scalars
         ]
+        arrays = (*self.form.arrays, *self.form.allocated)
+        names += [f"pg_before_{arg.name}" for arg in arrays if _begins_later(arg)]
         names += [f"pg_{end}_{name}" for name in self.compared() for end in ("low", "high")]
         return [*names, *(f"pg_mask_{arg.name}" for arg in self.form.arrays), "pg_hidden"]
 
@@ -175,18 +180,24 @@ class _CWriter(_Writer):
     def run(self) -> Iterator[str]:
         yield "for pg_event in wait_for or ():"
         yield "    pg_event.wait()"
-        values = [self._value(arg) for arg in self.form.kernel.arguments]
+        values = [self._value(arg) for arg in passed_arguments(self.form.kernel)]
         yield f"pg_run({', '.join([*values, '*pg_hidden'])})"
         yield "pg_event = pg_finished"
 
     def _value(self, arg: GlobalArg | ValueArg) -> str:
         if isinstance(arg, GlobalArg):
-            return f"pg_at_{arg.name}"
+            at = f"pg_at_{arg.name}"
+            return f"{at} - pg_before_{arg.name}" if _begins_later(arg) else at
         if arg.name in self.form.numpy_scalars:
             return f"{local(arg.name)}.item()"
         if arg.name in self.form.scalars:
             return local(arg.name)
         return f"pg_size_{arg.name}"
+
+
+def _begins_later(arg: GlobalArg) -> bool:
+    """Tell whether an array has a declared offset: the first element is not where it begins."""
+    return arg.offset != 0 and not isinstance(arg.offset, Auto)
 
 
 class _OpenCLWriter(_Writer):

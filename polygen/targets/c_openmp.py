@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
+from polygen.ir.layout import VECTOR_LENGTHS, has_vectors
 from polygen.targets.complex_helpers import NATIVE
 from polygen.targets.target import Atomics, Target
 
@@ -74,25 +77,43 @@ def _vector_line(dtype: str, name: str, count: int) -> str:
     return f"typedef struct {{ {name} {', '.join('xyzw'[:count])}; }} pg_{dtype}x{count};"
 
 
+_TYPE_NAMES = {
+    "bool": "bool",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "int16": "int16_t",
+    "uint16": "uint16_t",
+    "int32": "int",
+    "uint32": "uint32_t",
+    "int64": "int64_t",
+    "uint64": "uint64_t",
+    "float16": "half",
+    "bfloat16": "uint16_t",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "float complex",
+    "complex128": "double complex",
+}
+
+
+def _array_vector_line(dtype: str, count: int) -> str:
+    size = np.dtype(dtype).itemsize
+    bytes_ = size * (4 if count == 3 else count)
+    # Arrays of NumPy's need not lie on multiples of a vector's size.
+    attributes = f"vector_size({bytes_}), aligned({size}), may_alias"
+    return f"typedef {_TYPE_NAMES[dtype]} pg_{dtype}_vec{count} __attribute__(({attributes}));"
+
+
+_ARRAY_VECTORS = {
+    f"{dtype}_vec{count}": _array_vector_line(dtype, count)
+    for dtype in _TYPE_NAMES
+    for count in VECTOR_LENGTHS[1:]
+    if dtype != "bfloat16" and has_vectors(np.dtype(dtype))
+}
+
 C_OPENMP = Target(
     name="c",
-    type_names={
-        "bool": "bool",
-        "int8": "int8_t",
-        "uint8": "uint8_t",
-        "int16": "int16_t",
-        "uint16": "uint16_t",
-        "int32": "int",
-        "uint32": "uint32_t",
-        "int64": "int64_t",
-        "uint64": "uint64_t",
-        "float16": "half",
-        "bfloat16": "uint16_t",
-        "float32": "float",
-        "float64": "double",
-        "complex64": "float complex",
-        "complex128": "double complex",
-    },
+    type_names=_TYPE_NAMES,
     literal_suffixes={
         "uint32": "u",
         "int64": "LL",
@@ -110,6 +131,7 @@ C_OPENMP = Target(
             f"{dtype}x{count}": _vector_line(dtype, name, count)
             for (dtype, count), name in _VECTORS.items()
         },
+        **_ARRAY_VECTORS,
         # I may be the name of a variable.
         **dict.fromkeys(("complex64", "complex128"), "#include <complex.h>\n#undef I"),
     },
@@ -167,6 +189,8 @@ uint16_t $name(float a)
     complex_helpers=frozenset(NATIVE),
     vector_names={(dtype, count): f"pg_{dtype}x{count}" for dtype, count in _VECTORS},
     vector_literal=("{", "}"),
+    array_vector="pg_{1}_vec{2}",
+    array_component="{0}[{1}]",
     restrict="restrict",
     atomics=_ATOMICS,
     parallel_loop=_parallel_loop,

@@ -75,6 +75,26 @@ class Uses:
     helpers: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     preambles: dict[str, None] = field(default_factory=dict[str, None])
 
+    def add(self, other: Uses) -> None:
+        """Add what another function of the source needs; names of variables are its own."""
+        self.types |= other.types
+        self.math = self.math or other.math
+        self.helpers |= other.helpers
+        self.preambles |= other.preambles
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the constant subscripts behind an offset choose.
+
+    Attributes:
+        arrays: the positions of those that choose an array.
+        component: the position of the one that chooses a component, or None.
+    """
+
+    arrays: tuple[int, ...] = ()
+    component: int | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class Names:
@@ -87,6 +107,7 @@ class Names:
         index_dtype: the type of loop counters and subscripts.
         nonnegative: those that are never negative.
         stored: the arrays that halves are stored in as such; elsewhere they are floats.
+        choices: what constant subscripts choose, for arrays with axes tagged ``vec`` or ``sep``.
     """
 
     kinds: dict[str, Kind]
@@ -94,6 +115,7 @@ class Names:
     index_dtype: DType
     nonnegative: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()
+    choices: Mapping[str, Choice] = field(default_factory=dict[str, "Choice"])
 
 
 class Printer:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polygen.analysis.random_numbers import GENERATORS
+from polygen.errors import TypeNotSupported
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, computed_in, is_bfloat16
 from polygen.ir.expression import Expression
+from polygen.ir.layout import has_vectors
 from polygen.targets import arithmetic, logic
 from polygen.targets.calls import print_call, print_component
 from polygen.targets.core import Names, Printer, Rule, Uses
@@ -96,6 +98,28 @@ class ExpressionPrinter:
         """
         return self.type_name(promoted(dtype) if dtype == FLOAT16 else computed_in(dtype))
 
+    def element_type(self, dtype: DType, vector: int | None) -> str:
+        """Return what the target calls the type of what an array holds: numbers, or vectors.
+
+        Parameters:
+            dtype: the type of the numbers.
+            vector: how many a vector has; None for numbers alone.
+
+        Raises:
+            TypeNotSupported: if it has no such type.
+        """
+        name = self.type_name(dtype)
+        if vector is None or vector == 1:
+            return name
+        target = self._printer.target
+        if not has_vectors(dtype):
+            raise TypeNotSupported(
+                f"target '{target.name}' has no vectors of numbers of type '{dtype.name}'",
+                remedy="use stride:1 in place of vec",
+            )
+        self.uses.types.add(f"{dtype.name}_vec{vector}")
+        return target.array_vector.format(name, dtype.name, vector)
+
     def value(self, node: Expression, dtype: DType) -> str:
         """Return an expression that C converts to `dtype`, when assigned, as NumPy would.
 
@@ -139,8 +163,8 @@ class ExpressionPrinter:
         right = right if rounds else self._converted(right, left.dtype)
         p.forget()
         if rounds and isinstance(target, ex.Subscript) and p.target.store_half:
-            index = logic.index_text(p, target)
-            return p.target.store_half.format(right.text, index, ex.name_of(target))
+            index, (name, _) = logic.index_text(p, target), logic.place_of(p, target)
+            return p.target.store_half.format(right.text, index, name)
         if right.split is not None and right.split[0] == left.text:
             _, operator, operand = right.split
             return f"{left.text} {operator}= {operand.text}"
@@ -151,9 +175,9 @@ class ExpressionPrinter:
         p = self._printer
         if not (isinstance(target, ex.Subscript) and ex.name_of(target) in p.names.stored):
             return f"{self.target(target)} = {self.value(value, dtype)}"
-        p.uses.names.add(ex.name_of(target))
-        place = f"{ex.name_of(target)}[{logic.index_text(p, target)}]"
-        return f"{place} = {self._packed(value).text}"
+        name, _ = logic.place_of(p, target)
+        p.uses.names.add(name)
+        return f"{name}[{logic.index_text(p, target)}] = {self._packed(value).text}"
 
     def target(self, node: ex.Variable | ex.Subscript) -> str:
         """Return what is written to."""

@@ -11,6 +11,7 @@ from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, is_bfloat16
 from polygen.ir.expression import Expression
+from polygen.ir.parts import part_name
 from polygen.targets.arithmetic import is_nonnegative
 from polygen.targets.complex_numbers import complex_comparison
 from polygen.targets.constant import MIRRORED
@@ -49,21 +50,39 @@ def print_variable(p: Printer, node: ex.Variable, _at: DType) -> Term:
 
 def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:
     """Print an element of an array; its subscript is linear."""
-    name, dtype = ex.name_of(node), p.kind(node)
+    array, dtype = ex.name_of(node), p.kind(node)
     if isinstance(dtype, type):
-        raise InternalError(f"array '{name}' has no type")
+        raise InternalError(f"array '{array}' has no type")
+    name, component = place_of(p, node)
     p.uses.names.add(name)
-    if is_bfloat16(p.names.dtypes[name]) and name in p.names.stored:
+    if is_bfloat16(p.names.dtypes[array]) and array in p.names.stored:
         element = Term(f"{name}[{index_text(p, node)}]", ATOM, dtype, dtype)
         return p.helper("from_bfloat16", dtype, [element])
-    packed = dtype == FLOAT16 and name in p.names.stored and p.target.load_half
+    packed = dtype == FLOAT16 and array in p.names.stored and p.target.load_half
     form = p.target.load_half if packed else "{1}[{0}]"
-    return Term(form.format(index_text(p, node), name), ATOM, dtype, _declared(dtype))
+    text = form.format(index_text(p, node), name)
+    if component is not None:
+        text = p.target.array_component.format(text, component)
+    return Term(text, ATOM, dtype, _declared(dtype))
+
+
+def place_of(p: Printer, node: ex.Subscript) -> tuple[str, int | None]:
+    """Return the array that an element is in, as the text calls it, and the component it is."""
+    name = ex.name_of(node)
+    choice = p.names.choices.get(name)
+    if choice is None:
+        return name, None
+    chosen: list[int] = []
+    for value in ex.index_tuple(node)[1:]:
+        assert isinstance(value, int)  # as lowering made it
+        chosen.append(value)
+    part = part_name(name, tuple([chosen[position] for position in choice.arrays]))
+    return part, None if choice.component is None else chosen[choice.component]
 
 
 def index_text(p: Printer, node: ex.Subscript) -> str:
     """Return the text of a linear subscript."""
-    (index,) = ex.index_tuple(node)
+    index = ex.index_tuple(node)[0]
     plain = _plain_index(p, index)
     return _index(p, index) if plain is None else plain[0]
 

@@ -156,6 +156,8 @@ ushort $name(float a)
         for count in (2, 4)
     },
     vector_literal=("(", ")"),
+    array_vector="{0}{2}",
+    array_component="{0}.s{1:x}",
     restrict="restrict",
     atomics=_ATOMICS,
 )

@@ -8,8 +8,10 @@ import numpy as np
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir.array import Argument, ConstantArg, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import Argument, Array, ConstantArg, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.dtype import DType
+from polygen.ir.layout import Separate, Vector, constant_axes, vector_length
+from polygen.ir.parts import parts
 from polygen.ir.tags import GroupTag, LocalTag
 from polygen.lower.program import (
     Assign,
@@ -23,7 +25,7 @@ from polygen.lower.program import (
     LoopProgram,
     Verbatim,
 )
-from polygen.targets.core import Names
+from polygen.targets.core import Choice, Names
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.helpers import helper_functions, helpers_need_math, types_of_helpers
 from polygen.targets.program import DeviceFunction, Program
@@ -54,19 +56,18 @@ def print_program(program: LoopProgram, target: Target) -> Program:
     expressions = ExpressionPrinter(target, _names(program, launches))
     own = frozenset(t.name for t in program.global_temporaries)
     printer = _FunctionPrinter(target, expressions, own, program.tables)
-    arguments = (
-        *program.arguments,
-        *(GlobalArg(t.name, t.dtype, t.shape) for t in program.global_temporaries),
-    )
+    temporaries = (t.as_argument() for t in program.global_temporaries)
+    arguments = (*program.arguments, *temporaries)
+    passed = _passed(arguments)
     if target.runs_host:
-        functions: tuple[DeviceFunction, ...] = (DeviceFunction(program.name, arguments),)
+        functions: tuple[DeviceFunction, ...] = (DeviceFunction(program.name, passed),)
         printer.host_function(program, arguments)
     else:
         functions = tuple([_device_function(launch) for launch in launches])
         for launch in launches:
             printer.kernel(launch, _local_size(launch))
     source = "\n\n".join([*_preamble(target, expressions), *printer.functions]) + "\n"
-    return Program(target, source, functions, arguments, program)
+    return Program(target, source, functions, passed, program)
 
 
 # --- what a program consists of
@@ -94,7 +95,9 @@ def _counters(nodes: Iterable[HostNode]) -> Iterator[str]:
 def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
     """Return what is known of all names in the program."""
     dtypes: dict[str, DType] = {}
-    for variable in (*program.arguments, *program.global_temporaries, *program.tables):
+    choices: dict[str, Choice] = {}
+    variables = (*program.arguments, *program.global_temporaries, *program.tables)
+    for variable in (*variables, *_passed(program.arguments)):
         if variable.dtype is None:
             raise InternalError(f"'{variable.name}' has no type in a loop program")
         dtypes[variable.name] = variable.dtype
@@ -102,12 +105,25 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
         for node in all_nodes(launch.body):
             if isinstance(node, Declare):
                 dtypes[node.name] = node.dtype
+                if node.vector is not None:
+                    choices[node.name] = Choice(component=None if node.vector == 1 else 0)
     kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **program.dtypes}
     stored = frozenset(
         [a.name for a in program.arguments if isinstance(a, GlobalArg)]
         + [t.name for t in program.global_temporaries]
     )
-    return Names(kinds, dtypes, program.index_dtype, program.nonnegative, stored)
+    for array in variables:
+        if not isinstance(array, ValueArg) and constant_axes(array):
+            choices[array.name] = _choice(array)
+    return Names(kinds, dtypes, program.index_dtype, program.nonnegative, stored, choices)
+
+
+def _choice(array: Array) -> Choice:
+    tags = [(array.dim_tags or ())[axis] for axis in constant_axes(array)]
+    arrays = tuple([n for n, tag in enumerate(tags) if isinstance(tag, Separate)])
+    of_one = vector_length(array) in (None, 1)
+    component = None if of_one else next(n for n, t in enumerate(tags) if isinstance(t, Vector))
+    return Choice(arrays, component)
 
 
 def _sizes(launch: Launch, tag: type[GroupTag | LocalTag]) -> tuple[ex.Expression, ...]:
@@ -126,10 +142,19 @@ def _local_size(launch: Launch) -> tuple[int, ...]:
 
 def _device_function(launch: Launch) -> DeviceFunction:
     groups = _sizes(launch, GroupTag)
-    return DeviceFunction(launch.name, launch.arguments, groups, _local_size(launch))
+    return DeviceFunction(launch.name, _passed(launch.arguments), groups, _local_size(launch))
+
+
+def _passed(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
+    """Return what functions are passed for some arguments: the parts of those that have some."""
+    found: list[Argument] = []
+    for argument in arguments:
+        found += parts(argument) if isinstance(argument, GlobalArg) else (argument,)
+    return tuple(found)
 
 
 def _written(block: Block) -> frozenset[str]:
+    """Return the names of the variables that are written, as the kernel calls them."""
     nodes = list(all_nodes(block))
     assigns = [n for n in nodes if isinstance(n, Assign)]
     verbatim = frozenset(name for n in nodes if isinstance(n, Verbatim) for name in n.writes)
@@ -196,7 +221,7 @@ class _FunctionPrinter:
         statements = StatementPrinter(self._target, self._expressions)
         self._host_nodes(statements, program.host, 1)
         beginning = StatementPrinter(self._target, self._expressions)
-        for argument in arguments:
+        for argument in _passed(arguments):
             if argument.name not in self._expressions.uses.names:
                 beginning.line(1, f"(void) {argument.name};")
         self._declare_tables(beginning)
@@ -228,8 +253,9 @@ class _FunctionPrinter:
     def _parameters(self, arguments: tuple[Argument, ...], written: frozenset[str]) -> list[str]:
         # One that may overlap others may overlap all that the caller passes.
         apart = not any(isinstance(a, GlobalArg) and a.may_alias for a in arguments)
-        restricted = {a.name for a in arguments if apart or a.name in self._own}
-        return [self._parameter(a, written, restricted) for a in arguments]
+        restricted = {a.name for a in _passed(arguments) if apart or a.name in self._own}
+        changed = {part.name for part in _passed(a for a in arguments if a.name in written)}
+        return [self._parameter(a, changed, restricted) for a in _passed(arguments)]
 
     def _parameter(
         self, argument: Argument, written: Container[str], restricted: Container[str]
@@ -239,7 +265,8 @@ class _FunctionPrinter:
         if isinstance(argument, ValueArg):
             type_name = self._expressions.variable_type(argument.dtype)
             return f"{type_name} const {argument.name}"
-        type_name = self._expressions.type_name(argument.dtype)
+        vector = vector_length(argument)
+        type_name = self._expressions.element_type(argument.dtype, vector)
         restrict = f"{self._target.restrict} " if argument.name in restricted else ""
         const = "" if argument.name in written else "const "
         qualifier = self._target.global_qualifier

@@ -43,9 +43,10 @@ def one_by_one(
         name = ex.name_of(target)
         new = keep(value, f"{name}_new", computed_in(expressions.declared_type(name)))
         if isinstance(target, ex.Subscript):
-            (index,) = ex.index_tuple(target)
+            index, *chosen = ex.index_tuple(target)
             index = keep(index, f"{name}_at", expressions.index_dtype)
-            left.append((ex.Subscript(target.aggregate, index), new))
+            kept_index = (index, *chosen) if chosen else index
+            left.append((ex.Subscript(target.aggregate, kept_index), new))
         else:
             left.append((target, new))
         written.add(name)

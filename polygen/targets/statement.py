@@ -97,12 +97,17 @@ class StatementPrinter:
     def declaration(self, node: Declare, *, initialized: bool) -> str:
         """Return the declaration of a variable."""
         qualifier = self.target.qualifiers[node.address_space]
-        text = qualifier + self.expressions.variable_type(node.dtype)
+        text = qualifier + self._element_type(node)
         if node.initial is not None and initialized:
             constant = " const" if node.constant else ""
             value = self.expressions.value(node.initial, node.dtype)
             return f"{text}{constant} {node.name} = {value};"
         return f"{text} {node.name}{'' if node.extent is None else f'[{node.extent}]'};"
+
+    def _element_type(self, node: Declare) -> str:
+        if node.vector is None:
+            return self.expressions.variable_type(node.dtype)
+        return self.expressions.element_type(node.dtype, node.vector)
 
 
 def _comparison(upper: ex.Expression) -> tuple[str, ex.Expression]:

@@ -92,6 +92,9 @@ class Target:
         complex_helpers: those that are spelled out.
         vector_names: what holds several numbers, by the type of these and their count.
         vector_literal: what surrounds the numbers after the name in parentheses.
+        array_vector: what elements are called that are vectors, of the type of the components, as
+            the target calls it and as NumPy does, and their number.
+        array_component: a component of one, of the vector and its number.
         restrict: how it says that a pointer is the only way to an array.
         atomics: what it has for atomic operations, or None.
         parallel_loop: the line before loops that run on several threads, given their number;
@@ -127,6 +130,8 @@ class Target:
     complex_helpers: frozenset[str]
     vector_names: Mapping[tuple[str, int], str]
     vector_literal: tuple[str, str]
+    array_vector: str
+    array_component: str
     restrict: str
     atomics: Atomics | None = None
     parallel_loop: Callable[[int], str] | None = None

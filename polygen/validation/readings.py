@@ -1,8 +1,12 @@
-"""The terms of the kernel at a statement of the program, and those of the program."""
+"""The terms of the kernel at a statement of the program, and those of the program.
+
+An element's term is the array, its offset, and the constant subscripts along axes tagged ``vec``
+and ``sep``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import reduce
 
 from polygen.analysis.inference import sizes
@@ -11,6 +15,7 @@ from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.ir.layout import Auto, Nested, Strided, Vector
 from polygen.ir.tags import HardwareTag, LocalTag
 from polygen.lower.program import Loop
 from polygen.validation.faults import fault
@@ -18,6 +23,7 @@ from polygen.validation.frames import Frame, Role, Storage
 from polygen.validation.polynomial import (
     Polynomial,
     constant,
+    floor_divided,
     number,
     of_atom,
     plus,
@@ -28,7 +34,7 @@ from polygen.validation.terms import ELEMENT, VARIABLE, Term, Terms, key
 
 
 class Layouts:
-    """How far neighbours along each axis of a kernel's arrays are apart, and its sizes.
+    """Where the elements of a kernel's arrays lie, and its sizes.
 
     Attributes:
         kernel: the kernel.
@@ -44,33 +50,86 @@ class Layouts:
             for name, v in kernel.variables.items()
             if isinstance(v, GlobalArg) or (isinstance(v, TemporaryVariable) and v.shape != ())
         )
-        self._strides: dict[str, list[Polynomial]] = {}
+        self._strides: dict[str, list[Polynomial | None]] = {}
         self._terms = _Sizes(self)
 
-    def strides(self, name: str) -> list[Polynomial]:
-        """Return the strides of an array: those declared, or those of a row-major one."""
+    def strides(self, name: str) -> list[Polynomial | None]:
+        """Return the strides of an array, in elements or vectors.
+
+        Those declared, or those of a row-major one; None along axes tagged ``vec`` and ``sep``.
+        """
         found = self._strides.get(name)
         if found is None:
             found = self._strides[name] = self._found(name)
         return found
 
-    def _found(self, name: str) -> list[Polynomial]:
+    def _found(self, name: str) -> list[Polynomial | None]:
         array = self.kernel.array(name)
-        declared = array.strides if isinstance(array, GlobalArg) else None
-        if declared is not None:
-            return [self._terms.index(stride) for stride in declared]
-        result = [constant(1)]
-        for extent in reversed((array.shape or ())[1:]):
-            result.append(times(result[-1], self._terms.index(extent)))
-        return result[::-1]
+        extents = self.extents(name)
+        tags = array.dim_tags
+        if tags is None:
+            tags = tuple(map(Nested, reversed(range(len(extents)))))
+        result: list[Polynomial | None] = [None] * len(extents)
+        step = constant(1)
+        for level in range(len(extents)):
+            for axis, tag in enumerate(tags):
+                if isinstance(tag, Nested) and tag.level == level:
+                    result[axis] = step
+                    step = times(step, _room(extents[axis], tag.pad_to))
+        for axis, tag in enumerate(tags):
+            if isinstance(tag, Strided):
+                result[axis] = self._in_units(name, tag.stride)
+        return result
+
+    def _in_units(self, name: str, elements: Expression | Auto) -> Polynomial:
+        """Return a number of elements as one of vectors, if the array consists of these."""
+        assert not isinstance(elements, Auto)  # they became arguments
+        array = self.kernel.array(name)
+        lengths = [
+            extent
+            for extent, tag in zip(array.shape or (), array.dim_tags or (), strict=False)
+            if isinstance(tag, Vector)
+        ]
+        size = 4 if lengths == [3] else lengths[0] if lengths else 1
+        found = self._terms.index(elements)
+        assert isinstance(size, int)  # vectors have constant lengths
+        if any(factor % size for factor in found.values()):
+            raise fault(WrongStorage, self.kernel, f"the layout of '{name}' cuts through vectors")
+        return {monomial: factor // size for monomial, factor in found.items()}
+
+    def start(self, name: str) -> Polynomial:
+        """Return where the first element of an array is, in elements or vectors."""
+        array = self.kernel.array(name)
+        if not isinstance(array, GlobalArg) or array.offset == 0:
+            return {}
+        return self._in_units(name, array.offset)
 
     def extents(self, name: str) -> list[Polynomial]:
         """Return the extents of an array."""
         return [self._terms.index(extent) for extent in self.kernel.array(name).shape or ()]
 
     def count(self, name: str) -> Polynomial:
-        """Return the number of elements of an array; 1 for a scalar."""
-        return reduce(times, self.extents(name), constant(1))
+        """Return the number of elements, or vectors, that an array has room for; 1 for a scalar."""
+        array = self.kernel.array(name)
+        if array.dim_tags is None:
+            return reduce(times, self.extents(name), constant(1))
+        found = constant(1)
+        if any(isinstance(tag, Strided) for tag in array.dim_tags):
+            for extent, stride in zip(self.extents(name), self.strides(name), strict=True):
+                if stride is not None:
+                    found = plus(found, times(plus(extent, constant(1), -1), stride))
+            return found
+        for extent, tag in zip(self.extents(name), array.dim_tags, strict=True):
+            if isinstance(tag, Nested):
+                found = times(found, _room(extent, tag.pad_to))
+        return found
+
+
+def _room(extent: Polynomial, pad_to: int) -> Polynomial:
+    """Return an extent rounded up to a multiple."""
+    if pad_to == 1:
+        return extent
+    return scaled(floor_divided(plus(extent, constant(pad_to - 1)), pad_to), pad_to)
 
 
 class _Sizes(Terms):
@@ -112,17 +171,21 @@ class KernelTerms(Terms):
         """Return the term of any other variable."""
         variable = self._layouts.kernel.variables.get(name)
         if isinstance(variable, GlobalArg):  # without axes
-            return ELEMENT, name, key({})
+            return ELEMENT, name, key(self._layouts.start(name))
         return VARIABLE, name
 
     def element(self, node: ex.Subscript) -> Term:
         """Return the term of an element of an array."""
         name = ex.name_of(node)
-        offset: Polynomial = {}
+        offset = self._layouts.start(name)
+        chosen: list[Polynomial] = []
         strides = self._layouts.strides(name)
         for subscript, stride in zip(ex.index_tuple(node), strides, strict=True):
-            offset = plus(offset, times(self.index(subscript), stride))
-        return ELEMENT, name, key(offset)
+            if stride is None:
+                chosen.append(self.index(subscript))
+            else:
+                offset = plus(offset, times(self.index(subscript), stride))
+        return ELEMENT, name, key(offset), *map(key, chosen)
 
 
 class ProgramTerms(Terms):
@@ -192,14 +255,14 @@ class ProgramTerms(Terms):
     def element(self, node: ex.Subscript) -> Term:
         """Return the term of an element of an array; of the item's own part if it has one."""
         name = ex.name_of(node)
-        offset = self.index(ex.index_tuple(node)[0])
+        offset, *chosen = map(self.index, ex.index_tuple(node))
         try:
             meaning = self._frame.find(name)
         except KeyError:
             raise _out_of_scope(self._layouts.kernel, name) from None
         if isinstance(meaning, Storage) and self.is_expanded(meaning):
-            return self._own(name, offset)
-        return ELEMENT, name, key(offset)
+            return *self._own(name, offset), *map(key, chosen)
+        return ELEMENT, name, key(offset), *map(key, chosen)
 
     def is_expanded(self, storage: Storage) -> bool:
         """Tell whether a variable has a part for each work item of the loops around regions."""
@@ -209,7 +272,7 @@ class ProgramTerms(Terms):
             and not any(isinstance(tag, LocalTag) for tag in storage.frame.axes)
         )
 
-    def _own(self, name: str, offset: Polynomial) -> Term:
+    def _own(self, name: str, offset: Polynomial) -> tuple[Hashable, ...]:
         variable = self._layouts.kernel.variables.get(name)
         is_array = isinstance(variable, TemporaryVariable) and variable.shape != ()
         count = number(self._layouts.count(name)) if is_array else 1

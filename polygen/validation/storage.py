@@ -8,7 +8,8 @@ from polygen.analysis.inference import kinds
 from polygen.analysis.scratch import apart, passes_nothing
 from polygen.analysis.types import same_kind
 from polygen.errors import WrongStorage
-from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.layout import Vector
 from polygen.ir.tags import GroupTag, HardwareTag
 from polygen.lower.program import Launch, Loop
 from polygen.validation.faults import fault
@@ -76,7 +77,7 @@ class _Storages:
         for argument in node.arguments:
             known = self._kernel.variables.get(argument.name)
             if isinstance(known, TemporaryVariable):
-                known = GlobalArg(known.name, known.dtype, known.shape)
+                known = known.as_argument()
             if known is not None and known != argument:
                 raise self._refuse(argument.name, "is passed as something else than it is")
         groups = _groups(launch)
@@ -111,6 +112,10 @@ class _Storages:
             for count in self._view.items(launch).values():
                 items *= count
             extent = (extent or 1) * items
+        tags = temporary.dim_tags or ()
+        vectors = [e for e, tag in zip(temporary.shape, tags, strict=False) if tag == Vector()]
+        if node.vector != (vectors[0] if vectors else None):
+            raise self._refuse(node.name, "has elements of another number of components")
         if node.extent != extent:
             raise self._refuse(
                 node.name, f"is declared with {node.extent} elements, and needs {extent}"

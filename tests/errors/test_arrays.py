@@ -104,8 +104,8 @@ CONSTANTS = [
     Wrong(
         "a[i] = w[i]",
         (pg.ConstantArg, {"shape": "4", "strides": "1, 4"}),
-        e.InvalidArgument,
-        "has 1 extents, but 2 strides",
+        e.MalformedLayout,
+        "has the shape (4), and tags or strides for 2 axes",
     ),
 ]
 PROGRAMS = TABLES + CONSTANTS

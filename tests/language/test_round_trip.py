@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import polygen as pg
 from polygen.analysis.proving import without_proofs
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
@@ -16,6 +17,7 @@ from polygen.ir.dtype import to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
+from polygen.ir.layout import Nested, Strided
 from polygen.ir.operation import Special
 from polygen.ir.options import Options
 from polygen.ir.reduction import BUILT_IN
@@ -188,10 +190,28 @@ def instructions(draw: Any, insn_id: str, earlier: tuple[str, ...]) -> Assignmen
     )
 
 
+STRIDES = expressions(("n", "m"), (), st.integers(0, 9))
+TAGS = st.builds(Strided, st.just(pg.auto) | STRIDES)
+LAYOUTS = st.one_of(
+    st.tuples(TAGS, TAGS),
+    st.permutations((Nested(0), Nested(1, 8))).map(tuple),
+    st.permutations((Nested(0, 2), Strided(7))).map(tuple),
+)
+OFFSETS = st.just(0) | st.just(pg.auto) | STRIDES
+
+
 @st.composite
 def kernels(draw: Any) -> Kernel:
     arguments: list[Argument] = [
-        GlobalArg("y", draw(TYPES), draw(EXTENTS), draw(st.none() | EXTENTS), draw(st.booleans())),
+        GlobalArg(
+            "y",
+            draw(TYPES),
+            draw(EXTENTS),
+            draw(st.none() | LAYOUTS),
+            draw(OFFSETS),
+            draw(st.sampled_from((None, ("rows", "columns")))),
+            may_alias=draw(st.booleans()),
+        ),
         GlobalArg("x", draw(TYPES), (ex.Variable("n"),)),
         ValueArg("n", draw(TYPES)),
         ValueArg("m", draw(TYPES)),
@@ -210,7 +230,14 @@ def kernels(draw: Any) -> Kernel:
         arguments=tuple(draw(st.permutations(arguments))),
         temporaries=(
             TemporaryVariable("t", draw(TYPES)),
-            TemporaryVariable("u", draw(TYPES), (4, 5), draw(st.sampled_from(AddressSpace))),
+            TemporaryVariable(
+                "u",
+                draw(TYPES),
+                (4, 5),
+                draw(st.sampled_from(AddressSpace)),
+                draw(st.sampled_from((None, (Strided(1), Strided(9)), (Nested(1), Nested(0, 3))))),
+                draw(st.sampled_from((None, ("a", "b")))),
+            ),
         ),
         priorities=tuple(draw(st.lists(st.sampled_from((("i", "l"), ("ii", "io"))), max_size=2))),
         assumptions=parse_domain(

@@ -10,6 +10,7 @@ import pytest
 import polygen as pg
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
+from polygen.ir.layout import Strided
 from polygen.ir.show_expression import show_expression
 from polygen.language.parser import parse_statement
 from polygen.lower.address import element_count, linearize, row_major_strides, simplify
@@ -24,7 +25,9 @@ def _parsed(*texts: str) -> tuple[Expression, ...]:
 
 
 def _array(*shape: str, strides: tuple[str, ...] = ()) -> pg.GlobalArg:
-    return pg.GlobalArg("a", "float64", _parsed(*shape), _parsed(*strides) or None)
+    return pg.GlobalArg(
+        "a", "float64", _parsed(*shape), tuple(map(Strided, _parsed(*strides))) or None
+    )
 
 
 def _element(*index: Expression) -> Expression:
@@ -68,7 +71,7 @@ def test_a_scalar_has_one_element() -> None:
 def test_declared_strides(strides: tuple[str, str]) -> None:
     array = _array("n", "m", strides=strides)
     node = linearize(_element(INAME, JNAME), {"a": array})
-    first, second = (integer(s, SIZES) for s in array.strides or ())
+    first, second = (integer(stride, SIZES) for stride in _parsed(*strides))
     for i, j in product(range(3), range(4)):
         assert _offset(node, {"i": i, "j": j}) == i * first + j * second
 

@@ -11,6 +11,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.kernel import Kernel
+from polygen.ir.layout import layout_expressions
 from tests.oracle.evaluate import OracleError, Sampler, Value, as_read, common_type
 
 
@@ -21,7 +22,7 @@ def size_names(kernel: Kernel) -> frozenset[str]:
         found.update(domain.parameters)
     for arg in kernel.arguments:
         if isinstance(arg, GlobalArg):
-            for extent in (*(arg.shape or ()), *(arg.strides or ())):
+            for extent in (*(arg.shape or ()), *layout_expressions(arg)):
                 found |= walk.free_variables(extent)
     for insn in kernel.instructions:
         for node in (*insn.assignees, *insn.reads):

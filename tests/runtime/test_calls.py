@@ -375,7 +375,7 @@ def test_python_floats_take_the_type_of_the_arrays(target: str) -> None:
 def test_outputs_get_the_declared_strides(
     target: str, queue: Any, strides: str, elements: tuple[int, int]
 ) -> None:
-    data = [pg.GlobalArg("out", None, "n, m", strides), "..."]
+    data = [pg.GlobalArg("out", None, "n, m", strides=strides), "..."]
     knl = _kernel_2d("out[i, j] = 2*a[i, j]", data)
     a = np.random.default_rng(1).random((4, 3))
     given = {"ld": 5} if "ld" in strides else {}
@@ -390,7 +390,7 @@ def test_outputs_get_the_declared_strides(
 
 
 def test_outputs_with_negative_strides_are_passed(target: str) -> None:
-    data = [pg.GlobalArg("out", None, "n, m", "-m, 1"), "..."]
+    data = [pg.GlobalArg("out", None, "n, m", strides="-m, 1"), "..."]
     knl = _kernel_2d("out[i, j] = 2*a[i, j]", data)
     a = np.random.default_rng(1).random((4, 3))
     with pytest.raises(errors.WrongStrides, match="negative ones are for arrays that are passed"):

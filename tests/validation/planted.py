@@ -17,6 +17,7 @@ from polygen.errors import (
     WrongStorage,
 )
 from polygen.ir import expression as ex
+from polygen.ir import layout
 from polygen.ir.expression import Expression
 from polygen.lower import address, emit
 from polygen.lower.program import Assign, Barrier, Block, If, Node
@@ -62,11 +63,10 @@ def _wrong_subscripts(patch: Patch) -> None:
 
 
 def _small_arrays(patch: Patch) -> None:
-    def fewer(shape: Any) -> Any:
-        count = address.element_count(shape)
-        return count - 1 if isinstance(count, int) else count
+    def fewer(array: Any) -> int:
+        return layout.storage_count(array) - 1
 
-    patch.setattr("polygen.lower.lower.element_count", fewer)
+    patch.setattr("polygen.lower.lower.storage_count", fewer)
 
 
 def _block_of(rule: Callable[[Node], Node]) -> Callable[[Patch], None]:
