@@ -151,6 +151,7 @@ class ExpressionPrinter:
             TypeNotSupported, LiteralOutOfRange, TypeMismatch, UnknownFunction: see `value`.
         """
         p = self._printer
+        target = logic.in_memory(p, target)
         declared = p.names.dtypes.get(ex.name_of(target))
         if declared is not None and is_bfloat16(declared):
             return self._rounding(target, value, declared)

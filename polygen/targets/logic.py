@@ -40,12 +40,22 @@ _Bits: TypeAlias = ex.BitwiseAnd | ex.BitwiseOr | ex.BitwiseXor
 # --- names
 
 
-def print_variable(p: Printer, node: ex.Variable, _at: DType) -> Term:
+def print_variable(p: Printer, node: ex.Variable, at: DType) -> Term:
     """Print a scalar or a loop counter."""
+    place = in_memory(p, node)
+    if isinstance(place, ex.Subscript):
+        p.annotate(place)
+        return print_subscript(p, place, at)
     p.uses.names.add(node.name)
     kind = p.kind(node)
     dtype = p.names.dtypes.get(node.name, p.index_dtype) if isinstance(kind, type) else kind
     return Term(node.name, ATOM, dtype, _declared(dtype))
+
+
+def in_memory(p: Printer, node: ex.Variable | ex.Subscript) -> ex.Variable | ex.Subscript:
+    """Return what is meant: a scalar that is passed as an array is its only element."""
+    scalar = isinstance(node, ex.Variable) and node.name in p.names.stored
+    return ex.Subscript(node, 0) if scalar else node
 
 
 def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:

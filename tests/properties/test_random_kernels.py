@@ -21,7 +21,6 @@ from tests.proof.sequences import DATA, NO_CODE, random_sequence
 from tests.properties.random_case import RandomCase, random_case
 from tests.properties.together import Arrays, run_together
 
-GLOBAL = pg.AddressSpace.GLOBAL
 COUNT, IN_C, IN_OPENCL = 100, 130, 27
 BATCH = 10
 
@@ -67,7 +66,7 @@ def _check_compiled(seeds: range, target: str, patch: pytest.MonkeyPatch) -> int
         if seed % 3 == 0:
             sequence = random_sequence(seed)
             first, last = sequence.kernels[0], sequence.kernels[-1]
-            for sizes, call in [] if _has_global_scalar(last) else sequence.calls[:1]:
+            for sizes, call in sequence.calls[:1]:
                 arguments = arguments_of(first, sizes, call, DATA)
                 wanted.append((seed, typed(first, arguments), arguments))
                 passed = {n: v for n, v in arguments.items() if n in last.variables}
@@ -87,11 +86,6 @@ def _check_compiled(seeds: range, target: str, patch: pytest.MonkeyPatch) -> int
                 message = f"seed {seed}: {name}"
                 np.testing.assert_array_equal(arrays[name], array, err_msg=message)
     return sum(arrays is not None for arrays in results)
-
-
-def _has_global_scalar(kernel: Kernel) -> bool:
-    """Tell whether a temporary scalar is in global memory: the code for that does not compile."""
-    return any(t.address_space is GLOBAL and not t.shape for t in kernel.temporaries)
 
 
 @pytest.mark.parametrize("start", range(1_000, 1_000 + IN_C, 130))
