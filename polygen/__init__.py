@@ -41,7 +41,8 @@ from polygen.ir.layout import auto
 from polygen.language.copy_kernel import make_copy_kernel
 from polygen.language.einsum import make_einsum
 from polygen.language.make_kernel import make_function, make_kernel
-from polygen.language.parse_kernel import parse_kernel
+from polygen.language.parse_kernel import parse_kernel, parse_program
+from polygen.language.programs import TranslationUnit, merge
 from polygen.language.sympy_expressions import from_sympy, to_sympy
 from polygen.language.user_reductions import register_reduction
 from polygen.lower.unneeded import unneeded_barriers
@@ -61,6 +62,7 @@ from polygen.transforms.expand_subst import expand_subst
 from polygen.transforms.extract_subst import extract_subst
 from polygen.transforms.fix_parameters import fix_parameters
 from polygen.transforms.infer_unknown_types import infer_unknown_types
+from polygen.transforms.inline_callable_kernel import inline_callable_kernel
 from polygen.transforms.map_domain import map_domain
 from polygen.transforms.precompute import precompute
 from polygen.transforms.prioritize_loops import prioritize_loops
@@ -68,6 +70,11 @@ from polygen.transforms.privatize_temporaries_with_inames import (
     privatize_temporaries_with_inames,
 )
 from polygen.transforms.register_callable import register_callable
+from polygen.transforms.register_preamble_generators import (
+    PreambleInfo,
+    register_preamble_generators,
+)
+from polygen.transforms.register_symbol_manglers import register_symbol_manglers
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.set_options import set_options
 from polygen.transforms.split_iname import split_iname
@@ -101,11 +108,13 @@ __all__ = [
     "Parallelism",
     "PolygenError",
     "PolygenWarning",
+    "PreambleInfo",
     "PriorityIgnored",
     "Rearranged",
     "ScalarCallable",
     "Step",
     "TemporaryVariable",
+    "TranslationUnit",
     "UserError",
     "ValueArg",
     "Verdict",
@@ -133,6 +142,7 @@ __all__ = [
     "get_iname_duplication_options",
     "has_schedulable_iname_nesting",
     "infer_unknown_types",
+    "inline_callable_kernel",
     "is_legal",
     "kernel_to_python",
     "lower_kernel",
@@ -141,14 +151,18 @@ __all__ = [
     "make_function",
     "make_kernel",
     "map_domain",
+    "merge",
     "obligations",
     "parallel_inames",
     "parse_kernel",
+    "parse_program",
     "precompute",
     "prioritize_loops",
     "privatize_temporaries_with_inames",
     "register_callable",
+    "register_preamble_generators",
     "register_reduction",
+    "register_symbol_manglers",
     "rename_iname",
     "replay",
     "set_options",

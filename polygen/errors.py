@@ -184,6 +184,14 @@ class DomainCycle(UserError):
     """Loop domains that need each other's inames."""
 
 
+class CallCycle(UserError):
+    """Kernels that call each other in a circle."""
+
+
+class FunctionNotPossible(UserError):
+    """A kernel that is called, and cannot become a function in the generated code."""
+
+
 class RuleCycle(UserError):
     """Substitution rules that are part of each other."""
 
@@ -210,6 +218,14 @@ class UninitializedRead(IllFormedKernel):
 
 class OutOfBounds(IllFormedKernel):
     """An access outside of an array."""
+
+
+class OverlappingParts(IllFormedKernel):
+    """Parts of arrays, one of them written, that a call gives to a kernel, and that overlap."""
+
+
+class CallAssumption(IllFormedKernel):
+    """A call that gives a kernel numbers for which that was not made."""
 
 
 class OverlappingElements(IllFormedKernel):

@@ -25,6 +25,7 @@ from typing import (
 
 import numpy as np
 
+from polygen.analysis.inlining import parts_of_calls
 from polygen.analysis.instance_map import at_new_instance
 from polygen.analysis.proving import limited_step, proofs_are_on
 from polygen.analysis.relations import moved_relations
@@ -190,8 +191,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         if unsafe:
             arguments["unsafe"] = True
         elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
-            expanded = replace(result, kernel=result.kernel.expanded)
-            prove(interface.name, kernel.expanded, expanded)
+            prove(interface.name, kernel.expanded, _expanded(result))
         taken = Step(interface.name, tuple(arguments.items()), step)
         claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
         new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
@@ -202,6 +202,17 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         return new
 
     return step
+
+
+def _expanded(result: Rearranged) -> Rearranged:
+    """Return the result without rules and calls; what it says of a call is true of all of it."""
+    parts = parts_of_calls(result.kernel)
+    said = {
+        part: values
+        for insn_id, values in result.by_instruction.items()
+        for part in parts.get(insn_id, (insn_id,))
+    }
+    return replace(result, kernel=result.kernel.expanded, by_instruction=said)
 
 
 def _with_variables(result: Rearranged) -> Rearranged:

@@ -6,7 +6,7 @@ Two views: a *reference* is what the text says (cheap), an *access* is the same 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import islpy as isl
@@ -20,7 +20,13 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, CInstruction, Instruction
+from polygen.ir.instruction import (
+    Assignment,
+    CInstruction,
+    Instruction,
+    KernelCall,
+    first_element,
+)
 from polygen.ir.kernel import Kernel, by_parts, per_kernel
 
 # --- references
@@ -59,6 +65,8 @@ def references(insn: Instruction) -> tuple[Reference, ...]:
 
     The instruction is one of a kernel whose rules are expanded (`Kernel.expanded`).
     """
+    if isinstance(insn, KernelCall):
+        return _references_of_call(insn)
     inames = insn.within_inames
     conditions = tuple(part for p in insn.predicates for part in walk.conjuncts(p))
     found: list[Reference] = []
@@ -80,6 +88,15 @@ def references(insn: Instruction) -> tuple[Reference, ...]:
                 Reference(insn, name, index, is_write, inames, conditions, operation, vague)
             )
     return tuple(found)
+
+
+def _references_of_call(call: KernelCall) -> tuple[Reference, ...]:
+    """Return those of the instructions that a call stands for, its own variables left out."""
+    names = call.read_names.union(call.written_names)
+    found = [r for part in call.parts for r in references(part) if r.name in names]
+    for node in (*call.predicates, *call.evaluated):
+        found += _reads(node, call, call.within_inames, ())
+    return tuple(sorted([replace(r, insn=call) for r in found], key=lambda r: r.is_write))
 
 
 def evaluated_under(
@@ -121,6 +138,10 @@ def _reads(
         return
     if isinstance(node, ex.Invocation):
         raise InternalError(f"what rule '{node.rule}' reads is not seen before it is expanded")
+    if isinstance(node, ex.SubArrayRef):
+        for part in first_element(node):
+            yield from _reads(part, insn, inames, conditions)
+        return
     if isinstance(node, ex.Subscript):
         index = ex.index_tuple(node)
         yield Reference(insn, ex.name_of(node), index, False, inames, conditions)

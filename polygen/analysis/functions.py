@@ -135,7 +135,8 @@ def lookup(name: str) -> Function:
     if function is None:
         raise UnknownFunction(
             f"there is no function '{name}'",
-            remedy=did_you_mean(name, FUNCTIONS),
+            remedy=did_you_mean(name, FUNCTIONS)
+            + f"; one of your own: register_callable(kernel, '{name}', ScalarCallable(...))",
         )
     return function
 
@@ -186,6 +187,11 @@ def _fits(kind: Any, wanted: DType) -> bool:
     return wanted.kind in {int: "iufc", float: "fc"}.get(kind, "c")
 
 
+def is_known(call: ex.Call) -> bool:
+    """Tell whether it is known what is called; if not, `register_callable` may still say it."""
+    return user_function(call) is not None or ex.name_of(call.function) in FUNCTIONS
+
+
 def check_call(call: ex.Call) -> Function:
     """Return the function that is called.
 
@@ -208,11 +214,15 @@ def check_call(call: ex.Call) -> Function:
 def check_results(node: Expression) -> None:
     """Check that of functions with several results, one of these is taken, and one that exists.
 
+    Functions that nobody knows are left out.
+
     Raises:
-        UnknownFunction: if a function is called that does not exist.
         WrongArity: if all results of a function are used as one, or it has no such result.
     """
-    if isinstance(node, ex.Component) and isinstance(node.aggregate, ex.Call):
+    called = node.aggregate if isinstance(node, ex.Component) else node
+    if isinstance(called, ex.Call) and not is_known(called):
+        inner = called.parameters
+    elif isinstance(node, ex.Component) and isinstance(node.aggregate, ex.Call):
         function = function_of(node.aggregate)
         if function.results == 1 or node.position >= function.results:
             count = "one result" if function.results == 1 else f"{function.results} results"

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from polygen.analysis.access import references_by_name
-from polygen.analysis.functions import check_call, check_results
+from polygen.analysis.calls import check_known
+from polygen.analysis.functions import check_call, check_results, is_known
 from polygen.analysis.types import (
     Kind,
     can_assign,
@@ -107,6 +108,7 @@ def infer_types(kernel: Kernel, index_dtype: Any = np.int32) -> Kernel:
         UnknownFunction: if a function is called that does not exist.
         WrongArity: if a function is called with the wrong number of arguments.
     """
+    check_known(kernel)
     index = np.dtype(index_dtype)
     inference = _Inference(kernel.expanded, index)
     known = inference.run()
@@ -218,6 +220,7 @@ class _Inference:
         return None
 
     def _not_found(self, name: str) -> TypeNotFound:
+        check_functions_are_known(self._kernel)  # that would be why
         reader = next(iter(references_by_name(self._kernel).get(name, ())), None)
         variable = self._kernel.variables[name]
         what = "scalar argument" if isinstance(variable, ValueArg) else "variable"
@@ -282,18 +285,31 @@ def _check_assignee(
 
 
 def check_calls(kernel: Kernel) -> None:
-    """Check that the functions that instructions call exist, and take that many arguments.
+    """Check that the functions that instructions call, if they are known, take that many arguments.
 
     Raises:
-        UnknownFunction, WrongArity: if one does not.
+        WrongArity: if one does not.
     """
     for insn in kernel.expanded.instructions:
         with _Located(kernel, insn):
             for node in insn.reads:
                 for part in walk.subexpressions(node):
-                    if isinstance(part, ex.Call):
+                    if isinstance(part, ex.Call) and is_known(part):
                         check_call(part)
                 check_results(node)
+
+
+def check_functions_are_known(kernel: Kernel) -> None:
+    """Check that it is known which functions instructions call.
+
+    Raises:
+        UnknownFunction: if it is not.
+    """
+    for insn in kernel.expanded.instructions:
+        with _Located(kernel.expanded, insn):
+            for part in (p for node in insn.reads for p in walk.subexpressions(node)):
+                if isinstance(part, ex.Call):
+                    check_call(part)
 
 
 class _Located:

@@ -23,7 +23,7 @@ def integer_parameters(kernel: Kernel) -> frozenset[str]:
 
 def _used_as_integers(kernel: Kernel) -> set[str]:
     found = set(kernel.assumptions.parameters)
-    for domain in kernel.domains:
+    for domain in kernel.expanded.domains:
         found.update(domain.parameters)
     for variable in kernel.variables.values():
         for extent in getattr(variable, "shape", None) or ():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from polygen.ir.kernel import Kernel
-from polygen.ir.show import sections, show_head
+from polygen.ir.show import called_kernels, sections, show_head
 
 
 def diff(first: Kernel, second: Kernel) -> str:
@@ -32,6 +32,15 @@ def diff(first: Kernel, second: Kernel) -> str:
         changes = list(_changes(old, new))
         if changes:
             lines += [f"{title}:", *changes]
+    old_calls, new_calls = called_kernels(first), called_kernels(second)
+    for name in sorted({*old_calls, *new_calls}):
+        texts = [
+            str(calls[name]).splitlines() if name in calls else []
+            for calls in (old_calls, new_calls)
+        ]
+        changes = list(_changes(*texts))
+        if changes:
+            lines += [f"KERNEL {name}:", *changes]
     return "\n".join(lines)
 
 

@@ -109,6 +109,87 @@ class ScalarCallable:
         ]
 
 
+# Those that texts are asked for; which there are is known above.
+TARGETS = ("c", "opencl")
+
+
+@dataclass(frozen=True, init=False)
+class Symbol:
+    """A constant that has a name in the language of the target: a function without arguments.
+
+    Attributes:
+        dtype: its type.
+        texts: pairs of a target, ``"*"`` for all of them, and what it is called there.
+        preambles: as those of a `ScalarCallable`.
+
+    Parameters:
+        dtype: the type.
+        texts: the name for each target by its name, or one for all.
+        preambles: the text for each target by its name, or one text for all.
+
+    Raises:
+        InvalidArgument: if NumPy has no such type, or a name is no identifier.
+    """
+
+    dtype: DType
+    texts: tuple[tuple[str, str], ...]
+    preambles: tuple[tuple[str, str], ...]
+
+    def __init__(
+        self,
+        dtype: object,
+        texts: Mapping[str, str] | str,
+        preambles: Mapping[str, str] | str = "",
+    ) -> None:
+        given, before = (
+            tuple(sorted(({"*": t} if isinstance(t, str) else dict(t)).items()))
+            for t in (texts, preambles)
+        )
+        for _, name in given:
+            if not name.isidentifier():
+                raise InvalidArgument(
+                    f"'{name}' is no name that a constant has in a target's language",
+                    where=caller_location(),
+                    remedy="give an identifier; what it stands for may be in the preamble",
+                )
+        object.__setattr__(self, "dtype", to_dtype(dtype))
+        object.__setattr__(self, "texts", given)
+        object.__setattr__(self, "preambles", before)
+
+    @property
+    def signatures(self) -> tuple[Signature, ...]:
+        """What it returns, without arguments."""
+        return (Signature("symbol", (), (self.dtype,)),)
+
+    @property
+    def argument_count(self) -> int:
+        """How many arguments it takes: none."""
+        return 0
+
+    @property
+    def result_count(self) -> int:
+        """How many results it has: one."""
+        return 1
+
+    def text(self, target: str) -> str | None:
+        """Return what a target calls it; None if that has no such constant."""
+        texts = dict(self.texts)
+        return texts.get(target, texts.get("*"))
+
+    def preamble(self, target: str) -> str | None:
+        """Return what the source of a target begins with; None if that has no such constant."""
+        if self.text(target) is None:
+            return None
+        texts = dict(self.preambles)
+        return texts.get(target, texts.get("*", ""))
+
+    def lines(self, name: str) -> list[str]:
+        """Return what `print` shows of it."""
+        lines = [f"{name} = symbol -> {dtype_name(self.dtype)}"]
+        lines += [f"{name} is {t}: {text!r}" for t, text in self.texts]
+        return lines + [f"{name} in {t}: {text!r}" for t, text in self.preambles if text]
+
+
 def _signature(name: str, text: str) -> Signature:
     match = _FORM.fullmatch(text)
     if match is None:
@@ -134,13 +215,19 @@ class UserFunction(ex.Variable):
         definition: what it is.
     """
 
-    definition: ScalarCallable
+    definition: ScalarCallable | Symbol
 
 
 def user_function(node: Any) -> UserFunction | None:
     """Return the function of the user's that a node calls; None if it is no such call."""
     function = node.function if isinstance(node, ex.Call) else None
     return function if isinstance(function, UserFunction) else None
+
+
+def is_symbol(node: Any) -> bool:
+    """Tell whether a node is a constant of the target's: a call that is written without one."""
+    found = user_function(node)
+    return found is not None and isinstance(found.definition, Symbol)
 
 
 def checked_functions(functions: Mapping[str, object], reserved: Sequence[str]) -> dict[str, Any]:

@@ -67,6 +67,7 @@ __all__ = [
     "Subscript",
     "Sum",
     "Variable",
+    "element",
     "index_of",
     "index_tuple",
     "name_of",
@@ -192,6 +193,11 @@ def index_tuple(subscript: Subscript) -> tuple[Expression, ...]:
 def index_of(node: Expression) -> tuple[Expression, ...]:
     """Return the subscripts of ``a[i, j]``; a variable has none."""
     return index_tuple(node) if isinstance(node, Subscript) else ()
+
+
+def element(array: Variable, index: tuple[Expression, ...]) -> Subscript:
+    """Return ``a[i, j]``: the element of an array with these subscripts."""
+    return Subscript(array, index[0] if len(index) == 1 else index)
 
 
 def name_of(node: Expression) -> str:

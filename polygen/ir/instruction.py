@@ -27,6 +27,9 @@ def _numbers(value: object) -> list[str]:
     if isinstance(value, tuple):
         parts = cast("tuple[object, ...]", value)
         return [number for part in parts for number in _numbers(part)]
+    if isinstance(value, KernelCall):
+        called = () if value.callee is None else value.callee.instructions
+        return _numbers((*value.arguments, *value.results, *value.predicates, *called))
     if isinstance(value, Instruction):
         return _numbers((*value.assignees, *value.reads))
     if isinstance(value, ex.ExpressionNode):
@@ -412,6 +415,108 @@ class CInstruction(Assigning):
             iname_exprs=tuple([(name, rule(value)) for name, value in self.iname_exprs]),
             predicates=tuple([rule(p) for p in self.predicates]),
         )
+
+
+@dataclass(frozen=True)
+class KernelCall(Assigning):
+    """``[j]: y[i, j] = f(n, [j]: x[i, j])``: another kernel is executed, on parts of arrays.
+
+    It stands for the instructions of that kernel (`Kernel.expanded`), which are executed one after
+    the other where it stands.
+
+    Attributes:
+        function: the name of the kernel that is called.
+        arguments: what that reads: expressions, and parts of arrays.
+        results: what it writes: parts of arrays.
+        callee: the kernel; None while nothing of that name is known.
+        parts: while code is made, the instructions that it stands for; the kernel is then what its
+            function is made of, and the arguments are what that is given.
+        id: the name that dependencies use.
+        within_inames: the inames whose loops it is in.
+        depends_on: the ids of the instructions that come before it.
+        predicates: conditions, all of which must hold for it to be executed.
+        location: where the user wrote it; not part of its value.
+    """
+
+    function: str
+    arguments: tuple[Expression, ...]
+    results: tuple[Expression, ...]
+    callee: Any = None  # a Kernel; kernels consist of instructions, so it cannot be said here
+    parts: tuple[Instruction, ...] = ()
+    id: str = ""
+    within_inames: frozenset[str] = frozenset()
+    depends_on: frozenset[str] = frozenset()
+    predicates: tuple[Expression, ...] = ()
+    location: SourceLocation | None = field(default=None, compare=False)
+
+    @cached_property
+    def assignees(self) -> tuple[ex.Variable | ex.Subscript, ...]:
+        """The arrays that it writes parts of."""
+        return tuple([ex.Variable(ex.name_of(result)) for result in self.results])
+
+    @cached_property
+    def values(self) -> tuple[Expression, ...]:
+        """Nothing: its instructions assign."""
+        return ()
+
+    @property
+    def pairs(self) -> tuple[tuple[ex.Variable | ex.Subscript, Expression], ...]:
+        """Nothing: its instructions assign."""
+        return ()
+
+    @property
+    def evaluated(self) -> tuple[Expression, ...]:
+        """The arguments, and the subscripts of the parts that are written."""
+        return (*self.arguments, *(i for r in self.results for i in first_element(r)))
+
+    @cached_property
+    def accesses(self) -> tuple[ex.Subscript | ex.Variable, ...]:
+        """Each subscript and each scalar that it mentions, names of axes left out."""
+        nodes = (*self.results, *self.arguments, *self.predicates)
+        return tuple([access for node in nodes for access in walk.accesses(node)])
+
+    @cached_property
+    def read_names(self) -> frozenset[str]:
+        """Every name that it evaluates, or may read."""
+        return frozenset[str]().union(*(walk.free_variables(e) for e in self.reads))
+
+    @cached_property
+    def axis_names(self) -> frozenset[str]:
+        """The names that stand for the axes of parts of arrays."""
+        parts = (*self.arguments, *self.results)
+        return frozenset(n for p in parts if isinstance(p, ex.SubArrayRef) for n in p.swept_inames)
+
+    def map_reads(self, rule: Callable[[Expression], Expression]) -> Self:
+        """Return the instruction with `rule` applied to what it evaluates (see `reads`)."""
+        return self._mapped(rule, tuple([_with_part(result, rule) for result in self.results]))
+
+    def map_expressions(self, rule: Callable[[Expression], Expression]) -> Self:
+        """Return the instruction with `rule` applied to its arguments, results and predicates."""
+        return self._mapped(rule, tuple(map(rule, self.results)))
+
+    def _mapped(
+        self, rule: Callable[[Expression], Expression], results: tuple[Expression, ...]
+    ) -> Self:
+        return self.copy(
+            results=results,
+            arguments=tuple(map(rule, self.arguments)),
+            predicates=tuple(map(rule, self.predicates)),
+        )
+
+
+def first_element(part: Expression) -> tuple[Expression, ...]:
+    """Return the subscripts of the element of part of an array at which its axes are 0."""
+    if not isinstance(part, ex.SubArrayRef):
+        return ex.index_of(part)
+    zeros = dict.fromkeys(part.swept_inames, 0)
+    return tuple([walk.substitute(i, zeros) for i in ex.index_of(part.subscript)])
+
+
+def _with_part(part: Expression, rule: Callable[[Expression], Expression]) -> Expression:
+    """Return part of an array with `rule` applied to its subscripts."""
+    if isinstance(part, ex.SubArrayRef) and isinstance(part.subscript, ex.Subscript):
+        return ex.SubArrayRef(part.swept_inames, _with_index(part.subscript, rule))
+    return part
 
 
 def assigning(

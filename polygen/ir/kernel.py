@@ -27,7 +27,7 @@ from polygen.ir.array import (
 from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, Instruction, identical
+from polygen.ir.instruction import Assigning, Instruction, KernelCall, identical
 from polygen.ir.options import Options
 from polygen.ir.substitution import SubstitutionRule, expand, used_rules
 from polygen.ir.tags import InameTag
@@ -75,6 +75,7 @@ class Kernel:
         claims: what the user vouches for: facts about data, and, as texts, steps that were taken
             without proof.
         options: how the kernel is compiled and called.
+        preambles: what the source begins with: for a target, in the order of keys, each a text.
         location: where the kernel was made; not part of its value.
         original: the kernel that the history starts from; not part of its value.
         history: the steps that led from the original to this; not part of its value.
@@ -92,6 +93,7 @@ class Kernel:
     target: str | None = None
     claims: tuple[Claim, ...] = ()
     options: Options = field(default_factory=Options)
+    preambles: tuple[tuple[str, str, str], ...] = ()
     location: SourceLocation | None = field(default=None, compare=False, repr=False)
     original: Kernel | None = field(default=None, compare=False, repr=False)
     history: tuple[Step, ...] = field(default=(), compare=False, repr=False)
@@ -210,11 +212,23 @@ class Kernel:
         return {rule.name: rule for rule in self.substitutions}
 
     @cached_property
+    def calls(self) -> tuple[KernelCall, ...]:
+        """The instructions that call other kernels, and are to be looked at as what they call."""
+        calls = [insn for insn in self.instructions if isinstance(insn, KernelCall)]
+        return tuple([call for call in calls if not call.parts])
+
+    @cached_property
     def expanded(self) -> Kernel:
-        """The kernel that this one stands for: without substitution rules; itself if it has none.
+        """The kernel that this one stands for: without rules and calls; itself if it has none.
 
         What instructions do is a question to this one.
         """
+        kernel = self.without_rules
+        return _slot("inlined")(kernel) if kernel.calls else kernel
+
+    @cached_property
+    def without_rules(self) -> Kernel:
+        """The kernel with what its substitution rules stand for; itself if it has none."""
         if not self.substitutions:
             return self
 
@@ -253,7 +267,10 @@ class Kernel:
         ids = (insn.id for insn in self.instructions)
         # An iname that is gone may be left as a name in a rule, where it must stay one.
         rules = (name for rule in self.substitutions for name in (rule.name, *rule.inames))
-        return frozenset((self.name, *self.inames, *self.variables, *ids, *rules))
+        # What stands for a call has names of its own, which later steps must not give away.
+        inside = self.expanded.names if self.calls else ()
+        called = (name for call in self.calls for name in (call.function, *call.axis_names))
+        return frozenset((self.name, *self.inames, *self.variables, *ids, *rules, *inside, *called))
 
     def new_name(self, like: str, besides: Container[str] = ()) -> str:
         """Return a name that starts with `like` and is not used in the kernel, or in `besides`."""
@@ -336,7 +353,7 @@ _SLOTS: dict[str, Callable[..., Any]] = {}
 
 
 def fill_slot(name: str, function: Callable[..., Any]) -> None:
-    """Let kernels use `function`: for ``"show"``, ``"space"`` and ``"executor"``."""
+    """Let kernels use `function`: for ``"show"``, ``"inlined"``, ``"space"``, ``"executor"``."""
     _SLOTS[name] = function
 
 

@@ -21,6 +21,7 @@ from polygen.ir.instruction import (
     Barrier,
     CInstruction,
     Instruction,
+    KernelCall,
     NoOp,
 )
 from polygen.ir.kernel import Kernel, fill_slot
@@ -125,6 +126,9 @@ def show_work(insn: Instruction) -> str:
     """Return what an instruction does, as the language writes it."""
     if isinstance(insn, CInstruction):
         return _verbatim(insn)
+    if isinstance(insn, KernelCall):
+        results = ", ".join(map(show_expression, insn.results))
+        return f"{results} = {insn.function}({', '.join(map(show_expression, insn.arguments))})"
     if isinstance(insn, Assigning):
         targets = ", ".join(map(show_expression, insn.assignees))
         return f"{targets} = {', '.join(map(show_expression, _written_values(insn)))}"
@@ -230,6 +234,7 @@ def sections(kernel: Kernel) -> list[tuple[str, list[str]]]:
         ("PRIORITIES", [", ".join(p) for p in kernel.priorities]),
         ("REDUCTIONS", [show_operation(o) for o in _operations(kernel)]),
         ("FUNCTIONS", _functions(kernel)),
+        ("PREAMBLES", [f"{key} in {t}: {text!r}" for t, key, text in kernel.preambles]),
         ("SUBSTITUTION RULES", [show_rule(r) for r in kernel.substitutions]),
         ("INSTRUCTIONS", [show_instruction(i, order) for i in kernel.instructions]),
         ("CLAIMS", [str(claim) for claim in kernel.claims]),
@@ -242,13 +247,30 @@ def show_head(kernel: Kernel) -> list[str]:
     return [f"KERNEL: {kernel.name}"] + ([f"TARGET: {kernel.target}"] if kernel.target else [])
 
 
+def show_kernels(kernels: Iterable[Kernel], lines: Iterable[str] = ()) -> str:
+    """Return the texts of kernels, behind further lines."""
+    shown = [RULE, *lines] if lines else []
+    for kernel in kernels:
+        shown += [RULE, *show_head(kernel)]
+        for title, body in sections(kernel):
+            if body:
+                shown += [RULE, f"{title}:", *body]
+    return "\n".join([*shown, RULE])
+
+
 def show_kernel(kernel: Kernel) -> str:
-    """Return the text of a kernel: what `print` shows."""
-    lines = [RULE, *show_head(kernel)]
-    for title, body in sections(kernel):
-        if body:
-            lines += [RULE, f"{title}:", *body]
-    return "\n".join([*lines, RULE])
+    """Return the text of a kernel, and of those that it calls: what `print` shows."""
+    return show_kernels((kernel, *reversed(called_kernels(kernel).values())))
+
+
+def called_kernels(kernel: Kernel) -> dict[str, Kernel]:
+    """Return the kernels that one calls, by name; behind those that they call themselves."""
+    found: dict[str, Kernel] = {}
+    for call in kernel.calls:
+        if call.callee is not None:
+            found |= called_kernels(call.callee)
+            found[call.function] = call.callee
+    return found
 
 
 fill_slot("show", show_kernel)

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
+from polygen.ir.callables import is_symbol
 from polygen.ir.expression import Expression
 
 # How strongly an operator binds, weakest first: Python's order.
@@ -89,7 +90,11 @@ _TABLE: dict[type, _Row] = {
     ex.LinearSubscript: (ATOM, lambda n, show: f"{show(n.aggregate, ATOM)}[[{show(n.index, OR)}]]"),
     ex.Call: (
         ATOM,
-        lambda n, show: f"{n.function.name}({_arguments(n.parameters, show)})",
+        lambda n, show: (
+            n.function.name
+            if is_symbol(n)
+            else f"{n.function.name}({_arguments(n.parameters, show)})"
+        ),
     ),
     ex.Several: (OR, lambda n, show: _arguments(n.children, show)),
     ex.SubArrayRef: (

@@ -46,14 +46,18 @@ def verify(kernel: Kernel) -> None:
     """
     _check_unique(kernel)
     check_rules(kernel)
+    for call in kernel.without_rules.calls:
+        _check_names(kernel, call)
+        _check_subscripts(kernel, call)
+    shown = kernel.expanded if kernel.calls else kernel
     for insn in kernel.expanded.instructions:
-        _check_names(kernel, insn)
-        _check_surrounding(kernel, insn)
-        _check_subscripts(kernel, insn)
-        _check_tags(kernel, insn)
-        _check_atomic(kernel, insn)
-        _check_verbatim(kernel, insn)
-    _check_domain_parameters(kernel)
+        _check_names(shown, insn)
+        _check_surrounding(shown, insn)
+        _check_subscripts(shown, insn)
+        _check_tags(shown, insn)
+        _check_atomic(shown, insn)
+        _check_verbatim(shown, insn)
+    _check_domain_parameters(shown)
     _check_extents(kernel)
     check_layouts(kernel)
     check_claims(kernel)

@@ -160,6 +160,8 @@ def _collect_names(node: Expression, found: set[str]) -> None:
         found.add(node.name)
     elif isinstance(node, ex.Reduction):
         found |= free_variables(node.operand).difference(node.inames)
+    elif isinstance(node, ex.SubArrayRef):
+        found |= free_variables(node.subscript).difference(node.swept_inames)
     else:
         for part in parts(node):
             _collect_names(part, found)
@@ -178,12 +180,32 @@ def substitute(node: Expression, values: Mapping[str, Expression]) -> Expression
         return node
     if isinstance(node, ex.Reduction) and not values.keys().isdisjoint(node.inames):
         values = {k: v for k, v in values.items() if k not in node.inames}
+    if isinstance(node, ex.SubArrayRef):
+        return _substituted_part(node, values)
     new = tuple([substitute(p, values) for p in old])
     if all(map(is_, old, new)):
         return node
     if isinstance(node, ex.Subscript):
         new = tuple([_flat(p) for p in new])
     return _TABLE[type(node)][1](node, new)
+
+
+def _substituted_part(node: ex.SubArrayRef, values: Mapping[str, Expression]) -> Expression:
+    """Return part of an array with names replaced; its own names are bound, and make way."""
+    values = {k: v for k, v in values.items() if k not in node.swept_inames}
+    captured = frozenset[str]().union(*map(free_variables, values.values()))
+    taken = captured | free_variables(node.subscript)
+    own: dict[str, str] = {}
+    for name in node.swept_inames:
+        new, count = name, 0
+        while new in captured or (count and (new in taken or new in own.values())):
+            new, count = f"{name}_{count}", count + 1
+        own[name] = new
+    values |= {name: ex.Variable(new) for name, new in own.items() if new != name}
+    subscript = substitute(node.subscript, values)
+    if subscript is node.subscript:
+        return node
+    return ex.SubArrayRef(tuple(own.values()), subscript)
 
 
 def _flat(node: Expression) -> Expression:
@@ -221,6 +243,9 @@ def accesses(node: Expression) -> list[ex.Subscript | ex.Variable]:
 
 def _collect_accesses(node: Expression, found: list[ex.Subscript | ex.Variable]) -> None:
     inner = parts(node)
+    if isinstance(node, ex.SubArrayRef):
+        found += [a for a in accesses(node.subscript) if ex.name_of(a) not in node.swept_inames]
+        return
     if isinstance(node, ex.Subscript):
         found.append(node)
         inner = inner[1:]

@@ -24,6 +24,7 @@ from polygen.errors import (
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import Domain
+from polygen.ir.expression import Expression
 from polygen.language.parser import located
 from polygen.language.queries import Described, find
 from polygen.language.statement import Statement
@@ -52,16 +53,12 @@ class Draft:
     @cached_property
     def subscript_names(self) -> frozenset[str]:
         """The names in the subscripts of what it writes."""
-        index = [i for assignee in self.statement.assignees for i in ex.index_of(assignee)]
-        return frozenset[str]().union(*(walk.free_variables(e) for e in index))
+        return frozenset[str]().union(*map(_index_names, self.statement.assignees))
 
     def names_in(self, written: str) -> frozenset[str]:
         """Return the names that all subscripts have in which it writes one of its variables."""
-        found = [
-            frozenset[str]().union(*(walk.free_variables(e) for e in ex.index_of(assignee)))
-            for assignee in self.statement.assignees
-            if ex.name_of(assignee) == written
-        ]
+        assignees = self.statement.assignees
+        found = [_index_names(a) for a in assignees if ex.name_of(a) == written]
         return found[0].intersection(*found)
 
     @cached_property
@@ -80,6 +77,14 @@ class Draft:
         return frozenset[str]().union(
             *(walk.reduction_inames(e) for e in self.statement.expressions)
         )
+
+
+def _index_names(assignee: Expression) -> frozenset[str]:
+    """Return the names in the subscripts of what is written, names of axes left out."""
+    if isinstance(assignee, ex.SubArrayRef):
+        subscript = assignee.subscript
+        return _index_names(subscript).difference(assignee.swept_inames)
+    return frozenset[str]().union(*map(walk.free_variables, ex.index_of(assignee)))
 
 
 class Defaults:

@@ -11,18 +11,23 @@ from polygen.analysis.functions import FUNCTIONS
 from polygen.errors import MalformedText, NameTaken
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.callables import ScalarCallable, UserFunction, checked_functions
+from polygen.ir.callables import ScalarCallable, Symbol, UserFunction, checked_functions
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.language.operations import operation_names
 from polygen.language.parser import located
 
 _SIGNATURE = re.compile(r"(\w+) = (\w+)\((.*)\) -> (.*)")
+_SYMBOL = re.compile(r"(\w+) = symbol -> (\w+)")
+_TEXT = re.compile(r"(\w+) is ([\w*]+): (['\"].*)")
 _PREAMBLE = re.compile(r"(\w+) in ([\w*]+): (['\"].*)")
 
 
 def with_functions(kernel: Kernel, functions: Mapping[str, object]) -> Kernel:
     """Return a kernel whose calls of these names are calls of these functions.
+
+    Those in kernels that it calls are, too.
 
     Raises:
         InvalidArgument: if one is no function, or has the name of another one.
@@ -50,11 +55,40 @@ def with_functions(kernel: Kernel, functions: Mapping[str, object]) -> Kernel:
     def changed(node: Expression) -> Expression:
         return walk.rewrite(node, rule)
 
+    def instruction(insn: Instruction) -> Instruction:
+        insn = insn.map_expressions(changed)
+        if isinstance(insn, KernelCall) and insn.callee is not None:
+            return insn.copy(callee=with_functions(insn.callee, functions))
+        return insn
+
+    return kernel.copy(
+        instructions=tuple(map(instruction, kernel.instructions)),
+        substitutions=tuple(
+            replace(r, expression=changed(r.expression)) for r in kernel.substitutions
+        ),
+    )
+
+
+def with_symbols(kernel: Kernel, symbols: Mapping[str, Symbol]) -> Kernel:
+    """Return a kernel in which some scalar arguments are constants of the target's.
+
+    Those of this name in kernels that it calls stay what they are.
+    """
+
+    def rule(node: Expression) -> Expression:
+        if isinstance(node, ex.Variable) and node.name in symbols:
+            return ex.Call(UserFunction(node.name, symbols[node.name]), ())
+        return node
+
+    def changed(node: Expression) -> Expression:
+        return walk.rewrite(node, rule)
+
     return kernel.copy(
         instructions=tuple(insn.map_expressions(changed) for insn in kernel.instructions),
         substitutions=tuple(
             replace(r, expression=changed(r.expression)) for r in kernel.substitutions
         ),
+        arguments=tuple([a for a in kernel.arguments if a.name not in symbols]),
     )
 
 
@@ -64,6 +98,8 @@ class FunctionLines:
     def __init__(self) -> None:
         self._signatures: dict[str, dict[str, str]] = {}
         self._preambles: dict[str, dict[str, str]] = {}
+        self._symbols: dict[str, str] = {}
+        self._texts: dict[str, dict[str, str]] = {}
 
     def add(self, line: str) -> None:
         """Read a line.
@@ -74,9 +110,14 @@ class FunctionLines:
         if match := _SIGNATURE.fullmatch(line):
             name, there, arguments, results = match.groups()
             self._signatures.setdefault(name, {})[there] = f"{arguments} -> {results}"
+        elif match := _SYMBOL.fullmatch(line):
+            self._symbols[match[1]] = match[2]
+        elif match := _TEXT.fullmatch(line):
+            name, target, text = match.groups()
+            self._texts.setdefault(name, {})[target] = read_text(line, text)
         elif match := _PREAMBLE.fullmatch(line):
             name, target, text = match.groups()
-            self._preambles.setdefault(name, {})[target] = _text(line, text)
+            self._preambles.setdefault(name, {})[target] = read_text(line, text)
         else:
             raise located(
                 MalformedText,
@@ -94,11 +135,42 @@ class FunctionLines:
             for name, signatures in self._signatures.items()
         }
 
+    def symbols(self) -> dict[str, Symbol]:
+        """Return the constants that were read."""
+        return {
+            name: Symbol(dtype, self._texts.get(name, {}), self._preambles.get(name, ""))
+            for name, dtype in self._symbols.items()
+        }
 
-def _text(line: str, quoted: str) -> str:
+
+def read_text(line: str, quoted: str) -> str:
+    """Return the text that stands in quotes in a line.
+
+    Raises:
+        MalformedText: if there is none.
+    """
     try:
         return str(ast.literal_eval(quoted))
     except (ValueError, SyntaxError):
         raise located(
             MalformedText, "this is no text in quotes", line, line.find(quoted), None
         ) from None
+
+
+def read_preamble(line: str) -> tuple[str, str, str]:
+    """Return what a line such as ``10_limits in c: '#include <limits.h>'`` says.
+
+    Raises:
+        MalformedText: if it says something else.
+    """
+    match = _PREAMBLE.fullmatch(line)
+    if match is None:
+        raise located(
+            MalformedText,
+            "this is no text that a source begins with",
+            line,
+            0,
+            "it is printed as 'key in c: \"...\"'",
+        )
+    key, target, text = match.groups()
+    return target, key, read_text(line, text)

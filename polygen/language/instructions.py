@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from polygen.errors import (
@@ -12,6 +12,7 @@ from polygen.errors import (
     UnknownIname,
     did_you_mean,
 )
+from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
@@ -21,16 +22,18 @@ from polygen.ir.instruction import (
     Barrier,
     CInstruction,
     Instruction,
+    KernelCall,
     MultiAssignment,
     NoOp,
 )
+from polygen.ir.kernel import Kernel
 from polygen.ir.show import mark_of, show_instruction
 from polygen.ir.substitution import SubstitutionRule
 from polygen.language.blocks import Blocks, is_block
+from polygen.language.calls import with_calls
 from polygen.language.conditions import check_conditions
 from polygen.language.defaults import Defaults, Draft
 from polygen.language.duplicates import check_duplicated, with_duplicated
-from polygen.language.inlining import Inliner
 from polygen.language.parser import (
     is_rule,
     located,
@@ -47,7 +50,7 @@ from polygen.source import SourceLocation, caller_location
 
 
 def make_drafts(
-    instructions: object, domains: Sequence[Domain], inliner: Inliner | None = None
+    instructions: object, domains: Sequence[Domain], kernels: Mapping[str, Kernel]
 ) -> tuple[list[Draft], tuple[SubstitutionRule, ...], tuple[Domain, ...]]:
     """Return the instructions that `instructions` stands for, each with an id, and the rules.
 
@@ -56,7 +59,7 @@ def make_drafts(
     Parameters:
         instructions: a text with one instruction a line, or several texts and `Assignment`.
         domains: the loop domains.
-        inliner: what kernels are called becomes; its temporaries are the caller's to declare.
+        kernels: those that may be called, by name.
 
     Raises:
         MalformedInstruction: if a line is not in the language.
@@ -66,10 +69,7 @@ def make_drafts(
         UnknownRule, WrongArity, RuleCycle: if rules are not invoked as they are meant to be.
     """
     inames = [i for d in domains for i in d.inames]
-    inliner = inliner or Inliner({})
-    statements, rules = _statements(instructions, inames, inliner)
-    domains = (*domains, *inliner.domains)
-    inames = [i for d in domains for i in d.inames]
+    statements, rules = _statements(instructions, inames, kernels)
     taken: set[str] = set()
     for statement in statements:
         _check_inames(statement, inames)
@@ -187,13 +187,17 @@ def make_instruction(
         return NoOp(insn_id, **common)
     if statement.mark:
         return Barrier(insn_id, _SCOPES[statement.mark], **common)
+    if statement.call:
+        given = statement.values, statement.assignees
+        return KernelCall(statement.call, *given, id=insn_id, **common)
+    assignees = tuple([a for a in statement.assignees if isinstance(a, ex.Variable | ex.Subscript)])
     if statement.verbatim is not None:
         said = statement.verbatim
         names = tuple(zip(said.names, statement.values, strict=True))
-        return CInstruction(names, said.code, said.reads, statement.assignees, insn_id, **common)
-    if statement.assignees[1:]:
-        return MultiAssignment(insn_id, statement.assignees, statement.values, **common)
-    pair = statement.assignees[0], statement.values[0]
+        return CInstruction(names, said.code, said.reads, assignees, insn_id, **common)
+    if assignees[1:]:
+        return MultiAssignment(insn_id, assignees, statement.values, **common)
+    pair = assignees[0], statement.values[0]
     return Assignment(insn_id, *pair, atomicity=statement.atomicity, **common)
 
 
@@ -201,7 +205,7 @@ _SCOPES = {"lbarrier": AddressSpace.LOCAL, "gbarrier": AddressSpace.GLOBAL}
 
 
 def _statements(
-    instructions: object, inames: Sequence[str], inliner: Inliner
+    instructions: object, inames: Sequence[str], kernels: Mapping[str, Kernel]
 ) -> tuple[list[Statement], dict[str, SubstitutionRule]]:
     """Return what the instructions say, and the rules that stand between them."""
     given: Any = instructions
@@ -232,9 +236,8 @@ def _statements(
             raise _no_instruction(part)
     blocks.check_closed()
     rules = make_rules(defined, inames)
-    written = inliner.inlined(written, inames)
-    known = frozenset(inames).union(*(domain.inames for domain in inliner.domains))
-    return [resolve_reductions(resolve_rules(s, rules), known) for s in written], rules
+    written = with_calls(written, kernels)
+    return [resolve_reductions(resolve_rules(s, rules), inames) for s in written], rules
 
 
 def _no_instruction(given: object) -> InvalidArgument:
@@ -256,8 +259,9 @@ def _as_statement(insn: Instruction) -> Statement:
         )
     insn = insn.map_expressions(lambda node: readable(node, f"instruction '{insn.id}'"))
     return Statement(
-        assignees=insn.assignees,
+        assignees=insn.results if isinstance(insn, KernelCall) else insn.assignees,
         values=_values(insn),
+        call=insn.function if isinstance(insn, KernelCall) else "",
         verbatim=_verbatim(insn),
         id=insn.id,
         dependencies=tuple(sorted(insn.depends_on)),
@@ -279,6 +283,8 @@ def _as_statement(insn: Instruction) -> Statement:
 def _values(insn: Instruction) -> tuple[Expression, ...]:
     if isinstance(insn, CInstruction):
         return tuple([value for _, value in insn.iname_exprs])
+    if isinstance(insn, KernelCall):
+        return insn.arguments
     return insn.values if isinstance(insn, Assigning) else ()
 
 

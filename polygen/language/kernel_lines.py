@@ -29,6 +29,7 @@ from polygen.ir.operation import Special
 from polygen.ir.options import Options
 from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
+from polygen.language.calls import with_calls
 from polygen.language.instructions import make_instruction
 from polygen.language.layouts import with_layout
 from polygen.language.nodes import Nodes, element_type
@@ -216,7 +217,8 @@ def read_instruction(line: str, inames: frozenset[str], rules: Rules) -> Instruc
         inames: those of the kernel.
         rules: those of the kernel.
     """
-    statement = resolve_reductions(resolve_rules(parse_statement(line), rules), inames)
+    (statement,) = with_calls([parse_statement(line)], {})
+    statement = resolve_reductions(resolve_rules(statement, rules), inames)
     if statement.id is None or statement.inames is None or statement.declared:
         lacks = "id" if statement.id is None else "list of inames"
         raise located(

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from polygen import errors
+from polygen.analysis.calls import linked, unknown_kernels
 from polygen.analysis.domains import surrounding_inames
 from polygen.analysis.inference import check_calls
 from polygen.analysis.proving import proofs_are_on
 from polygen.analysis.wellformed import check_well_formed
+from polygen.analysis.wellformed_calls import check_calls_of_kernels
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.callables import ScalarCallable
 from polygen.ir.instruction import Instruction
@@ -22,7 +24,6 @@ from polygen.language.assumptions import parse_assumptions
 from polygen.language.domains import parse_domains
 from polygen.language.functions import with_functions
 from polygen.language.initial_values import with_initial_values
-from polygen.language.inlining import Inliner
 from polygen.language.instructions import make_drafts, make_instructions
 from polygen.language.linear import without_linear_subscripts
 from polygen.language.priorities import with_priorities
@@ -96,9 +97,8 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     loops = parse_domains(domains)
     known = parse_assumptions(assumptions)
     called = {n: f for n, f in (functions or {}).items() if isinstance(f, Kernel)}
-    inliner = Inliner(called)
-    drafts, rules, loops = make_drafts(instructions, loops, inliner)
-    declared = read_kernel_data(kernel_data).with_temporaries(inliner.temporaries)
+    drafts, rules, loops = make_drafts(instructions, loops, called)
+    declared = read_kernel_data(kernel_data)
     uses = find_uses([d.statement for d in drafts], (*loops, known), declared)
     arguments, temporaries = make_variables(uses, declared)
     kernel = Kernel(
@@ -110,12 +110,12 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         arguments=arguments,
         temporaries=temporaries,
         substitutions=rules,
-        priorities=tuple(inliner.priorities),
         assumptions=known,
         target=_checked_target(target),
         options=options,
         location=location,
     )
+    kernel = linked(kernel, called)
     for iname in kernel.inames:
         surrounding_inames(kernel, iname)
     if keep_reduction_types:
@@ -126,9 +126,20 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     kernel = with_functions(kernel, others)
     verify(kernel)
     check_calls(kernel)
-    if proofs_are_on():
-        check_well_formed(kernel)
+    check_made(kernel)
     return kernel
+
+
+def check_made(kernel: Kernel) -> None:
+    """Check that a kernel has one result, unless it calls what is not known yet.
+
+    Raises:
+        IllFormedKernel: if its result is not determined.
+        OverlappingParts, CallAssumption: if it gives kernels what they are not made for.
+    """
+    if proofs_are_on() and not unknown_kernels(kernel):
+        check_calls_of_kernels(kernel)
+        check_well_formed(kernel)
 
 
 def make_function(

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from polygen.analysis.proving import proofs_are_on
-from polygen.analysis.wellformed import check_well_formed
 from polygen.errors import InvalidArgument, MalformedText, UserError, did_you_mean
 from polygen.ir import walk
 from polygen.ir.array import Argument, TemporaryVariable
@@ -21,7 +19,7 @@ from polygen.ir.options import Options
 from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag
 from polygen.ir.verify import verify
-from polygen.language.functions import FunctionLines, with_functions
+from polygen.language.functions import FunctionLines, read_preamble, with_functions, with_symbols
 from polygen.language.isl_text import read_set
 from polygen.language.kernel_lines import (
     read_argument,
@@ -33,8 +31,10 @@ from polygen.language.kernel_lines import (
     read_temporary,
 )
 from polygen.language.linear import without_linear_subscripts
+from polygen.language.make_kernel import check_made
 from polygen.language.operations import defined_in_text
 from polygen.language.parser import parse_rule
+from polygen.language.programs import TranslationUnit, link_all
 from polygen.language.rules import make_rules
 from polygen.source import caller_location
 
@@ -50,25 +50,63 @@ def parse_kernel(text: object) -> Kernel:
         IllFormedKernel: if the result of the kernel is not determined.
         UserError: another class of it, if the parts of the kernel are wrong.
     """
+    parts, _ = _read(text, "parse_kernel")
+    kernels = [part.kernel() for part in parts]
+    found = link_all({kernel.name: kernel for kernel in kernels})
+    for part in parts[::-1]:
+        part.check(found[part.name])
+    return found[parts[0].name]
+
+
+def parse_program(text: object) -> TranslationUnit:
+    """Return the program whose text is `text`: ``parse_program(str(program)) == program``.
+
+    Raises:
+        UserError: as `parse_kernel` does.
+    """
+    parts, entrypoints = _read(text, "parse_program")
+    if not entrypoints:
+        raise MalformedText(
+            "this text has no line with the names of entry points",
+            where=caller_location(),
+            remedy="a program begins with one, such as 'ENTRY POINTS: main'; parse_kernel reads a "
+            "kernel",
+        )
+    found = link_all({part.name: part.kernel() for part in parts})
+    for part in parts[::-1]:
+        part.check(found[part.name])
+    unit = TranslationUnit(tuple(found.values()), frozenset())
+    return unit.with_entrypoints(entrypoints)
+
+
+def _read(text: object, who: str) -> tuple[list[_Parts], list[str]]:
+    """Return what a text says of each kernel, and the names of entry points."""
     if not isinstance(text, str):
         raise InvalidArgument(
-            f"parse_kernel was given {text!r}, which is no text",
+            f"{who} was given {text!r}, which is no text",
             where=caller_location(),
             remedy="pass what print(kernel) shows",
         )
-    parts = _Parts()
+    entrypoints: list[str] = []
+    found = [parts := _Parts()]
     section = ""
     for number, line in enumerate(text.splitlines(), 1):
         code = line.strip()
         if not code or not code.strip("-"):
             continue
+        if code.startswith("ENTRY POINTS:") and not parts.name:
+            entrypoints = [name.strip() for name in code.partition(":")[2].split(",")]
+            continue
+        if code.startswith("KERNEL:") and parts.name:
+            found.append(parts := _Parts())
+            section = ""
         try:
             with defined_in_text(parts.reductions):
                 section = _read_line(parts, section, code)
         except UserError as error:
             error.what = f"line {number}: {error.what}"
             raise
-    return parts.kernel()
+    return found, entrypoints
 
 
 @dataclass
@@ -89,6 +127,7 @@ class _Parts:
     claims: list[Claim] = field(default_factory=list["Claim"])
     options: Options = field(default_factory=Options)
     functions: FunctionLines = field(default_factory=FunctionLines)
+    preambles: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
 
     def kernel(self) -> Kernel:
         if not self.name:
@@ -109,17 +148,21 @@ class _Parts:
             target=self.target,
             claims=tuple(self.claims),
             options=self.options,
+            preambles=tuple(self.preambles),
             location=caller_location(),
         ).copy(tags=self.tags)
         kernel = without_linear_subscripts(kernel)
         kernel = with_functions(kernel, self.functions.functions())
+        symbols = self.functions.symbols()
+        return with_symbols(kernel, symbols) if symbols else kernel
+
+    def check(self, kernel: Kernel) -> None:
+        """Check the kernel, which knows now what it calls."""
         verify(kernel)
         for iname in (*self.tags, *(i for p in self.priorities for i in p)):
             kernel.check_iname(iname)
-        vouched = any(isinstance(claim, str) for claim in self.claims)
-        if proofs_are_on() and not vouched:
-            check_well_formed(kernel)
-        return kernel
+        if not any(isinstance(claim, str) for claim in kernel.expanded.claims):
+            check_made(kernel)
 
     @property
     def _inames(self) -> frozenset[str]:
@@ -173,6 +216,9 @@ class _Parts:
     def add_function(self, line: str) -> None:
         self.functions.add(line)
 
+    def add_preamble(self, line: str) -> None:
+        self.preambles.append(read_preamble(line))
+
     def add_claim(self, line: str) -> None:
         self.claims.append(read_claim(line))
 
@@ -191,6 +237,7 @@ _SECTIONS: Mapping[str, Callable[[_Parts, str], None]] = {
     "FUNCTIONS": _Parts.add_function,
     "SUBSTITUTION RULES": _Parts.add_rule,
     "INSTRUCTIONS": _Parts.add_instruction,
+    "PREAMBLES": _Parts.add_preamble,
     "CLAIMS": _Parts.add_claim,
     "OPTIONS": _Parts.add_option,
 }

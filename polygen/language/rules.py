@@ -132,13 +132,9 @@ def resolved_and_expanded(node: Expression, rules: Rules, text: str) -> Expressi
 
 def mapped(statement: Statement, rule: Callable[[Expression], Expression]) -> Statement:
     """Return `statement` with `rule` applied to what is written, its value and its conditions."""
-    assignees: list[ex.Variable | ex.Subscript] = []
-    for assignee in map(rule, statement.assignees):
-        assert isinstance(assignee, ex.Variable | ex.Subscript)  # rules keep the kind of these
-        assignees.append(assignee)
     return replace(
         statement,
-        assignees=tuple(assignees),
+        assignees=tuple(map(rule, statement.assignees)),
         values=tuple([rule(value) for value in statement.values]),
         predicates=tuple([rule(p) for p in statement.predicates]),
     )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polygen.analysis.footprint import guess_shape
+from polygen.analysis.footprint import GuessedShape, guess_shape
 from polygen.errors import ShapeNotFound
 from polygen.ir import expression as ex
 from polygen.ir.array import Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
+from polygen.ir.verify import excerpt
 from polygen.language.arguments import Declared, in_order
 from polygen.language.layouts import with_order
 
@@ -24,7 +25,7 @@ def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
         ShapeNotFound: if the subscripts of an array do not determine its shape.
     """
     guesses = {
-        variable.name: guess_shape(kernel, variable.name)
+        variable.name: _guessed(kernel, variable.name)
         for variable in (*kernel.arguments, *kernel.temporaries)
         if _lacks_shape(kernel, variable)
     }
@@ -48,6 +49,20 @@ def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
         ]
     )
     return kernel.copy(arguments=in_order((*arguments, *new), declared), temporaries=temporaries)
+
+
+def _guessed(kernel: Kernel, name: str) -> GuessedShape:
+    """Return the shape of an array: what it needs to hold, also for kernels that are called."""
+    for call in kernel.calls:
+        if call.callee is None and name in call.read_names.union(call.written_names):
+            raise ShapeNotFound(
+                f"the shape of '{name}' cannot be guessed: '{call.function}', which is called with "
+                "part of it, is not known yet",
+                where=call.location,
+                excerpt=excerpt(kernel, call.id),
+                remedy=f"declare it: GlobalArg('{name}', shape=...)",
+            )
+    return guess_shape(kernel.expanded, name)
 
 
 def _lacks_shape(kernel: Kernel, variable: Argument | TemporaryVariable) -> bool:

@@ -40,15 +40,17 @@ class Statement(Said):
         mark: ``lbarrier``, ``gbarrier`` or ``nop`` if the line is ``... lbarrier`` or the like,
             which assigns nothing; else empty.
         verbatim: what ``... code`` says, or None; the assignees are what that writes.
+        call: the kernel that it calls: the assignees, and the values, are what that is given.
     """
 
-    assignees: tuple[ex.Variable | ex.Subscript, ...] = ()
+    assignees: tuple[Expression, ...] = ()
     values: tuple[Expression, ...] = ()
     declared: tuple[tuple[str, DType | None], ...] = ()
     atomicity: Atomicity | None = None
     text: str = ""
     mark: str = ""
     verbatim: Verbatim | None = None
+    call: str = ""
 
     @property
     def expressions(self) -> tuple[Expression, ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.lower.program import Assign, Block, Declare, If, Loop, Node, Verbatim
+from polygen.lower.program import Assign, Block, Call, Declare, If, Loop, Node, Verbatim
 
 
 def expressions(node: Node) -> Iterator[Expression]:
@@ -19,6 +19,8 @@ def expressions(node: Node) -> Iterator[Expression]:
     elif isinstance(node, Verbatim):
         yield from (value for _, value in node.names)
         yield from map(ex.Variable, (*node.reads, *node.writes))
+    elif isinstance(node, Call):
+        yield from node.arguments
     elif isinstance(node, Loop):
         yield node.lower
         yield node.upper

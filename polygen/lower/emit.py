@@ -22,7 +22,7 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, CInstruction
+from polygen.ir.instruction import Assigning, CInstruction, KernelCall, first_element
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag, UnrollTag, is_parallel
 from polygen.ir.verify import excerpt
@@ -36,7 +36,7 @@ from polygen.lower.conditions import (
     has_values,
     reads_inside,
 )
-from polygen.lower.program import Assign, Barrier, Block, If, Loop, Node, Verbatim
+from polygen.lower.program import Assign, Barrier, Block, Call, If, Loop, Node, Verbatim
 from polygen.lower.uniform import check_uniform
 
 _BARRIER = Barrier(frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)))
@@ -132,6 +132,23 @@ class Emitter:
         writes = tuple(sorted(set(insn.written_names)))
         return Verbatim(names, insn.code, reads, writes, insn.id, values)
 
+    def _call(self, insn: KernelCall, place: _Place) -> Call:
+        assert insn.callee is not None
+        given: list[Expression] = []
+        for node in insn.arguments:
+            if isinstance(node, ex.SubArrayRef):
+                array = ex.Variable(ex.name_of(node))
+                given.append(ex.element(array, first_element(node)))
+            else:
+                given.append(node)
+        final = [linearize(walk.substitute(g, place.values), self._arrays) for g in given]
+        values = tuple((i, v) for i, v in place.values.items() if i in insn.within_inames)
+        arrays = {ex.name_of(n) for n in insn.arguments if isinstance(n, ex.SubArrayRef)}
+        writes = tuple(sorted(set(insn.written_names)))
+        taken = insn.callee.arguments
+        reads = tuple(sorted(arrays))
+        return Call(insn.callee.name, tuple(final), taken, reads, writes, insn.id, values)
+
     def _statement(self, insn: Assigning, place: _Place) -> _Item:
         def final(node: Expression) -> Expression:
             if place.values:
@@ -155,6 +172,8 @@ class Emitter:
         node: Node
         if isinstance(insn, CInstruction):
             node = self._verbatim(insn, place)
+        elif isinstance(insn, KernelCall):
+            node = self._call(insn, place)
         else:
             node = Assign(*pairs[0], insn.id, values, tuple(pairs[1:]), insn.atomicity)
         return _Item((node,), conditions, frozenset(insn.written_names))

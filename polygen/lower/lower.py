@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import islpy as isl
 import numpy as np
 
+from polygen.analysis.calls import functions_of
 from polygen.analysis.domains import domain_of
 from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.isl_affine import condition_set
@@ -28,6 +29,7 @@ from polygen.ir.verify import excerpt
 from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.bounds import Bounds, loop_bounds
+from polygen.lower.calls import Functions, with_functions
 from polygen.lower.declare import mentioned, place_declarations
 from polygen.lower.emit import Emitter
 from polygen.lower.launches import Axis, grid_of, host_parts
@@ -73,7 +75,9 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
 
     Parameters and errors are those of `lower`.
     """
-    kernel = kernel.expanded  # what substitution rules stand for
+    kernel = kernel.without_rules  # what substitution rules stand for
+    if kernel.calls:  # functions for kernels that are called
+        kernel = with_functions(kernel, index_dtype, Functions.of(kernel))
     kernel = with_plain_dependencies(kernel)  # of instructions, not of instances
     kernel = with_spaces(kernel)  # an address space for each temporary declared auto
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
@@ -142,7 +146,13 @@ class _Host:
             dtypes=kinds(self._kernel),
             options=self._kernel.options,
             tables=tuple(t for t in self._kernel.temporaries if t.read_only),
+            functions=tuple(self._functions()),
+            preambles=self._kernel.preambles,
         )
+
+    def _functions(self) -> Iterator[LoopProgram]:
+        for kernel in functions_of(self._kernel):
+            yield lower_prepared(kernel, Model.LOOPS, self._index_dtype)
 
     def _temporaries(self, *spaces: AddressSpace) -> list[TemporaryVariable]:
         own = (t for t in self._kernel.temporaries if not t.read_only)

@@ -78,6 +78,29 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the program is called.
+
+    Attributes:
+        function: its name.
+        arguments: what it is given: numbers, and, for arrays, the element at which its part begins.
+        parameters: what it takes.
+        reads: the arrays that it reads.
+        writes: the arrays that it writes.
+        insn_id: the instruction of the kernel that it carries out.
+        values: as those of an assignment.
+    """
+
+    function: str
+    arguments: tuple[Expression, ...]
+    parameters: tuple[Argument, ...]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    insn_id: str
+    values: tuple[tuple[str, Expression], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Verbatim:
     """C as the user wrote it.
 
@@ -134,7 +157,7 @@ class Barrier:
     address_spaces: frozenset[AddressSpace]
 
 
-Node: TypeAlias = Declare | Assign | Verbatim | Loop | If | Barrier
+Node: TypeAlias = Declare | Assign | Verbatim | Call | Loop | If | Barrier
 Block: TypeAlias = tuple[Node, ...]
 
 
@@ -201,6 +224,8 @@ class LoopProgram:
             Python's ``int``, which takes on the type of what it is combined with.
         options: the kernel's.
         tables: arrays of constants, which all launches see.
+        preambles: what its source begins with: a target, a key and a text each.
+        functions: what it calls, those first that others call; each is a launch without axes.
     """
 
     name: str
@@ -212,8 +237,15 @@ class LoopProgram:
     dtypes: Mapping[str, Kind]
     options: Options = field(default_factory=Options)
     tables: tuple[TemporaryVariable, ...] = ()
+    functions: tuple[LoopProgram, ...] = ()
+    preambles: tuple[tuple[str, str, str], ...] = ()
 
     def __str__(self) -> str:
+        return "\n".join([*(f.text for f in self.functions), self.text])
+
+    @property
+    def text(self) -> str:
+        """The program without what it calls."""
         sections = [
             ("ARGUMENTS", [show_argument(a) for a in self.arguments]),
             ("GLOBAL TEMPORARIES", [show_temporary(t) for t in self.global_temporaries]),
@@ -279,6 +311,9 @@ def _rows(block: Block, depth: int) -> Iterator[_Row]:
         elif isinstance(node, Verbatim):
             names = ", ".join(f"{name} = {show_expression(value)}" for name, value in node.names)
             yield f"{indent}code ({names}): {node.code!r}", node.insn_id
+        elif isinstance(node, Call):
+            given = ", ".join(map(show_expression, node.arguments))
+            yield f"{indent}{node.function}({given})", node.insn_id
         elif isinstance(node, Barrier):
             spaces = ", ".join(sorted(space.value for space in node.address_spaces))
             yield f"{indent}barrier ({spaces})", ""

@@ -20,7 +20,7 @@ from polygen.ir.tags import GroupTag, LocalTag
 from polygen.lower.address import simplify
 from polygen.lower.declare import expressions, mentioned, place_declarations
 from polygen.lower.launches import Axis
-from polygen.lower.program import Assign, Barrier, Block, Declare, If, Loop, Node, Verbatim
+from polygen.lower.program import Assign, Barrier, Block, Call, Declare, If, Loop, Node, Verbatim
 
 _Carries: TypeAlias = Callable[[str, frozenset[str]], bool]
 
@@ -218,6 +218,8 @@ def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression) -> Node
             pairs.append((expanded, rule(value)))
         (target, value), *others = pairs
         return replace(node, target=target, value=value, others=tuple(others))
+    if isinstance(node, Call):
+        return replace(node, arguments=tuple(map(rule, node.arguments)))
     if isinstance(node, Verbatim):
         return _expanded_verbatim(node, kept, rule)
     if isinstance(node, Loop):

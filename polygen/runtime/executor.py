@@ -56,6 +56,7 @@ class Executor:
     def __init__(self, kernel: Kernel, device: Any = None) -> None:
         """Find where to run; nothing is compiled yet."""
         self.kernel = kernel.expanded
+        self._with_calls = kernel.without_rules  # which code is made of
         self._place = place_of(kernel, device)
         self._calls: dict[Any, Callable[..., Any]] = {}
         self._separate = bool(separate_arguments(self.kernel))
@@ -242,7 +243,7 @@ class Executor:
     def _variant(self, key: VariantKey) -> Variant:
         variant = self._variants.get(key)
         if variant is None:
-            variant = make_variant(self.kernel, key)
+            variant = make_variant(self._with_calls, key)
             if disk.caching():
                 self._variants[key] = variant
         return variant

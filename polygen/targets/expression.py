@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polygen.analysis.random_numbers import GENERATORS
-from polygen.errors import TypeNotSupported
+from polygen.errors import InternalError, TypeNotSupported
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, computed_in, is_bfloat16
 from polygen.ir.expression import Expression
@@ -14,7 +14,7 @@ from polygen.targets import arithmetic, logic
 from polygen.targets.calls import print_call, print_component
 from polygen.targets.core import Names, Printer, Rule, Uses
 from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, Target
-from polygen.targets.term import Term, promoted
+from polygen.targets.term import SUM, Term, promoted
 
 RULES: Mapping[type, Rule] = {
     ex.Variable: logic.print_variable,
@@ -215,6 +215,15 @@ class ExpressionPrinter:
         p.indexing = False
         p.forget()
         return term
+
+    def pointer(self, node: Expression) -> str:
+        """Return a pointer to an element of an array."""
+        if not isinstance(node, ex.Subscript):
+            raise InternalError(f"{node!r} is no element of an array")
+        name = ex.name_of(node)
+        self.uses.names.add(name)
+        offset = self.index(node.index)
+        return name if offset.integer == 0 else f"{name} + {offset.within(SUM)}"
 
     def condition(self, node: Expression) -> str:
         """Return an expression that is true or false."""

@@ -13,9 +13,11 @@ from polygen.ir.dtype import DType
 from polygen.ir.layout import Separate, Vector, constant_axes, vector_length
 from polygen.ir.parts import parts
 from polygen.ir.tags import GroupTag, LocalTag
+from polygen.lower.calls import PartArg
 from polygen.lower.program import (
     Assign,
     Block,
+    Call,
     Declare,
     HardwareAxis,
     HostLoop,
@@ -66,8 +68,27 @@ def print_program(program: LoopProgram, target: Target) -> Program:
         functions = tuple([_device_function(launch) for launch in launches])
         for launch in launches:
             printer.kernel(launch, _local_size(launch))
-    source = "\n\n".join([*_preamble(target, expressions), *printer.functions]) + "\n"
+    called = [_called(function, target, expressions) for function in program.functions]
+    begin = _registered(program, target)
+    source = (
+        "\n\n".join([*begin, *_preamble(target, expressions), *called, *printer.functions]) + "\n"
+    )
     return Program(target, source, functions, passed, program)
+
+
+def _registered(program: LoopProgram, target: Target) -> list[str]:
+    """Return the texts that users want a source to begin with."""
+    texts = sorted(p for f in (program, *program.functions) for p in f.preambles)
+    return list(dict.fromkeys(text.strip("\n") for t, _, text in texts if t == target.name))
+
+
+def _called(program: LoopProgram, target: Target, expressions: ExpressionPrinter) -> str:
+    """Return a function that others of the source call; what it needs is noted with theirs."""
+    own = ExpressionPrinter(target, _names(program, list(_launches(program.host))))
+    printer = _FunctionPrinter(target, own, (), ())
+    printer.host_function(program, program.arguments, f"{target.helper_prefix} void ")
+    expressions.uses.add(own.uses)
+    return printer.functions[0]
 
 
 # --- what a program consists of
@@ -109,13 +130,18 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
                     choices[node.name] = Choice(component=None if node.vector == 1 else 0)
     kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **program.dtypes}
     stored = frozenset(
-        [a.name for a in program.arguments if isinstance(a, GlobalArg)]
+        [a.name for a in program.arguments if _is_stored(a)]
         + [t.name for t in program.global_temporaries]
     )
     for array in variables:
         if not isinstance(array, ValueArg) and constant_axes(array):
             choices[array.name] = _choice(array)
     return Names(kinds, dtypes, program.index_dtype, program.nonnegative, stored, choices)
+
+
+def _is_stored(argument: Argument) -> bool:
+    """Tell whether an argument is an array whose elements have the type that is said of them."""
+    return isinstance(argument, GlobalArg) and not isinstance(argument, PartArg)
 
 
 def _choice(array: Array) -> Choice:
@@ -157,7 +183,8 @@ def _written(block: Block) -> frozenset[str]:
     """Return the names of the variables that are written, as the kernel calls them."""
     nodes = list(all_nodes(block))
     assigns = [n for n in nodes if isinstance(n, Assign)]
-    verbatim = frozenset(name for n in nodes if isinstance(n, Verbatim) for name in n.writes)
+    others = [n for n in nodes if isinstance(n, Verbatim | Call)]
+    verbatim = frozenset(name for n in others for name in n.writes)
     return verbatim | frozenset(ex.name_of(target) for n in assigns for target, _ in n.pairs)
 
 
@@ -214,11 +241,14 @@ class _FunctionPrinter:
                 for line in table_lines(table, self._target, self._expressions):
                     statements.line(1, line)
 
-    def host_function(self, program: LoopProgram, arguments: tuple[Argument, ...]) -> None:
+    def host_function(
+        self, program: LoopProgram, arguments: tuple[Argument, ...], head: str | None = None
+    ) -> None:
         """Print all launches, with the loops around them, as one function."""
         launches = tuple(_launches(program.host))
         written = frozenset[str]().union(*(_written(launch.body) for launch in launches))
         statements = StatementPrinter(self._target, self._expressions)
+        statements.spaces |= {a.name: a.space for a in arguments if isinstance(a, PartArg)}
         self._host_nodes(statements, program.host, 1)
         beginning = StatementPrinter(self._target, self._expressions)
         for argument in _passed(arguments):
@@ -227,7 +257,7 @@ class _FunctionPrinter:
         self._declare_tables(beginning)
         if beginning.lines:
             beginning.line(0, "")
-        head = self._target.function_head(()) + program.name
+        head = (head or self._target.function_head(())) + program.name
         parameters = self._parameters(arguments, written)
         self.functions.append(_function(head, parameters, beginning.lines + statements.lines))
 
@@ -267,11 +297,15 @@ class _FunctionPrinter:
             return f"{type_name} const {argument.name}"
         vector = vector_length(argument)
         type_name = self._expressions.element_type(argument.dtype, vector)
+        if isinstance(argument, PartArg):
+            type_name = self._expressions.variable_type(argument.dtype)
         restrict = f"{self._target.restrict} " if argument.name in restricted else ""
         const = "" if argument.name in written else "const "
         qualifier = self._target.global_qualifier
         if isinstance(argument, ConstantArg):
             qualifier = self._target.constant_qualifier
+        elif isinstance(argument, PartArg):
+            qualifier = self._target.qualifiers[argument.space]
         return f"{qualifier}{type_name} {const}*{restrict}{argument.name}"
 
 

@@ -10,11 +10,12 @@ from typing import Any, TypeAlias
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace
+from polygen.ir.array import AddressSpace, GlobalArg
 from polygen.lower.program import (
     Assign,
     Barrier,
     Block,
+    Call,
     Declare,
     HostLoop,
     If,
@@ -76,7 +77,9 @@ class StatementPrinter:
     def body(self, head: str, nodes: Block, depth: int) -> None:
         """Print a loop or a condition: with braces unless what it holds is one assignment."""
         first = nodes[0] if nodes else None
-        plain = isinstance(first, Assign) and not (first.others or self.is_atomic(first))
+        plain = isinstance(first, Call) or (
+            isinstance(first, Assign) and not (first.others or self.is_atomic(first))
+        )
         braces = len(nodes) != 1 or not plain
         self.line(depth, f"{head} {{" if braces else head)
         self.block(nodes, depth + 1)
@@ -169,6 +172,16 @@ def _verbatim(p: StatementPrinter, node: Verbatim, depth: int) -> None:
         p.line(depth - 1, "}")
 
 
+def _call(p: StatementPrinter, node: Call, depth: int) -> None:
+    given = [
+        p.expressions.pointer(value)
+        if parameter.dtype is None or isinstance(parameter, GlobalArg)
+        else p.expressions.value(value, parameter.dtype)
+        for parameter, value in zip(node.parameters, node.arguments, strict=True)
+    ]
+    p.line(depth, f"{node.function}({', '.join(given)});")
+
+
 def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:
     if node.parallel and p.target.parallel_loop is not None:
         p.line(depth, p.target.parallel_loop(node.parallel))
@@ -191,6 +204,7 @@ def _barrier(p: StatementPrinter, node: Barrier, depth: int) -> None:
 _RULES: Mapping[type[Node], _Write] = {
     Declare: _declare,
     Assign: _assign,
+    Call: _call,
     Verbatim: _verbatim,
     Loop: _loop,
     If: _if,

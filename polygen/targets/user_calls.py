@@ -5,7 +5,7 @@ from __future__ import annotations
 from polygen.analysis.functions import signature_of
 from polygen.errors import InternalError, UnknownFunction
 from polygen.ir import expression as ex
-from polygen.ir.callables import Signature, user_function
+from polygen.ir.callables import Signature, Symbol, user_function
 from polygen.targets.core import Printer
 from polygen.targets.term import ATOM, Term
 
@@ -27,6 +27,12 @@ def print_user_call(p: Printer, node: ex.Call) -> Term:
             remedy=f"register it with preambles={{'{p.target.name}': ...}}, or with one text for "
             "all targets",
         )
+    if isinstance(found.definition, Symbol):
+        if preamble:
+            p.uses.preambles[preamble.strip("\n")] = None
+        dtype = found.definition.dtype
+        p.type_name(dtype)
+        return Term(found.definition.text(p.target.name) or "", ATOM, dtype, dtype)
     signature = signature_of(node, [p.kind(n) for n in node.parameters])
     if preamble:
         p.uses.preambles[preamble.strip("\n")] = None

@@ -23,6 +23,7 @@ from polygen.lower.program import (
     Assign,
     Barrier,
     Block,
+    Call,
     Declare,
     HardwareAxis,
     HostLoop,
@@ -152,6 +153,7 @@ class Statement:
         position: where in the frame's block it is.
         atomicity: how it is atomic, if it is.
         verbatim: the verbatim C that it is, if it is no assignment.
+        call: the call of a function that it is, if it is one.
     """
 
     insn_id: str
@@ -161,12 +163,14 @@ class Statement:
     position: int
     atomicity: Atomicity | None = None
     verbatim: Verbatim | None = None
+    call: Call | None = None
 
     @property
     def written_names(self) -> tuple[str, ...]:
         """The names of the variables that are written."""
-        if self.verbatim is not None:
-            return self.verbatim.writes
+        pasted = self.verbatim or self.call
+        if pasted is not None:
+            return pasted.writes
         return tuple([ex.name_of(target) for target, _ in self.pairs])
 
     def value_of(self, name: str) -> Expression | None:
@@ -259,7 +263,7 @@ class _Reader:
         for position, node in enumerate(frame.block):
             if isinstance(node, Assign):
                 self._statement(node, node.pairs, frame, position)
-            elif isinstance(node, Verbatim):
+            elif isinstance(node, Verbatim | Call):
                 self._statement(node, (), frame, position)
             elif isinstance(node, Declare):
                 self._declare(node, frame, position)
@@ -296,7 +300,7 @@ class _Reader:
 
     def _statement(
         self,
-        node: Assign | Declare | Verbatim,
+        node: Assign | Call | Declare | Verbatim,
         pairs: tuple[tuple[ex.Variable | ex.Subscript, Expression], ...],
         frame: Frame,
         position: int,
@@ -305,4 +309,5 @@ class _Reader:
         values = dict(node.values)
         statement = Statement(node.insn_id, pairs, values, frame, position, atomicity)
         statement.verbatim = node if isinstance(node, Verbatim) else None
+        statement.call = node if isinstance(node, Call) else None
         frame.children.append(statement)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from polygen.errors import WrongStatement
-from polygen.ir.instruction import CInstruction
+from polygen.ir.instruction import CInstruction, KernelCall
 from polygen.ir.show_expression import show_expression
+from polygen.validation.calls import check_call
 from polygen.validation.faults import fault
 from polygen.validation.terms import key
 from polygen.validation.view import View
@@ -25,6 +26,9 @@ def _check(view: View, work: Work, copy: Copy) -> None:
     statement, terms = copy.statement, view.terms(copy.statement.frame)
     if statement.verbatim is not None or isinstance(work.insn, CInstruction):
         _check_verbatim(view, work, copy)
+        return
+    if statement.call is not None or isinstance(work.insn, KernelCall):
+        check_call(view, work, copy)
         return
     if len(statement.pairs) != len(work.insn.pairs):
         raise fault(

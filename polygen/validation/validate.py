@@ -5,13 +5,15 @@ Nothing here was used to make the program, but the analysis that says what a ker
 
 from __future__ import annotations
 
+from polygen.analysis.calls import functions_of
 from polygen.analysis.proving import limited
-from polygen.errors import NotValidated, ProofLimit
+from polygen.errors import NotValidated, ProofLimit, WrongStatement
 from polygen.ir.kernel import Kernel
 from polygen.lower.program import LoopProgram
 from polygen.source import warn
 from polygen.validation.copies import check_copies
 from polygen.validation.exchange import Exchange
+from polygen.validation.faults import fault
 from polygen.validation.heads import check_heads
 from polygen.validation.instances import Instances
 from polygen.validation.promises import check_promises
@@ -35,6 +37,11 @@ def validate(kernel: Kernel, program: LoopProgram) -> None:
     Raises:
         WrongLoopProgram: the subclass that says what is wrong, with a witness.
     """
+    functions = list(functions_of(kernel))
+    if [f.name for f in program.functions] != [f.name for f in functions]:
+        raise fault(WrongStatement, kernel, "its program has other functions than it calls")
+    for function, its_program in zip(functions, program.functions, strict=True):
+        validate(function, its_program)
     try:
         with limited(f"the loop program of kernel '{kernel.name}' could not be checked", ""):
             check(kernel, program)

@@ -256,6 +256,8 @@ class _Maker:
             sides = [side for pair in use.pairs for side in pair]
             if use.verbatim is not None:
                 sides += [value for _, value in use.verbatim.names]
+            if use.call is not None:
+                sides += use.call.arguments
             for node in (*sides, *conditions):
                 names.update(dict.fromkeys(ex.name_of(access) for access in walk.accesses(node)))
         known = self._kernel

@@ -125,9 +125,9 @@ TYPED = [
 
 
 @pytest.mark.parametrize("wrong", WRITTEN, ids=lambda w: w.text)
-def test_refused_when_made(wrong: Wrong) -> None:
+def test_refused_whatever_the_types(wrong: Wrong) -> None:
     with pytest.raises(wrong.error) as caught:
-        pg.make_kernel("{ [i]: 0<=i<n }", wrong.text)
+        pg.generate_code(pg.make_kernel("{ [i]: 0<=i<n }", wrong.text))
     _check(caught.value, wrong)
     if wrong.at:
         lines = str(caught.value.excerpt).split("\n")
@@ -169,7 +169,7 @@ def test_the_place_and_the_remedy() -> None:
 )
 def test_remedies(text: str, remedy: str) -> None:
     with pytest.raises(UserError) as caught:
-        pg.make_kernel("{ [i]: 0<=i<n }", text)
+        pg.generate_code(pg.make_kernel("{ [i]: 0<=i<n }", text))
     assert remedy in str(caught.value.remedy)
 
 
@@ -192,4 +192,4 @@ def test_bfloat16_where_it_is_no_type() -> None:
     with pytest.raises(errors.TypeNotSupported, match=scalar):
         pg.parse_kernel(text.replace("s: ValueArg, type: float32", "s: ValueArg, type: bfloat16"))
     with pytest.raises(errors.UnknownFunction, match="no function 'bfloat16'"):
-        pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = bfloat16(b[i])")
+        pg.generate_code(pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = bfloat16(b[i])"))

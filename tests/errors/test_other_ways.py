@@ -134,7 +134,7 @@ TREES: list[tuple[Any, type[UserError], str]] = [
 )
 def test_trees(given: Any, kind: type[UserError], reason: str) -> None:
     with pytest.raises(kind) as caught:
-        pg.make_kernel("{ [i]: 0<=i<n }", [given])
+        pg.generate_code(pg.make_kernel("{ [i]: 0<=i<n }", [given]))
     assert reason in caught.value.what
     assert caught.value.what
     assert __file__ in str(caught.value.where)

@@ -95,7 +95,9 @@ def test_is_part_of_the_kernel() -> None:
     changed = pg.parse_kernel(text.replace("max(a, abs(x))", "max(a, x)"))
     assert changed != knl
     with pytest.raises(UserError, match="other"):
-        pg.make_kernel(LINE, "c[0] = other(j, a[j])")  # defined in that text alone
+        pg.generate_code(
+            pg.make_kernel(LINE, "c[0] = other(j, a[j])")
+        )  # defined in that text alone
 
 
 def test_claims_allow_other_orders() -> None:

@@ -157,7 +157,8 @@ def test_register_callable() -> None:
 )
 def test_wrong_calls(text: str, kind: type[UserError], what: str) -> None:
     with pytest.raises(kind) as caught:
-        kernel("{ [i]: 0<=i<n }", text, *([pg.GlobalArg("k", np.int32)] * ("k[" in text)))
+        data = [pg.GlobalArg("k", np.int32)] * ("k[" in text)
+        pg.generate_code(kernel("{ [i]: 0<=i<n }", text, *data))
     assert what in caught.value.what
 
 

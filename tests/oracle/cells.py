@@ -103,3 +103,31 @@ class Cells:
         self._writers.setdefault(offset, set()).add(who)
         self.array[offset] = convert(value, self.array.dtype)
         self._written[offset] = True
+
+
+class Shifted:
+    """The cells of an array from one of them on, as a function sees part of an array.
+
+    Parameters:
+        cells: those of the array, or of a part that it is part of.
+        first: the one that has the offset 0 here.
+    """
+
+    def __init__(self, cells: Cells | Shifted, first: int) -> None:
+        self._cells, self._first = cells, first
+
+    def read(self, offset: int, who: Who) -> Value:
+        """Return an element."""
+        return self._cells.read(self._first + offset, who)
+
+    def write(self, offset: int, value: Value, who: Who) -> None:
+        """Change an element."""
+        self._cells.write(self._first + offset, value, who)
+
+    def update(self, offset: int, operation: str, who: Who) -> Value:
+        """Begin an atomic update."""
+        return self._cells.update(self._first + offset, operation, who)
+
+    def put(self, offset: int, value: Value) -> None:
+        """End an atomic update."""
+        self._cells.put(self._first + offset, value)

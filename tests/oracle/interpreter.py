@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygen.ir import expression as ex
-from polygen.ir.instruction import Assigning, CInstruction, Instruction
+from polygen.ir.instruction import Assigning, CInstruction, Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.relation import InstanceRelation
 from polygen.ir.tags import GroupTag, LocalTag
+from tests.oracle.calls import given
 from tests.oracle.contributions import Contribution, with_contributions
 from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
 from tests.oracle.memory import Memory
+from tests.oracle.parts import PartMemory, Place
 from tests.oracle.points import Points, surrounding
 from tests.oracle.rules import inlined
 from tests.oracle.typing import samples_of, size_names
@@ -235,6 +237,9 @@ class _Run:
         if isinstance(insn, CInstruction):
             self._verbatim(instance, insn)
             return
+        if isinstance(insn, KernelCall):
+            self._call(instance, insn)
+            return
         values = [instance.value(value) for value in insn.values]
         if isinstance(insn, Contribution):
             self._contribute(instance, insn, values[0])
@@ -256,6 +261,31 @@ class _Run:
             name = ex.name_of(target)
             place = inside.place(name, index)
             self.memory.write(name, place, value, self.items(instance.inames))
+
+    def _call(self, instance: _Instance, insn: KernelCall) -> None:
+        """Execute what is called, in between: its arrays are parts of those here."""
+        assert insn.callee is not None
+        callee, passed = inlined(insn.callee), given(insn)
+        counted = size_names(callee)
+        numbers = {name: instance.value(node) for name, node in passed.scalars.items()}
+        for arg in callee.arguments:
+            if arg.name in counted:
+                numbers[arg.name] = int(numbers[arg.name])
+            elif arg.name in numbers and arg.dtype is not None:
+                numbers[arg.name] = arg.dtype.type(numbers[arg.name])
+        arrays = {n: np.zeros(0, self.dtype(ex.name_of(p))) for n, p in passed.parts.items()}
+        run = _Run(callee, {**numbers, **arrays}, self._random)
+        weak = {n: v for n, v in numbers.items() if type(v) in (int, float, complex)}
+        run.samples |= {n: type(v)(1) for n, v in weak.items()}
+        run.sorts_sums, run.events = self.sorts_sums, self.events
+        places = {name: instance.places(part) for name, part in passed.parts.items()}
+        items = self.items(instance.inames)
+        run.memory = PartMemory(callee, numbers, places, self.memory, items, run.samples)
+        run.execute(run.instructions, {})
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """Return the type of the elements of a variable."""
+        return np.result_type(self.samples[name])
 
     def _contribute(self, instance: _Instance, insn: Contribution, value: Value) -> None:
         if insn.reduction is None:
@@ -294,6 +324,18 @@ class _Instance(Evaluator):
 
     def element(self, name: str, index: tuple[int, ...]) -> Value:
         return self._run.memory.read(name, index, self._run.items(self.inames))
+
+    def places(self, part: ex.SubArrayRef) -> Callable[[tuple[int, ...]], Place]:
+        """Return what tells which element an element of part of an array is."""
+        assert isinstance(part.subscript, ex.Subscript)
+        subscript = part.subscript
+
+        def place(index: tuple[int, ...]) -> Place:
+            axes = dict(zip(part.swept_inames, index, strict=True))
+            there = _Instance(self._run, self._insn, self._around, {**self.inames, **axes})
+            return ex.name_of(subscript), tuple(there.index(subscript))
+
+        return place
 
     def contributions(self, node: ex.Reduction) -> Iterator[Value]:
         found = self._contributions(node)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections import ChainMap, Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Any, TypeAlias
@@ -25,6 +26,7 @@ from polygen.lower.program import (
     Assign,
     Barrier,
     Block,
+    Call,
     Declare,
     HostLoop,
     HostNode,
@@ -34,7 +36,7 @@ from polygen.lower.program import (
     LoopProgram,
     Verbatim,
 )
-from tests.oracle.cells import Cells, Who
+from tests.oracle.cells import Cells, Shifted, Who
 from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
 from tests.oracle.interpreter import Outcome
 from tests.oracle.verbatim import assignments
@@ -164,6 +166,23 @@ class _Machine:
         """The names that the program promises are never negative."""
         return self._program.nonnegative
 
+    def function(self, name: str) -> LoopProgram:
+        """Return a function that the program calls."""
+        (found,) = (f for f in self._program.functions if f.name == name)
+        return found
+
+
+class _Called(_Machine):
+    """The same for a function that a work item calls."""
+
+    def __init__(self, program: LoopProgram, caller: _Machine, given: Mapping[str, Any]) -> None:
+        super().__init__(replace(program, arguments=()), {}, caller._random)
+        self.events = caller.events
+        self.given = {
+            name: value if isinstance(value, Shifted) else self._typed(name, value)
+            for name, value in given.items()
+        }
+
 
 _NOBODY = Who((), ())
 _OLD = "the old value"
@@ -206,9 +225,9 @@ class _Scope(Evaluator):
     def contributions(self, node: ex.Reduction) -> Iterator[Value]:  # noqa: ARG002
         raise OracleError("a reduction is left in a loop program")
 
-    def _cells(self, name: str) -> Cells:
+    def _cells(self, name: str) -> Cells | Shifted:
         found = self._env[name]
-        if not isinstance(found, Cells):
+        if not isinstance(found, Cells | Shifted):
             raise OracleError(f"{name} is no array")
         return found
 
@@ -237,6 +256,8 @@ class _Scope(Evaluator):
                     yield from self.block(node.body)
             elif isinstance(node, Verbatim):
                 self._verbatim(node)
+            elif isinstance(node, Call):
+                self._call(node)
             elif node.parallel:
                 self._parallel(node)
             else:
@@ -297,6 +318,24 @@ class _Scope(Evaluator):
             self._cells(ex.name_of(target)).write(offset, self.value(value), self._who)
         self._env = self._env.parents
 
+    def _call(self, node: Call) -> None:
+        """Run a function with what it is given: numbers, and arrays from some element on."""
+        function = self._machine.function(node.function)
+        given: dict[str, Any] = {}
+        for parameter, value in zip(function.arguments, node.arguments, strict=True):
+            if isinstance(parameter, GlobalArg):
+                assert isinstance(value, ex.Subscript)
+                (offset,) = self.index(value)
+                given[parameter.name] = Shifted(self._cells(ex.name_of(value)), offset)
+            else:
+                given[parameter.name] = self.value(value)
+        called = _Called(function, self._machine, given)
+        (launch,) = function.host
+        assert isinstance(launch, Launch)
+        scope = _Scope(called, ChainMap({}, called.given), self._who)
+        if any(True for _ in scope.block(launch.body)):
+            raise OracleError("a barrier in a function")
+
     def _update(self, node: Assign) -> None:
         """Combine an element with one operand, with nothing in between."""
         assert node.atomicity is not None
@@ -329,7 +368,7 @@ class _Scope(Evaluator):
         if node.atomicity is not None and not node.atomicity.init:
             self._update(node)
             return
-        writes: list[tuple[Cells, int, Value]] = []
+        writes: list[tuple[Cells | Shifted, int, Value]] = []
         for target, value in node.pairs:
             offset = self.index(target)[0] if isinstance(target, ex.Subscript) else 0
             writes.append((self._cells(ex.name_of(target)), offset, self.value(value)))

@@ -9,7 +9,7 @@ from typing import Any
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, CInstruction
+from polygen.ir.instruction import Assigning, CInstruction, KernelCall
 from polygen.ir.kernel import Kernel
 from tests.oracle.evaluate import OracleError
 
@@ -27,7 +27,7 @@ def inlined(kernel: Kernel) -> Kernel:
 
     instructions = tuple(
         insn.map_expressions(written_out)
-        if isinstance(insn, CInstruction)
+        if isinstance(insn, CInstruction | KernelCall)
         else insn.with_pairs(
             tuple((written_out(a), written_out(value)) for a, value in insn.pairs),
             predicates=tuple(written_out(p) for p in insn.predicates),

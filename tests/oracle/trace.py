@@ -14,7 +14,7 @@ from typing import Any
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, Assignment, CInstruction
+from polygen.ir.instruction import Assigning, Assignment, CInstruction, KernelCall
 from polygen.ir.kernel import Kernel
 from tests.oracle.evaluate import MARK
 
@@ -53,7 +53,7 @@ def traced(kernel: Kernel) -> Traced:
         return walk.rebuild(node, tuple(inside(p, insn, inames) for p in walk.parts(node)))
 
     def instruction(insn: Assigning) -> Assigning:
-        if isinstance(insn, CInstruction):
+        if isinstance(insn, CInstruction | KernelCall):
             return insn
         inames = tuple(sorted(insn.within_inames))
         first, *others = insn.values

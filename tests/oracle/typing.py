@@ -10,8 +10,10 @@ import numpy as np
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import layout_expressions
+from tests.oracle.calls import given
 from tests.oracle.evaluate import OracleError, Sampler, Value, as_read, common_type
 
 
@@ -25,13 +27,21 @@ def size_names(kernel: Kernel) -> frozenset[str]:
             for extent in (*(arg.shape or ()), *layout_expressions(arg)):
                 found |= walk.free_variables(extent)
     for insn in kernel.instructions:
-        for node in (*insn.assignees, *insn.reads):
-            for part in walk.subexpressions(node):
-                if isinstance(part, ex.Subscript):
-                    for index in ex.index_tuple(part):
-                        found |= walk.free_variables(index)
+        if isinstance(insn, KernelCall) and insn.callee is not None:
+            found |= _counted_by(insn)
+        nodes = (p for node in (*insn.assignees, *insn.reads) for p in walk.subexpressions(node))
+        for part in nodes:
+            if isinstance(part, ex.Subscript):
+                found = found.union(*map(walk.free_variables, ex.index_tuple(part)))
     scalars = {a.name for a in kernel.arguments if not isinstance(a, GlobalArg)}
     return frozenset(found & scalars)
+
+
+def _counted_by(call: KernelCall) -> frozenset[str]:
+    """Return what the sizes of a kernel that is called depend on."""
+    numbers = given(call).scalars
+    counted = (walk.free_variables(numbers[n]) for n in size_names(call.callee))
+    return frozenset[str]().union(*counted)
 
 
 def samples_of(kernel: Kernel, arguments: Mapping[str, Any]) -> dict[str, Value]:

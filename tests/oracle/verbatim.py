@@ -12,5 +12,7 @@ def assignments(code: str) -> list[tuple[ex.Variable | ex.Subscript, Expression]
     found: list[tuple[ex.Variable | ex.Subscript, Expression]] = []
     for line in filter(None, map(str.strip, code.split(";"))):
         statement = parse_statement(line)
-        found += zip(statement.assignees, statement.values, strict=True)
+        for assignee, value in zip(statement.assignees, statement.values, strict=True):
+            assert isinstance(assignee, ex.Variable | ex.Subscript)
+            found.append((assignee, value))
     return found

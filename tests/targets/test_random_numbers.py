@@ -149,7 +149,7 @@ def test_a_sum_of_random_numbers(target: str) -> None:
 )
 def test_refusals(text: str, error: type[Exception], reason: str) -> None:
     with pytest.raises(error, match=re.escape(reason)):
-        pg.make_kernel("{ [i]: 0<=i<n }", text)
+        pg.generate_code(pg.make_kernel("{ [i]: 0<=i<n }", text))
 
 
 def test_counters_are_integers() -> None:

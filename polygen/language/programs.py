@@ -1,0 +1,189 @@
+"""Several kernels together: `merge`, and who calls whom."""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from polygen.analysis.calls import linked
+from polygen.errors import (
+    CallCycle,
+    InvalidArgument,
+    NameTaken,
+    UnknownFunction,
+    did_you_mean,
+)
+from polygen.ir.kernel import Kernel
+from polygen.ir.show import called_kernels, show_kernels
+from polygen.ir.verify import verify
+from polygen.language.make_kernel import check_made
+from polygen.source import caller_location
+
+
+@dataclass(frozen=True)
+class TranslationUnit:
+    """Kernels that call each other by name: what `merge` returns.
+
+    Each kernel has in it what it calls, so that it can be transformed, run and printed alone.
+
+    Attributes:
+        kernels: those that are called before those that call them.
+        entrypoints: the names of those that are called from outside.
+    """
+
+    kernels: tuple[Kernel, ...]
+    entrypoints: frozenset[str]
+
+    def __getitem__(self, name: str) -> Kernel:
+        """Return the kernel of this name.
+
+        Raises:
+            UnknownFunction: if there is none.
+        """
+        found = {kernel.name: kernel for kernel in self.kernels}
+        if name not in found:
+            raise UnknownFunction(
+                f"there is no kernel '{name}' here",
+                where=caller_location(),
+                remedy=did_you_mean(name, found),
+            )
+        return found[name]
+
+    def __iter__(self) -> Iterator[Kernel]:
+        return iter(self.kernels)
+
+    @property
+    def default_entrypoint(self) -> Kernel:
+        """The kernel that is called from outside.
+
+        Raises:
+            InvalidArgument: if there are several.
+        """
+        if len(self.entrypoints) != 1:
+            names = ", ".join(f"'{name}'" for name in sorted(self.entrypoints))
+            raise InvalidArgument(
+                f"there are {len(self.entrypoints)} entry points: {names}",
+                where=caller_location(),
+                remedy="say which: unit['name'], unit(..., entrypoint='name'), or with_entrypoints",
+            )
+        return self[next(iter(self.entrypoints))]
+
+    def with_entrypoints(self, names: str | Iterable[str]) -> TranslationUnit:
+        """Return the same kernels with other entry points: names, or a text with commas.
+
+        Raises:
+            UnknownFunction: if there is no such kernel.
+        """
+        found = [n.strip() for n in names.split(",")] if isinstance(names, str) else list(names)
+        return TranslationUnit(self.kernels, frozenset([self[name].name for name in found]))
+
+    def with_kernel(self, kernel: Kernel) -> TranslationUnit:
+        """Return these kernels with another one in the place of that of its name, or beside them.
+
+        Those that call it call the new one.
+
+        Raises:
+            UserError: if what it calls, or what calls it, does not fit.
+        """
+        others = [k for k in self.kernels if k.name != kernel.name]
+        return TranslationUnit(_together([*others, kernel]), self.entrypoints)
+
+    def __call__(self, queue: Any = None, *, entrypoint: str | None = None, **given: Any) -> Any:
+        """Run an entry point, the only one unless it is said which; see `Kernel.__call__`."""
+        kernel = self.default_entrypoint if entrypoint is None else self[entrypoint]
+        return kernel(queue, **given)
+
+    def __str__(self) -> str:
+        return show_kernels(
+            self.kernels[::-1], [f"ENTRY POINTS: {', '.join(sorted(self.entrypoints))}"]
+        )
+
+
+def merge(translation_units: Iterable[object]) -> TranslationUnit:
+    """Return several kernels as one program: those of one call the others by their names.
+
+    Entry points are those of the programs that are merged, and kernels that no other one calls.
+
+    Parameters:
+        translation_units: kernels, and programs.
+
+    Raises:
+        NameTaken: if two kernels have one name.
+        CallCycle: if kernels call each other in a circle.
+        WrongArity, MalformedInstruction: if a call does not fit what it calls.
+        IllFormedKernel: if the result of a kernel is not determined, now that it is known what it
+            calls, unless proofs are switched off.
+
+    >>> import polygen as pg
+    >>> data = [pg.GlobalArg("a", shape="n, 4"), pg.GlobalArg("out", shape="n, 4"), "..."]
+    >>> text = "[j]: out[i, j] = twice([j]: a[i, j])"
+    >>> rows = pg.make_kernel("{ [i]: 0<=i<n }", text, data, name="rows")
+    >>> twice = pg.make_function("{ [k]: 0<=k<4 }", "y[k] = 2*x[k]", name="twice")
+    >>> program = pg.merge([rows, twice])
+    >>> program.default_entrypoint.name
+    'rows'
+    """
+    kernels: list[Kernel] = []
+    entrypoints: set[str] = set()
+    for part in translation_units:
+        if isinstance(part, TranslationUnit):
+            kernels += part.kernels
+            entrypoints |= part.entrypoints
+        elif isinstance(part, Kernel):
+            kernels += [*called_kernels(part).values(), part]
+        else:
+            raise InvalidArgument(
+                f"merge was given {part!r}, which is no kernel",
+                where=caller_location(),
+                remedy="pass a list of kernels: merge([first, second])",
+            )
+    found = _together(kernels)
+    called = {call.function for kernel in found for call in kernel.calls}
+    tops = entrypoints | {kernel.name for kernel in found if kernel.name not in called}
+    return TranslationUnit(found, frozenset(tops))
+
+
+def _together(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
+    """Return kernels that know what they call, those that are called first; each is looked at."""
+    by_name: dict[str, Kernel] = {}
+    for kernel in kernels:
+        other = by_name.setdefault(kernel.name, kernel)
+        if other != kernel:
+            raise NameTaken(
+                f"there are two kernels '{kernel.name}'",
+                where=caller_location(),
+                remedy="give one of them another name: make_kernel(..., name='other')",
+            )
+    found = link_all(by_name)
+    for name, kernel in found.items():
+        if kernel is not by_name[name]:
+            verify(kernel)
+            check_made(kernel)
+    return tuple(found.values())
+
+
+def link_all(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
+    """Return kernels that know what they call among these; those that are called first.
+
+    Raises:
+        CallCycle: if kernels call each other in a circle.
+        WrongArity, MalformedInstruction: if a call does not fit what it calls.
+    """
+    calls = {n: [c.function for c in k.calls if c.function in kernels] for n, k in kernels.items()}
+    try:
+        order = list(graphlib.TopologicalSorter(calls).static_order())
+    except graphlib.CycleError as error:
+        circle = error.args[1][::-1]
+        raise CallCycle(
+            "these kernels call each other in a circle: "
+            + ", ".join(f"'{a}' calls '{b}'" for a, b in pairwise(circle)),
+            where=caller_location(),
+            remedy="a kernel cannot call itself, also not through others: write a loop",
+        ) from None
+    found: dict[str, Kernel] = {}
+    for name in order:
+        found[name] = linked(kernels[name], {n: found[n] for n in calls[name]})
+    return found
