@@ -25,7 +25,14 @@ from polygen.inspection.schedulable import (
     has_schedulable_iname_nesting,
 )
 from polygen.inspection.script import kernel_to_python
-from polygen.ir.array import AddressSpace, ConstantArg, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import (
+    AddressSpace,
+    ConstantArg,
+    GlobalArg,
+    ImageArg,
+    TemporaryVariable,
+    ValueArg,
+)
 from polygen.ir.atomicity import Atomicity, MemoryOrdering, MemoryScope
 from polygen.ir.callables import ScalarCallable
 from polygen.ir.instruction import (
@@ -96,6 +103,7 @@ __all__ = [
     "Executor",
     "GlobalArg",
     "IllFormedKernel",
+    "ImageArg",
     "Instruction",
     "InternalError",
     "Kernel",

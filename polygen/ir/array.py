@@ -145,6 +145,21 @@ class ConstantArg(GlobalArg):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ImageArg(GlobalArg):
+    """An array of two or three axes that the caller passes as an image, and that is only read.
+
+    ``img[i, j]`` is the element in row ``i`` and column ``j``: no filter, no coordinates in
+    between.  Of the attributes of `GlobalArg`, it has a name, a type and a shape.
+    """
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, name: str, dtype: object = None, shape: Extents | None = None
+        ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ValueArg(_ByValue):
     """A scalar that the caller passes, or that is found from the shapes of the arrays.
 

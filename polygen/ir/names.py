@@ -25,6 +25,8 @@ RESERVED = frozenset(
     kernel global local constant generic read_only write_only read_write uniform pipe half
     bool2 bool3 bool4 size_t ptrdiff_t intptr_t uintptr_t uchar ushort uint ulong quad
     image1d_t image2d_t image3d_t sampler_t event_t barrier
+    read_imagef read_imagei read_imageui CLK_NORMALIZED_COORDS_FALSE CLK_ADDRESS_CLAMP
+    CLK_FILTER_NEAREST
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
 
     float2 double2 convert_float2 convert_double2 all any cabs cacos cacosh casin casinh catan

@@ -11,7 +11,14 @@ import numpy as np
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, Argument, Array, GlobalArg, TemporaryVariable
+from polygen.ir.array import (
+    AddressSpace,
+    Argument,
+    Array,
+    GlobalArg,
+    ImageArg,
+    TemporaryVariable,
+)
 from polygen.ir.callables import user_function
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
@@ -49,6 +56,8 @@ def show_argument(arg: Argument) -> str:
         return f"{arg.name}: ValueArg, {_type(arg.dtype)}"
     line = f"{arg.name}: {type(arg).__name__}, {_type(arg.dtype)}, shape: "
     line += "<unknown>" if arg.shape is None else show_tuple(arg.shape)
+    if isinstance(arg, ImageArg):
+        return line
     line += ", strides: <runtime>" if arg.dim_tags is None else _layout(arg.dim_tags)
     if arg.offset != 0:
         offset = "<auto>" if isinstance(arg.offset, Auto) else show_expression(arg.offset)

@@ -17,7 +17,14 @@ from polygen.errors import (
 )
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, ConstantArg, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import (
+    AddressSpace,
+    ConstantArg,
+    GlobalArg,
+    ImageArg,
+    TemporaryVariable,
+    ValueArg,
+)
 from polygen.ir.domain import Domain
 from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
@@ -189,6 +196,9 @@ def _check_written(kernel: Kernel, insn: Instruction, name: str) -> None:
     elif isinstance(variable, ConstantArg):
         what = "an argument in constant memory"
         remedy = f"declare '{name}' a GlobalArg"
+    elif isinstance(variable, ImageArg):
+        what = "an image"
+        remedy = f"images are only read: declare '{name}' a GlobalArg"
     elif isinstance(variable, TemporaryVariable) and variable.read_only:
         what = "a table of constants"
         remedy = "it is read-only: write another temporary, or an array"
@@ -332,6 +342,8 @@ def _check_extents(kernel: Kernel) -> None:
     for variable in (*kernel.arguments, *kernel.temporaries):
         if isinstance(variable, ValueArg):
             continue
+        if isinstance(variable, ImageArg):
+            _check_image(kernel, variable)
         for extent in (*(variable.shape or ()), *layout_expressions(variable)):
             names = walk.free_variables(extent)
             for name in sorted(names):
@@ -348,3 +360,14 @@ def _check_extents(kernel: Kernel) -> None:
                     where=kernel.location,
                     remedy="write numbers, or make it an argument",
                 )
+
+
+def _check_image(kernel: Kernel, image: ImageArg) -> None:
+    rank = 2 if image.shape is None else len(image.shape)
+    if rank not in (2, 3):
+        raise MalformedKernel(
+            f"the image '{image.name}' has {rank} {'axis' if rank == 1 else 'axes'}: images have "
+            "two or three",
+            where=kernel.location,
+            remedy=f"declare '{image.name}' a GlobalArg",
+        )

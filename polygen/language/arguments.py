@@ -9,7 +9,14 @@ from typing import TypeAlias
 from polygen.errors import InvalidArgument, NameTaken, UndeclaredVariable, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import Argument, ConstantArg, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import (
+    Argument,
+    ConstantArg,
+    GlobalArg,
+    ImageArg,
+    TemporaryVariable,
+    ValueArg,
+)
 from polygen.ir.domain import Domain
 from polygen.ir.dtype import of_scalar, to_dtype
 from polygen.ir.expression import Expression
@@ -66,7 +73,7 @@ def read_kernel_data(kernel_data: Iterable[object] | None) -> Declared:
             raise InvalidArgument(
                 f"kernel_data has {entry!r}, which is no argument",
                 where=caller_location(),
-                remedy="pass GlobalArg, ConstantArg, ValueArg or TemporaryVariable, names, or "
+                remedy="pass GlobalArg, ConstantArg, ImageArg, ValueArg, TemporaryVariable, names, or "
                 "'...' to have the others guessed",
             )
         for name, variable in found:
@@ -95,6 +102,14 @@ def normalised(variable: _Variable) -> _Variable:
     if isinstance(variable, TemporaryVariable):
         shape = to_extents(shape, variable.name)
         return with_layout(with_table(replace(variable, dtype=dtype, shape=shape)))
+    if isinstance(variable, ImageArg) and variable != ImageArg(
+        variable.name, variable.dtype, variable.shape
+    ):
+        raise InvalidArgument(
+            f"the image '{variable.name}' is declared with a layout, or may_alias=True",
+            where=caller_location(),
+            remedy="of an image, give the type and the shape",
+        )
     if isinstance(variable, ConstantArg) and variable.may_alias:
         raise InvalidArgument(
             f"'{variable.name}' is a ConstantArg, and may_alias=True says that it may be changed",

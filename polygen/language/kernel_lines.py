@@ -18,6 +18,7 @@ from polygen.ir.array import (
     Argument,
     ConstantArg,
     GlobalArg,
+    ImageArg,
     TemporaryVariable,
     ValueArg,
 )
@@ -54,6 +55,10 @@ class _KernelNodes(Nodes):
     def constant_argument(self, children: _Children) -> Argument:
         name, dtype, *said = children
         return with_layout(ConstantArg(name.value, dtype, **_merged(said)))
+
+    def image_argument(self, children: _Children) -> Argument:
+        name, dtype, said = children
+        return ImageArg(name.value, dtype, **said)
 
     def shape(self, children: _Children) -> dict[str, Any]:
         return {"shape": children[0]}

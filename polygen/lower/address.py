@@ -14,7 +14,7 @@ from polygen.analysis.affine import LinearForm, linear_form
 from polygen.errors import InternalError, SubscriptNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import Array, GlobalArg
+from polygen.ir.array import Array, GlobalArg, ImageArg
 from polygen.ir.expression import Expression
 from polygen.ir.layout import (
     Auto,
@@ -35,11 +35,13 @@ _ONE: _Value = LinearForm(1)
 def linearize(node: Expression, arrays: Mapping[str, Array]) -> Expression:
     """Return `node` with every subscript a single offset, in elements, and simplified.
 
-    An array argument without axes is written ``a[0]``.
+    Of an image, there is one for each axis.  An array argument without axes is written ``a[0]``.
     """
     if isinstance(node, ex.Subscript):
         index = [_subscript(e, arrays) for e in ex.index_tuple(node)]
         array = arrays[ex.name_of(node)]
+        if isinstance(array, ImageArg):
+            return ex.Subscript(node.aggregate, tuple(map(_expression, index)))
         if array.dim_tags is None and offset_of(array) == 0:
             return ex.Subscript(node.aggregate, _row_major(index, array.shape or ()))
         chosen = [_constant(node, array, axis, index[axis]) for axis in constant_axes(array)]

@@ -19,9 +19,11 @@ from polygen.runtime import cache as disk
 from polygen.runtime.arguments import Form, VariantKey, examine, form_of
 from polygen.runtime.arrays import check_array
 from polygen.runtime.assumptions import check_assumptions
+from polygen.runtime.device_image import HostImage
 from polygen.runtime.devices import default_target, place_of
 from polygen.runtime.host_data import copied, host_data
-from polygen.runtime.opencl import Queue, is_opencl_array, is_queue
+from polygen.runtime.images import image_names, with_arrays, with_images
+from polygen.runtime.opencl import Queue, is_image, is_opencl_array, is_queue
 from polygen.runtime.outputs import written_arrays
 from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
 from polygen.runtime.plans import Plan, plan_for_c, plan_for_opencl
@@ -73,6 +75,8 @@ class Executor:
     @property
     def target(self) -> str:
         """Where a call with NumPy arrays and no queue runs: ``"c"`` or ``"opencl"``."""
+        if self._place.target is None and image_names(self.kernel):
+            return "opencl"
         return self._place.target or default_target()
 
     def __call__(
@@ -115,6 +119,7 @@ class Executor:
             event.wait()
         if self._separate:
             args = taken_apart(self.kernel, args)
+        args = with_arrays(self.kernel, args, lambda _: queue or self._place.default_queue())
         given = {name: value for name, value in args.items() if value is not None}
         form = form_of(self.kernel, self._target_of(queue, args), _classes(given))
         for arg in form.arrays:
@@ -130,6 +135,8 @@ class Executor:
 
     def run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
         """Run the kernel: `__call__` with the arguments in a dictionary."""
+        if image_names(self.kernel) and self._target_of(queue, args) == "opencl":
+            args = with_images(self.kernel, args, lambda a: queue or self._find_queue(a))
         if self._separate:
             event, outputs = self._run(queue, wait_for, taken_apart(self.kernel, args))
             return event, self._put_together(outputs)
@@ -171,7 +178,7 @@ class Executor:
                 where=caller_location(),
                 remedy="pass a pyopencl.CommandQueue, or nothing; arguments are passed by name",
             )
-        on_device = [name for name, value in args.items() if is_opencl_array(value)]
+        on_device = [n for n, value in args.items() if is_opencl_array(value) or is_image(value)]
         if queue is None and not on_device:
             return self.target
         if (self._place.target or "opencl") != "opencl":
@@ -185,7 +192,7 @@ class Executor:
 
     def _needs_copies(self, queue: Queue | None, form: Form, args: Mapping[str, Any]) -> bool:
         """Tell whether arrays have to be copied to the device, or from it."""
-        if any(isinstance(args[arg.name], np.ndarray) for arg in form.arrays):
+        if any(isinstance(args[arg.name], np.ndarray | HostImage) for arg in form.arrays):
             return True
         return queue is None and self._place.queue is None and not form.arrays
 
@@ -274,11 +281,12 @@ class Executor:
         """Run on a device that has memory of its own, with arrays of NumPy's among others."""
         args = dict(zip(form.passed, values, strict=True))
         passed = [args[arg.name] for arg in form.arrays]
-        on_device = [value for value in passed if is_opencl_array(value)]
+        on_device = [v for v in passed if is_opencl_array(v) and not isinstance(v, HostImage)]
         if queue is None:
             queue = self._find_queue(tuple(on_device))
         staged = stage_all(queue, form, args)
         copies = {name: copy.array for name, copy in staged.items()}
+        copies |= {n: v.on_device() for n, v in args.items() if isinstance(v, HostImage)}
         event, outputs = self._run(queue, wait_for, {**args, **copies})
         names = written_arrays(self.kernel)
         allocated = {arg.name: arg for arg in form.allocated}

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from polygen.errors import CompilationFailed, NoDevice, NoLinker
 from polygen.runtime import cache as disk
+from polygen.runtime.device_image import DeviceImage
 from polygen.source import caller_location
 
 # pyopencl's classes cannot be named here: it is not to be loaded with polygen.
@@ -55,9 +56,14 @@ def _give_pocl_a_folder() -> None:
 
 
 def is_opencl_array(value: object) -> bool:
-    """Tell whether a value is an array of pyopencl's, without loading pyopencl."""
+    """Tell whether a value is an array of pyopencl's, or an image, without loading pyopencl."""
     module = sys.modules.get("pyopencl.array")
-    return module is not None and isinstance(value, module.Array)
+    return module is not None and isinstance(value, module.Array | DeviceImage)
+
+
+def is_image(value: object) -> bool:
+    """Tell whether a value is an image of pyopencl's, without loading pyopencl."""
+    return _is("Image", value)
 
 
 def is_context(value: object) -> bool:

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from polygen.ir.array import ConstantArg, GlobalArg, ValueArg
+from polygen.ir.array import ConstantArg, GlobalArg, ImageArg, ValueArg
 from polygen.ir.dtype import is_integer
 from polygen.ir.layout import Auto
 from polygen.runtime.arguments import Form
@@ -120,7 +120,8 @@ class _Writer:
         """Yield pairs of passed arrays that must not overlap, the first of which is written."""
         if self.form.kernel.options.skip_arg_checks:
             return
-        for first, second in combinations(self.form.arrays, 2):
+        buffers = [arg for arg in self.form.arrays if not isinstance(arg, ImageArg)]
+        for first, second in combinations(buffers, 2):
             constant = isinstance(first, ConstantArg) or isinstance(second, ConstantArg)
             if (first.may_alias or second.may_alias) and not constant:
                 continue

@@ -107,6 +107,7 @@ class Names:
         index_dtype: the type of loop counters and subscripts.
         nonnegative: those that are never negative.
         stored: the arrays that halves are stored in as such; elsewhere they are floats.
+        images: the arrays that are images.
         choices: what constant subscripts choose, for arrays with axes tagged ``vec`` or ``sep``.
     """
 
@@ -115,6 +116,7 @@ class Names:
     index_dtype: DType
     nonnegative: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()
+    images: frozenset[str] = frozenset()
     choices: Mapping[str, Choice] = field(default_factory=dict[str, "Choice"])
 
 

@@ -16,7 +16,7 @@ from polygen.targets.arithmetic import is_nonnegative
 from polygen.targets.complex_numbers import complex_comparison
 from polygen.targets.constant import MIRRORED
 from polygen.targets.core import Printer, joined, operand
-from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, UINT64
+from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, UINT32, UINT64
 from polygen.targets.term import (
     ATOM,
     BIT_AND,
@@ -63,6 +63,8 @@ def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:
     array, dtype = ex.name_of(node), p.kind(node)
     if isinstance(dtype, type):
         raise InternalError(f"array '{array}' has no type")
+    if array in p.names.images:
+        return _print_pixel(p, node, dtype)
     name, component = place_of(p, node)
     p.uses.names.add(name)
     if is_bfloat16(p.names.dtypes[array]) and array in p.names.stored:
@@ -74,6 +76,16 @@ def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:
     if component is not None:
         text = p.target.array_component.format(text, component)
     return Term(text, ATOM, dtype, _declared(dtype))
+
+
+def _print_pixel(p: Printer, node: ex.Subscript, dtype: DType) -> Term:
+    """Print an element of an image; the last subscript is the first coordinate."""
+    name, index = ex.name_of(node), ex.index_tuple(node)
+    p.uses.names.add(name)
+    p.uses.types.add("sampler")
+    at = ", ".join([_index(p, i) for i in reversed(index)])
+    kind = {"f": FLOAT32, "i": INT32, "u": UINT32}[dtype.kind]
+    return Term(p.target.pixels[kind.name, len(index)].format(name, at), ATOM, dtype, kind)
 
 
 def place_of(p: Printer, node: ex.Subscript) -> tuple[str, int | None]:

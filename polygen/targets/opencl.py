@@ -95,6 +95,8 @@ OPENCL = Target(
     },
     type_lines={
         **dict.fromkeys(("float64", "complex128"), "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"),
+        "sampler": "__constant sampler_t pg_sampler =\n    CLK_NORMALIZED_COORDS_FALSE"
+        " | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;",
         "atomic64": "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
         "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable",
     },
@@ -122,6 +124,12 @@ float $name($T a)
 """,
     load_half="vload_half({0}, {1})",
     store_half="vstore_half_rte({0}, {1}, {2})",
+    image_names={2: "read_only image2d_t", 3: "read_only image3d_t"},
+    pixels={
+        (dtype, axes): f"read_image{letters}({{0}}, pg_sampler, {coordinates}).x"
+        for dtype, letters in (("float32", "f"), ("int32", "i"), ("uint32", "ui"))
+        for axes, coordinates in ((2, "(int2)({1})"), (3, "(int4)({1}, 0)"))
+    },
     bfloat16={
         "from_bfloat16": """
 float $name(ushort a)

@@ -8,7 +8,15 @@ import numpy as np
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir.array import Argument, Array, ConstantArg, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import (
+    Argument,
+    Array,
+    ConstantArg,
+    GlobalArg,
+    ImageArg,
+    TemporaryVariable,
+    ValueArg,
+)
 from polygen.ir.dtype import DType
 from polygen.ir.layout import Separate, Vector, constant_axes, vector_length
 from polygen.ir.parts import parts
@@ -54,6 +62,9 @@ def print_program(program: LoopProgram, target: Target) -> Program:
     for name, kind in program.dtypes.items():
         if isinstance(kind, np.dtype):
             target.type_name(kind, name)
+    for argument in program.arguments:
+        if isinstance(argument, ImageArg):
+            target.image_type(argument)
     launches = tuple(_launches(program.host))
     expressions = ExpressionPrinter(target, _names(program, launches))
     own = frozenset(t.name for t in program.global_temporaries)
@@ -136,7 +147,9 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
     for array in variables:
         if not isinstance(array, ValueArg) and constant_axes(array):
             choices[array.name] = _choice(array)
-    return Names(kinds, dtypes, program.index_dtype, program.nonnegative, stored, choices)
+    images = frozenset(a.name for a in program.arguments if isinstance(a, ImageArg))
+    nonnegative = program.nonnegative
+    return Names(kinds, dtypes, program.index_dtype, nonnegative, stored, images, choices)
 
 
 def _is_stored(argument: Argument) -> bool:
@@ -295,6 +308,8 @@ class _FunctionPrinter:
         if isinstance(argument, ValueArg):
             type_name = self._expressions.variable_type(argument.dtype)
             return f"{type_name} const {argument.name}"
+        if isinstance(argument, ImageArg):
+            return f"{self._target.image_type(argument)} {argument.name}"
         vector = vector_length(argument)
         type_name = self._expressions.element_type(argument.dtype, vector)
         if isinstance(argument, PartArg):

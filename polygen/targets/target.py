@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from polygen.errors import TypeNotSupported
-from polygen.ir.array import AddressSpace
+from polygen.ir.array import AddressSpace, ImageArg
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType, dtype_name
 
@@ -52,6 +52,10 @@ class Atomics:
     needs: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
+# Halves are left out: drivers have them, and PoCL's reads other numbers.
+_PIXELS = ("float32", "int8", "int16", "int32", "uint8", "uint16", "uint32")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Target:
     """What one language does differently; what they share is written once, beside this.
@@ -81,6 +85,10 @@ class Target:
         load_half: how an element of an array of halves is read, of its subscript and the array;
             nothing if like any other.
         store_half: how it is written, of the value, the subscript and the array.
+        image_names: what the parameter for an image of that many axes begins with; nothing if it
+            has no images.
+        pixels: how an element of an image is read, by the type that it is read as and the number
+            of axes: of the image's name, and the coordinates.
         bfloat16: functions that make a bfloat16, which it has as an integer, of a ``float``, and a
             ``float`` of it.
         complex_operators: whether complex numbers have operators of the language's own; else they
@@ -122,6 +130,8 @@ class Target:
     to_half: str
     load_half: str = ""
     store_half: str = ""
+    image_names: Mapping[int, str] = field(default_factory=dict[int, str])
+    pixels: Mapping[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
     bfloat16: Mapping[str, str] = field(default_factory=dict[str, str])
     complex_operators: bool
     complex_literal: str
@@ -158,6 +168,25 @@ class Target:
                 f"target '{self.name}' has no type '{dtype.name}'"
                 + (f", which '{variable}' has" if variable else ""),
                 remedy="use one of: " + ", ".join(self.type_names),
+            )
+        return name
+
+    def image_type(self, image: ImageArg) -> str:
+        """Return what the parameter for an image begins with.
+
+        Raises:
+            TypeNotSupported: if it has no images, or none of such elements.
+        """
+        name = self.image_names.get(len(image.shape or ()))
+        if name is None:
+            raise TypeNotSupported(
+                f"target '{self.name}' has no images, as '{image.name}' is one",
+                remedy=f"declare '{image.name}' a GlobalArg, or use OpenCL",
+            )
+        if image.dtype is None or image.dtype.name not in _PIXELS:
+            raise TypeNotSupported(
+                f"images have no elements of type '{image.dtype}', as '{image.name}' has",
+                remedy="use one of " + ", ".join(_PIXELS),
             )
         return name
 

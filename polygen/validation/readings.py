@@ -12,7 +12,7 @@ from functools import reduce
 from polygen.analysis.inference import sizes
 from polygen.errors import WrongStatement, WrongStorage
 from polygen.ir import expression as ex
-from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import AddressSpace, GlobalArg, ImageArg, TemporaryVariable, ValueArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, Nested, Strided, Vector
@@ -177,6 +177,8 @@ class KernelTerms(Terms):
     def element(self, node: ex.Subscript) -> Term:
         """Return the term of an element of an array."""
         name = ex.name_of(node)
+        if isinstance(self._layouts.kernel.variables.get(name), ImageArg):
+            return ELEMENT, name, *(key(self.index(i)) for i in ex.index_tuple(node))
         offset = self._layouts.start(name)
         chosen: list[Polynomial] = []
         strides = self._layouts.strides(name)

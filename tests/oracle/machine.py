@@ -20,7 +20,7 @@ import numpy as np
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, GlobalArg
+from polygen.ir.array import AddressSpace, GlobalArg, ImageArg
 from polygen.ir.tags import GroupTag
 from polygen.lower.program import (
     Assign,
@@ -66,6 +66,7 @@ class _Machine:
         self._program = program
         self._random = shuffler
         self._shapes = {n: np.shape(v) for n, v in arguments.items()}
+        self.images: dict[str, tuple[int, ...]] = {}
         self.events: Counter[Event] = Counter()
         self.samples: dict[str, Value] = {
             name: 1 if kind is int else np.dtype(kind).type(1)
@@ -74,6 +75,8 @@ class _Machine:
         self._globals: dict[str, Any] = {}
         for arg in program.arguments:
             value = arguments[arg.name]
+            if isinstance(arg, ImageArg):
+                self.images[arg.name] = np.asarray(value).shape
             if isinstance(arg, GlobalArg):
                 self._globals[arg.name] = Cells.of_array(arg.name, np.asarray(value))
             else:
@@ -219,7 +222,8 @@ class _Scope(Evaluator):
         return found
 
     def element(self, name: str, index: tuple[int, ...]) -> Value:
-        (offset,) = index
+        shape = self._machine.images.get(name)
+        (offset,) = index if shape is None else (int(np.ravel_multi_index(index, shape)),)
         return self._cells(name).read(offset, self._who)
 
     def contributions(self, node: ex.Reduction) -> Iterator[Value]:  # noqa: ARG002
