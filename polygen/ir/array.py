@@ -224,7 +224,7 @@ class TemporaryVariable(_ByValue):
             name: str,
             dtype: object = None,
             shape: Extents = (),
-            address_space: AddressSpace = AddressSpace.PRIVATE,
+            address_space: AddressSpace | Auto = AddressSpace.PRIVATE,
             dim_tags: Tags | None = None,
             dim_names: str | Sequence[str] | None = None,
             strides: Extents | None = None,

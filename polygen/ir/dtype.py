@@ -39,6 +39,7 @@ def to_dtype(spec: object) -> DType:
     if dtype is None or spec is None or dtype.itemsize > _WIDEST.get(dtype.kind, 0):
         raise InvalidArgument(
             f"{spec!r} is no element type",
+            where=caller_location(),
             remedy="use a NumPy type such as np.float32, or its name",
         )
     native: DType = dtype.newbyteorder("=")
@@ -52,6 +53,7 @@ def _bfloat16() -> DType:
     except ImportError:
         raise TypeNotSupported(
             "NumPy has the type 'bfloat16' only with the package ml_dtypes, which is not installed",
+            where=caller_location(),
             remedy="pip install 'polygen[bfloat16]'; or use float16 or float32",
         ) from None
     return found

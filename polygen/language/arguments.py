@@ -10,6 +10,7 @@ from polygen.errors import InvalidArgument, NameTaken, UndeclaredVariable, did_y
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import (
+    AddressSpace,
     Argument,
     ConstantArg,
     GlobalArg,
@@ -20,7 +21,7 @@ from polygen.ir.array import (
 from polygen.ir.domain import Domain
 from polygen.ir.dtype import of_scalar, to_dtype
 from polygen.ir.expression import Expression
-from polygen.ir.layout import layout_expressions
+from polygen.ir.layout import auto, layout_expressions
 from polygen.ir.names import check_name
 from polygen.language.extents import to_extents
 from polygen.language.layouts import with_layout
@@ -73,8 +74,8 @@ def read_kernel_data(kernel_data: Iterable[object] | None) -> Declared:
             raise InvalidArgument(
                 f"kernel_data has {entry!r}, which is no argument",
                 where=caller_location(),
-                remedy="pass GlobalArg, ConstantArg, ImageArg, ValueArg, TemporaryVariable, names, or "
-                "'...' to have the others guessed",
+                remedy="pass GlobalArg, ConstantArg, ImageArg, ValueArg or TemporaryVariable, "
+                "names, or '...' to have the others guessed",
             )
         for name, variable in found:
             check_name(name)
@@ -100,6 +101,8 @@ def normalised(variable: _Variable) -> _Variable:
         return replace(variable, dtype=of_scalar(variable.name, dtype))
     shape = variable.shape
     if isinstance(variable, TemporaryVariable):
+        if cast("object", variable.address_space) is auto:
+            variable = variable.in_space(AddressSpace.AUTO)
         shape = to_extents(shape, variable.name)
         return with_layout(with_table(replace(variable, dtype=dtype, shape=shape)))
     if isinstance(variable, ImageArg) and variable != ImageArg(

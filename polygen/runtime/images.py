@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polygen.errors import LaunchFailed, WrongArgumentType
-from polygen.ir.array import GlobalArg, ImageArg
+from polygen.ir.array import GlobalArg, ImageArg, is_array
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.runtime.device_image import DeviceImage, HostImage
@@ -59,7 +59,7 @@ def with_images(
             continue  # which the checks of arrays refuse, or do not
         elif is_opencl_array(value):
             found[name] = _copied(name, value, value.queue or find_queue((value,)))
-        elif isinstance(value, np.ndarray):
+        elif is_array(value):
             on_device = tuple(v for v in args.values() if is_opencl_array(v))
             found[name] = _made(name, value, find_queue(on_device))
     return found

@@ -164,6 +164,9 @@ def test_text_and_value() -> None:
     assert "t: type: float64, shape: (8), aspace: auto\n" in str(knl)
     assert pg.parse_kernel(str(knl)) == knl
     assert "address_space=pg.AddressSpace.AUTO" in pg.kernel_to_python(knl)
+    text = "t: type: float64, shape: (8), aspace: auto\n"
+    same = pg.TemporaryVariable("t", np.float64, 8, address_space=pg.auto)  # Loo.py's name for it
+    assert text in str(pg.make_kernel([I_LOOP, J_LOOP], BACKWARDS, [same, "..."]))
     private = pg.make_kernel(
         [I_LOOP, J_LOOP], BACKWARDS, [pg.TemporaryVariable("t", np.float64, 8), "..."]
     )

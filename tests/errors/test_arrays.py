@@ -108,7 +108,34 @@ CONSTANTS = [
         "has the shape (4), and tags or strides for 2 axes",
     ),
 ]
-PROGRAMS = TABLES + CONSTANTS
+IMAGE = (pg.ImageArg, {"dtype": "float32", "shape": "4, 4"})
+
+
+def image(**more: Any) -> tuple[type, dict[str, Any]]:
+    return pg.ImageArg, {"shape": "4, 4", **more}
+
+
+IMAGES = [
+    Wrong("w[i, i] = 2", IMAGE, e.MalformedKernel, "writes 'w', an image", "w[i, i] = 2"),
+    Wrong("w[i, i] += a[i]", IMAGE, e.MalformedKernel, "writes 'w', an image", "w[i, i] = w"),
+    Wrong("w[i, i] += 1 {atomic}", IMAGE, e.MalformedKernel, "writes 'w', an image", "w[i, i]"),
+    Wrong("a[i], w[0, i] = 1, 2", IMAGE, e.MalformedKernel, "writes 'w', an image", "a[i], w"),
+    Wrong("a[i] = w[i]", IMAGE, e.MalformedKernel, "1 subscripts; it has 2", "w[i]"),
+    Wrong("a[i] = w[i, 0, 0]", IMAGE, e.MalformedKernel, "3 subscripts; it has 2", "w[i, 0, 0]"),
+    Wrong("a[i] = w", IMAGE, e.MalformedKernel, "with 0 subscripts; it has 2", "= w"),
+    Wrong("a[i] = w[i, i + 1]", IMAGE, e.OutOfBounds, "reads w[3, 4]", "w[i, i + 1]"),
+    Wrong("a[i] = w[i - 1, 0]", IMAGE, e.OutOfBounds, "reads w[-1, 0]", "w[i - 1, 0]"),
+    Wrong("<> w = a[i]", IMAGE, e.NameTaken, "'w' is declared here and in kernel_data", "<> w"),
+    Wrong("a[i] = w[i]", image(shape="4"), e.MalformedKernel, "'w' has 1 axis: images have two"),
+    Wrong("a[i] = w[i, 0, 0, 0]", image(shape=(4, 4, 4, 4)), e.MalformedKernel, "has 4 axes"),
+    Wrong("a[i] = w[i]", (pg.ImageArg, {}), e.MalformedKernel, "'w' has 1 axis: images have two"),
+    Wrong("a[i] = w[i, 0]", image(strides="1, 4"), e.InvalidArgument, "declared with a layout"),
+    Wrong("a[i] = w[i, 0]", image(dim_tags="N0, N1"), e.InvalidArgument, "with a layout"),
+    Wrong("a[i] = w[i, 0]", image(offset=1), e.InvalidArgument, "declared with a layout"),
+    Wrong("a[i] = w[i, 0]", image(may_alias=True), e.InvalidArgument, "or may_alias=True"),
+    Wrong("a[i] = w[i, 0]", image(dtype="picture"), e.InvalidArgument, "'picture' is no element"),
+]
+PROGRAMS = TABLES + CONSTANTS + IMAGES
 
 
 @pytest.mark.parametrize("wrong", PROGRAMS, ids=lambda w: f"{w.instruction}: {w.why}")
