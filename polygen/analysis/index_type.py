@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from polygen.analysis.magnitude import MOST_FOR_INT32, fits, values_fit
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.dtype import DType
@@ -16,17 +17,28 @@ from polygen.ir.layout import element_strides, offset_of
 
 INT32: DType = np.dtype(np.int32)
 INT64: DType = np.dtype(np.int64)
-# Below this, a 32-bit counter can go a little past the end: a loop by blocks does.
-MOST_FOR_INT32 = 2**31 - 2**20
+_USUAL = 2**20
+
+
+def index_type(kernel: Kernel, largest: int | None = None) -> DType:
+    """Return the type of loop counters and subscripts that a kernel asks for.
+
+    Parameters:
+        kernel: the kernel.
+        largest: what no size and no place of an element exceeds.  None if that is not known: then
+            32 bits will do if they hold what is computed of numbers up to a million; calls know
+            their sizes, and may ask for more.
+    """
+    if largest is None:
+        enough = values_fit(kernel, _USUAL)
+    else:
+        enough = largest < MOST_FOR_INT32 and fits(kernel, largest)
+    return INT32 if enough and _constants_fit(kernel) else INT64
 
 
 @per_kernel
-def index_type(kernel: Kernel) -> DType:
-    """Return the type of loop counters and subscripts that the constants in a kernel ask for.
-
-    A call may ask for more, with the sizes that it passes.
-    """
-    return INT64 if any(number >= MOST_FOR_INT32 for number in _numbers(kernel)) else INT32
+def _constants_fit(kernel: Kernel) -> bool:
+    return all(number < MOST_FOR_INT32 for number in _numbers(kernel))
 
 
 def _numbers(kernel: Kernel) -> Iterator[int]:

@@ -221,12 +221,15 @@ class _Inference:
 
     def _not_found(self, name: str) -> TypeNotFound:
         check_functions_are_known(self._kernel)  # that would be why
-        reader = next(iter(references_by_name(self._kernel).get(name, ())), None)
+        users = references_by_name(self._kernel).get(name, ())
+        reader = next(iter(users), None)
         variable = self._kernel.variables[name]
         what = "scalar argument" if isinstance(variable, ValueArg) else "variable"
         if reader is None:
             why = "no instruction uses it"
-        elif any(r.is_write for r in references_by_name(self._kernel)[name]):
+        elif vague := [r.insn.id for r in users if r.is_write and r.vague]:
+            why = f"verbatim C writes it, in instruction '{vague[0]}', and says nothing of types"
+        elif any(r.is_write for r in users):
             why = "what is written to it has no type that does not depend on it"
         else:
             why = f"instruction '{reader.insn.id}' reads it, and none writes it"
@@ -234,7 +237,9 @@ class _Inference:
             f"the type of the {what} '{name}' is not known: {why}",
             where=self._kernel.location if reader is None else reader.insn.location,
             excerpt=None if reader is None else excerpt(self._kernel, reader.insn.id),
-            remedy=f"declare it, call add_dtypes(kernel, {{'{name}': ...}}), or pass it: the type "
+            remedy=f"declare it, or call add_dtypes(kernel, {{'{name}': ...}})"
+            if isinstance(variable, TemporaryVariable)
+            else f"declare it, call add_dtypes(kernel, {{'{name}': ...}}), or pass it: the type "
             "of an argument is found at the call",
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 import islpy as isl
 import numpy as np
 
-from polygen.analysis.index_type import INT64, MOST_FOR_INT32, index_type
+from polygen.analysis.index_type import INT64, index_type
 from polygen.errors import (
     AssumptionViolated,
     MissingArgument,
@@ -252,7 +252,7 @@ def _variant_key(
             0,
         )
     )
-    index_dtype = INT64 if largest >= MOST_FOR_INT32 else index_type(form.kernel)
+    index_dtype = index_type(form.kernel, largest)
     used = [computed_in(array.dtype) for array in arrays.values()]
     floating = [dtype for dtype in used if dtype.kind in "fc"]
     weak = np.result_type(0.0, *floating) if floating else np.dtype(np.float64)

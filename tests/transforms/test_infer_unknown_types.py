@@ -58,10 +58,18 @@ def test_numpys_promotion_through_the_program(a: str, b: str, c: str) -> None:
         ("a[i] = b[i]", {}, "the type of the variable 'b' is not known: instruction"),
         ("a[i] = 2*s", {"a": "float32"}, "the type of the scalar argument 's' is not known"),
         ("a[i] = b[i]\nb[i] = a[i] {dep=*}", {}, "has no type that does not depend on it"),
+        (
+            '... code(i) "t = i;" writes(t) {id=c, inames=i}\n<> u = 2*t\nb[i] = u + a[i]',
+            {"a": "float32"},
+            "the type of the variable 't' is not known: verbatim C writes it, in instruction 'c',",
+        ),
+        ("<> t = a[i]\nb[i] = t*q[i]", {"a": "int8"}, "'q' is not known: instruction 'insn_0'"),
+        ("b[0] = sum(i, a[i]*w)", {"a": "int8"}, "the type of the scalar argument 'w' is not"),
     ],
 )
 def test_what_cannot_be_found(text: str, given: dict[str, Any], reason: str) -> None:
-    knl = pg.make_kernel("{ [i]: 0<=i<n }", text)
+    data = [pg.TemporaryVariable("t"), "..."] if text.startswith("...") else None
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", text, data)
     with pytest.raises(TypeNotFound) as caught:
         pg.infer_unknown_types(pg.add_dtypes(knl, given))
     assert reason in caught.value.what
@@ -74,10 +82,11 @@ def test_what_does_not_exist() -> None:
         pg.infer_unknown_types(pg.add_dtypes(knl, {"b": np.float32}))
 
 
-def test_one_variant_for_each_combination_of_types() -> None:
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_one_variant_for_each_combination_of_types(target: str) -> None:
     """The same executor, called with arrays of other types."""
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i]*b[i] + 1")
-    executor = knl.executor("c")
+    executor = knl.executor(target)
     rng = np.random.default_rng(0)
     for first, second in product(("int8", "int32", "float32", "complex64"), ("int16", "float64")):
         a, b = rng.integers(0, 9, 5).astype(first), rng.integers(0, 9, 5).astype(second)
