@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from polygen.errors import InvalidArgument, NameTaken, UndeclaredVariable, did_you_mean
 from polygen.ir import expression as ex

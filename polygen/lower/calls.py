@@ -28,6 +28,7 @@ from polygen.ir.array import (
     Array,
     ConstantArg,
     GlobalArg,
+    ImageArg,
     TemporaryVariable,
     ValueArg,
 )
@@ -216,6 +217,8 @@ class _Maker:
     def _add_array(self, argument: GlobalArg, part: ex.SubArrayRef) -> None:
         name = ex.name_of(part)
         array = self._full.array(name)
+        if isinstance(array, ImageArg):
+            raise self._refused(f"it is given '{name}', an image")
         if constant_axes(array):
             raise self._refused(f"it is given part of '{name}', which has axes tagged vec or sep")
         if not isinstance(part.subscript, ex.Subscript):
