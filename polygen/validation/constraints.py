@@ -56,7 +56,8 @@ class Facts:
             found = [] if condition else [constant(-1)]
         elif isinstance(condition, ex.Comparison):
             left, right = terms.index(condition.left), terms.index(condition.right)
-            found = _compared(left, str(condition.operator), right)
+            if _of_integers(left, is_integer) and _of_integers(right, is_integer):
+                found = _compared(left, str(condition.operator), right)
         if found is not None and all(is_affine(each, is_integer) for each in found):
             self.affine += found
         else:
@@ -94,6 +95,17 @@ def _difference(larger: Polynomial, smaller: Polynomial, *, strictly: bool = Fal
         return plus(scaled(rest, floor.divisor), dict(floor.numerator))
     outside = plus(scaled(rest, floor.divisor), constant(floor.divisor - 1))
     return plus(outside, dict(floor.numerator), -1)
+
+
+def _of_integers(value: Polynomial, is_integer: _IsInteger) -> bool:
+    """Tell whether all that a polynomial mentions is an integer: ``x <= x`` fails for NaN."""
+    return all(
+        is_integer(atom)
+        if isinstance(atom, str)
+        else isinstance(atom, Floor) and _of_integers(dict(atom.numerator), is_integer)
+        for monomial in value
+        for atom in monomial
+    )
 
 
 def is_affine(value: Polynomial, is_integer: _IsInteger) -> bool:

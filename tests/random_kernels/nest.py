@@ -82,7 +82,7 @@ class Nest:
     names: tuple[str, ...]
     fence: str
     bounds: dict[str, str] = field(default_factory=dict[str, str])  # ids of what bounds loops
-    ids: list[str] = field(default_factory=list[str])
+    ids: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def __post_init__(self) -> None:
         self._style = self.maker.random.choice(("options", "options", "for", "with"))
@@ -172,7 +172,7 @@ class Nest:
         line.needed |= {self.fence} if self.fence else set()
         self.maker.lines += self._text(line)
         self.maker.sources += sources
-        self.ids.append(line.id)
+        self.ids[line.id] = line.inames
 
     def _text(self, line: Line) -> list[str]:
         maker = self.maker

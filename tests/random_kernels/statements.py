@@ -338,11 +338,12 @@ def _related(nest: Nest) -> None:
 
 def _mark(nest: Nest) -> None:
     """A point in the order that is no statement."""
-    if not nest.ids or nest.maker.in_sequence:
-        return
     line_id, inames = _id(nest), nest.inames()
+    before = [i for i, known in nest.ids.items() if known == inames]
+    if not before or nest.maker.in_sequence:
+        return
     kind = nest.maker.random.choice(("nop", "lbarrier"))
-    needed = set(nest.maker.random.sample(nest.ids, 1))
+    needed = {nest.maker.random.choice(before)}
     nest.add(Line(f"... {kind}", line_id, inames, needed))
 
 

@@ -67,3 +67,18 @@ def test_a_program_written_by_hand() -> None:
     by_name = {argument.name: argument for argument in knl.arguments}
     knl = knl.copy(arguments=tuple(by_name[name] for name in ("a", "out", "n")))
     check(knl, replace(vector_add_grid(), dtypes=kinds(knl)))
+
+
+@pytest.mark.parametrize("condition", ["x[i] <= x[i]", "x[0] == x[0]", "float32(i) < float32(i)"])
+def test_a_number_need_not_equal_itself(condition: str) -> None:
+    """Such a comparison is no constraint on integers, though both sides cancel out."""
+    text = f"out[i] = 1  {{if={condition}}}\nout[i] = 2  {{if=not {condition}}}"
+    domain = "{ [i]: (0<=i<n and i mod 2 = 0) or i = n + 2 }"
+    arrays = [pg.GlobalArg(name, np.float64, "n + 3") for name in ("x", "out")]
+    knl = kernel(domain, text, *arrays, assumptions="n >= 0")
+    _accepted(Example("itself", prepare(knl)))
+    x = np.array([1.0, 2, np.nan, 4, np.nan, 6, 7])
+    (out,) = knl.executor("c")(x=x, out=np.zeros(7))[1]
+    holds = {"x[i] <= x[i]": ~np.isnan(x), "x[0] == x[0]": True, "float32(i) < float32(i)": False}
+    expected = np.where(holds[condition], 1, 2) * np.array([1, 0, 1, 0, 0, 0, 1])
+    np.testing.assert_array_equal(out, expected)
