@@ -74,7 +74,7 @@ def register_preamble_generators(
 
 
 def _checked(pair: object) -> tuple[str, str]:
-    parts = cast("tuple[Any, ...]", pair) if isinstance(pair, tuple) else ()
+    parts: Any = cast("Any", pair) if isinstance(pair, tuple) else ()
     if len(parts) != 2 or not all(isinstance(part, str) for part in parts):
         what = f"{pair!r}, which is no pair of texts"
     elif not parts[0].replace("_", "x").isalnum():

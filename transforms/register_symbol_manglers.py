@@ -19,11 +19,11 @@ from polygen.transformation import transformation
 def register_symbol_manglers(
     kernel: Kernel, manglers: Iterable[Callable[[Kernel, str], Any]]
 ) -> Kernel:
-    r"""Let scalar arguments be names of the target's, such as ``M_PI``, instead of arguments.
+    r"""Let scalar arguments be names of the target's, such as ``FLT_MAX``, instead of arguments.
 
-    Each mangler is called with the kernel and the name of a scalar argument.  It returns None if it
-    does not know the name; or its type, and what it is called there, by target if that differs; and,
-    as a third part, the text that the source has to begin with, or texts by target.
+    Each mangler is called with the kernel and the name of a scalar argument.  It returns None if
+    it does not know the name; or its type, and what it is called there, by target if that differs;
+    and, as a third part, the text that the source has to begin with, or texts by target.
 
     Kind: change of interface.
 
@@ -39,16 +39,15 @@ def register_symbol_manglers(
     Before -> After:
 
     >>> import polygen as pg
-    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = M_PI*a[i]")
-    >>> def circle(kernel, name):
-    ...     if name == "M_PI":
-    ...         return "float64", {"c": "M_PI", "opencl": "M_PI"}, {"c": "#include <math.h>"}
-    >>> knl = pg.register_symbol_manglers(knl, [circle])
+    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = min(a[i], FLT_MAX)")
+    >>> def limits(kernel, name):
+    ...     if name == "FLT_MAX":
+    ...         return "float32", "FLT_MAX", {"c": "#include <float.h>"}
+    >>> knl = pg.register_symbol_manglers(knl, [limits])
     >>> print(str(knl).partition("FUNCTIONS:\n")[2].partition("\n---")[0])
-    M_PI = symbol -> float64
-    M_PI is c: 'M_PI'
-    M_PI is opencl: 'M_PI'
-    M_PI in c: '#include <math.h>'
+    FLT_MAX = symbol -> float32
+    FLT_MAX is *: 'FLT_MAX'
+    FLT_MAX in c: '#include <float.h>'
 
     Raises:
         NothingMatches: if 1 does not hold.
@@ -78,11 +77,11 @@ def register_symbol_manglers(
 
 
 def _symbol(name: str, answer: object) -> Symbol:
-    parts = cast("tuple[Any, ...]", answer) if isinstance(answer, tuple) else ()
+    parts: Any = cast("Any", answer) if isinstance(answer, tuple) else ()
     if len(parts) not in (2, 3) or not all(isinstance(p, str | Mapping) for p in parts[1:]):
         raise InvalidArgument(
             f"a mangler says {answer!r} of '{name}'",
             where=caller_location(),
-            remedy="return a type and what the target calls it: (np.float64, 'M_PI')",
+            remedy="return a type and what the target calls it: (np.float32, 'FLT_MAX')",
         )
     return Symbol(*parts)

@@ -1,0 +1,157 @@
+"""Constants by their names in the target's language, and texts that the source begins with."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import InvalidArgument, NothingMatches, UnknownFunction, UserError
+from polygen.ir.callables import TARGETS
+from polygen.targets.registry import get_target
+
+KNL = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = M_PI*a[i] + STEP")
+
+
+def circle(_kernel: pg.Kernel, name: str) -> Any:
+    """Return what pi is called."""
+    texts = {"c": "CIRCLE", "opencl": "M_PI_F"}
+    before = {"c": "#define CIRCLE 3.14159265358979323846f"}
+    return (np.float32, texts, before) if name == "M_PI" else None
+
+
+def steps(_kernel: pg.Kernel, name: str) -> Any:
+    """Return what is defined in a text."""
+    return (np.int8, "STEP_WIDTH", "#define STEP_WIDTH 3") if name == "STEP" else None
+
+
+def test_values() -> None:
+    knl = pg.register_symbol_manglers(KNL, [circle, steps])
+    assert [a.name for a in knl.arguments] == ["a", "n", "out"]
+    a = np.arange(4, dtype=np.float32)
+    for target in TARGETS:
+        (out,) = knl.executor(target)(a=a)[1]
+        np.testing.assert_allclose(out, np.float32(np.pi) * a + 3, rtol=1e-6)
+        assert out.dtype == np.float32
+    split = pg.split_iname(knl, "i", 4, outer_tag="g.0", inner_tag="l.0")
+    np.testing.assert_allclose(split(a=a)[1][0], np.float32(np.pi) * a + 3, rtol=1e-6)
+
+
+def test_names_and_texts_in_the_source() -> None:
+    knl = pg.register_symbol_manglers(KNL, [steps, circle])
+    typed = pg.add_dtypes(knl, {"a": np.float32})
+    code = str(pg.generate_code(typed, "c"))
+    assert "out[i] = CIRCLE * a[i] + STEP_WIDTH;" in code
+    assert code.count("#define STEP_WIDTH 3") == code.count("#define CIRCLE") == 1
+    code = str(pg.generate_code(typed, "opencl"))
+    assert "M_PI_F * a[i]" in code
+    assert "CIRCLE" not in code
+
+
+def test_text() -> None:
+    one = pg.register_symbol_manglers(KNL, [circle])
+    knl = pg.register_symbol_manglers(one, [steps])
+    assert "out[i] = M_PI*a[i] + STEP  {" in str(knl)
+    assert pg.parse_kernel(str(knl)) == knl != KNL
+    assert pickle.loads(pickle.dumps(knl)) == knl  # noqa: S301
+    assert knl.original == KNL
+    assert pg.replay(KNL, knl.history) == knl
+
+
+def test_a_target_that_has_no_such_constant() -> None:
+    def mangler(_: pg.Kernel, name: str) -> Any:
+        return ("float64", {"c": "M_PI"}) if name == "M_PI" else None
+
+    knl = pg.add_dtypes(pg.register_symbol_manglers(KNL, [mangler, steps]), {"a": np.float32})
+    pg.generate_code(knl, "c")
+    with pytest.raises(UnknownFunction, match="'M_PI' has no code for target 'opencl'"):
+        pg.generate_code(knl, "opencl")
+
+
+def answering(answer: Any) -> Callable[[pg.Kernel, str], Any]:
+    """Return a mangler that says the same of each name."""
+    return lambda *_: answer
+
+
+@pytest.mark.parametrize(
+    ("manglers", "kind", "what"),
+    [
+        ([], NothingMatches, "no mangler knows"),
+        ([answering(None)], NothingMatches, "no mangler knows"),
+        ([answering(3)], InvalidArgument, "a mangler says 3 of 'M_PI'"),
+        ([answering(("float32",))], InvalidArgument, "a mangler says"),
+        ([answering(("float32", 3))], InvalidArgument, "a mangler says"),
+        ([answering(("real", "M_PI"))], InvalidArgument, "real"),
+        ([answering(("float32", "x; }"))], InvalidArgument, "'x; }' is no name"),
+        ([answering(("int32", "N"))], InvalidArgument, "'n' is a size"),
+    ],
+)
+def test_refused(manglers: list[Any], kind: type[UserError], what: str) -> None:
+    with pytest.raises(kind) as caught:
+        pg.register_symbol_manglers(KNL, manglers)
+    assert what in caught.value.what
+
+
+# --- texts
+
+
+def defines(info: pg.PreambleInfo) -> Iterator[tuple[str, str]]:
+    """Yield a definition for each target, and one for C."""
+    yield "20_define", f"#define WHERE {TARGETS.index(info.target)}"
+    if info.target == "c":
+        yield "10_include", "#include <limits.h>\n"
+
+
+def test_preambles() -> None:
+    assert {get_target(name).name for name in TARGETS} == set(TARGETS)
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }", "out[i] = where()", [pg.GlobalArg("out", np.int32, "n"), "..."]
+    )
+    where = pg.ScalarCallable(
+        {"where": " -> int32"}, "static inline int where(void) { return WHERE; }"
+    )
+    knl = pg.register_callable(knl, "where", where)
+    knl = pg.register_preamble_generators(knl, [defines])
+    for number, target in enumerate(TARGETS):
+        (out,) = knl.executor(target)(n=3)[1]
+        np.testing.assert_array_equal(out, number)
+    lines = str(pg.generate_code(knl, "c")).split("\n")
+    assert lines[:3] == ["#include <limits.h>", "", "#define WHERE 0"]
+    assert "limits" not in str(pg.generate_code(knl, "opencl"))
+    assert pg.parse_kernel(str(knl)) == knl
+    assert pg.register_preamble_generators(knl, [defines]) is knl
+    assert pickle.loads(pickle.dumps(knl)) == knl  # noqa: S301
+
+
+def test_preambles_of_kernels_that_are_called() -> None:
+    data = [pg.GlobalArg("y", np.int32, 4)]
+    inner = pg.make_function("{ [k]: 0<=k<4 }", "y[k] = where()", data, name="inner")
+    where = pg.ScalarCallable(
+        {"where": " -> int32"}, "static inline int where(void) { return WHERE; }"
+    )
+    inner = pg.register_preamble_generators(pg.register_callable(inner, "where", where), [defines])
+    knl = pg.make_kernel(
+        "{ : }", "[j]: b[j] = inner()", [pg.GlobalArg("b", np.int32, 4)], functions={"inner": inner}
+    )
+    for each in (knl, pg.inline_callable_kernel(knl, "inner")):
+        for number, target in enumerate(TARGETS):
+            np.testing.assert_array_equal(each.executor(target)()[1][0], number)
+
+
+@pytest.mark.parametrize(
+    ("pair", "what"),
+    [
+        (3, "yields 3, which is no pair"),
+        (("a",), "which is no pair"),
+        (("a", 3), "which is no pair"),
+        (("a b", "text"), "the key 'a b'"),
+    ],
+)
+def test_no_preambles(pair: Any, what: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        pg.register_preamble_generators(KNL, [lambda _: [pair]])
+    assert what in caught.value.what
