@@ -114,7 +114,7 @@ class GlobalArg(_ByValue):
             dim_tags: Tags | None = None,
             offset: str | int | Expression | Auto = 0,
             dim_names: str | Sequence[str] | None = None,
-            strides: Extents | Auto | None = None,
+            strides: Extents | Auto | Sequence[str | int | Expression | Auto] | None = None,
             order: str | None = None,
             may_alias: bool = False,
         ) -> None: ...
@@ -138,7 +138,7 @@ class ConstantArg(GlobalArg):
             dim_tags: Tags | None = None,
             offset: str | int | Expression | Auto = 0,
             dim_names: str | Sequence[str] | None = None,
-            strides: Extents | Auto | None = None,
+            strides: Extents | Auto | Sequence[str | int | Expression | Auto] | None = None,
             order: str | None = None,
             may_alias: bool = False,
         ) -> None: ...

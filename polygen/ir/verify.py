@@ -354,12 +354,13 @@ def _check_extents(kernel: Kernel) -> None:
                         where=kernel.location,
                         remedy=did_you_mean(name, kernel.parameters),
                     )
-            if isinstance(variable, TemporaryVariable) and not isinstance(extent, int):
-                raise MalformedKernel(
-                    f"the shape of the temporary '{variable.name}' is not constant",
-                    where=kernel.location,
-                    remedy="write numbers, or make it an argument",
-                )
+        constant = all(isinstance(extent, int) for extent in variable.shape or ())
+        if isinstance(variable, TemporaryVariable) and not constant:
+            raise MalformedKernel(
+                f"the shape of the temporary '{variable.name}' is not constant",
+                where=kernel.location,
+                remedy="write numbers, or make it an argument",
+            )
 
 
 def _check_image(kernel: Kernel, image: ImageArg) -> None:

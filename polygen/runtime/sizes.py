@@ -181,8 +181,10 @@ def _mismatch(
     equation: _Equation, values: Mapping[str, int], origins: Mapping[str, str]
 ) -> SizeMismatch | WrongShape | WrongStrides:
     arg, array = equation.arg, equation.array
-    names = sorted(walk.free_variables(equation.expression))
     declared = _declared(equation)
+    names = sorted(walk.free_variables(equation.expression))
+    if equation.what is What.STRIDES:  # all of them are shown
+        names = sorted(frozenset[str]().union(*map(walk.free_variables, declared)) - {"any"})
     shown = [str(e) if e == _ANY else str(value_of(e, values)) for e in declared]
     if equation.what is What.OFFSET:
         message = (

@@ -14,6 +14,7 @@ from polygen.ir.array import GlobalArg
 from polygen.ir.layout import Auto, unit
 from polygen.runtime.arguments import Form
 from polygen.runtime.arrays import ArrayInfo, describe, rounded_up
+from polygen.runtime.distinct import check_distinct
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.opencl import OpenCLArray, Queue, pyopencl
 from polygen.runtime.outputs import is_fully_written, must_be_passed, written_arrays
@@ -58,8 +59,9 @@ def stage_all(queue: Queue, form: Form, args: Mapping[str, Any]) -> dict[str, St
     for arg in on_host:
         value = args[arg.name]
         # What is wrong with an array is said before anything is copied.
-        describe(arg, value)
+        info = describe(arg, value)
         if arg.name in written:
+            check_distinct(kernel, info)  # copies would be
             if not value.flags.writeable:
                 raise_read_only(arg.name)
             for other in on_host:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,6 +41,8 @@ class Cells:
         self._readers: dict[int, set[Who]] = {}
         self._writers: dict[int, set[Who]] = {}
         self._updaters: dict[int, set[tuple[str, Who]]] = {}  # by atomic updates
+        # Where an element is that a subscript means, if that is not plain.
+        self.places: Mapping[tuple[int, ...], int] | None = None
 
     @staticmethod
     def of_array(name: str, array: NDArray[Any]) -> Cells:
@@ -48,6 +51,15 @@ class Cells:
         cells.array[:] = array.reshape(-1)
         cells._written[:] = True
         return cells
+
+    def place(self, index: tuple[int, ...]) -> int:
+        """Return the place of the element that a subscript of generated code means."""
+        if self.places is not None:
+            if index not in self.places:
+                raise OracleError(f"{self.name}{list(index)} is no element")
+            return self.places[index]
+        (offset,) = index
+        return offset
 
     def forget(self) -> None:
         """Start anew: everything so far is ordered before what follows."""
@@ -116,18 +128,26 @@ class Shifted:
     def __init__(self, cells: Cells | Shifted, first: int) -> None:
         self._cells, self._first = cells, first
 
+    def place(self, index: tuple[int, ...]) -> int:
+        """Return the offset that a subscript of generated code is."""
+        (offset,) = index
+        return offset
+
+    def _there(self, offset: int) -> int:
+        return self._cells.place((self._first + offset,))
+
     def read(self, offset: int, who: Who) -> Value:
         """Return an element."""
-        return self._cells.read(self._first + offset, who)
+        return self._cells.read(self._there(offset), who)
 
     def write(self, offset: int, value: Value, who: Who) -> None:
         """Change an element."""
-        self._cells.write(self._first + offset, value, who)
+        self._cells.write(self._there(offset), value, who)
 
     def update(self, offset: int, operation: str, who: Who) -> Value:
         """Begin an atomic update."""
-        return self._cells.update(self._first + offset, operation, who)
+        return self._cells.update(self._there(offset), operation, who)
 
     def put(self, offset: int, value: Value) -> None:
         """End an atomic update."""
-        self._cells.put(self._first + offset, value)
+        self._cells.put(self._there(offset), value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import ChainMap, Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -20,7 +20,7 @@ import numpy as np
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, GlobalArg, ImageArg
+from polygen.ir.array import AddressSpace, GlobalArg, ImageArg, TemporaryVariable
 from polygen.ir.tags import GroupTag
 from polygen.lower.program import (
     Assign,
@@ -39,6 +39,7 @@ from polygen.lower.program import (
 from tests.oracle.cells import Cells, Shifted, Who
 from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
 from tests.oracle.interpreter import Outcome
+from tests.oracle.layouts import places
 from tests.oracle.verbatim import assignments
 
 _Env: TypeAlias = ChainMap[str, Any]
@@ -81,14 +82,24 @@ class _Machine:
                 self._globals[arg.name] = Cells.of_array(arg.name, np.asarray(value))
             else:
                 self._globals[arg.name] = self._typed(arg.name, value)
+        self._place_arguments()
         for table in program.tables:
             elements = table.initializer
             assert elements is not None
             self._globals[table.name] = Cells.of_array(table.name, elements)
         for t in program.global_temporaries:
             assert t.dtype is not None
-            extents = [int(e) for e in t.shape if isinstance(e, int)]
-            self._globals[t.name] = Cells(t.name, t.dtype, prod(extents))
+            extents = tuple([int(e) for e in t.shape if isinstance(e, int)])
+            self._globals[t.name] = cells = Cells(t.name, t.dtype, prod(extents))
+            if t.dim_tags is not None:
+                cells.places = _places(t, extents, int)
+
+    def _place_arguments(self) -> None:
+        """Say where elements are, for arguments with a layout."""
+        at = _Scope(self, ChainMap({}, self._globals), _NOBODY)
+        for arg in self._program.arguments:
+            if isinstance(arg, GlobalArg) and (arg.dim_tags is not None or arg.offset != 0):
+                self._globals[arg.name].places = _places(arg, self._shapes[arg.name], at.integer)
 
     def _typed(self, name: str, value: Any) -> Value:
         kind = self._program.dtypes[name]
@@ -187,6 +198,24 @@ class _Called(_Machine):
         }
 
 
+def _places(
+    array: GlobalArg | TemporaryVariable, shape: tuple[int, ...], integer: Callable[[Any], int]
+) -> dict[tuple[int, ...], int]:
+    """Return where each element is in a row-major copy of an array."""
+    order = {index: place for place, index in enumerate(product(*map(range, shape)))}
+    return {at: order[index] for at, index in places(array, shape, integer).items()}
+
+
+def _declared(node: Declare) -> Cells:
+    if node.vector is None:
+        return Cells(node.name, node.dtype, node.extent or 1)
+    vectors = range(node.extent or 1)
+    cells = Cells(node.name, node.dtype, len(vectors) * node.vector)
+    pairs = product(vectors, range(node.vector))
+    cells.places = {(at, part): at * node.vector + part for at, part in pairs}
+    return cells
+
+
 _NOBODY = Who((), ())
 _OLD = "the old value"
 
@@ -223,11 +252,18 @@ class _Scope(Evaluator):
 
     def element(self, name: str, index: tuple[int, ...]) -> Value:
         shape = self._machine.images.get(name)
-        (offset,) = index if shape is None else (int(np.ravel_multi_index(index, shape)),)
-        return self._cells(name).read(offset, self._who)
+        cells = self._cells(name)
+        place = cells.place(index) if shape is None else int(np.ravel_multi_index(index, shape))
+        return cells.read(place, self._who)
 
     def contributions(self, node: ex.Reduction) -> Iterator[Value]:  # noqa: ARG002
         raise OracleError("a reduction is left in a loop program")
+
+    def _place(self, target: ex.Variable | ex.Subscript) -> int:
+        """Return the place of what is written to in its memory."""
+        if isinstance(target, ex.Variable):
+            return 0
+        return self._cells(ex.name_of(target)).place(tuple(self.index(target)))
 
     def _cells(self, name: str) -> Cells | Shifted:
         found = self._env[name]
@@ -318,7 +354,7 @@ class _Scope(Evaluator):
         for target, value in assignments(node.code):
             if ex.name_of(target) not in node.writes:
                 raise OracleError(f"{node.insn_id} writes {ex.name_of(target)}")
-            offset = self.index(target)[0] if isinstance(target, ex.Subscript) else 0
+            offset = self._place(target)
             self._cells(ex.name_of(target)).write(offset, self.value(value), self._who)
         self._env = self._env.parents
 
@@ -350,7 +386,7 @@ class _Scope(Evaluator):
         others = [child for child in combined.children if child != node.target]
         if len(others) != 1 or len(combined.children) != 2:
             raise OracleError(f"{node.insn_id} is no update")
-        offset = self.index(node.target)[0] if isinstance(node.target, ex.Subscript) else 0
+        offset = self._place(node.target)
         self.value(others[0])  # where what it reads is in a race
         cells = self._cells(ex.name_of(node.target))
         self._env[_OLD] = cells.update(offset, type(combined).__name__, self._who)
@@ -361,7 +397,7 @@ class _Scope(Evaluator):
 
     def _update_with(self, node: Assign, operation: str) -> None:
         """Combine an element by an operation of a user's own: its old value is in the new one."""
-        offset = self.index(node.target)[0] if isinstance(node.target, ex.Subscript) else 0
+        offset = self._place(node.target)
         cells = self._cells(ex.name_of(node.target))
         self._env[_OLD] = cells.update(offset, operation, self._who)
         old = ex.Variable(_OLD)
@@ -374,7 +410,7 @@ class _Scope(Evaluator):
             return
         writes: list[tuple[Cells | Shifted, int, Value]] = []
         for target, value in node.pairs:
-            offset = self.index(target)[0] if isinstance(target, ex.Subscript) else 0
+            offset = self._place(target)
             writes.append((self._cells(ex.name_of(target)), offset, self.value(value)))
         for cells, offset, value in self._machine.shuffled(writes):
             cells.write(offset, value, self._who)
@@ -383,7 +419,7 @@ class _Scope(Evaluator):
         if node.address_space is AddressSpace.LOCAL and self._local is not None:
             self._declare_local(node)
             return
-        cells = Cells(node.name, node.dtype, node.extent or 1)
+        cells = _declared(node)
         if node.initial is not None:
             cells.write(0, self.value(node.initial), self._who)
         self._env[node.name] = cells
@@ -391,7 +427,7 @@ class _Scope(Evaluator):
     def _declare_local(self, node: Declare) -> None:
         # Targets declare it at the top of the function, and its first value is an assignment.
         assert self._local is not None
-        cells = self._local.setdefault(node.name, Cells(node.name, node.dtype, node.extent or 1))
+        cells = self._local.setdefault(node.name, _declared(node))
         self._env[node.name] = cells
         if node.initial is not None:
             cells.write(0, self.value(node.initial), self._who)
