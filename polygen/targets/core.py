@@ -90,10 +90,12 @@ class Choice:
     Attributes:
         arrays: the positions of those that choose an array.
         component: the position of the one that chooses a component, or None.
+        alone: whether there is one vector, which is declared as such, not as an array.
     """
 
     arrays: tuple[int, ...] = ()
     component: int | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

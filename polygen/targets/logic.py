@@ -72,6 +72,8 @@ def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:
         return p.helper("from_bfloat16", dtype, [element])
     packed = dtype == FLOAT16 and array in p.names.stored and p.target.load_half
     form = p.target.load_half if packed else "{1}[{0}]"
+    if array in p.names.choices and p.names.choices[array].alone:
+        form = "{1}"
     text = form.format(index_text(p, node), name)
     if component is not None:
         text = p.target.array_component.format(text, component)

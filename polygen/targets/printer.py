@@ -138,7 +138,8 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
             if isinstance(node, Declare):
                 dtypes[node.name] = node.dtype
                 if node.vector is not None:
-                    choices[node.name] = Choice(component=None if node.vector == 1 else 0)
+                    component = None if node.vector == 1 else 0
+                    choices[node.name] = Choice((), component, alone=node.extent == 1)
     kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **program.dtypes}
     stored = frozenset(
         [a.name for a in program.arguments if _is_stored(a)]

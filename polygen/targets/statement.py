@@ -105,7 +105,8 @@ class StatementPrinter:
             constant = " const" if node.constant else ""
             value = self.expressions.value(node.initial, node.dtype)
             return f"{text}{constant} {node.name} = {value};"
-        return f"{text} {node.name}{'' if node.extent is None else f'[{node.extent}]'};"
+        alone = node.extent is None or (node.vector is not None and node.extent == 1)
+        return f"{text} {node.name}{'' if alone else f'[{node.extent}]'};"
 
     def _element_type(self, node: Declare) -> str:
         if node.vector is None:
