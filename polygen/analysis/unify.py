@@ -46,6 +46,19 @@ def _matches(
     )
 
 
+def _in_part(part: ex.SubArrayRef, rule: Callable[[Expression], Expression]) -> Expression:
+    """Return part of an array with a rule applied to subscripts; it stays one of that array."""
+    if not isinstance(part.subscript, ex.Subscript):
+        return part
+    index = [
+        i if walk.free_variables(i).intersection(part.swept_inames) else rule(i)
+        for i in ex.index_tuple(part.subscript)
+    ]
+    return ex.SubArrayRef(
+        part.swept_inames, walk.rebuild(part.subscript, (part.subscript.aggregate, *index))
+    )
+
+
 def replace_matches(
     node: Expression,
     template: Expression,
@@ -65,6 +78,8 @@ def replace_matches(
         values = match(template, part, parameters)
         if values is not None:
             return replacement({name: replaced(value) for name, value in values.items()})
+        if isinstance(part, ex.SubArrayRef):
+            return _in_part(part, replaced)
         return walk.rebuild(part, tuple([replaced(p) for p in walk.parts(part)]))
 
     return replaced(node)

@@ -132,7 +132,8 @@ class Maker:
     def output(self, dtype: str, axes: int) -> str:
         """Declare an array that is written, and return its name."""
         name = self.new("o")
-        self.data[name] = pg.GlobalArg(name, dtype, (self.EXTENT,) * axes or (2,))
+        order = "F" if axes > 1 and self.chance(0.2) else None
+        self.data[name] = pg.GlobalArg(name, dtype, (self.EXTENT,) * axes or (2,), order=order)
         return name
 
     def reduced(self, by: Reductions) -> str:
@@ -215,7 +216,8 @@ def arguments_of(kernel: Kernel, sizes: dict[str, int], seed: int) -> dict[str, 
             shape = tuple(
                 e if isinstance(e, int) else sum(sizes.values()) + 20 for e in arg.shape or ()
             )
-            found[arg.name] = _numbers(numbers, arg.name, arg.dtype, shape)
+            values = _numbers(numbers, arg.name, arg.dtype, shape)
+            found[arg.name] = values if arg.dim_tags is None else np.asfortranarray(values)
     names = {arg.name for arg in kernel.arguments}
     return {name: value for name, value in found.items() if name in names}
 

@@ -272,3 +272,25 @@ def test_rules_are_undone() -> None:
     )
     knl = kernel(ONE, "out[i] = a[i] + a[n-1-i]", pg.GlobalArg("a", shape="n"))
     assert step(knl) == split("i", 4)(knl)
+
+
+def test_parts_of_arrays_stay_parts() -> None:
+    """What a call of a kernel is given is no element that a rule could stand for."""
+    callee = pg.make_function("{ [k]: 0<=k<3 }", "y[k] = 2*x[k]", ["x", "y"], name="twice")
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "[q]: out[i, q] = twice([q]: a[i + 1, q])\nmore[i] = a[i, 0] + a[i + 1, 0]",
+        [pg.GlobalArg("a", np.float64, "n + 1, 3"), pg.GlobalArg("out", np.float64, "n, 3"), "..."],
+        functions={"twice": callee},
+    )
+    elements = pg.extract_subst(knl, "f", "a[x, y]", "x, y")
+    sums = pg.extract_subst(knl, "f", "x + 1", "x")
+    assert "more[i] = f(i, 0) + f(i + 1, 0)" in str(elements)
+    assert "twice([q]: a[i + 1, q])" in str(elements)
+    assert "twice([q]: a[f(i), q])" in str(sums)
+    a = np.arange(15.0).reshape(5, 3)
+    for new in elements, sums:
+        assert pg.parse_kernel(str(new)) == new
+        out, more = new(a=a, out=np.zeros((4, 3)), more=np.zeros(4))[1]
+        np.testing.assert_array_equal(out, 2 * a[1:])
+        np.testing.assert_array_equal(more, a[:-1, 0] + a[1:, 0])
