@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from polygen.errors import InvalidArgument, WrongArgumentType, WrongDevice
+from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel, fill_slot
 from polygen.runtime import cache as disk
 from polygen.runtime.arguments import Form, VariantKey, examine, form_of
@@ -130,7 +131,10 @@ class Executor:
         constants = (t for t in self.kernel.temporaries if t.read_only)
         tables = {t.name: t.initializer for t in constants if t.initializer is not None}
         scalars |= {name: value.item() for name, value in tables.items() if not value.shape}
-        data = host_data(form.arrays, tables, given, call.sizes, scalars)
+        separate = separate_arguments(self.kernel)
+        arguments = (a for a in self.kernel.arguments if isinstance(a, GlobalArg))
+        wholes = [a for a in arguments if a.name in separate]
+        data = host_data(form.arrays, wholes, tables, given, call.sizes, scalars)
         check_assumptions(self.kernel, data)
 
     def run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:

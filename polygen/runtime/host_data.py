@@ -9,13 +9,16 @@ from typing import Any
 from numpy.lib.stride_tricks import as_strided
 
 from polygen.ir.array import GlobalArg
+from polygen.ir.parts import parts
 from polygen.runtime.arrays import describe
 from polygen.runtime.assumptions import CallData
 from polygen.runtime.opencl import is_opencl_array, pyopencl
+from polygen.runtime.separate import joined
 
 
 def host_data(
     arrays: Sequence[GlobalArg],
+    wholes: Sequence[GlobalArg],
     tables: Mapping[str, Any],
     given: Mapping[str, Any],
     sizes: Mapping[str, int],
@@ -25,22 +28,29 @@ def host_data(
 
     Parameters:
         arrays: the arrays that are passed.
+        wholes: arguments that several of these make up.
         tables: the elements of tables of constants, by name.
         given: what is passed, by name.
         sizes: the value of each size.
         scalars: the value of each other scalar argument.
     """
     known = {arg.name: arg for arg in arrays}
+    separate = {arg.name: arg for arg in wholes}
 
     @cache
     def array(name: str) -> Any:
+        if name in separate:
+            of_parts = [array(part.name) for part in parts(separate[name])]
+            return (
+                None if any(part is None for part in of_parts) else joined(separate[name], of_parts)
+            )
         if name not in known:
             return tables.get(name)
         value = given[name]
         return copied(known[name], value) if is_opencl_array(value) else value
 
     def address(name: str) -> int | None:
-        if name in tables:
+        if name in tables or name in separate:
             return None
         value = given[name]
         if is_opencl_array(value):

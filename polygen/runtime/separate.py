@@ -87,6 +87,14 @@ def put_together(kernel: Kernel, outputs: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def joined(arg: GlobalArg, of_parts: Sequence[Any]) -> Any:
+    """Return all elements of an argument as one array, from NumPy's arrays for its parts."""
+    separate = [axis for axis, tag in enumerate(arg.dim_tags or ()) if isinstance(tag, Separate)]
+    lengths = [length_of(arg, axis) for axis in separate]
+    stacked = np.stack(of_parts).reshape(*lengths, *of_parts[0].shape)
+    return np.moveaxis(stacked, range(len(separate)), separate)
+
+
 def _names(array: str, lengths: Sequence[int]) -> list[str]:
     return [part_name(array, index) for index in np.ndindex(*lengths)]
 
