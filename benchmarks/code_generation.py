@@ -92,6 +92,21 @@ def _prefetched_stencil(system: Any, knl: Any) -> Any:
     )
 
 
+_DG_NODES, _DG_BATCH = 20, 8  # nodes of an element of order 3, elements of a work-group
+
+
+def _dg_volume(system: Any, knl: Any) -> Any:
+    knl = system.fix_parameters(knl, Np=_DG_NODES)
+    knl = system.split_iname(knl, "k", _DG_BATCH, outer_tag="g.0", inner_tag="l.1")
+    knl = system.tag_inames(knl, {"i": "l.0"})
+    arrays = ["Dr", "Ds", "Dt", "u"]
+    knl = system.add_dtypes(knl, dict.fromkeys([*arrays, "rx", "sx", "tx"], np.float32))
+    for matrix in arrays[:3]:
+        knl = system.add_prefetch(knl, matrix, ["i", "j"], default_tag="l.auto")
+    knl = system.add_prefetch(knl, "u", ["k_inner", "j"], default_tag="l.auto")
+    return _on_all_axes(system, system.tag_inames(knl, {"j": "unr"}))
+
+
 def _on_all_axes(system: Any, knl: Any) -> Any:
     """Let Loo.py execute prefetches in all groups, which it asks for."""
     return system.add_inames_for_unused_hw_axes(knl) if system is loopy else knl
@@ -128,6 +143,17 @@ CASES = (
         "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l }",
         "c[i,j] = sum(k, a[i,k]*b[k,j])",
         _prefetched_product,
+    ),
+    Case(
+        "dG volume, prefetched",
+        "{ [k,i,j]: 0<=k<K and 0<=i<Np and 0<=j<Np }",
+        """
+        ur := sum(j, Dr[i,j]*u[k,j])
+        us := sum(j, Ds[i,j]*u[k,j])
+        ut := sum(j, Dt[i,j]*u[k,j])
+        rhs[k,i] = rx[k]*ur + sx[k]*us + tx[k]*ut
+        """,
+        _dg_volume,
     ),
 )
 

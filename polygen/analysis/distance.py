@@ -1,17 +1,21 @@
 """How far apart two instances are that touch one element, where the subscripts show it at once.
 
-Cheap: plain arithmetic on subscripts such as ``i + 1``, no isl.
+Cheap: plain arithmetic on subscripts such as ``i + 1``; on ones such as ``16*i_outer + i_inner``,
+too, whose inames are the digits of a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import inf
 
-from polygen.analysis.access import Access
-from polygen.analysis.affine import LinearForm, linear_form
+from polygen.analysis.access import Access, touched
+from polygen.analysis.affine import LinearForm, Term, linear_form
 from polygen.analysis.integers import integer_parameters
+from polygen.ir.domain import flat_names, project_out, unflatten
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel, by_parts, per_kernel
 
 
 def distances(kernel: Kernel, a: Access, b: Access) -> Mapping[str, int] | None:
@@ -36,11 +40,59 @@ def distances(kernel: Kernel, a: Access, b: Access) -> Mapping[str, int] | None:
                 return None
             continue
         if len(inames) > 1 or not isinstance(inames[0], str):
+            if gap == 0 and _are_digits(kernel, left, inames):
+                for iname in inames:
+                    if found.setdefault(str(iname), 0):
+                        return None
             continue
         distance, rest = divmod(gap, left.terms[inames[0]])
         if rest or found.setdefault(inames[0], distance) != distance:
             return None
     return found
+
+
+def _are_digits(kernel: Kernel, form: LinearForm, inames: Sequence[Term]) -> bool:
+    """Tell whether each value of a form comes from one choice of inames, whatever else it is."""
+    below: float = 0  # by how much smaller digits together differ at most
+    for coefficient, iname in sorted((abs(form.terms[i]), str(i)) for i in inames):
+        if coefficient <= below or iname not in kernel.home_domains:
+            return False
+        width = _width(kernel, iname)
+        below = coefficient * width + below if width is not None else inf
+    return True
+
+
+def _width(kernel: Kernel, iname: str) -> float | None:
+    """Return by how much two values of an iname differ at most, or None if that is not bounded."""
+    home = kernel.home_domains[iname]
+
+    def find() -> int | None:
+        values = project_out(home.flat, [n for n in flat_names(home.flat) if n != iname])
+        values = unflatten(values, (iname,))
+        ends = values.dim_min_val(0), values.dim_max_val(0)
+        if not all(end.is_int() for end in ends):
+            return None
+        return int(ends[1].to_python() - ends[0].to_python())
+
+    return by_parts(kernel, (_width, home, iname), find)
+
+
+def only_itself(kernel: Kernel, insn_id: str, name: str) -> bool:
+    """Tell whether subscripts show that no two instances of an instruction touch one element.
+
+    Parameters:
+        kernel: the kernel.
+        insn_id: the instruction.
+        name: a variable; elements of other variables that may overlap it are not looked at.
+    """
+    accesses = touched(kernel, insn_id).get(name, ())
+    inames = kernel.instruction(insn_id).within_inames
+    for a, b in product(accesses, accesses):
+        if a.is_write or b.is_write:
+            known = distances(kernel, a, b)
+            if known is not None and any(known.get(i, 1) for i in inames):
+                return False
+    return True
 
 
 def subscripts(kernel: Kernel, access: Access) -> tuple[LinearForm | None, ...]:

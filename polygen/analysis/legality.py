@@ -25,6 +25,7 @@ from itertools import product
 import islpy as isl
 
 from polygen.analysis.copies import SameCopy, axes, same_copy
+from polygen.analysis.distance import only_itself
 from polygen.analysis.domains import domain_of
 from polygen.analysis.instance_map import UNMOVED, InstanceMap
 from polygen.analysis.isl_affine import condition_set
@@ -155,6 +156,8 @@ def _broken(
     before = list(order_of(step.old).before(*insns))
     copies = _copies(step, insns, name)
     if not before and copies.unchanged:
+        return None
+    if insns[0] == insns[1] and other_name is None and only_itself(step.new, insns[0], name):
         return None
     known = step.new.assumptions.flat
     kept = _frame(step, name)

@@ -14,7 +14,7 @@ from typing import NoReturn, TypeAlias
 import islpy as isl
 
 from polygen.analysis.access import Access, touched
-from polygen.analysis.copies import same_copy
+from polygen.analysis.copies import has_copies, same_copy
 from polygen.analysis.distance import distances, subscripts
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.known import known_parameters
@@ -172,6 +172,11 @@ def _is_possible(kernel: Kernel, a: Access, b: Access, loose: Loose) -> bool:
     """Tell, without isl, whether such instances may touch one element."""
     if a.name != b.name:
         return True
+    inside = (
+        kernel.instruction(a.insn_id).within_inames & kernel.instruction(b.insn_id).within_inames
+    )
+    if any(has_copies(kernel, a.name, i) for i in inside.intersection((loose.less, loose.greater))):
+        return False  # each has a copy of its own
     known = distances(kernel, a, b)
     if known is None or any(known.get(iname, 0) for iname in loose.equal):
         return False

@@ -19,7 +19,12 @@ from polygen.source import SourceLocation
 
 def identical(first: object, second: object) -> bool:
     """Tell whether two values are one: expressions with 3 and with 3.0 are equal, but not one."""
-    return first is second or (first == second and _numbers(first) == _numbers(second))
+    if first is second:
+        return True
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        some, others = cast("tuple[object, ...]", first), cast("tuple[object, ...]", second)
+        return len(some) == len(others) and all(map(identical, some, others))
+    return first == second and _numbers(first) == _numbers(second)
 
 
 def _numbers(value: object) -> list[str]:

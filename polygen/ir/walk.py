@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any, TypeAlias
 
 from polygen.errors import InternalError
@@ -16,8 +16,8 @@ _Node: TypeAlias = Any  # the rows below know the node's class; the table cannot
 # For each class of node: its parts, and how to build it anew from other parts.
 _Row: TypeAlias = tuple[Callable[[_Node], Parts], Callable[[_Node, Parts], Expression]]
 
-_CHILDREN: _Row = (lambda n: n.children, lambda n, p: type(n)(p))
-_QUOTIENT: _Row = (lambda n: (n.numerator, n.denominator), lambda n, p: type(n)(*p))
+_CHILDREN: _Row = (attrgetter("children"), lambda n, p: type(n)(p))
+_QUOTIENT: _Row = (attrgetter("numerator", "denominator"), lambda n, p: type(n)(*p))
 _SHIFT: _Row = (lambda n: (n.shiftee, n.shift), lambda n, p: type(n)(*p))
 _NOT: _Row = (lambda n: (n.child,), lambda n, p: type(n)(*p))
 
@@ -31,14 +31,14 @@ _TABLE: dict[type, _Row] = {
         lambda n: (n.aggregate, n.index),
         lambda n, p: ex.LinearSubscript(*p),
     ),
-    ex.Call: (lambda n: n.parameters, lambda n, p: ex.Call(n.function, p)),
+    ex.Call: (attrgetter("parameters"), lambda n, p: ex.Call(n.function, p)),
     ex.Component: (lambda n: (n.aggregate,), lambda n, p: ex.Component(p[0], n.position)),
     ex.SubArrayRef: (
         lambda n: (n.subscript,),
         lambda n, p: ex.SubArrayRef(n.swept_inames, p[0]),
     ),
     ex.Comparison: (
-        lambda n: (n.left, n.right),
+        attrgetter("left", "right"),
         lambda n, p: ex.Comparison(p[0], n.operator, p[1]),
     ),
     ex.If: (lambda n: (n.condition, n.then, n.else_), lambda n, p: ex.If(*p)),
@@ -108,9 +108,11 @@ def rewrite(node: Expression, rule: Callable[[Expression], Expression]) -> Expre
 
 def subexpressions(node: Expression) -> Iterator[Expression]:
     """Yield `node` and everything inside it, outermost first."""
-    yield node
-    for part in parts(node):
-        yield from subexpressions(part)
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += reversed(parts(node))
 
 
 def depth(node: Expression, most: int) -> int:
@@ -150,21 +152,26 @@ def conjuncts(condition: Expression) -> Iterator[Expression]:
 
 def free_variables(node: Expression) -> frozenset[str]:
     """Return the names that `node` mentions: inames of its own reductions are not free."""
-    found: set[str] = set()
-    _collect_names(node, found)
-    return frozenset(found)
-
-
-def _collect_names(node: Expression, found: set[str]) -> None:
+    if not isinstance(node, ex.ExpressionNode):
+        return _NO_NAMES
+    # Nodes do not change: the answer is kept in them, as their hashes are.
+    known: frozenset[str] | None = node.__dict__.get(_NAMES)
+    if known is not None:
+        return known
     if isinstance(node, ex.Variable):
-        found.add(node.name)
+        found = frozenset((node.name,))
     elif isinstance(node, ex.Reduction):
-        found |= free_variables(node.operand).difference(node.inames)
+        found = free_variables(node.operand).difference(node.inames)
     elif isinstance(node, ex.SubArrayRef):
-        found |= free_variables(node.subscript).difference(node.swept_inames)
+        found = free_variables(node.subscript).difference(node.swept_inames)
     else:
-        for part in parts(node):
-            _collect_names(part, found)
+        found = _NO_NAMES.union(*map(free_variables, parts(node)))
+    node.__dict__[_NAMES] = found
+    return found
+
+
+_NAMES = "names that are free in it"
+_NO_NAMES: frozenset[str] = frozenset()
 
 
 def substitute(node: Expression, values: Mapping[str, Expression]) -> Expression:

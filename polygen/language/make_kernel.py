@@ -64,7 +64,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             which ``end`` closes.  All of this is in docs/reference/structure.md.
             ``f(x) := x*a[x]`` is a substitution rule: ``f(2*i)`` then stands for
             ``2*i*a[2*i]``.  Rules may mention inames and other rules; ``f$tag(x)`` tells some
-            uses from others.
+            uses from others.  One without arguments, ``f := a[i]``, may be used as ``f``.
             An element may also be an `Instruction`, which is taken as it is; or an assignee and a
             value that are pymbolic's trees, ``(var("out")[i], 2*var("a")[i])``, with options as a
             third part, ``"id=name"``: see docs/reference/other_ways.md.

@@ -82,7 +82,7 @@ def is_rule(line: str) -> bool:
     return _RULE.match(line) is not None
 
 
-_RULE = re.compile(r"[^={}]*\)\s*:=")
+_RULE = re.compile(r"(\s*\w+|[^={}]*\))\s*:=")
 
 
 def parse_rule(text: str) -> SubstitutionRule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from polygen.analysis.functions import FUNCTIONS
@@ -134,7 +134,9 @@ def mapped(statement: Statement, rule: Callable[[Expression], Expression]) -> St
     """Return `statement` with `rule` applied to what is written, its value and its conditions."""
     return replace(
         statement,
-        assignees=tuple(map(rule, statement.assignees)),
+        assignees=tuple(
+            [a if isinstance(a, ex.Variable) else rule(a) for a in statement.assignees]
+        ),
         values=tuple([rule(value) for value in statement.values]),
         predicates=tuple([rule(p) for p in statement.predicates]),
     )
@@ -145,13 +147,19 @@ def expand_rules(statement: Statement, rules: Rules) -> Statement:
     return mapped(statement, lambda node: expand(node, rules))
 
 
-def _marked(node: Expression, names: Mapping[str, object]) -> Expression:
-    """Return `node` with the calls of these names as invocations."""
+def _marked(node: Expression, rules: Rules) -> Expression:
+    """Return `node` with the calls of rules as invocations; one without arguments may be named."""
 
     def rule(part: Expression) -> Expression:
-        if isinstance(part, ex.Call) and ex.name_of(part.function) in names:
+        if isinstance(part, ex.Call) and ex.name_of(part.function) in rules:
             return ex.Invocation(ex.name_of(part.function), None, part.parameters, (), ())
+        if isinstance(part, ex.Variable) and part.name in bare:
+            return ex.Invocation(part.name, None, (), (), ())
+        if isinstance(part, ex.Subscript) and isinstance(part.aggregate, ex.Invocation):
+            return ex.Subscript(ex.Variable(part.aggregate.rule), part.index)  # it is no array
         return part
+
+    bare = {name for name, found in rules.items() if not found.arguments}
 
     return walk.rewrite(node, rule)
 

@@ -97,7 +97,7 @@ class Emitter:
         self._local_inames = frozenset(
             i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
         )
-        self._guards: dict[tuple[frozenset[str], int], tuple[Condition, ...]] = {}
+        self._guards: dict[tuple[object, ...], tuple[Condition, ...]] = {}
         self._kept_alive: list[isl.Set] = []
         self.nonnegative: set[str] = set()
 
@@ -193,8 +193,19 @@ class Emitter:
     def _needed_guards(
         self, inames: frozenset[str], needed: isl.Set, place: _Place
     ) -> tuple[Condition, ...]:
-        found = self._remembered_guards(inames, needed, place.known)
-        if not found or not place.values:
+        key = (inames, id(place.known), tuple(place.values.items()))
+        if key not in self._guards:
+            self._guards[key] = self._found_guards(inames, needed, place)
+            self._kept_alive.append(place.known)
+        return self._guards[key]
+
+    def _found_guards(
+        self, inames: frozenset[str], needed: isl.Set, place: _Place
+    ) -> tuple[Condition, ...]:
+        if not place.values:
+            return guards(needed, place.known, self._temporaries)
+        found = self._needed_guards(inames, needed, replace(place, values={}))
+        if not found:
             return found
         # In a copy of an unrolled loop's body fewer guards are needed, some of them constant.
         fixed = place.known.intersect(_equations(place.values))
@@ -203,15 +214,6 @@ class Emitter:
             for guard in guards(needed, fixed, self._temporaries)
             if (c := folded(guard, place.values)).expression is not True
         )
-
-    def _remembered_guards(
-        self, inames: frozenset[str], needed: isl.Set, known: isl.Set
-    ) -> tuple[Condition, ...]:
-        key = (inames, id(known))
-        if key not in self._guards:
-            self._guards[key] = guards(needed, known, self._temporaries)
-            self._kept_alive.append(known)
-        return self._guards[key]
 
     def _owner_conditions(self, insn: Assigning) -> tuple[Condition, ...]:
         """Return what makes one work item write shared memory where all would write the same.

@@ -79,6 +79,29 @@ def test_what_a_rule_stands_for(rules: str, use: str, meaning: str) -> None:
     assert pg.parse_kernel(str(knl)) == knl
 
 
+def test_a_rule_without_arguments_may_be_named() -> None:
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<3 }",
+        """
+        total := sum(j, a[i,j])
+        twice() := 2*total
+        out[i] = total*twice() + twice
+        """,
+    )
+    assert "total() := sum(j, a[i, j])" in str(knl)
+    assert pg.parse_kernel(str(knl)) == knl
+    a = np.arange(12.0).reshape(4, 3)
+    total = a.sum(axis=1)
+    (out,) = knl(a=a)[1]
+    assert np.array_equal(out, total * 2 * total + 2 * total)
+
+
+@pytest.mark.parametrize("use", ["s[i]", "0\ns[i] = 4"])
+def test_a_rule_is_no_array(use: str) -> None:
+    with pytest.raises(NameTaken, match="more than one name 's'"):
+        pg.make_kernel("{ [i]: 0<=i<n }", f"s := 3\nout[i] = {use}")
+
+
 def test_a_rule_is_printed() -> None:
     knl = kernel(TWO[0], "f(x) := x*a[x]\nout[i] = f(i) + f$t(2)")
     assert "SUBSTITUTION RULES:\nf(x) := x*a[x]\n" in str(knl)
@@ -233,7 +256,7 @@ def test_a_kernel_with_rules_runs() -> None:
         ("out[i] = f(i=2, 3)", MalformedInstruction, "no rule takes"),
         ("out[i] = f(x=2, x=3)", MalformedInstruction, "an iname twice"),
         ("out[i] = f$t((i, j))", MalformedInstruction, "no rule takes"),
-        ("x := 3\nout[i] = x", MalformedInstruction, "found ':'"),
+        ("a[i] := 3\nout[i] = i", MalformedInstruction, "found ':'"),
     ],
 )
 def test_refused(text: str, error: type[UserError], message: str) -> None:
