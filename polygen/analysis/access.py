@@ -132,8 +132,6 @@ def _reads(
     inames: frozenset[str],
     conditions: tuple[Expression, ...],
 ) -> Iterator[Reference]:
-    if not isinstance(node, ex.ExpressionNode):
-        return
     if isinstance(node, ex.Variable):
         if node.name not in inames:
             yield Reference(insn, node.name, (), False, inames, conditions)
