@@ -40,6 +40,7 @@ from polygen.ir.instruction import (
     Barrier,
     CInstruction,
     Instruction,
+    KernelCall,
     MultiAssignment,
     NoOp,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "Instruction",
     "InternalError",
     "Kernel",
+    "KernelCall",
     "MemoryOrdering",
     "MemoryScope",
     "MultiAssignment",

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
 
 from polygen.errors import (
     MalformedInstruction,
     NameTaken,
+    TypeMismatch,
     UnknownFunction,
     UserError,
     WrongArity,
 )
 from polygen.ir import expression as ex
-from polygen.ir.array import Argument, GlobalArg, ValueArg
+from polygen.ir.array import Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel, per_kernel
@@ -161,7 +163,65 @@ def linked(kernel: Kernel, kernels: Mapping[str, Kernel]) -> Kernel:
         )
     )
     _check_names(kernel)
-    return kernel
+    return _typed(kernel)
+
+
+def _typed(kernel: Kernel) -> Kernel:
+    """Return a kernel whose arrays have the types that kernels declare which get parts of them.
+
+    Raises:
+        TypeMismatch: if they are declared with other types.
+    """
+    found: dict[str, DType] = {}
+    for call in kernel.calls:
+        for part, dtype in declared_types(call):
+            known = kernel.array(ex.name_of(part)).dtype or found.get(ex.name_of(part))
+            check_part_type(kernel, call, part, known, dtype)
+            found[ex.name_of(part)] = dtype
+    if all(kernel.variables[name].dtype is not None for name in found):
+        return kernel
+    return kernel.copy(
+        arguments=tuple([_with_type(a, found) for a in kernel.arguments]),
+        temporaries=tuple([_with_type(t, found) for t in kernel.temporaries]),
+    )
+
+
+_Variable = TypeVar("_Variable", Argument, TemporaryVariable)
+
+
+def _with_type(variable: _Variable, found: Mapping[str, DType]) -> _Variable:
+    if variable.dtype is None and variable.name in found:
+        return replace(variable, dtype=found[variable.name])
+    return variable
+
+
+def declared_types(call: KernelCall) -> Iterator[tuple[ex.SubArrayRef, DType]]:
+    """Yield the parts that a call gives to arrays of a declared type, and that."""
+    if call.callee is None:
+        return
+    for name, part in given_by(call).arrays.items():
+        dtype = call.callee.array(name).dtype
+        if dtype is not None:
+            yield part, dtype
+
+
+def check_part_type(
+    kernel: Kernel, call: KernelCall, part: ex.SubArrayRef, known: DType | None, dtype: DType
+) -> None:
+    """Check that part of an array of a type may be given to an array of a declared one.
+
+    Raises:
+        TypeMismatch: if it may not.
+    """
+    if known is None or known == dtype:
+        return
+    raise TypeMismatch(
+        f"the call '{call.id}' gives kernel '{call.function}' '{show_expression(part)}', of type "
+        f"'{known.name}', for an array of type '{dtype.name}'",
+        where=call.location,
+        excerpt=excerpt(kernel, call.id),
+        remedy="declare it without a type where the kernel is made, or pass an array of this type",
+    )
 
 
 def _check_names(kernel: Kernel) -> None:

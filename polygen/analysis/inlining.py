@@ -20,7 +20,7 @@ from polygen.errors import MalformedInstruction
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
-from polygen.ir.claims import Claim, Independent
+from polygen.ir.claims import Claim, Independent, Injective
 from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import CInstruction, Instruction, KernelCall
@@ -117,12 +117,15 @@ def _unknown(kernel: Kernel, call: KernelCall) -> CInstruction:
 
 def _after(insn: Instruction, ids: dict[str, tuple[str, ...]]) -> Instruction:
     """Return an instruction that depends on all of a call where it depended on the call."""
-    if insn.depends_on.isdisjoint(ids) and not insn.no_sync_with:
+    before, waits, related = insn.depends_on, insn.no_sync_with, insn.happens_after
+    if before.isdisjoint(ids) and not waits and not related:
         return insn
-    waits = insn.no_sync_with
     return insn.copy(
-        depends_on=frozenset([new for old in insn.depends_on for new in ids.get(old, (old,))]),
+        depends_on=frozenset([new for old in before for new in ids.get(old, (old,))]),
         no_sync_with=frozenset([(n, scope) for old, scope in waits for n in ids.get(old, (old,))]),
+        happens_after=frozenset(
+            [replace(r, first=n) for r in related for n in ids.get(r.first, (r.first,))]
+        ),
     )
 
 
@@ -161,14 +164,14 @@ class Inlining:
         parts.temporaries += [replace(t, name=new[t.name]) for t in kernel.temporaries]
         parts.tags |= {new[iname]: tag for iname, tag in kernel.tags.items()}
         parts.priorities += self._priorities()
-        parts.claims += [self._claim(claim) for claim in kernel.claims]
+        parts.claims += [self._claim(c) for c in kernel.claims if not isinstance(c, Injective)]
         parts.preambles += kernel.preambles
         parts.ids[self._call.id] = tuple(self._ids.values())
 
     def _claim(self, claim: Claim) -> Claim:
         if isinstance(claim, Independent):
             return Independent(self._ids[claim.first], self._ids[claim.second])
-        return claim  # kernels whose arrays are said to be injective are not called
+        return claim
 
     def _domain(self, domain: Domain) -> Domain:
         flat, scalars = domain.flat, self._given.scalars
@@ -204,11 +207,13 @@ class Inlining:
         ]
 
     def _copied(self, insn: Instruction) -> Instruction:
-        if isinstance(insn, CInstruction):
+        what = "has verbatim C" if isinstance(insn, CInstruction) else ""
+        what = "orders some instances of instructions" if insn.happens_after else what
+        if what:
             raise refusal(self._caller, self._call)(
                 MalformedInstruction,
-                f"kernel '{self._kernel.name}' has verbatim C, whose names would be others here: "
-                "such a kernel cannot be called",
+                f"kernel '{self._kernel.name}' {what}, in names that would be others here: such a "
+                "kernel cannot be called",
             )
         within = frozenset([self.names[i] for i in insn.within_inames])
         return insn.map_expressions(self.converted).copy(
@@ -218,6 +223,7 @@ class Inlining:
             predicates=(*self._call.predicates, *map(self.converted, insn.predicates)),
             no_sync_with=frozenset([(self._ids[i], scope) for i, scope in insn.no_sync_with]),
             groups=insn.groups | self._call.groups,
+            happens_after=self._call.happens_after,
             location=self._call.location,
         )
 

@@ -31,6 +31,8 @@ def with_calls(statements: Sequence[Statement], kernels: Mapping[str, Kernel]) -
 
 
 def _as_call(statement: Statement, kernels: Mapping[str, Kernel]) -> Statement:
+    if statement.call:  # it was given as an instruction
+        return statement
     call = _call(statement)
     name = "" if call is None else ex.name_of(call.function)
     gives = call is not None and any(isinstance(a, ex.SubArrayRef) for a in call.parameters)

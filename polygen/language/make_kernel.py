@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from polygen import errors
 from polygen.analysis.calls import linked, unknown_kernels
@@ -14,7 +14,7 @@ from polygen.analysis.wellformed import check_well_formed
 from polygen.analysis.wellformed_calls import check_calls_of_kernels
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.callables import ScalarCallable
-from polygen.ir.instruction import Instruction
+from polygen.ir.instruction import Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
 from polygen.ir.options import Options
@@ -96,7 +96,10 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     options = Options(silenced_warnings=warning_names(silenced_warnings))
     loops = parse_domains(domains)
     known = parse_assumptions(assumptions)
+    if not isinstance(instructions, str | Instruction) and isinstance(instructions, Iterable):
+        instructions = list(instructions)
     called = {n: f for n, f in (functions or {}).items() if isinstance(f, Kernel)}
+    called = _in_instructions(instructions) | called
     drafts, rules, loops = make_drafts(instructions, loops, called)
     declared = read_kernel_data(kernel_data)
     uses = find_uses([d.statement for d in drafts], (*loops, known), declared)
@@ -128,6 +131,13 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     check_calls(kernel)
     check_made(kernel)
     return kernel
+
+
+def _in_instructions(instructions: object) -> dict[str, Kernel]:
+    """Return the kernels that instructions call, if they are given as such, by name."""
+    parts = cast("list[object]", instructions) if isinstance(instructions, list) else [instructions]
+    calls = [part for part in parts if isinstance(part, KernelCall) and part.callee is not None]
+    return {call.function: call.callee for call in calls}
 
 
 def check_made(kernel: Kernel) -> None:

@@ -26,7 +26,7 @@ def matching(kernel: Kernel, within: str | Sequence[str] | None) -> tuple[Instru
     if within is None:
         return kernel.instructions
     queries = [within] if isinstance(within, str) else within
-    described = [_described(kernel, insn) for insn in kernel.expanded.instructions]
+    described = [_described(kernel, insn) for insn in kernel.without_rules.instructions]
     who = f"kernel '{kernel.name}'"
     found = frozenset[str]().union(
         *(find(query, described, kernel.variables, kernel.inames, who) for query in queries)

@@ -14,12 +14,12 @@ from typing import Any
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm, linear_form
-from polygen.analysis.calls import check_known, given_by
+from polygen.analysis.calls import check_known, check_part_type, declared_types, given_by
 from polygen.analysis.inference import infer_types, kinds, sizes
 from polygen.analysis.inlining import parts_of_calls
 from polygen.analysis.relations import with_plain_dependencies
-from polygen.analysis.types import Kind, type_of
-from polygen.errors import FunctionNotPossible
+from polygen.analysis.types import Kind, can_assign, kind_name, type_of
+from polygen.errors import FunctionNotPossible, TypeMismatch
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import (
@@ -125,6 +125,7 @@ class _Maker:
     def call(self, functions: Functions, parts: tuple[str, ...]) -> KernelCall:
         """Return the call with its function, and the instructions that it stands for."""
         self._check()
+        self._check_types()
         for argument in self._callee.arguments:
             if isinstance(argument, ValueArg):
                 self._add_number(argument, self._given.scalars[argument.name])
@@ -186,11 +187,24 @@ class _Maker:
             if space is not AddressSpace.PRIVATE:
                 raise self._refused(f"its temporary '{temporary.name}' is {space.value}")
 
+    def _check_types(self) -> None:
+        for part, dtype in declared_types(self._call):
+            known = self._full.array(ex.name_of(part)).dtype
+            check_part_type(self._kernel, self._call, part, known, dtype)
+
     # --- numbers
 
     def _add_number(self, argument: ValueArg, value: Expression) -> None:
         name = argument.name
         kind = type_of(value, kinds(self._full))
+        if argument.dtype is not None and not can_assign(kind, argument.dtype):
+            raise TypeMismatch(
+                f"the call '{self._call.id}' gives '{show_expression(value)}', of type "
+                f"'{kind_name(kind)}', for '{name}', whose type is '{argument.dtype.name}'",
+                where=self._call.location,
+                excerpt=excerpt(self._kernel, self._call.id),
+                remedy=f"convert it on purpose: {argument.dtype.name}({show_expression(value)})",
+            )
         if name in sizes(self._callee):
             self._arguments.append((ValueArg(name, self._index_dtype), value))
         elif argument.dtype is not None:

@@ -262,6 +262,7 @@ class _FunctionPrinter:
         launches = tuple(_launches(program.host))
         written = frozenset[str]().union(*(_written(launch.body) for launch in launches))
         statements = StatementPrinter(self._target, self._expressions)
+        statements.threads = statements.threads or head is not None  # who calls it is not known
         statements.spaces |= {a.name: a.space for a in arguments if isinstance(a, PartArg)}
         self._host_nodes(statements, program.host, 1)
         beginning = StatementPrinter(self._target, self._expressions)

@@ -174,6 +174,49 @@ def test_programs(make: Callable[[], Any], kind: type[UserError], reason: str) -
     assert reason in caught.value.what
 
 
+SINGLE = [pg.GlobalArg("x", np.float32, "m"), pg.GlobalArg("y", np.float32, "m")]
+DECLARED = pg.make_function(
+    "{ [k]: 0<=k<m }", "y[k] = s*x[k]", ["m", pg.ValueArg("s", np.int32), *SINGLE], name="f"
+)
+WRONG_TYPES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
+    (
+        "[j]: b[i,j] = f(n, 1, [j]: a[i,j])",
+        {"a": np.float64},
+        {},
+        "of type 'float64', for an array",
+    ),
+    ("[j]: b[i,j] = f(n, 1, [j]: a[i,j])", {"b": np.int8}, {}, "'[j]: b[i, j]', of type 'int8'"),
+    ("[j]: b[i,j] = f(n, 1.5, [j]: a[i,j])", {}, {}, "gives '1.5', of type 'float', for 's'"),
+    ("[j]: b[i,j] = f(n, q, [j]: a[i,j])", {}, {"q": np.float32}, "of type 'float32', for 's'"),
+    ("[j]: b[i,j] = f(n, a[i,0], [j]: a[i,j])", {}, {}, "gives 'a[i, 0]', of type 'float32'"),
+    ("[j]: b[i,j] = f(q, 1, [j]: a[i,j]) {if=0}", {}, {"q": np.float32}, "bounds of loops are int"),
+]
+
+
+@pytest.mark.parametrize(("text", "arrays", "scalars", "reason"), WRONG_TYPES)
+def test_types(text: str, arrays: dict[str, Any], scalars: dict[str, Any], reason: str) -> None:
+    data = [pg.GlobalArg(name, arrays.get(name), "n, n") for name in ("a", "b")]
+    with pytest.raises(errors.TypeMismatch) as caught:
+        knl = pg.make_kernel(
+            "{ [i]: 0<=i<n }",
+            text,
+            [*data, "..."],
+            functions={"f": DECLARED},
+            assumptions="q <= n" if "f(q" in text else "",
+        )
+        pg.generate_code(pg.add_dtypes(knl, scalars) if scalars else knl, "c")
+    assert reason in str(caught.value)
+
+
+def test_types_come_from_what_is_called() -> None:
+    data = [pg.GlobalArg(name, None, "n, n") for name in ("a", "b")]
+    text = "[j]: b[i,j] = f(n, 2, [j]: a[i,j])"
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", text, [*data, "..."], functions={"f": DECLARED})
+    assert [a.dtype for a in knl.arguments[:2]] == [np.float32, np.float32]
+    with pytest.raises(errors.WrongArgumentType, match="has it as float32"):
+        knl(a=np.zeros((2, 2)))
+
+
 def test_a_circle_is_named() -> None:
     with pytest.raises(errors.CallCycle) as caught:
         pg.merge([rows("f", "g"), rows("g", "h"), rows("h", "f"), rows("top", "f")])

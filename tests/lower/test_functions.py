@@ -141,6 +141,54 @@ def test_address_spaces() -> None:
         np.testing.assert_array_equal(found, 2 * b + 2 * table)
 
 
+def test_local_memory_and_what_is_kept_across_barriers() -> None:
+    knl = calls(
+        """
+        own[l, u] = 0                                                   {id=start, inames=g:l:u}
+        s[v, w] = b[g, t, v, w]                                         {id=put, dep=start}
+        with {inames=g:t:k}
+        [j]: own[k, j] = axpy(3, 2, [j]: s[3 - k, 2 - j], [j]: own[k, j])  {id=add, dep=put}
+        end
+        c[g, m, x] = own[m, x]                                          {dep=add, inames=g:m:x}
+        """,
+        pg.GlobalArg("b", np.float32, "n, 5, 4, 3"),
+        pg.GlobalArg("c", np.float32, "n, 4, 3"),
+        pg.TemporaryVariable("own", np.float32, (4, 3)),
+        pg.TemporaryVariable("s", np.float32, (4, 3), pg.AddressSpace.LOCAL),
+        domain=["{ [g]: 0<=g<n }", "{ [t]: 0<=t<5 }"]
+        + [f"{{ [{i}]: 0<={i}<4 }}" for i in "lkmv"]
+        + [f"{{ [{i}]: 0<={i}<3 }}" for i in "uwx"],
+    )
+    knl = pg.prioritize_loops(pg.prioritize_loops(knl, "g,t,v,w"), "t,k")
+    items = tag(g="g.0", **dict.fromkeys("lkmv", "l.0"))
+    agree(knl, SIZES[:3], items)
+    b = np.random.default_rng(3).integers(0, 9, (3, 5, 4, 3)).astype(np.float32)
+    for target in "c", "opencl":
+        (found,) = items(knl).executor(target)(b=b)[1]
+        np.testing.assert_array_equal(found, 2 * b.sum(axis=1)[:, ::-1, ::-1])
+    code = source(items(knl), "opencl")
+    assert heads(code) == ["axpy(int const m, int const s, __local float const *x, float *y)"]
+    assert "y[k] = s * x[-k] + y[k];" in code
+
+
+def test_atomic_updates_in_functions() -> None:
+    count = pg.make_function(
+        "{ [k]: 0<=k<m }",
+        "bins[x[k]] = bins[x[k]] + 1  {atomic}",
+        ["m", "x", pg.GlobalArg("bins", None, "size"), "size"],
+        name="count",
+    )
+    data = [pg.GlobalArg("a", np.int32, "n, m"), pg.GlobalArg("h", np.int32, "b")]
+    text = "[j]: h[j] = count(m, [j]: a[i, j], [j]: h[j], b)"
+    knl = pg.tag_inames(calls(text, *data, count=count), {"i": "g.0"})
+    assert "#pragma omp atomic" in source(knl)  # the caller's loop is parallel
+    assert "atomic_add(&bins[x[k]], 1);" in source(knl, "opencl")
+    a = np.random.default_rng(1).integers(0, 5, (50, 41)).astype(np.int32)
+    for target in "c", "opencl":
+        (found,) = knl.executor(target)(a=a, h=np.zeros(5, np.int32))[1]
+        np.testing.assert_array_equal(found, np.bincount(a.ravel(), minlength=5))
+
+
 def test_halves_in_temporaries_are_floats() -> None:
     knl = calls(
         """
