@@ -121,12 +121,11 @@ def test_shapes_are_guessed_beside_layouts() -> None:
 
 
 def test_linear_subscripts_count_in_the_order_of_storage() -> None:
-    layout: dict[str, Any]
-    for layout, index in (({"order": "F"}, "e % 3, e//3"), ({"order": "C"}, "e//5, e % 5")):
-        a = pg.GlobalArg("a", "int32", (3, 5), **layout)
+    for order, index in (("F", "e % 3, e//3"), ("C", "e//5, e % 5")):
+        a = pg.GlobalArg("a", "int32", (3, 5), order=order)
         knl = pg.make_kernel("{ [e]: 0<=e<15 }", "out[e] = a[[e]]", [a, "..."])
         assert f"a[{index}]" in str(knl)
-        values = np.asarray(np.arange(15, dtype=np.int32).reshape(3, 5), order=layout["order"])  # type: ignore[call-overload]
+        values = np.asarray(np.arange(15, dtype=np.int32).reshape(3, 5), order=order)  # type: ignore[call-overload]
         _, (out,) = knl(a=values)
         np.testing.assert_array_equal(out, values.ravel(order="K"))
     for tags in ("N1, N0(pad_to=8)", "stride:auto, stride:1"):
