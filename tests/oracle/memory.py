@@ -57,7 +57,7 @@ class Memory:
         if name not in self._spaces:
             space = self._temporary(name).address_space
             if space is AddressSpace.AUTO:
-                space = space_of(self._kernel, name, self._sizes)
+                space = space_of(self._kernel, name, self._sizes, self.arrays)
             self._spaces[name] = space
         kinds = KINDS[self._spaces[name]]
         return tuple(sorted((str(t), i) for t, i in items.items() if isinstance(t, kinds)))

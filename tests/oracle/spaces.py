@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -35,27 +36,42 @@ class _Touch:
     element: tuple[int, ...]
     is_write: bool
     adds: bool
+    certain: bool
 
 
 class _Index(Evaluator):
+    """Evaluates subscripts, of inames, sizes, and arrays that are never written."""
+
+    arrays: Mapping[str, Any]
+
     def variable(self, name: str) -> Value:
         return self.samples[name]
 
+    def element(self, name: str, index: tuple[int, ...]) -> Value:
+        found: Value = self.arrays[name][index]
+        return found
 
-def space_of(kernel: Kernel, name: str, sizes: Mapping[str, int]) -> AddressSpace:
+
+def space_of(
+    kernel: Kernel, name: str, sizes: Mapping[str, int], arrays: Mapping[str, Any] | None = None
+) -> AddressSpace:
     """Return the address space of a temporary that is declared ``auto``.
 
     Parameters:
-        kernel: without rules; all that touches the temporary has affine subscripts.
+        kernel: without rules; no loop ends where data says.
         name: the temporary.
         sizes: the value of each parameter.
+        arrays: the arrays that subscripts mention, which are never written.
     """
-    return _Chosen(kernel, sizes).space(name)
+    return _Chosen(kernel, sizes, arrays or {}).space(name)
 
 
 class _Chosen:
-    def __init__(self, kernel: Kernel, sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self, kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, Any]
+    ) -> None:
         self._kernel, self._sizes = kernel, sizes
+        self._arrays = {n: a for n, a in arrays.items() if n not in kernel.writers}
         self._points = Points(kernel, sizes, self._no_data)
         self._parallel = {i for i, t in kernel.tags.items() if str(t)[0] in "gl"}
 
@@ -82,8 +98,10 @@ class _Chosen:
                     for values in self._points.values(inames, names, {}):
                         point = dict(zip(names, values, strict=True))
                         index = _Index({**self._sizes, **point})
+                        index.arrays = self._arrays
                         element = tuple([int(index.value(i)) for i in ex.index_of(node)])
-                        yield _Touch(insn, point, element, is_write, adds)
+                        certain = not insn.predicates
+                        yield _Touch(insn, point, element, is_write, adds, certain)
 
     def _is_found(self, read: _Touch, touches: Sequence[_Touch], space: AddressSpace) -> bool:
         before = [
@@ -92,7 +110,8 @@ class _Chosen:
             if w.is_write and w.element == read.element and self.comes_before(w, read)
         ]
         own = [w for w in before if self._sees(w, read, space)]
-        return all(w in own or any(self._hides(o, w) for o in own) for w in before)
+        sure = [w for w in own if w.certain]
+        return all(w in own or any(self._hides(o, w) for o in sure) for w in before)
 
     def _hides(self, own: _Touch, other: _Touch) -> bool:
         if own.adds:
