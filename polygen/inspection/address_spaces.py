@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
+from polygen.lower.spaces import chosen_spaces
 
 
 def address_spaces(kernel: Kernel) -> Mapping[str, AddressSpace]:
@@ -14,6 +15,8 @@ def address_spaces(kernel: Kernel) -> Mapping[str, AddressSpace]:
     What a temporary that is declared ``AddressSpace.AUTO`` is depends on the tags of the inames:
     it is in the narrowest address space in which every read finds the value that was written last
     before it.  Each work item has a copy of what is private, and each group one of what is local.
+    Neither lives longer than a launch: what has to is global, if the work items then write no
+    element in no order.
 
     Parameters:
         kernel: the kernel.
@@ -22,7 +25,7 @@ def address_spaces(kernel: Kernel) -> Mapping[str, AddressSpace]:
         The address spaces by name, in the order of the temporaries.
 
     Raises:
-        NoLoopNest, DependencyCycle: if there is no order at all.
+        UserError: as `generate_code` does, if one is declared ``AUTO`` and there is no such code.
 
     >>> import polygen as pg
     >>> knl = pg.make_kernel(
@@ -36,4 +39,4 @@ def address_spaces(kernel: Kernel) -> Mapping[str, AddressSpace]:
     >>> pg.address_spaces(knl)["t"].value
     'local'
     """
-    return {t.name: kernel.address_space(t.name) for t in kernel.temporaries}
+    return chosen_spaces(kernel)

@@ -44,6 +44,7 @@ from polygen.lower.program import (
     LoopProgram,
 )
 from polygen.lower.reductions import realize_reductions
+from polygen.lower.spaces import declared_auto, with_global
 from polygen.lower.work_items import as_loops, without_barriers
 
 INT32 = np.dtype(np.int32)
@@ -79,9 +80,11 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     if kernel.calls:  # functions for kernels that are called
         kernel = with_functions(kernel, index_dtype, Functions.of(kernel))
     kernel = with_plain_dependencies(kernel)  # of instructions, not of instances
+    auto = declared_auto(kernel)
     kernel = with_spaces(kernel)  # an address space for each temporary declared auto
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
-    return infer_types(kernel, index_dtype)  # every variable has a type
+    kernel = infer_types(kernel, index_dtype)  # every variable has a type
+    return with_global(kernel, auto)  # what is needed in several launches
 
 
 def lower_prepared(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> LoopProgram:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-
-import numpy as np
 
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, loop_tree
+from polygen.analysis.spaces import with_spaces
 from polygen.ir.instruction import Barrier
 from polygen.ir.kernel import Kernel
 from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.reductions import realize_reductions
+from polygen.lower.some_types import with_some_types
 
 
 def unneeded_barriers(kernel: Kernel) -> tuple[str, ...]:
@@ -44,17 +43,8 @@ def unneeded_barriers(kernel: Kernel) -> tuple[str, ...]:
 
 def _plain(kernel: Kernel) -> Kernel:
     """Return what code is generated from; which types there are does not matter here."""
-    kernel = assign_axes(kernel.expanded)
-    some = np.dtype(np.float32)
-    return realize_reductions(
-        kernel.copy(
-            arguments=tuple([a if a.dtype else replace(a, dtype=some) for a in kernel.arguments]),
-            temporaries=tuple(
-                [t if t.dtype else replace(t, dtype=some) for t in kernel.temporaries]
-            ),
-        ),
-        quiet=True,
-    )
+    kernel = assign_axes(with_spaces(kernel.expanded))
+    return realize_reductions(with_some_types(kernel), quiet=True)
 
 
 def _without(kernel: Kernel, gone: Barrier) -> Kernel:

@@ -35,7 +35,7 @@ def space(kernel: Kernel, tags: dict[str, str]) -> AddressSpace:
     """Return where `t` is when inames have these tags: also found instance by instance."""
     with pg.without_proofs():
         tagged = pg.tag_inames(kernel, tags)
-    found = pg.address_spaces(tagged)["t"]
+    found = tagged.address_space("t")
     assert found is space_of(tagged, "t", {})
     return found
 
@@ -221,10 +221,38 @@ def test_refused_where_no_space_will_do() -> None:
         pg.check_well_formed(tagged)
 
 
-def test_refused_where_it_would_be_lost_between_launches() -> None:
+def test_global_where_it_would_be_lost_between_launches() -> None:
     text = "t[i] = a[i] {id=w}\nb[j] = t[j] {id=v}\nout[k] = t[k] + b[7 - k] {dep=w:v}"
     knl = make([I_LOOP, J_LOOP, K_LOOP], text)
     tagged = pg.tag_inames(knl, {"i": "g.0", "j": "g.0", "k": "g.0"})
+    assert tagged.address_space("t") is PRIVATE  # as far as its values go
+    assert pg.address_spaces(tagged)["t"] is GLOBAL
+    a = np.arange(8.0)
+    for target in ("c", "opencl"):
+        _, (b, out) = tagged.executor(target)(a=a)
+        np.testing.assert_array_equal(b, a)
+        np.testing.assert_array_equal(out, a + a[::-1])
+
+
+def test_one_element_that_a_single_group_writes_is_global() -> None:
+    text = "t[0] = a[i] {id=w}\nb[j] = a[j] + t[0] {id=v}\nout[k] = t[0] + b[7 - k] {dep=w:v}"
+    knl = make(["{ [i]: 0<=i<1 }", J_LOOP, K_LOOP], text, 1)
+    tagged = pg.tag_inames(knl, {"j": "g.0", "k": "g.0"})
+    assert pg.address_spaces(tagged)["t"] is GLOBAL
+    a = np.arange(1.0, 9)
+    for target in ("c", "opencl"):
+        _, (b, out) = tagged.executor(target)(a=a, b=np.zeros(8))
+        np.testing.assert_array_equal(b, a + 1)
+        np.testing.assert_array_equal(out, 1 + b[::-1])
+
+
+def test_refused_where_it_is_lost_between_launches_and_cannot_be_shared() -> None:
+    knl = make([I_LOOP], "t = a[i] {id=w}\nb[i] = t {id=v}\nout[i] = t + b[i] {id=r}", ())
+    text = str(pg.tag_inames(knl, {"i": "g.0"}))
+    line = "[i] out[i] = t + b[i]  {id=r, dep="
+    assert line in text
+    waits = "[] ... gbarrier  {id=g, dep=v}\n"
+    tagged = pg.parse_kernel(text.replace(line, f"{waits}{line}g:"))
     assert pg.address_spaces(tagged)["t"] is PRIVATE
     with pytest.raises(e.PrivateAcrossLaunches, match="'t' is private, but its value is needed"):
         pg.generate_code(pg.add_dtypes(tagged, {"a": "f8"}))

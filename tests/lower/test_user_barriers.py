@@ -44,3 +44,12 @@ def test_both_are_in_the_code_and_one_is_not_needed() -> None:
 def test_what_nobody_knows_is_refused() -> None:
     with pytest.raises(MalformedInstruction, match="'wbarrier' is nothing that stands alone"):
         pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = 0 {id=a}\n... wbarrier {dep=a}")
+
+
+def test_unneeded_ones_beside_reductions_with_sizes_in_subscripts() -> None:
+    lines = LINES.replace("a[g,l]", "sum(k, a[g, 16*n - 1 - k])")
+    data = [LOCAL, pg.GlobalArg("a", shape="n, 16*n"), "..."]
+    domains = ["{ [g,l,m]: 0<=g<n and 0<=l,m<16 }", "{ [k]: 0<=k<16 }"]
+    knl = pg.make_kernel(domains, lines, data)
+    knl = pg.tag_inames(knl, {"g": "g.0", "l": "l.0", "m": "l.0"})
+    assert pg.unneeded_barriers(knl) == ("once",)

@@ -279,3 +279,18 @@ def test_validation_sees_subscripts_that_are_exchanged() -> None:
 
     with pytest.raises(e.WrongStatement):
         validate(kernel, edited(program, rule))
+
+
+def test_a_function_of_the_generated_code_is_given_no_image() -> None:
+    row = pg.make_function("{ [k]: 0<=k<m }", "y[k] = 2*x[k]", ["m", "x", "y"])
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "[j]: out[i, j] = row(4, [j]: img[i, j])",
+        [pg.ImageArg("img", np.float32, "n, 4"), pg.GlobalArg("out", np.float32, "n, 4"), "..."],
+        functions={"row": row},
+    )
+    with pytest.raises(e.FunctionNotPossible, match="it is given 'img', an image"):
+        pg.generate_code(knl, "opencl")
+    img = picture(np.float32, 3, 4)
+    _, (out,) = pg.inline_callable_kernel(knl, "row")(img=img)
+    np.testing.assert_array_equal(out, 2 * img)
