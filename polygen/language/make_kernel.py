@@ -96,8 +96,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     options = Options(silenced_warnings=warning_names(silenced_warnings))
     loops = parse_domains(domains)
     known = parse_assumptions(assumptions)
-    if not isinstance(instructions, str | Instruction) and isinstance(instructions, Iterable):
-        instructions = list(instructions)
+    instructions = _kept(instructions)
     called = {n: f for n, f in (functions or {}).items() if isinstance(f, Kernel)}
     called = _in_instructions(instructions) | called
     drafts, rules, loops = make_drafts(instructions, loops, called)
@@ -131,6 +130,13 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     check_calls(kernel)
     check_made(kernel)
     return kernel
+
+
+def _kept(instructions: object) -> Any:
+    """Return instructions that can be looked at more than once."""
+    if isinstance(instructions, str | Instruction) or not isinstance(instructions, Iterable):
+        return cast("Any", instructions)
+    return list(cast("Iterable[object]", instructions))
 
 
 def _in_instructions(instructions: object) -> dict[str, Kernel]:
