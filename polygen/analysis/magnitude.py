@@ -59,7 +59,7 @@ def _bounds_fit(kernel: Kernel, largest: int) -> bool:
     """Tell whether both sides of all constraints of the loop domains need no 64 bits."""
     for domain in kernel.domains:
         inside = _Range(kernel, frozenset(domain.inames), largest)
-        for part in domain.flat.get_basic_sets():
+        for part in domain.flat.compute_divs().get_basic_sets():
             for constraint in part.get_constraints():
                 form = form_of_constraint(constraint)
                 if any(inside.of_form(side) > MOST for side in _sides(form)):

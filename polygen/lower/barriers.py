@@ -28,6 +28,7 @@ from polygen.ir.instruction import Assigning, Barrier
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, UnrollTag
 from polygen.ir.verify import excerpt
+from polygen.lower.bounds import loop_bounds
 
 _ByVariable: TypeAlias = dict[str, list[Assigning]]
 _OVERLAP = "*"  # stands for all array arguments, where some may overlap others
@@ -338,10 +339,15 @@ class _Placer:
 
     def _elsewhere(self, iname: str) -> isl.Set:
         """Return the values of an iname on an axis for which it is not the first item's."""
-        values = domain_of(self._kernel, with_surrounding(self._kernel, (iname,)))
+        around = with_surrounding(self._kernel, (iname,))
+        values = domain_of(self._kernel, around)
         alone = project_out(values, [name for name in flat_names(values) if name != iname])
         least = unflatten(alone, (iname,)).dim_min_val(0)
-        if not least.is_int():
+        # An axis may begin before the first value there is.
+        taken = project_out(values, sorted(around - {iname}))
+        known = self._kernel.assumptions.flat
+        begins = loop_bounds(iname, taken, known, constant_first=True).lower
+        if not least.is_int() or begins != least.to_python():
             return universe()
         beyond = condition_set(ex.Comparison(ex.Variable(iname), ">", least.to_python()))
         if beyond is None:

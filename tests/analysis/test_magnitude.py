@@ -160,3 +160,13 @@ def test_what_fits_fits(start: int) -> None:
                     found = eval(show_expression(part), {"i": i, "j": j, "n": n, "min": min})  # noqa: S307
                     assert abs(found) <= MOST, (text, i, j)
     assert min(counts) > 5
+
+
+def test_domains_with_numbers_that_no_formula_gives() -> None:
+    """Nothing says which ``e`` it is: isl has no division for it yet."""
+    domain = "{ [i]: 0<=i<n and exists(e: 3*e <= i and 4*e >= i + 1) }"
+    knl = pg.make_kernel(domain, "out[i] = i", [pg.GlobalArg("out", np.float64, "n"), "..."])
+    assert index_type(knl) == INT32
+    (out,) = knl(out=np.zeros(9))[1]
+    given = [i for i in range(9) if any(3 * e <= i and 4 * e >= i + 1 for e in range(9))]
+    np.testing.assert_array_equal(out, [i if i in given else 0 for i in range(9)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import polygen as pg
@@ -9,6 +10,7 @@ from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model
 from polygen.lower.program import Assign, Barrier, Declare
 from tests.oracle.cases import (
+    agree,
     barriers,
     grid,
     host_loops,
@@ -205,3 +207,16 @@ def test_no_barrier_without_a_grid() -> None:
     program = lowered(_reversal(LOCAL))
     assert barriers(program) == []
     assert [loop.parallel for loop in loops(program)] == [0, 0]
+
+
+def test_an_axis_that_begins_before_its_first_value() -> None:
+    """The first group writes, and it is none of those that read."""
+    knl = kernel(
+        "{ [p,q]: 0<=p<n and p mod 2 = 1 and 0<=q<=2-p }",
+        "o[1] = a[0]  {id=first, if=a[0] > 0}\nout[p,q] = o[1]  {dep=first}",
+        *(pg.GlobalArg(name, np.float64, "2") for name in ("a", "o")),
+        pg.GlobalArg("out", np.float64, "n, 3"),
+    )
+    knl = tag(p="g.0")(knl)
+    assert len(launches(lowered(knl))) == 2
+    agree(knl, [{"n": n} for n in (0, 1, 2, 5)])
