@@ -45,6 +45,7 @@ from polygen.lower.program import (
 )
 from polygen.lower.reductions import realize_reductions
 from polygen.lower.spaces import declared_auto, with_global
+from polygen.lower.vectors import shared_vectors
 from polygen.lower.work_items import as_loops, without_barriers
 
 INT32 = np.dtype(np.int32)
@@ -148,6 +149,7 @@ class _Host:
             nonnegative=frozenset(self._nonnegative),
             dtypes=kinds(self._kernel),
             options=self._kernel.options,
+            shared_vectors=shared_vectors(self._kernel),
             tables=tuple(t for t in self._kernel.temporaries if t.read_only),
             functions=tuple(self._functions()),
             preambles=self._kernel.preambles,

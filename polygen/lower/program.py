@@ -224,6 +224,7 @@ class LoopProgram:
             Python's ``int``, which takes on the type of what it is combined with.
         options: the kernel's.
         tables: arrays of constants, which all launches see.
+        shared_vectors: the arrays of vectors, components of which are written as numbers.
         preambles: what its source begins with: a target, a key and a text each.
         functions: what it calls, those first that others call; each is a launch without axes.
     """
@@ -237,6 +238,7 @@ class LoopProgram:
     dtypes: Mapping[str, Kind]
     options: Options = field(default_factory=Options)
     tables: tuple[TemporaryVariable, ...] = ()
+    shared_vectors: frozenset[str] = frozenset()
     functions: tuple[LoopProgram, ...] = ()
     preambles: tuple[tuple[str, str, str], ...] = ()
 

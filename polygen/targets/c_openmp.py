@@ -191,6 +191,7 @@ uint16_t $name(float a)
     vector_literal=("{", "}"),
     array_vector="pg_{1}_vec{2}",
     array_component="{0}[{1}]",
+    array_number="(({0}{1} *) &{2})[{3}]",
     restrict="restrict",
     atomics=_ATOMICS,
     parallel_loop=_parallel_loop,

@@ -17,6 +17,7 @@ from polygen.analysis.types import Kind, join, node_type
 from polygen.errors import InternalError, LiteralOutOfRange
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.array import AddressSpace
 from polygen.ir.dtype import DType, dtype_name
 from polygen.ir.expression import Expression
 from polygen.targets.complex_numbers import (
@@ -91,11 +92,14 @@ class Choice:
         arrays: the positions of those that choose an array.
         component: the position of the one that chooses a component, or None.
         alone: whether there is one vector, which is declared as such, not as an array.
+        space: where the vectors are, if work items share them: then components are written as the
+            numbers that they are.
     """
 
     arrays: tuple[int, ...] = ()
     component: int | None = None
     alone: bool = False
+    space: AddressSpace | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,6 +157,7 @@ class ExpressionPrinter:
             return self._rounding(target, value, declared)
         p.annotate(target)
         left = p.term(target, FLOAT64)
+        place = logic.written_component(p, target) or left.text
         p.annotate(value)
         right = p.term(value, left.dtype)
         # Storing a half rounds.
@@ -168,8 +169,8 @@ class ExpressionPrinter:
             return p.target.store_half.format(right.text, index, name)
         if right.split is not None and right.split[0] == left.text:
             _, operator, operand = right.split
-            return f"{left.text} {operator}= {operand.text}"
-        return f"{left.text} = {right.text}"
+            return f"{place} {operator}= {operand.text}"
+        return f"{place} = {right.text}"
 
     def _rounding(self, target: ex.Variable | ex.Subscript, value: Expression, dtype: DType) -> str:
         """Return the assignment to a bfloat16: the bits in an array that is passed, or a float."""

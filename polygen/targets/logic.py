@@ -71,10 +71,9 @@ def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:
         element = Term(f"{name}[{index_text(p, node)}]", ATOM, dtype, dtype)
         return p.helper("from_bfloat16", dtype, [element])
     packed = dtype == FLOAT16 and array in p.names.stored and p.target.load_half
+    choice = p.names.choices.get(array)
     form = p.target.load_half if packed else "{1}[{0}]"
-    if array in p.names.choices and p.names.choices[array].alone:
-        form = "{1}"
-    text = form.format(index_text(p, node), name)
+    text = form.format(index_text(p, node), name) if choice is None or not choice.alone else name
     if component is not None:
         text = p.target.array_component.format(text, component)
     return Term(text, ATOM, dtype, _declared(dtype))
@@ -102,6 +101,21 @@ def place_of(p: Printer, node: ex.Subscript) -> tuple[str, int | None]:
         chosen.append(value)
     part = part_name(name, tuple([chosen[position] for position in choice.arrays]))
     return part, None if choice.component is None else chosen[choice.component]
+
+
+def written_component(p: Printer, node: ex.Variable | ex.Subscript) -> str | None:
+    """Return how a component is written without the rest of its vector; None if it need not be."""
+    choice = p.names.choices.get(ex.name_of(node))
+    if choice is None or choice.space is None or not isinstance(node, ex.Subscript):
+        return None
+    name, component = place_of(p, node)
+    if component is None:
+        return None
+    vector = name if choice.alone else f"{name}[{index_text(p, node)}]"
+    number = p.type_name(p.names.dtypes[ex.name_of(node)])
+    return p.target.array_number.format(
+        p.target.qualifiers[choice.space], number, vector, component
+    )
 
 
 def index_text(p: Printer, node: ex.Subscript) -> str:

@@ -166,6 +166,7 @@ ushort $name(float a)
     vector_literal=("(", ")"),
     array_vector="{0}{2}",
     array_component="{0}.s{1:x}",
+    array_number="(({0}{1} *) &{2})[{3}]",
     restrict="restrict",
     atomics=_ATOMICS,
 )

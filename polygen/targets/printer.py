@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.array import (
+    AddressSpace,
     Argument,
     Array,
     ConstantArg,
@@ -139,7 +141,8 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
                 dtypes[node.name] = node.dtype
                 if node.vector is not None:
                     component = None if node.vector == 1 else 0
-                    choices[node.name] = Choice((), component, alone=node.extent == 1)
+                    shared = node.address_space if node.name in program.shared_vectors else None
+                    choices[node.name] = Choice((), component, node.extent == 1, shared)
     kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **program.dtypes}
     stored = frozenset(
         [a.name for a in program.arguments if _is_stored(a)]
@@ -147,7 +150,8 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
     )
     for array in variables:
         if not isinstance(array, ValueArg) and constant_axes(array):
-            choices[array.name] = _choice(array)
+            shared = AddressSpace.GLOBAL if array.name in program.shared_vectors else None
+            choices[array.name] = replace(_choice(array), space=shared)
     images = frozenset(a.name for a in program.arguments if isinstance(a, ImageArg))
     nonnegative = program.nonnegative
     return Names(kinds, dtypes, program.index_dtype, nonnegative, stored, images, choices)

@@ -103,6 +103,8 @@ class Target:
         array_vector: what elements are called that are vectors, of the type of the components, as
             the target calls it and as NumPy does, and their number.
         array_component: a component of one, of the vector and its number.
+        array_number: the same as a number by itself, of what a declaration in the vector's address
+            space begins with, the type of the number, the vector and the component's number.
         restrict: how it says that a pointer is the only way to an array.
         atomics: what it has for atomic operations, or None.
         parallel_loop: the line before loops that run on several threads, given their number;
@@ -142,6 +144,7 @@ class Target:
     vector_literal: tuple[str, str]
     array_vector: str
     array_component: str
+    array_number: str
     restrict: str
     atomics: Atomics | None = None
     parallel_loop: Callable[[int], str] | None = None

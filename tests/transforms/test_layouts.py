@@ -125,9 +125,10 @@ def test_linear_subscripts_count_in_the_order_of_storage() -> None:
         a = pg.GlobalArg("a", "int32", (3, 5), order=order)
         knl = pg.make_kernel("{ [e]: 0<=e<15 }", "out[e] = a[[e]]", [a, "..."])
         assert f"a[{index}]" in str(knl)
-        values = np.asarray(np.arange(15, dtype=np.int32).reshape(3, 5), order=order)  # type: ignore[call-overload]
+        values: Any = np.asarray(np.arange(15, dtype=np.int32).reshape(3, 5), order=order)  # type: ignore[call-overload]
         _, (out,) = knl(a=values)
-        np.testing.assert_array_equal(out, values.ravel(order="K"))
+        stored: Any = values.ravel(order="K")
+        np.testing.assert_array_equal(out, stored)
     for tags in ("N1, N0(pad_to=8)", "stride:auto, stride:1"):
         a = pg.GlobalArg("a", "int32", (3, 5), dim_tags=tags)
         with pytest.raises(pg.errors.MalformedInstruction, match="leave gaps"):
