@@ -144,7 +144,9 @@ class _Lemma:
             return 0
         position = flat_names(new).index(self._iname)
         function = new.move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1).dim_max(0)
-        return pw_aff_expression(function.coalesce(), new)
+        # As it is written where there is a new element, and only there.
+        where = project_out(new, [self._iname])
+        return pw_aff_expression(function.gist(where).coalesce(), new)
 
     def _check_constant(self, conditions: tuple[Expression, ...]) -> None:
         """Check that what is reduced, and how far, is the same in all iterations."""

@@ -26,6 +26,15 @@ def test_the_right_one(model: Model) -> None:
     check(RIGHT, lower(RIGHT, model))
 
 
+@pytest.mark.parametrize("model", Model)
+def test_values_that_are_one_where_loops_have_steps(model: Model) -> None:
+    """``i - 1`` is ``3*((i + j + 2)//3) - 3 - j`` for the values that there are."""
+    domains = ["{ [i,j]: 0<=i<n and 0<=j<n and (i+j-1) mod 3 = 0 }", "{ [k]: 0<=k<i }"]
+    arrays = [pg.GlobalArg("b", "float32", "n, n"), pg.GlobalArg("a", "float32", "n")]
+    knl = prepare(kernel(domains, "b[i,j] = sum(k, a[k]*k)", *arrays))
+    check(knl, lower(knl, model))
+
+
 @pytest.mark.parametrize(
     ("other", "why"),
     [
