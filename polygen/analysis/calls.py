@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
+from polygen.analysis.functions import FUNCTIONS
 from polygen.errors import (
     MalformedInstruction,
     NameTaken,
@@ -20,6 +21,7 @@ from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.names import check_name
 from polygen.ir.show import called_kernels
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
@@ -106,10 +108,12 @@ def _fitting(argument: Argument, node: Expression, refuse: Refuse) -> Expression
             )
         return node
     rank = len(argument.shape or ())
+    if rank == 0 and isinstance(node, ex.Variable | ex.Subscript):
+        return ex.SubArrayRef((), node)
     if isinstance(node, ex.Variable):
         names = tuple([f"_{axis}" for axis in range(rank)])
         return ex.SubArrayRef(names, ex.element(node, tuple(map(ex.Variable, names))))
-    if not isinstance(node, ex.SubArrayRef) or not isinstance(node.subscript, ex.Subscript):
+    if not isinstance(node, ex.SubArrayRef):
         raise refuse(
             MalformedInstruction,
             f"'{argument.name}' is an array, and is given '{show_expression(node)}'",
@@ -151,6 +155,8 @@ def linked(kernel: Kernel, kernels: Mapping[str, Kernel]) -> Kernel:
     """
     if all(call.callee == kernels.get(call.function, call.callee) for call in kernel.calls):
         return kernel
+    for name in kernels:
+        _check_name(kernel, name)
     kernels = {name: callee.copy(name=name) for name, callee in kernels.items()}
     kernel = kernel.copy(
         instructions=tuple(
@@ -222,6 +228,17 @@ def check_part_type(
         excerpt=excerpt(kernel, call.id),
         remedy="declare it without a type where the kernel is made, or pass an array of this type",
     )
+
+
+def _check_name(kernel: Kernel, name: str) -> None:
+    """Check that a kernel that is called has a name that nothing else has."""
+    check_name(name)
+    if name in FUNCTIONS or name in kernel.variables or name in kernel.home_domains:
+        raise NameTaken(
+            f"'{name}' is a kernel, and something else in kernel '{kernel.name}'",
+            where=kernel.location,
+            remedy=f"give one of them another name, such as '{name}_'",
+        )
 
 
 def _check_names(kernel: Kernel) -> None:

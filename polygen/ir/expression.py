@@ -195,8 +195,10 @@ def index_of(node: Expression) -> tuple[Expression, ...]:
     return index_tuple(node) if isinstance(node, Subscript) else ()
 
 
-def element(array: Variable, index: tuple[Expression, ...]) -> Subscript:
-    """Return ``a[i, j]``: the element of an array with these subscripts."""
+def element(array: Variable, index: tuple[Expression, ...]) -> Subscript | Variable:
+    """Return ``a[i, j]``: the element of an array with these subscripts; itself without axes."""
+    if not index:
+        return array
     return Subscript(array, index[0] if len(index) == 1 else index)
 
 

@@ -21,9 +21,13 @@ def identical(first: object, second: object) -> bool:
     """Tell whether two values are one: expressions with 3 and with 3.0 are equal, but not one."""
     if first is second:
         return True
-    if isinstance(first, tuple) and isinstance(second, tuple):
+    if isinstance(first, tuple):
         some, others = cast("tuple[object, ...]", first), cast("tuple[object, ...]", second)
-        return len(some) == len(others) and all(map(identical, some, others))
+        return (
+            isinstance(second, tuple)
+            and len(some) == len(others)
+            and all(map(identical, some, others))
+        )
     return first == second and _numbers(first) == _numbers(second)
 
 

@@ -99,7 +99,9 @@ _TABLE: dict[type, _Row] = {
     ex.Several: (OR, lambda n, show: _arguments(n.children, show)),
     ex.SubArrayRef: (
         OR,
-        lambda n, show: f"[{', '.join(n.swept_inames)}]: {show(n.subscript, OR)}",
+        lambda n, show: (
+            (f"[{', '.join(n.swept_inames)}]: " if n.swept_inames else "") + show(n.subscript, OR)
+        ),
     ),
     ex.Component: (ATOM, lambda n, show: f"{show(n.aggregate, ATOM)}[{n.position}]"),
     ex.Reduction: (

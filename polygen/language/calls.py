@@ -17,10 +17,13 @@ from polygen.language.parser import located
 from polygen.language.statement import Statement
 
 
-def with_calls(statements: Sequence[Statement], kernels: Mapping[str, Kernel]) -> list[Statement]:
+def with_calls(
+    statements: Sequence[Statement], kernels: Mapping[str, Kernel | None]
+) -> list[Statement]:
     """Return statements with those that call a kernel as such.
 
-    They are those that call one of `kernels`, or that give part of an array to anything.
+    They are those that call one of `kernels`, or that give part of an array to anything.  Of a
+    kernel only the name may be known yet: then it is None here.
 
     Raises:
         WrongArity: if a call has another number of arguments than the kernel.
@@ -30,7 +33,7 @@ def with_calls(statements: Sequence[Statement], kernels: Mapping[str, Kernel]) -
     return [_as_call(statement, kernels) for statement in statements]
 
 
-def _as_call(statement: Statement, kernels: Mapping[str, Kernel]) -> Statement:
+def _as_call(statement: Statement, kernels: Mapping[str, Kernel | None]) -> Statement:
     if statement.call:  # it was given as an instruction
         return statement
     call = _call(statement)
@@ -48,8 +51,9 @@ def _as_call(statement: Statement, kernels: Mapping[str, Kernel]) -> Statement:
             statement, MalformedInstruction, "a call of a kernel assigns parts of arrays"
         )
     called = KernelCall(name, call.parameters, statement.assignees)
-    if name in kernels:
-        called = checked(called, kernels[name], lambda kind, what: _refused(statement, kind, what))
+    callee = kernels.get(name)
+    if callee is not None:
+        called = checked(called, callee, lambda kind, what: _refused(statement, kind, what))
     return replace(
         statement,
         assignees=called.results,

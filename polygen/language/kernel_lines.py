@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import fields, replace
 from typing import Any, TypeAlias, cast
 
@@ -214,15 +214,18 @@ def read_priority(line: str) -> tuple[str, ...]:
     return found
 
 
-def read_instruction(line: str, inames: frozenset[str], rules: Rules) -> Instruction:
+def read_instruction(
+    line: str, inames: frozenset[str], rules: Rules, called: Collection[str] = ()
+) -> Instruction:
     """Return the instruction of a line such as ``[i] a[i] = 0  {id=insn}``.
 
     Parameters:
         line: with all inames that the instruction is within, and all its dependencies.
         inames: those of the kernel.
         rules: those of the kernel.
+        called: the names of kernels.
     """
-    (statement,) = with_calls([parse_statement(line)], {})
+    (statement,) = with_calls([parse_statement(line)], dict.fromkeys(called))
     statement = resolve_reductions(resolve_rules(statement, rules), inames)
     if statement.id is None or statement.inames is None or statement.declared:
         lacks = "id" if statement.id is None else "list of inames"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -88,7 +89,8 @@ def _read(text: object, who: str) -> tuple[list[_Parts], list[str]]:
             remedy="pass what print(kernel) shows",
         )
     entrypoints: list[str] = []
-    found = [parts := _Parts()]
+    called = frozenset(re.findall(r"^KERNEL: *(\w+)", text, re.MULTILINE))
+    found = [parts := _Parts(called)]
     section = ""
     for number, line in enumerate(text.splitlines(), 1):
         code = line.strip()
@@ -98,7 +100,7 @@ def _read(text: object, who: str) -> tuple[list[_Parts], list[str]]:
             entrypoints = [name.strip() for name in code.partition(":")[2].split(",")]
             continue
         if code.startswith("KERNEL:") and parts.name:
-            found.append(parts := _Parts())
+            found.append(parts := _Parts(called))
             section = ""
         try:
             with defined_in_text(parts.reductions):
@@ -113,6 +115,7 @@ def _read(text: object, who: str) -> tuple[list[_Parts], list[str]]:
 class _Parts:
     """What has been read so far."""
 
+    called: frozenset[str]
     name: str = ""
     target: str | None = None
     arguments: list[Argument] = field(default_factory=list[Argument])
@@ -211,7 +214,9 @@ class _Parts:
         self.rules.append(parse_rule(line))
 
     def add_instruction(self, line: str) -> None:
-        self.instructions.append(read_instruction(line, self._inames, self.finished_rules))
+        self.instructions.append(
+            read_instruction(line, self._inames, self.finished_rules, self.called)
+        )
 
     def add_function(self, line: str) -> None:
         self.functions.add(line)

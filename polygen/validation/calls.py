@@ -100,11 +100,10 @@ class _Check:
         return constant(tag.stride)
 
     def _offset(self, node: Expression) -> Polynomial:
-        assert isinstance(node, ex.Subscript)
         name = ex.name_of(node)
         found: Polynomial = {}
         layout = self._view.layouts.strides(name)
-        for index, stride in zip(ex.index_tuple(node), layout, strict=True):
+        for index, stride in zip(ex.index_of(node), layout, strict=True):
             if stride is None:
                 raise self._refused(f"'{name}' has axes that no function knows")
             found = plus(found, times(self._wanted.index(index), stride))

@@ -122,6 +122,25 @@ TOGETHER: list[tuple[Callable[[], Any], type[UserError], str]] = [
     (lambda: pg.merge([rows("f", "g"), rows("f", "h")]), errors.NameTaken, "two kernels 'f'"),
     (lambda: pg.merge([rows("f", "scale"), SCALE]), errors.WrongArity, "takes 3 arguments"),
     (lambda: pg.merge([rows("f", "squares"), SQUARES]), errors.MalformedInstruction, "2 axes"),
+    (
+        lambda: pg.make_kernel(
+            "{ : }", "[i]: v[i] = f([i]: u[i])", VECTORS, functions={"f; }": SCALE}
+        ),
+        errors.ReservedName,
+        "'f; }' is no identifier",
+    ),
+    (
+        lambda: pg.make_kernel(
+            "{ : }", "[i]: v[i] = u(n, 1, [i]: u[i])", [*VECTORS, "n"], functions={"u": SCALE}
+        ),
+        errors.NameTaken,
+        "'u' is a kernel, and something else",
+    ),
+    (
+        lambda: pg.make_kernel("{ : }", "v = exp(u)", VECTORS, functions={"exp": SCALE}),
+        errors.ReservedName,
+        "'exp' has a meaning",
+    ),
     (lambda: pg.merge([1]), errors.InvalidArgument, "merge was given 1"),
     (lambda: pg.merge([rows("f", "g")])["g"], errors.UnknownFunction, "no kernel 'g'"),
     (

@@ -240,3 +240,83 @@ def test_functions_in_kernels_that_are_called() -> None:
     a = np.array([[0.5, 3], [1, -1]])
     np.testing.assert_array_equal(new(a=a)[1][0], np.minimum(a, 1))
     assert pg.parse_kernel(str(new)) == new
+
+
+def test_elements_for_arrays_without_axes() -> None:
+    trace = pg.make_function(
+        "{ [i]: 0<=i<m }",
+        "t = w*sum(i, x[i, i])",
+        ["m", "x", pg.GlobalArg("t", None, ()), pg.GlobalArg("w", None, ())],
+        name="trace",
+    )
+    knl = pg.make_kernel(
+        "{ [b]: 0<=b<n }",
+        "c[b] = trace(m, [i, j]: a[b, i, j], v[2*b])",
+        functions={"trace": trace},
+    )
+    assert pg.parse_kernel(str(knl)) == knl
+    agree(
+        knl,
+        [{"n": n, "m": m, "v_len": 7} for n in (0, 1, 3) for m in (1, 2)],
+        grid("b", 2),
+        inlined,
+    )
+    a, v = np.arange(27.0).reshape(3, 3, 3), np.arange(5.0)
+    for target in "c", "opencl":
+        (c,) = knl.executor(target)(a=a, v=v)[1]
+        np.testing.assert_array_equal(c, v[::2] * np.trace(a, axis1=1, axis2=2))
+    alone = pg.make_kernel(
+        "{ : }",
+        "y = twice(x)",
+        [pg.GlobalArg("y", None, ()), pg.GlobalArg("x", None, ())],
+        functions={"twice": pg.make_function("{ : }", "q = 2*p", [*SCALARS], name="twice")},
+    )
+    assert pg.parse_kernel(str(alone)) == alone
+    np.testing.assert_array_equal(alone(x=np.array(4.0))[1][0], 8)
+
+
+SCALARS = (pg.GlobalArg("p", None, ()), pg.GlobalArg("q", None, ()))
+
+
+def test_kernels_given_as_instructions() -> None:
+    knl = pg.merge([ROWS, DOUBLE])["rows"]
+    data = [*knl.arguments, *knl.temporaries]
+    domains = [d.text for d in knl.domains]
+    new = pg.make_kernel(
+        domains, list(knl.instructions), data, name="rows", silenced_warnings=QUIET
+    )
+    assert new == knl
+
+
+def test_a_script_and_a_difference() -> None:
+    program = pg.merge([ROWS, DOUBLE])
+    knl = pg.split_iname(program["rows"], "i", 4)
+    names: dict[str, Any] = {}
+    exec(pg.kernel_to_python(knl), names)  # noqa: S102
+    assert names["knl"] == knl
+    triple = pg.make_function(
+        "{ [k]: 0<=k<m }", "y[k] = 3*x[k]", ["m", "x", "y"], name="double_all"
+    )
+    changed = program.with_kernel(triple)["rows"]
+    assert pg.diff(program["rows"], changed).split("\n") == [
+        "KERNEL double_all:",
+        "- [k] y[k] = 2*x[k]  {id=insn}",
+        "+ [k] y[k] = 3*x[k]  {id=insn}",
+    ]
+
+
+def test_steps_within_a_call() -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        """
+        [j]: out[i, j] = double_all(n, [j]: a[i, j])
+        c[i] = 1
+        """,
+        [pg.GlobalArg("a", None, "n, n"), pg.GlobalArg("out", None, "n, n"), "..."],
+        functions={"double_all": DOUBLE},
+    )
+    new = pg.duplicate_inames(knl, "i", within="double_all")
+    assert new.instruction("double_all").within_inames == {"i_0"}
+    assert [i.id for i in new.instructions if i.within_inames == {"i"}] == ["insn"]
+    agree(knl, SIZES, lambda k: pg.duplicate_inames(k, "i", within="double_all"))
+    agree(knl, SIZES, lambda k: pg.duplicate_inames(k, "i", within="writes:out"))

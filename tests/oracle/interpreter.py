@@ -327,13 +327,13 @@ class _Instance(Evaluator):
 
     def places(self, part: ex.SubArrayRef) -> Callable[[tuple[int, ...]], Place]:
         """Return what tells which element an element of part of an array is."""
-        assert isinstance(part.subscript, ex.Subscript)
         subscript = part.subscript
 
         def place(index: tuple[int, ...]) -> Place:
             axes = dict(zip(part.swept_inames, index, strict=True))
             there = _Instance(self._run, self._insn, self._around, {**self.inames, **axes})
-            return ex.name_of(subscript), tuple(there.index(subscript))
+            index = there.index(subscript) if isinstance(subscript, ex.Subscript) else ()
+            return ex.name_of(subscript), tuple(index)
 
         return place
 
