@@ -91,6 +91,7 @@ def assignment_to_subst(
         raise _refusal(kernel, lhs_name, definition, "nothing that reads it is looked at")
     new = new.copy(substitutions=(*kernel.substitutions, rule)).without_unused(reading)
     left = any(lhs_name in insn.read_names for insn in new.expanded.instructions)
+    left = left or any(lhs_name in domain.parameters for domain in kernel.domains)
     if left or not isinstance(kernel.variables[lhs_name], TemporaryVariable):
         return new
     return _without(new, definition)

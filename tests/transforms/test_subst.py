@@ -294,3 +294,19 @@ def test_parts_of_arrays_stay_parts() -> None:
         out, more = new(a=a, out=np.zeros((4, 3)), more=np.zeros(4))[1]
         np.testing.assert_array_equal(out, 2 * a[1:])
         np.testing.assert_array_equal(more, a[:-1, 0] + a[1:, 0])
+
+
+def test_a_variable_that_bounds_a_loop_is_still_written() -> None:
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<last }"],
+        "<int32> last = count[i]\nout[i] = sum(j, 1.0*j)\nmore[i] = 2*last",
+        [pg.GlobalArg("count", np.int32), "..."],
+    )
+    # With bounds that are data it is beyond proof.
+    new = pg.assignment_to_subst(knl, "last", unsafe=True)
+    assert "[i] last = count[i]  {id=insn}" in str(new)
+    assert "more[i] = 2*last_subst()" in str(new)
+    count = np.array([0, 3, 5, 1], np.int32)
+    more, out = new(count=count)[1]
+    np.testing.assert_array_equal(out, count * (count - 1) / 2)
+    np.testing.assert_array_equal(more, 2 * count)
