@@ -198,7 +198,7 @@ def _signature(name: str, text: str) -> Signature:
             where=caller_location(),
             remedy="write types, as in 'float64, int32 -> float64'",
         )
-    check_name(name)
+    check_name(name, foreign=True)
     arguments, results = (
         tuple([to_dtype(part.strip()) for part in side.split(",") if part.strip()])
         for side in match.groups()
@@ -242,7 +242,7 @@ def checked_functions(functions: Mapping[str, object], reserved: Sequence[str]) 
         ReservedName: if a name is none.
     """
     for name, function in dict(functions).items():
-        check_name(name)
+        check_name(name, foreign=True)
         if not isinstance(function, ScalarCallable):
             raise InvalidArgument(
                 f"'{name}' is given as {function!r}, which is no function",

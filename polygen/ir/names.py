@@ -34,7 +34,9 @@ RESERVED = frozenset(
     cacoshf casinf casinhf catanf catanhf ccosf ccoshf cexpf cimagf clogf conjf cpowf crealf
     csinf csinhf csqrtf ctanf ctanhf
     threadIdx blockIdx blockDim gridDim warpSize main printf vload_half vstore_half vstore_half_rte
-    NULL NAN INFINITY INT_MAX INT_MIN
+    NULL NAN INFINITY linux unix math_errhandling fpclassify iscanonical iseqsig isgreater
+    isgreaterequal isless islessequal islessgreater isnormal issignaling issubnormal isunordered
+    iszero
 
     True False
 
@@ -51,9 +53,94 @@ RESERVED = frozenset(
     """.split()  # noqa: SIM905  (a list of two hundred quoted words would be harder to read)
 )
 
+# Families of names: macros of the headers that generated code begins with, and what OpenCL C has
+# for each of its types.
+_FAMILIES = re.compile(
+    r"""
+    __.* | _[A-Z].* | get_.* | pg_.* | omp_.* | CLK_.*
+    | CL_VERSION_.* | cl_(khr|amd|arm|clang|intel|ext|nv)_.* | cles_khr_.*
+    | U?INT(8|16|32|64|MAX)_C | CMPLX(F|L|F\d+X?)?
+    | (bool|u?char|u?short|u?int|u?long|half|float|double)(2|3|4|8|16)
+    | (as|convert)_(u?char|u?short|u?int|u?long|half|float|double)(2|3|4|8|16)?(_.*)?
+    | atom(ic)?_(add|sub|xchg|inc|dec|cmpxchg|min|max|and|or|xor|init|load|store)
+    | atomic_(exchange|fetch)_.*
+    """,
+    re.VERBOSE,
+)
 
-def check_name(name: str) -> None:
+# Numbers that C has, as macros.
+_NUMBERS = re.compile(
+    r"""
+    U?INT(_LEAST|_FAST)?(8|16|32|64)_(MAX|MIN|WIDTH)
+    | (U?INTMAX|U?INTPTR|PTRDIFF|SIZE|SIG_ATOMIC|WCHAR|WINT)_(MAX|MIN|WIDTH)
+    | (FLT|DBL|LDBL|HALF)_(DIG|EPSILON|MANT_DIG|RADIX|MAX|MIN|TRUE_MIN|M(AX|IN)(_10)?_EXP)
+    | U?(CHAR|SHRT|INT|LONG|LLONG)_(BIT|MAX|MIN) | SCHAR_(MAX|MIN)
+    | M_(1_PI|2_PI|2_SQRTPI|E|LN2|LN10|LOG2E|LOG10E|PI|PI_2|PI_4|SQRT2|SQRT1_2)(_[FH]|[fl]|f\d+x?)?
+    | HUGE_VAL[FL]? | HUGE_VAL_F\d+X? | SNAN(F|L|F\d+X?)? | MAXFLOAT | MATH_ERR(NO|EXCEPT)
+    | FP_(FAST_FMA[FL]?|L?L?ILOGB.*|L?LOGB.*|INFINITE|NAN|NORMAL|SUBNORMAL|ZERO|INT_.*)
+    """,
+    re.VERBOSE,
+)
+
+# Functions that C has.
+_MATH = re.compile(
+    r"""
+    c?(acos|asin|atan|cos|sin|tan)h?[fl]? | c?(exp|log|pow|sqrt)[fl]?
+    | c(abs|arg|imag|proj|real)[fl]? | (atan2|cbrt|ceil|copysign|erfc?|exp(2|10|m1))[fl]?
+    | (fabs|fdim|floor|fma|fmax|fmin|fmod|frexp|hypot)[fl]?
+    | (i?logb|ldexp|lgamma|llrint|llround|log(10|1p|2)|lrint|lround|modf|nan|nearbyint)[fl]?
+    | (nextafter|nexttoward|remainder|remquo|rint|round|scalbl?n|tgamma|trunc)[fl]?
+    """,
+    re.VERBOSE,
+)
+
+# Functions that OpenCL C has: variables may have these names, kernels not.
+_FUNCTIONS = frozenset(
+    """
+    abs abs_diff add_sat async_work_group_copy async_work_group_strided_copy bitselect clamp clz
+    cross ctz degrees distance dot fast_distance fast_length fast_normalize fract hadd isequal
+    isnotequal isordered length lgamma_r mad24 mad_hi mad_sat mem_fence mix mul24 mul_hi normalize
+    popcount prefetch radians read_mem_fence rhadd rotate select shuffle shuffle2 sign sincos
+    smoothstep step sub_sat upsample vec_step wait_group_events work_group_barrier write_mem_fence
+    """.split()  # noqa: SIM905
+)
+_FUNCTION_FAMILIES = re.compile(
+    r"(native|half)_(cos|divide|exp(2|10)?|log(2|10)?|powr|recip|rsqrt|sin|sqrt|tan)"
+    r"|v(load|store)(a?_half)?(2|3|4|8|16)?(_rt[ezpn])?|(read|write)_image.*"
+)
+
+
+def check_function_name(name: str) -> None:
+    """Raise ReservedName if `name` cannot be that of a kernel."""
+    check_name(name)
+    if name in _FUNCTIONS or _FUNCTION_FAMILIES.fullmatch(name):
+        raise ReservedName(
+            f"'{name}' is a function of OpenCL C, which a kernel cannot be called like",
+            where=caller_location(),
+            remedy=f"use another name, such as '{name}_'",
+        )
+
+
+def check_declared(name: str) -> None:
+    """Raise ReservedName if generated code cannot declare a variable of this name.
+
+    Until then, a scalar argument may stand for such a number of the target's.
+    """
+    if _NUMBERS.fullmatch(name):
+        raise ReservedName(
+            f"'{name}' is a number in C, and cannot be that of a variable",
+            where=caller_location(),
+            remedy=f"use another name, such as '{name}_'; register_symbol_manglers lets a scalar "
+            "argument be that number",
+        )
+
+
+def check_name(name: str, *, foreign: bool = False) -> None:
     """Raise ReservedName if `name` cannot be used for something in a kernel.
+
+    Parameters:
+        name: the name.
+        foreign: whether it is that of a function of a target's, which may be one of C's.
 
     >>> check_name("x; }")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -67,9 +154,8 @@ def check_name(name: str) -> None:
             where=caller_location(),
             remedy="use letters, digits and underscores, not beginning with a digit",
         )
-    if name in RESERVED or name.startswith(
-        ("__", "_Bool", "_Complex", "_Float", "get_", "pg_", "omp_", "CLK_")
-    ):
+    is_math = _MATH.fullmatch(name) and not foreign
+    if name in RESERVED or _FAMILIES.fullmatch(name) or is_math:
         raise ReservedName(
             f"'{name}' has a meaning in one of the languages that polygen generates, or in isl's",
             where=caller_location(),

@@ -251,7 +251,7 @@ def _no_instruction(given: object) -> InvalidArgument:
 
 def _as_statement(insn: Instruction) -> Statement:
     """Return the statement that says all of what `insn` is, so that no default applies."""
-    if not insn.id.isidentifier():
+    if not (insn.id.isascii() and insn.id.isidentifier()):
         raise InvalidArgument(
             f"'{insn.id}' cannot be the id of an instruction",
             where=caller_location(),

@@ -16,7 +16,7 @@ from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.callables import ScalarCallable
 from polygen.ir.instruction import Instruction, KernelCall
 from polygen.ir.kernel import Kernel
-from polygen.ir.names import check_name
+from polygen.ir.names import check_function_name
 from polygen.ir.options import Options
 from polygen.ir.verify import verify
 from polygen.language.arguments import find_uses, make_variables, read_kernel_data
@@ -92,7 +92,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             all are a `UserError`.
     """
     location = caller_location()
-    check_name(name)
+    check_function_name(name)
     options = Options(silenced_warnings=warning_names(silenced_warnings))
     loops = parse_domains(domains)
     known = parse_assumptions(assumptions)

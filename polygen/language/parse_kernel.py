@@ -14,7 +14,7 @@ from polygen.ir.claims import Claim, read_claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.names import check_name
+from polygen.ir.names import check_function_name
 from polygen.ir.operation import Special
 from polygen.ir.options import Options
 from polygen.ir.substitution import SubstitutionRule
@@ -254,7 +254,7 @@ def _read_line(parts: _Parts, section: str, line: str) -> str:
     if colon and not rest and title in _SECTIONS:
         return title
     if not section and title in ("KERNEL", "TARGET") and rest.strip():
-        check_name(rest.strip())
+        check_function_name(rest.strip())
         if title == "KERNEL":
             parts.name = rest.strip()
         else:

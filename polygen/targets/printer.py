@@ -21,6 +21,7 @@ from polygen.ir.array import (
 )
 from polygen.ir.dtype import DType
 from polygen.ir.layout import Separate, Vector, constant_axes, vector_length
+from polygen.ir.names import check_declared
 from polygen.ir.parts import parts
 from polygen.ir.tags import GroupTag, LocalTag
 from polygen.lower.calls import PartArg
@@ -154,6 +155,8 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
             choices[array.name] = replace(_choice(array), space=shared)
     images = frozenset(a.name for a in program.arguments if isinstance(a, ImageArg))
     nonnegative = program.nonnegative
+    for name in kinds:
+        check_declared(name)
     return Names(kinds, dtypes, program.index_dtype, nonnegative, stored, images, choices)
 
 

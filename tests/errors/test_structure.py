@@ -304,6 +304,8 @@ DOMAINS = [
         [LINE, "{ [i]: 0<=i<m }"], "a[i] = 1", e.NameTaken, "two domains have an iname 'i'", ""
     ),
     Program("{ [i]: 0<=i<n; [j]: 0<=j<n }", "a[i] = 1", e.MalformedDomain, "different inames", ""),
+    Program("{[i]: 0<=i<n} {[j]: 0<=j<n}", "a[i] = 1", e.MalformedDomain, "different inames", ""),
+    Program("{[i]: 0<=i<n}; {[i]: 0<=i<n}", "a[i] = 1", e.MalformedDomain, "found ';'", ";"),
     Program("{ x[i]: 0<=i<n }", "a[i] = 1", e.MalformedDomain, "", ""),
     Program("{ [for]: 0<=for<n }", "a[0] = 1", e.ReservedName, "'for' has a meaning", ""),
     Program(

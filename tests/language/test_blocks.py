@@ -232,7 +232,7 @@ def test_what_the_remedy_says_works() -> None:
             b[i] = 2
         end
         """,
-        name="clamp",
+        name="clamped",
     )
     for n in SIZES:
         a = np.random.default_rng(n).standard_normal(n)
