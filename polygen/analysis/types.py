@@ -72,6 +72,8 @@ def node_type(node: Expression, parts: Sequence[Kind], kinds: Mapping[str, Kind]
     """
     rule = _RULES.get(type(node))
     if rule is not None:
+        if isinstance(node, ex.Sum) and INT64 in parts[1:]:
+            parts = _subtracted(node, parts, kinds)
         return rule(node, parts)
     if isinstance(node, ex.Variable):
         kind = kinds.get(node.name)
@@ -81,6 +83,33 @@ def node_type(node: Expression, parts: Sequence[Kind], kinds: Mapping[str, Kind]
     if isinstance(node, ex.ExpressionNode):
         raise InternalError(f"no type for a node of class {type(node).__name__}")
     return literal_kind(node)
+
+
+def _subtracted(node: ex.Sum, parts: Sequence[Kind], kinds: Mapping[str, Kind]) -> list[Kind]:
+    """Return the types of summands, of ``-b`` with a truth value `b` that of `b`.
+
+    Negative, truth values are integers; what they are subtracted from keeps its type.
+    """
+    if len(parts) < len(node.children):  # some are not known yet
+        return list(parts)
+    found = list(parts)
+    for position, child in enumerate(node.children):
+        others = opposite_of(child)
+        if position and others and all(type_of(other, kinds) == BOOL for other in others):
+            found[position] = BOOL
+    if all(kind == BOOL for kind in found):
+        raise TypeMismatch(
+            f"'{show_expression(node)}' subtracts truth values",
+            remedy="tell them apart with !=, or convert one of them: int8(...)",
+        )
+    return found
+
+
+def opposite_of(node: Expression) -> tuple[Expression, ...]:
+    """Return the factors of a product after the -1 that stands for a sign; none of others."""
+    if isinstance(node, ex.Product) and type(node.children[0]) is int and node.children[0] == -1:
+        return node.children[1:]
+    return ()
 
 
 def literal_kind(value: Any) -> Kind:

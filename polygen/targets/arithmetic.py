@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
-from polygen.analysis.types import Kind
+from polygen.analysis.types import Kind, opposite_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType
@@ -25,7 +25,11 @@ def _steps(p: Printer, nodes: Sequence[Expression], at: DType) -> tuple[list[Kin
     Also the type at which those are used that have none of their own: that of the first
     operand that has one.
     """
-    kinds = joined([p.kind(n) for n in nodes])
+    return _meeting([p.kind(n) for n in nodes], at)
+
+
+def _meeting(found: Sequence[Kind], at: DType) -> tuple[list[Kind], DType]:
+    kinds = joined(found)
     return kinds, next((k for k in kinds if not isinstance(k, type)), at)
 
 
@@ -38,7 +42,7 @@ def _first(p: Printer, nodes: Sequence[Expression], kinds: Sequence[Kind], at: D
 
 def print_sum(p: Printer, node: ex.Sum, at: DType) -> Term:
     """Print a sum, with differences instead of negative terms."""
-    kinds, at = _steps(p, node.children, at)
+    kinds, at = _meeting([_summand_kind(p, n, c) for n, c in enumerate(node.children)], at)
     total = _first(p, node.children, kinds, at)
     for child, kind in zip(node.children[1:], kinds[1:], strict=True):
         operator, right = _summand(p, child, p.dtype(kind, at))
@@ -50,10 +54,16 @@ def print_sum(p: Printer, node: ex.Sum, at: DType) -> Term:
     return total
 
 
+def _summand_kind(p: Printer, position: int, node: Expression) -> Kind:
+    """Return the type of a summand; a truth value that is subtracted is one."""
+    others = opposite_of(node) if position else ()
+    return BOOL if others and all(p.kind(n) == BOOL for n in others) else p.kind(node)
+
+
 def _summand(p: Printer, node: Expression, dtype: DType) -> tuple[str, Term]:
     """Return ``-`` and a term without its sign, or ``+`` and the term as it is."""
     operator, opposite = "+", "-"
-    others = _without_minus(node)
+    others = opposite_of(node)
     if others:
         node, *more = others
         if more or p.constant(node) is None:
@@ -68,13 +78,6 @@ def _summand(p: Printer, node: Expression, dtype: DType) -> tuple[str, Term]:
     elif _is_negative(p, node, dtype):
         return opposite, p.number(-p.constant(node), dtype)
     return operator, p.term(node, dtype)
-
-
-def _without_minus(node: Expression) -> tuple[Expression, ...]:
-    """Return the factors of a product after -1; nothing of anything else."""
-    if isinstance(node, ex.Product) and is_minus_one(node.children[0]):
-        return node.children[1:]
-    return ()
 
 
 def _is_negative(p: Printer, node: Expression, dtype: DType) -> bool:

@@ -67,9 +67,7 @@ def space_of(
 
 
 class _Chosen:
-    def __init__(
-        self, kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, kernel: Kernel, sizes: Mapping[str, int], arrays: Mapping[str, Any]) -> None:
         self._kernel, self._sizes = kernel, sizes
         self._arrays = {n: a for n, a in arrays.items() if n not in kernel.writers}
         self._points = Points(kernel, sizes, self._no_data)
