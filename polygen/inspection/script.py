@@ -176,6 +176,8 @@ def _layout(array: GlobalArg | TemporaryVariable) -> list[str]:
         parts.append(f"offset={show_expression(offset)!r}")
     if array.dim_names is not None:
         parts.append(f"dim_names={', '.join(array.dim_names)!r}")
+    if array.alignment is not None:
+        parts.append(f"alignment={array.alignment}")
     return parts
 
 

@@ -85,6 +85,8 @@ class GlobalArg(_ByValue):
         dim_names: a name for each axis, or None.
         strides: another way to declare `dim_tags`; None in a kernel.
         order: another way to declare `dim_tags`: ``"C"`` or ``"F"``; None in a kernel.
+        alignment: a power of two: the memory that generated functions are passed begins at a
+            multiple of so many bytes.  None for what the type of its elements needs.
         may_alias: whether it may overlap other arguments.
 
     Where one is declared for `polygen.make_kernel`, the type may be anything that NumPy takes for
@@ -102,6 +104,7 @@ class GlobalArg(_ByValue):
     dim_names: tuple[str, ...] | None = None
     strides: tuple[Expression, ...] | None = None
     order: str | None = None
+    alignment: int | None = None
     may_alias: bool = False
 
     if TYPE_CHECKING:
@@ -116,6 +119,7 @@ class GlobalArg(_ByValue):
             dim_names: str | Sequence[str] | None = None,
             strides: Extents | Auto | Sequence[str | int | Expression | Auto] | None = None,
             order: str | None = None,
+            alignment: int | None = None,
             may_alias: bool = False,
         ) -> None: ...
 
@@ -140,6 +144,7 @@ class ConstantArg(GlobalArg):
             dim_names: str | Sequence[str] | None = None,
             strides: Extents | Auto | Sequence[str | int | Expression | Auto] | None = None,
             order: str | None = None,
+            alignment: int | None = None,
             may_alias: bool = False,
         ) -> None: ...
 
@@ -189,6 +194,7 @@ class TemporaryVariable(_ByValue):
         dim_names: a name for each axis, or None.
         strides: another way to declare `dim_tags`; None in a kernel.
         order: another way to declare `dim_tags`: ``"C"`` or ``"F"``; None in a kernel.
+        alignment: a power of two: it begins at a multiple of so many bytes.
         initializer: the elements of a table of constants, which is part of the generated code;
             else None.  All share a table.
         read_only: whether it is such a table: instructions may not write to it.
@@ -206,12 +212,14 @@ class TemporaryVariable(_ByValue):
     dim_names: tuple[str, ...] | None = None
     strides: tuple[Expression, ...] | None = None
     order: str | None = None
+    alignment: int | None = None
     initializer: np.ndarray[Any, Any] | None = None
     read_only: bool = False
 
     def as_argument(self) -> GlobalArg:
         """Return it as generated functions see one that is global: as an array that is passed."""
-        return GlobalArg(self.name, self.dtype, self.shape, self.dim_tags)
+        tags, alignment = self.dim_tags, self.alignment
+        return GlobalArg(self.name, self.dtype, self.shape, tags, alignment=alignment)
 
     def in_space(self, space: AddressSpace) -> TemporaryVariable:
         """Return the variable in an address space; itself if it is there."""
@@ -229,6 +237,7 @@ class TemporaryVariable(_ByValue):
             dim_names: str | Sequence[str] | None = None,
             strides: Extents | None = None,
             order: str | None = None,
+            alignment: int | None = None,
             initializer: np.ndarray[Any, Any] | np.generic | None = None,
             read_only: bool = False,
         ) -> None: ...

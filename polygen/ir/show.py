@@ -62,7 +62,7 @@ def show_argument(arg: Argument) -> str:
     if arg.offset != 0:
         offset = "<auto>" if isinstance(arg.offset, Auto) else show_expression(arg.offset)
         line += f", offset: {offset}"
-    return line + _dim_names(arg) + (", may_alias" if arg.may_alias else "")
+    return line + _dim_names(arg) + _alignment(arg) + (", may_alias" if arg.may_alias else "")
 
 
 def _layout(tags: DimTags) -> str:
@@ -70,6 +70,10 @@ def _layout(tags: DimTags) -> str:
     if len(strides) == len(tags):
         return f", strides: {show_tuple(strides)}"
     return f', dim_tags: "{show_tags(tags)}"'
+
+
+def _alignment(array: Array) -> str:
+    return "" if array.alignment is None else f", alignment: {array.alignment}"
 
 
 def _dim_names(array: Array) -> str:
@@ -83,7 +87,7 @@ def show_temporary(temporary: TemporaryVariable) -> str:
         line += f", shape: {show_tuple(temporary.shape)}"
     if temporary.dim_tags is not None:
         line += _layout(temporary.dim_tags)
-    line += _dim_names(temporary)
+    line += _dim_names(temporary) + _alignment(temporary)
     if temporary.address_space is not AddressSpace.PRIVATE:
         line += f", aspace: {temporary.address_space.value}"
     if temporary.initializer is not None:

@@ -27,6 +27,7 @@ from polygen.ir.parts import is_separate, part_indices, part_name
 from polygen.ir.show import show_tuple
 from polygen.ir.show_expression import show_expression
 
+_ALIGNMENTS = [2**k for k in range(13)]  # in bytes: up to a page
 _MOST_PARTS = 256  # arguments that one array may become
 
 
@@ -43,6 +44,7 @@ def check_layouts(kernel: Kernel) -> None:
             _check_levels(kernel, array)
             _check_constant_axes(kernel, array)
             _check_offset(kernel, array)
+            _check_alignment(kernel, array)
             if isinstance(array, TemporaryVariable):
                 _check_temporary(kernel, array)
             if constant_axes(array):
@@ -51,7 +53,8 @@ def check_layouts(kernel: Kernel) -> None:
 
 def _is_declared(array: Array) -> bool:
     offset = offset_of(array)
-    return array.dim_tags is not None or array.dim_names is not None or offset != 0
+    given = (array.dim_tags, array.dim_names, array.alignment)
+    return offset != 0 or any(each is not None for each in given)
 
 
 def _refused(kernel: Kernel, array: Array, why: str, remedy: str) -> MalformedLayout:
@@ -151,6 +154,17 @@ def _check_offset(kernel: Kernel, array: Array) -> None:
             f"takes: {unit(array)} elements"
         )
         raise _refused(kernel, array, why, f"write a multiple, as in {unit(array)}*n")
+
+
+def _check_alignment(kernel: Kernel, array: Array) -> None:
+    found: object = array.alignment
+    if found is not None and (type(found) is not int or found not in _ALIGNMENTS):
+        why = f"has the alignment {found!r}, which is no power of two from 1 to {_ALIGNMENTS[-1]}"
+        raise _refused(kernel, array, why, "pass a number of bytes, as in alignment=64")
+    if found is not None and isinstance(array, TemporaryVariable):
+        if array.read_only or not array.shape:
+            what = "a constant" if array.read_only else "a scalar"
+            raise _refused(kernel, array, f"is {what}, and has an alignment", "leave it out")
 
 
 def _check_temporary(kernel: Kernel, array: TemporaryVariable) -> None:

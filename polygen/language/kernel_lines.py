@@ -75,6 +75,9 @@ class _KernelNodes(Nodes):
     def offset(self, children: _Children) -> dict[str, Any]:
         return {"offset": children[0]}
 
+    def alignment(self, children: _Children) -> dict[str, Any]:
+        return {"alignment": children[0]}
+
     def dim_names(self, children: _Children) -> dict[str, Any]:
         return {"dim_names": tuple([token.value for token in children])}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import islpy as isl
@@ -248,7 +249,8 @@ class _Host:
             raise InternalError(f"temporary '{temporary.name}' has no type or constant size")
         count = storage_count(temporary) if temporary.shape else None
         space, vector = temporary.address_space, vector_length(temporary)
-        return Declare(temporary.name, temporary.dtype, count, space, vector=vector)
+        declared = Declare(temporary.name, temporary.dtype, count, space, vector=vector)
+        return replace(declared, alignment=temporary.alignment) if temporary.alignment else declared
 
     def _passed(
         self, names: frozenset[str], axes: Sequence[HardwareAxis], outer: Sequence[str]

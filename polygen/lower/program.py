@@ -31,6 +31,7 @@ class Declare:
         dtype: the type of its elements.
         extent: the number of its elements, or vectors, if it is an array, else None.
         vector: how many components its elements have, if they are vectors.
+        alignment: what its address is a multiple of, in bytes; None for what its type needs.
         address_space: who shares it.
         initial: the value that a scalar starts with, or None.
         constant: whether nothing assigns to it later.
@@ -47,6 +48,7 @@ class Declare:
     insn_id: str = ""
     values: tuple[tuple[str, Expression], ...] = ()
     vector: int | None = None
+    alignment: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

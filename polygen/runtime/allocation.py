@@ -69,17 +69,31 @@ def _without_auto(
     return tuple(found)
 
 
-def allocator(info: ArrayInfo, dtype: DType, make: Callable[..., Any]) -> Any:
+def allocator(
+    info: ArrayInfo, dtype: DType, make: Callable[..., Any], alignment: int | None
+) -> Callable[[], Any]:
     """Return what makes NumPy's array for an output.
 
     Parameters:
         info: where its elements are to lie.
         dtype: their type.
         make: ``empty`` or ``zeros``.
+        alignment: what the address at which it begins is to be a multiple of, if that is said.
     """
+    if alignment is not None:
+        return lambda: _view(aligned(_span(info), dtype, make, alignment), info)
     if info.is_row_major and info.offset == 0:
         return partial(make, info.shape, dtype)
     return lambda: _view(make(_span(info), dtype), info)
+
+
+def aligned(count: int, dtype: DType, make: Callable[..., Any], alignment: int | None) -> Any:
+    """Return an array of one axis that begins at a multiple of so many bytes."""
+    if alignment is None or alignment <= dtype.alignment:
+        return make(count, dtype)
+    flat = make(count * dtype.itemsize + alignment, np.uint8)
+    start = -flat.ctypes.data % alignment
+    return flat[start : start + count * dtype.itemsize].view(dtype)
 
 
 def device_allocator(queue: Queue, info: ArrayInfo, dtype: DType, make: Callable[..., Any]) -> Any:

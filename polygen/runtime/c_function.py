@@ -12,6 +12,7 @@ from polygen.errors import WrongArgumentType
 from polygen.ir.array import Argument, GlobalArg
 from polygen.ir.dtype import DType
 from polygen.ir.layout import storage_count, unit
+from polygen.runtime.allocation import aligned
 from polygen.runtime.c_compiler import load_library
 from polygen.targets.program import Program
 
@@ -72,16 +73,18 @@ def load_function(program: Program) -> CFunction:
     function.argtypes = [_ctype(argument) for argument in program.arguments]
     function.restype = None
     temporaries = [
-        (storage_count(t) * unit(t), t.dtype) for t in program.loop_program.global_temporaries
+        (storage_count(t) * unit(t), t.dtype, t.alignment)
+        for t in program.loop_program.global_temporaries
+        if t.dtype is not None  # all have types
     ]
     return partial(_run_with_temporaries, function, temporaries) if temporaries else function
 
 
 def _run_with_temporaries(
-    function: CFunction, temporaries: list[tuple[int, DType | None]], *values: Any
+    function: CFunction, temporaries: list[tuple[int, DType, int | None]], *values: Any
 ) -> None:
     # New ones for each call: several threads may be in here.
-    arrays = [np.empty(count, dtype) for count, dtype in temporaries]
+    arrays = [aligned(count, dtype, np.empty, size) for count, dtype, size in temporaries]
     function(*values, *(array.ctypes.data for array in arrays))
 
 

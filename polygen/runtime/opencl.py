@@ -8,10 +8,12 @@ import shutil
 import sys
 import threading
 import warnings
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, TypeAlias
 
-from polygen.errors import CompilationFailed, NoDevice, NoLinker
+from polygen.errors import CompilationFailed, MisalignedArray, NoDevice, NoLinker
+from polygen.ir.array import GlobalArg
 from polygen.runtime import cache as disk
 from polygen.runtime.device_image import DeviceImage
 from polygen.source import caller_location
@@ -123,6 +125,19 @@ def queue_of(context: Context) -> Queue:
     if context not in queues:
         queues[context] = cl.CommandQueue(context)
     return queues[context]
+
+
+def check_alignments(device: Any, arrays: Iterable[GlobalArg]) -> None:
+    """Raise MisalignedArray if buffers of a device do not begin where arrays have to."""
+    known = device.mem_base_addr_align // 8
+    for arg in arrays:
+        if arg.alignment is not None and arg.alignment > known:
+            raise MisalignedArray(
+                f"array '{arg.name}' is declared to begin at a multiple of {arg.alignment} bytes; "
+                f"buffers of device '{device.name}' begin at multiples of {known}",
+                where=caller_location(),
+                remedy="declare a smaller alignment",
+            )
 
 
 # --- compiling

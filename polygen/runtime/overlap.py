@@ -85,7 +85,8 @@ def raise_read_only(name: str) -> NoReturn:
 def raise_misaligned() -> NoReturn:
     """Raise the error for arrays whose elements do not lie where their type wants them."""
     raise MisalignedArray(
-        "an array was passed whose elements do not lie on multiples of what their type needs",
+        "an array was passed whose elements do not lie on multiples of what their type needs, or "
+        "that does not begin where its alignment says",
         where=caller_location(),
-        remedy="pass a copy: array.copy()",
+        remedy="pass a copy: array.copy(), or one in memory that is aligned",
     )

@@ -9,9 +9,10 @@ import numpy as np
 from polygen.ir.layout import Auto
 from polygen.runtime.allocation import allocator, device_allocator
 from polygen.runtime.arguments import Call, Form
+from polygen.runtime.arrays import ArrayInfo
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.layouts import value_of_hidden
-from polygen.runtime.opencl import Queue, build, pyopencl
+from polygen.runtime.opencl import Queue, build, check_alignments, pyopencl
 from polygen.runtime.opencl_run import Run
 from polygen.runtime.outputs import is_fully_written
 from polygen.runtime.scalars import passed_as
@@ -33,16 +34,23 @@ def plan_for_c(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
         plan[f"pg_low_{name}"] = low * size
         plan[f"pg_high_{name}"] = (high + 1) * size
         # Where an empty array begins does not matter.
-        plan[f"pg_mask_{name}"] = array.dtype.alignment - 1 if array.size else 0
+        plan[f"pg_mask_{name}"] = _alignment(form, array) - 1 if array.size else 0
     for arg in form.allocated:
         make = np.empty if is_fully_written(form.kernel, arg.name) else np.zeros
         dtype = variant.dtypes[arg.name]
-        plan[f"pg_new_{arg.name}"] = allocator(call.allocated[arg.name], dtype, make)
+        info = call.allocated[arg.name]
+        plan[f"pg_new_{arg.name}"] = allocator(info, dtype, make, arg.alignment)
     for arg in (*form.arrays, *form.allocated):
         if arg.offset != 0 and not isinstance(arg.offset, Auto):
             size = variant.dtypes[arg.name].itemsize
             plan[f"pg_before_{arg.name}"] = value_of(arg.offset, call.sizes) * size
     return plan
+
+
+def _alignment(form: Form, array: ArrayInfo) -> int:
+    """Return what the address of an array that is passed has to be a multiple of."""
+    declared = {arg.name: arg.alignment or 1 for arg in form.arrays}
+    return max(declared[array.name], array.dtype.alignment)
 
 
 def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> dict[str, Any]:
@@ -54,6 +62,7 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
         **call.sizes,
         **{hidden.name: value_of_hidden(hidden, call.places) for hidden in variant.hidden},
     }
+    check_alignments(queue.device, (*form.arrays, *form.allocated))
     names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
     plan: dict[str, Any] = {"pg_run": Run(queue, built, program, fixed, names)}
     plan |= {f"pg_type_{name}": passed_as(variant.dtypes[name]) for name in form.scalars}

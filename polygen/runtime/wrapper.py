@@ -170,8 +170,7 @@ class _CWriter(_Writer):
             else:
                 yield f"pg_at_{arg.name} = {interface}[0]"
         if self.form.arrays:
-            bits = (f"pg_at_{a.name} & pg_mask_{a.name}" for a in self.form.arrays)
-            yield f"if {' | '.join(bits)}:"
+            yield f"if {' | '.join(map(_misaligned, self.form.arrays))}:"
             yield "    pg_raise_misaligned()"
         for name, other in self.pairs():
             before = "pg_at_{0} + pg_low_{0} < pg_at_{1} + pg_high_{1}"
@@ -187,13 +186,24 @@ class _CWriter(_Writer):
 
     def _value(self, arg: GlobalArg | ValueArg) -> str:
         if isinstance(arg, GlobalArg):
-            at = f"pg_at_{arg.name}"
-            return f"{at} - pg_before_{arg.name}" if _begins_later(arg) else at
+            return _begin(arg)
         if arg.name in self.form.numpy_scalars:
             return f"{local(arg.name)}.item()"
         if arg.name in self.form.scalars:
             return local(arg.name)
         return f"pg_size_{arg.name}"
+
+
+def _begin(arg: GlobalArg) -> str:
+    """Return the address that generated code is passed."""
+    at = f"pg_at_{arg.name}"
+    return f"{at} - pg_before_{arg.name}" if _begins_later(arg) else at
+
+
+def _misaligned(arg: GlobalArg) -> str:
+    """Return the bits of that address that should not be there."""
+    begin = f"({_begin(arg)})" if _begins_later(arg) else _begin(arg)
+    return f"{begin} & pg_mask_{arg.name}"
 
 
 def _begins_later(arg: GlobalArg) -> bool:

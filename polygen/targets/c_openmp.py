@@ -192,6 +192,8 @@ uint16_t $name(float a)
     array_vector="pg_{1}_vec{2}",
     array_component="{0}[{1}]",
     array_number="(({0}{1} *) &{2})[{3}]",
+    aligned=" __attribute__((aligned({0})))",
+    assume_aligned="{0} = __builtin_assume_aligned({0}, {1});",
     restrict="restrict",
     atomics=_ATOMICS,
     parallel_loop=_parallel_loop,

@@ -167,6 +167,7 @@ ushort $name(float a)
     array_vector="{0}{2}",
     array_component="{0}.s{1:x}",
     array_number="(({0}{1} *) &{2})[{3}]",
+    aligned=" __attribute__((aligned({0})))",
     restrict="restrict",
     atomics=_ATOMICS,
 )

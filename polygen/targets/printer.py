@@ -276,6 +276,9 @@ class _FunctionPrinter:
         for argument in _passed(arguments):
             if argument.name not in self._expressions.uses.names:
                 beginning.line(1, f"(void) {argument.name};")
+            elif isinstance(argument, GlobalArg) and argument.alignment is not None:
+                assumed = self._target.assume_aligned
+                beginning.line(1, assumed.format(argument.name, argument.alignment))
         self._declare_tables(beginning)
         if beginning.lines:
             beginning.line(0, "")

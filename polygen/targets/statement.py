@@ -106,7 +106,8 @@ class StatementPrinter:
             value = self.expressions.value(node.initial, node.dtype)
             return f"{text}{constant} {node.name} = {value};"
         alone = node.extent is None or (node.vector is not None and node.extent == 1)
-        return f"{text} {node.name}{'' if alone else f'[{node.extent}]'};"
+        aligned = "" if node.alignment is None else self.target.aligned.format(node.alignment)
+        return f"{text} {node.name}{'' if alone else f'[{node.extent}]'}{aligned};"
 
     def _element_type(self, node: Declare) -> str:
         if node.vector is None:

@@ -105,6 +105,8 @@ class Target:
         array_component: a component of one, of the vector and its number.
         array_number: the same as a number by itself, of what a declaration in the vector's address
             space begins with, the type of the number, the vector and the component's number.
+        aligned: what follows the declaration of a variable with an alignment, of that.
+        assume_aligned: a line at the beginning of a function about an argument and its alignment.
         restrict: how it says that a pointer is the only way to an array.
         atomics: what it has for atomic operations, or None.
         parallel_loop: the line before loops that run on several threads, given their number;
@@ -145,6 +147,8 @@ class Target:
     array_vector: str
     array_component: str
     array_number: str
+    aligned: str
+    assume_aligned: str = ""
     restrict: str
     atomics: Atomics | None = None
     parallel_loop: Callable[[int], str] | None = None

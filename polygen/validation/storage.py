@@ -11,7 +11,7 @@ from polygen.errors import WrongStorage
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.layout import Vector
 from polygen.ir.tags import GroupTag, HardwareTag
-from polygen.lower.program import Launch, Loop
+from polygen.lower.program import Declare, Launch, Loop
 from polygen.validation.faults import fault
 from polygen.validation.frames import SEQUENTIAL, Frame, Role, Storage
 from polygen.validation.polynomial import number
@@ -112,14 +112,19 @@ class _Storages:
             for count in self._view.items(launch).values():
                 items *= count
             extent = (extent or 1) * items
-        tags = temporary.dim_tags or ()
-        vectors = [e for e, tag in zip(temporary.shape, tags, strict=False) if tag == Vector()]
-        if node.vector != (vectors[0] if vectors else None):
-            raise self._refuse(node.name, "has elements of another number of components")
+        self._check_elements(node, temporary)
         if node.extent != extent:
             raise self._refuse(
                 node.name, f"is declared with {node.extent} elements, and needs {extent}"
             )
+
+    def _check_elements(self, node: Declare, temporary: TemporaryVariable) -> None:
+        tags = temporary.dim_tags or ()
+        vectors = [e for e, tag in zip(temporary.shape, tags, strict=False) if tag == Vector()]
+        if node.vector != (vectors[0] if vectors else None):
+            raise self._refuse(node.name, "has elements of another number of components")
+        if node.alignment != temporary.alignment:
+            raise self._refuse(node.name, "has another alignment")
 
     def _check_lifetime(self, storage: Storage) -> None:
         """Check that what is written is still there where it is read.

@@ -95,7 +95,13 @@ FIT = [
     ),
     Wrong(tags("N0, sep"), e.NameTaken, "'a_s2', as something", others=(pg.ValueArg("a_s2"),)),
 ]
+ALIGNMENT = "no power of two from 1 to 4096"
 USES = [
+    Wrong({"alignment": 48}, e.MalformedLayout, f"the alignment 48, which is {ALIGNMENT}"),
+    Wrong({"alignment": 0}, e.MalformedLayout, f"the alignment 0, which is {ALIGNMENT}"),
+    Wrong({"alignment": "64"}, e.MalformedLayout, f"the alignment '64', which is {ALIGNMENT}"),
+    Wrong({"alignment": True}, e.MalformedLayout, f"the alignment True, which is {ALIGNMENT}"),
+    Wrong({"alignment": 8192}, e.MalformedLayout, f"the alignment 8192, which is {ALIGNMENT}"),
     Wrong(
         tags("N0, vec", dtype="float32"),
         e.MalformedLayout,
@@ -119,6 +125,20 @@ USES = [
 ]
 TEMPORARY: dict[str, Any] = {"kind": pg.TemporaryVariable, "instruction": "a[i, 0] = 1"}
 TEMPORARIES = [
+    Wrong(
+        {"alignment": 64},
+        e.MalformedLayout,
+        "is a scalar, and has an alignment",
+        kind=pg.TemporaryVariable,
+        instruction="a = b[i] \n c[i] = a",
+    ),
+    Wrong(
+        {"alignment": 64, "initializer": np.eye(4), "read_only": True},
+        e.MalformedLayout,
+        "is a constant, and has an alignment",
+        kind=pg.TemporaryVariable,
+        instruction="b[i] = a[1, 2]",
+    ),
     Wrong(tags("N0, sep", shape="4, 4"), e.MalformedLayout, "makes arguments of", **TEMPORARY),
     Wrong(tags("stride:auto, N0", shape="4, 4"), e.MalformedLayout, "tag stride:auto", **TEMPORARY),
     Wrong(tags("stride:n, N0", shape="4, 4"), e.MalformedLayout, "tag stride:n", **TEMPORARY),

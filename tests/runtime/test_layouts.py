@@ -308,3 +308,81 @@ def test_large_strides_make_counters_of_64_bits() -> None:
     layout = {"strides": f"{2**33}, 1"}
     source = str(pg.generate_code(copies("int8", layout, {}), "c"))
     assert "int64_t i" in source
+
+
+# --- alignment
+
+
+def doubled(**more: Any) -> Kernel:
+    data = [pg.GlobalArg(x, "float32", "n, 4", **more) for x in ("a", "out")]
+    loops = "{ [i, j]: 0<=i<n and 0<=j<4 }"
+    return pg.make_kernel(loops, "out[i, j] = 2*a[i, j]", [*data, "n"], loop_priority="i, j")
+
+
+def aligned(n: int, alignment: int, beyond: int = 0) -> Any:
+    flat = np.zeros(16 * n + 2 * alignment + beyond, np.uint8)
+    start = -flat.ctypes.data % alignment + beyond
+    return flat[start : start + 16 * n].view(np.float32).reshape(n, 4)
+
+
+@pytest.mark.parametrize("layout", [{}, {"offset": 16}, {"dim_tags": "C, C(pad_to=16)"}], ids=str)
+@pytest.mark.parametrize("alignment", [1, 64, 4096])
+def test_alignment_in_c(alignment: int, layout: dict[str, Any]) -> None:
+    knl = doubled(alignment=alignment, **layout)
+    assert f"a = __builtin_assume_aligned(a, {alignment});" in str(pg.generate_code(knl, "c"))
+    assert f"alignment: {alignment}" in str(knl)
+    assert pg.parse_kernel(str(knl)) == knl
+    run = knl.executor("c")
+    if "dim_tags" in layout:
+        flat = aligned(20, max(alignment, 4))
+        a = as_strided(flat, (5, 4), (64, 4))
+    else:
+        a = aligned(5, max(alignment, 4), layout.get("offset", 0) * 4)
+    a[...] = random(5, 4, "float32")
+    for _ in range(5):
+        _, (out,) = run(a=a)
+        np.testing.assert_array_equal(out, 2 * a)
+        begin = out.__array_interface__["data"][0] - 4 * layout.get("offset", 0)
+        assert begin % alignment == 0
+
+
+def test_arrays_that_are_not_aligned() -> None:
+    run = doubled(alignment=64).executor("c")
+    with pytest.raises(errors.MisalignedArray, match="does not begin where its alignment says"):
+        run(a=aligned(5, 64, 16))
+    run(a=aligned(0, 64))
+
+
+def test_alignment_on_devices(target: str) -> None:
+    tile = pg.TemporaryVariable("t", "float32", (4,), alignment=32)
+    text = "t[j] = a[i, j] \n out[i, k] = t[3 - k]"
+    loops = "{ [i, j, k]: 0<=i<n and 0<=j,k<4 }"
+    data = [tile, pg.GlobalArg("a", "float32", "n, 4", alignment=64), "..."]
+    knl = pg.make_kernel(loops, text, data, loop_priority=("i, j", "i, k"))
+    assert "float t[4] __attribute__((aligned(32)));" in str(pg.generate_code(knl, target))
+    assert pg.parse_kernel(str(knl)) == knl
+    a = aligned(5, 64)
+    a[...] = random(5, 4, "float32")
+    np.testing.assert_array_equal(knl.executor(target)(a=a)[1][0], a[:, ::-1])
+
+
+def test_devices_align_buffers_to_some_extent() -> None:
+    cl = pyopencl()
+    device = cl.CommandQueue(cl.create_some_context(interactive=False)).device
+    known = device.mem_base_addr_align // 8
+    a = random(5, 4, "float32")
+    doubled(alignment=known).executor("opencl")(a=a)
+    if known < 4096:
+        with pytest.raises(errors.MisalignedArray, match=f"begin at multiples of {known}"):
+            doubled(alignment=4096).executor("opencl")(a=a)
+
+
+@pytest.mark.parametrize("n", [1, 7])
+def test_global_temporaries_are_aligned(target: str, n: int) -> None:
+    t = pg.TemporaryVariable("t", "int32", (8,), pg.AddressSpace.GLOBAL, alignment=128)
+    text = "t[i] = a[i] \n out[j] = t[7 - j]"
+    loops = "{ [i, j]: 0<=i,j<8 }"
+    knl = pg.make_kernel(loops, text, [t, pg.GlobalArg("a", "int32", (8,)), "..."])
+    knl = pg.tag_inames(knl, {"i": "g.0", "j": "g.0"})
+    a = np.arange(8, dtype=np.int32) * n
+    np.testing.assert_array_equal(knl.executor(target)(a=a)[1][0], a[::-1])

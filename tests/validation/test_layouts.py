@@ -113,7 +113,9 @@ def test_another_layout_is_another_program() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"vector": None}, {"vector": 2}, {"extent": 1}, {"extent": 3}], ids=str
+    "change",
+    [{"vector": None}, {"vector": 2}, {"extent": 1}, {"extent": 3}, {"alignment": 64}],
+    ids=str,
 )
 def test_vectors_are_declared(change: dict[str, Any]) -> None:
     t = pg.TemporaryVariable("t", "float32", (2, 4), dim_tags="N0, vec")
