@@ -161,10 +161,10 @@ def _check_alignment(kernel: Kernel, array: Array) -> None:
     if found is not None and (type(found) is not int or found not in _ALIGNMENTS):
         why = f"has the alignment {found!r}, which is no power of two from 1 to {_ALIGNMENTS[-1]}"
         raise _refused(kernel, array, why, "pass a number of bytes, as in alignment=64")
-    if found is not None and isinstance(array, TemporaryVariable):
-        if array.read_only or not array.shape:
-            what = "a constant" if array.read_only else "a scalar"
-            raise _refused(kernel, array, f"is {what}, and has an alignment", "leave it out")
+    plain = isinstance(array, TemporaryVariable) and (array.read_only or not array.shape)
+    if found is not None and plain:
+        what = "a constant" if array.shape else "a scalar"
+        raise _refused(kernel, array, f"is {what}, and has an alignment", "leave it out")
 
 
 def _check_temporary(kernel: Kernel, array: TemporaryVariable) -> None:

@@ -210,6 +210,7 @@ def kernels(draw: Any) -> Kernel:
             draw(st.none() | LAYOUTS),
             draw(OFFSETS),
             draw(st.sampled_from((None, ("rows", "columns")))),
+            alignment=draw(st.sampled_from((None, 1, 64))),
             may_alias=draw(st.booleans()),
         ),
         GlobalArg("x", draw(TYPES), (ex.Variable("n"),)),
