@@ -100,7 +100,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     called = {n: f for n, f in (functions or {}).items() if isinstance(f, Kernel)}
     called = _in_instructions(instructions) | called
     for function in called:
-        check_name(function)
+        check_function_name(function)
     drafts, rules, loops = make_drafts(instructions, loops, called)
     declared = read_kernel_data(kernel_data)
     uses = find_uses([d.statement for d in drafts], (*loops, known), declared)
