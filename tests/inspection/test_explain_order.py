@@ -137,8 +137,8 @@ def test_axes_order_nothing() -> None:
         "Within an iteration, nothing orders the instances of 's'.",
     ]
     assert re.fullmatch(
-        r"Nothing orders what should be in order: for n=2, s\[i=(\d), j=0\] and s\[i=\1, j=1\] both "
-        r"touch an element of 'a'\.",
+        r"Nothing orders what should be in order: for n=2, s\[i=(\d), j=0\] and s\[i=\1, j=1\] "
+        r"both touch an element of 'a'\.",
         witness,
     )
 
