@@ -57,12 +57,12 @@ def _are_digits(kernel: Kernel, form: LinearForm, inames: Sequence[Term]) -> boo
     for coefficient, iname in sorted((abs(form.terms[i]), str(i)) for i in inames):
         if coefficient <= below or iname not in kernel.home_domains:
             return False
-        width = _width(kernel, iname)
+        width = width_of(kernel, iname)
         below = coefficient * width + below if width is not None else inf
     return True
 
 
-def _width(kernel: Kernel, iname: str) -> float | None:
+def width_of(kernel: Kernel, iname: str) -> int | None:
     """Return by how much two values of an iname differ at most, or None if that is not bounded."""
     home = kernel.home_domains[iname]
 
@@ -74,7 +74,7 @@ def _width(kernel: Kernel, iname: str) -> float | None:
             return None
         return int(ends[1].to_python() - ends[0].to_python())
 
-    return by_parts(kernel, (_width, home, iname), find)
+    return by_parts(kernel, (width_of, home, iname), find)
 
 
 def only_itself(kernel: Kernel, insn_id: str, name: str) -> bool:

@@ -160,11 +160,15 @@ def _broken(
     if insns[0] == insns[1] and other_name is None and only_itself(step.new, insns[0], name):
         return None
     known = step.new.assumptions.flat
-    kept = _frame(step, name)
+    kept: list[isl.Set] | None = None
     for conflict in conflicts(step.new, *insns, name, other_name):
-        pairs = reduce(isl.Set.intersect, (equal(i) for i in sorted(kept)), conflict.pairs)
-        pairs = pairs.intersect(known)
-        for bad, now in _bad(step, insns, conflict, pairs, before, copies):
+        pairs = conflict.pairs.intersect(known)
+        for suspected, now in _bad(step, insns, conflict, pairs, before, copies):
+            if suspected.is_empty():
+                continue
+            if kept is None:
+                kept = [equal(i) for i in sorted(_frame(step, name))]
+            bad = reduce(isl.Set.intersect, kept, suspected)
             if not bad.is_empty():
                 certain = conflict.certain and copies.certain
                 point = witness(bad)

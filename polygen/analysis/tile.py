@@ -125,7 +125,7 @@ def _equation(value: str, base: LinearForm, stride: int, place: str) -> isl.Set:
 
 def _strided(values: isl.Set, axis: TileAxis) -> TileAxis:
     """Return the axis without the places between those that are used."""
-    if axis.extent < 2:
+    if axis.extent < 2 or not values.involves_locals():
         return axis
     places = unflatten(_from_base(values, axis.base), (_PLACE,))
     info = places.get_stride_info(0)

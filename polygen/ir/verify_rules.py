@@ -16,7 +16,7 @@ from polygen.errors import (
 )
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.expression import Expression
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_instruction, show_rule
 from polygen.ir.show_expression import show_expression
@@ -29,20 +29,33 @@ def check_rules(kernel: Kernel) -> None:
     Raises:
         UserError: the subclass that says what does not fit.
     """
-    places: list[tuple[str, object, Expression]] = []  # what it is, where, an expression of it
     for rule in kernel.substitutions:
         _check_names(kernel, rule)
-        places.append((show_rule(rule), rule.location, rule.expression))
+    uses: list[tuple[ex.Invocation, Instruction | SubstitutionRule]] = []  # and what they stand in
+    for rule in kernel.substitutions:
+        uses += [(use, rule) for use in invocations(rule.expression)]
     for insn in kernel.instructions:
-        text = show_instruction(insn, kernel.inames) if kernel.substitutions else ""
-        places += [(text, insn.location, node) for node in (*insn.assignees, *insn.reads)]
-    for text, where, node in places:
-        for use in invocations(node):
-            check_invocation(use, kernel.rules, text, where)
+        for node in (*insn.assignees, *insn.reads):
+            uses += [(use, insn) for use in invocations(node)]
+    for use, place in uses:
+        if _does_not_fit(use, kernel.rules):
+            check_invocation(use, kernel.rules, _text(kernel, place), place.location)
     check_circles(kernel.substitutions)
-    for text, where, node in places if kernel.substitutions else ():
-        for use in invocations(node):
-            _check_capture(use, kernel, text, where)
+    for use, place in uses:
+        _check_capture(use, kernel, place)
+
+
+def _text(kernel: Kernel, place: Instruction | SubstitutionRule) -> str:
+    if isinstance(place, SubstitutionRule):
+        return show_rule(place)
+    return show_instruction(place, kernel.inames)
+
+
+def _does_not_fit(use: ex.Invocation, rules: Mapping[str, SubstitutionRule]) -> bool:
+    rule = rules.get(use.rule)
+    return (
+        rule is None or len(use.arguments) != len(rule.arguments) or {*use.inames} != {*rule.inames}
+    )
 
 
 def _check_names(kernel: Kernel, rule: SubstitutionRule) -> None:
@@ -132,21 +145,26 @@ def check_circles(rules: Collection[SubstitutionRule]) -> None:
         ) from None
 
 
-def _check_capture(use: ex.Invocation, kernel: Kernel, text: str, where: object) -> None:
+def _check_capture(
+    use: ex.Invocation, kernel: Kernel, place: Instruction | SubstitutionRule
+) -> None:
     """Check that nothing an invocation gives means something else inside the rule."""
     rule = kernel.rules[use.rule]
+    reductions = walk.reductions(expand(rule.expression, kernel.rules))
+    if not reductions:
+        return
     given = {
         name: walk.free_variables(expand(value, kernel.rules))
         | walk.reduction_inames(expand(value, kernel.rules))
         for name, value in rule.values(use).items()
     }
-    for reduction in walk.reductions(expand(rule.expression, kernel.rules)):
+    for reduction in reductions:
         for name in sorted(given.keys() & walk.free_variables(reduction.operand)):
             if both := sorted(given[name].intersection(reduction.inames)):
                 raise MalformedKernel(
                     f"'{show_expression(use)}' gives '{both[0]}' to rule '{rule.name}', which "
                     "reduces over that iname",
-                    where=where,
-                    excerpt=text,
+                    where=place.location,
+                    excerpt=_text(kernel, place),
                     remedy="use another iname in the rule's reduction",
                 )

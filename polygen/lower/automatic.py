@@ -13,6 +13,7 @@ from math import inf
 
 from polygen.analysis.access import Reference, references
 from polygen.analysis.affine import linear_form
+from polygen.analysis.distance import width_of
 from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.proving import without_proofs
 from polygen.ir import expression as ex
@@ -108,6 +109,8 @@ def _group(kernel: Kernel, insn: Assigning) -> Iterator[tuple[LocalTag, int]]:
 def _count(kernel: Kernel, iname: str) -> int | None:
     """Return how many values an iname has at most, or None if that is not a constant."""
     values = domain_of(kernel, with_surrounding(kernel, (iname,)))
+    if not values.involves_locals() and (width := width_of(kernel, iname)) is not None:
+        return width + 1  # there are no strides
     bounds = constant_bounds(iname, values)
     return None if bounds is None or bounds.constant is None else len(bounds.constant)
 

@@ -26,7 +26,7 @@ from polygen.ir.claims import Independent
 from polygen.ir.domain import flat_names, project_out, unflatten, universe
 from polygen.ir.instruction import Assigning, Barrier
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, UnrollTag
+from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, UnrollTag, is_parallel
 from polygen.ir.verify import excerpt
 from polygen.lower.bounds import loop_bounds
 
@@ -340,6 +340,8 @@ class _Placer:
     def _elsewhere(self, iname: str) -> isl.Set:
         """Return the values of an iname on an axis for which it is not the first item's."""
         around = with_surrounding(self._kernel, (iname,))
+        if not all(is_parallel(self._kernel.tags.get(i)) for i in around):
+            return universe()  # where the axis begins, loops around the launch may decide
         values = domain_of(self._kernel, around)
         alone = project_out(values, [name for name in flat_names(values) if name != iname])
         least = unflatten(alone, (iname,)).dim_min_val(0)
