@@ -139,7 +139,8 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
         dtype: the type of the temporary; inferred if not given.
         fetch_bounding_box: compute a box around what is needed, in which some is not: simpler
             code where the exact set is not convex.
-        temporary_address_space: where the temporary lives.
+        temporary_address_space: where the temporary lives; if it is not given, or ``AUTO``, that
+            follows from the tags of what is swept.
         compute_insn_id: the id of the new instruction; the rule's name if not given.
 
     Before -> After:

@@ -189,7 +189,8 @@ class TemporaryVariable(_ByValue):
         name: how instructions call it.
         dtype: the type of its elements; None until it is inferred.
         shape: the extent of each axis, in elements: constants.  A scalar has none.
-        address_space: who shares it.
+        address_space: who shares it.  ``AUTO``, for which `polygen.auto` may be given, is what
+            suits: see `polygen.address_spaces`.
         dim_tags: where elements lie, as for `GlobalArg`; None for one that is row-major.
         dim_names: a name for each axis, or None.
         strides: another way to declare `dim_tags`; None in a kernel.

@@ -426,3 +426,14 @@ def test_tags_of_the_new_loops() -> None:
     auto = pg.precompute(knl, "f", "k, l")
     assert {i: str(auto.tags[i]) for i in "xy"} == {"x": "l.auto", "y": "l.auto"}
     assert auto.priorities == ()
+
+
+def test_an_address_space_that_is_left_open_is_found() -> None:
+    knl = pg.make_kernel("{ [i,j]: 0<=i<16 and 0<=j<n }", "f(x) := 2*a[x]\nout[i,j] = f(i) + j")
+    knl = pg.split_iname(knl, "i", 4, outer_tag="g.0", inner_tag="l.0")
+    found = [
+        pg.precompute(knl, "f", "i_inner", default_tag="l.auto", **more)
+        for more in ({}, {"temporary_address_space": pg.AddressSpace.AUTO})
+    ]
+    assert found[0] == found[1]
+    assert [t.address_space for t in found[0].temporaries] == [pg.AddressSpace.LOCAL]
