@@ -21,7 +21,7 @@ from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel, per_kernel
-from polygen.ir.names import check_name
+from polygen.ir.names import check_function_name
 from polygen.ir.show import called_kernels
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
@@ -232,7 +232,7 @@ def check_part_type(
 
 def _check_name(kernel: Kernel, name: str) -> None:
     """Check that a kernel that is called has a name that nothing else has."""
-    check_name(name)
+    check_function_name(name)
     if name in FUNCTIONS or name in kernel.variables or name in kernel.home_domains:
         raise NameTaken(
             f"'{name}' is a kernel, and something else in kernel '{kernel.name}'",

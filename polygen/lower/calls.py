@@ -56,17 +56,6 @@ class PartArg(GlobalArg):
     space: AddressSpace = AddressSpace.PRIVATE
 
 
-# Functions of OpenCL's that polygen does not generate, so that anything may have their names.
-_BUILT_IN = frozenset(
-    """
-    abs_diff add_sat async_work_group_copy bitselect clamp clz cross ctz degrees distance dot
-    fast_distance fast_length fast_normalize fract frexp hadd isequal isgreater isless isnormal
-    isordered length mad_hi mad_sat mad24 mem_fence mix modf mul_hi mul24 nan normalize popcount
-    prefetch radians remquo rhadd rotate select shuffle sign sincos smoothstep step sub_sat upsample
-    """.split()  # noqa: SIM905
-)
-
-
 @dataclass
 class Functions:
     """The names of the functions of one program.
@@ -84,7 +73,7 @@ class Functions:
         """Return those of a program that has none yet."""
         kernels = (kernel, *called_kernels(kernel).values())
         own = frozenset(name for k in kernels for name in (*k.inames, *k.variables))
-        return Functions(own | _BUILT_IN | {kernel.name})
+        return Functions(own | {kernel.name})
 
     def named(self, kernel: Kernel) -> Kernel:
         """Return what a function is made of, under a name of its own."""

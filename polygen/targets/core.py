@@ -115,6 +115,7 @@ class Names:
         stored: the arrays that halves are stored in as such; elsewhere they are floats.
         images: the arrays that are images.
         choices: what constant subscripts choose, for arrays with axes tagged ``vec`` or ``sep``.
+        overlapping: for each array, the others that it may overlap.
     """
 
     kinds: dict[str, Kind]
@@ -124,6 +125,7 @@ class Names:
     stored: frozenset[str] = frozenset()
     images: frozenset[str] = frozenset()
     choices: Mapping[str, Choice] = field(default_factory=dict[str, "Choice"])
+    overlapping: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
 
 class Printer:

@@ -73,6 +73,10 @@ class ExpressionPrinter:
         """Return the type that a variable, or the elements of an array, are declared with."""
         return self._printer.names.dtypes[name]
 
+    def overlapping(self, name: str) -> frozenset[str]:
+        """Return the names of the arrays that a write of a variable may change, too."""
+        return self._printer.names.overlapping.get(name, frozenset())
+
     def new_name(self, like: str, dtype: DType) -> str:
         """Return a name that nothing has, for a variable of this type."""
         names = self._printer.names

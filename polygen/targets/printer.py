@@ -157,7 +157,19 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
     nonnegative = program.nonnegative
     for name in kinds:
         check_declared(name)
-    return Names(kinds, dtypes, program.index_dtype, nonnegative, stored, images, choices)
+    overlap = _overlapping(program.arguments)
+    return Names(kinds, dtypes, program.index_dtype, nonnegative, stored, images, choices, overlap)
+
+
+def _overlapping(arguments: Iterable[Argument]) -> dict[str, frozenset[str]]:
+    """Return, for each array, the names of the others that it may overlap."""
+    arrays = [a for a in arguments if isinstance(a, GlobalArg)]
+    if not any(a.may_alias for a in arrays):
+        return {}
+    return {
+        a.name: frozenset(b.name for b in arrays if b is not a and (a.may_alias or b.may_alias))
+        for a in arrays
+    }
 
 
 def _is_stored(argument: Argument) -> bool:

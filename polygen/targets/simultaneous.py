@@ -49,7 +49,7 @@ def one_by_one(
             left.append((ex.Subscript(target.aggregate, kept_index), new))
         else:
             left.append((target, new))
-        written.add(name)
+        written |= {name, *expressions.overlapping(name)}
     return kept, left
 
 

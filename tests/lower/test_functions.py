@@ -274,6 +274,21 @@ def test_what_no_function_can_have(make: Callable[[], pg.Kernel], why: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("array", "why"),
+    [
+        (pg.GlobalArg("b", np.float32, "n, 4", dim_tags="N0, vec"), "axes tagged vec or sep"),
+        (pg.ImageArg("b", np.float32, "n, 4"), "it is given 'b', an image"),
+    ],
+    ids=["vec", "image"],
+)
+def test_arrays_that_no_function_can_be_given(array: Any, why: str) -> None:
+    text = "[j]: c[i, j] = axpy(4, 2, [j]: b[i, j], [j]: c[i, j])"
+    knl = calls(text, array, pg.GlobalArg("c", None, "n, 4"))
+    with pytest.raises(FunctionNotPossible, match=re.escape(why)):
+        source(knl, "opencl")
+
+
+@pytest.mark.parametrize(
     ("text", "why", "remedy"),
     [
         ("axpy(n, 0.5*i, [j]: a[i, 0, j], [j]: b[i, j])", "without a type of its own", "float64("),

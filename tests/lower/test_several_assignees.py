@@ -218,3 +218,17 @@ def test_validation_looks_at_all_assignees() -> None:
     assert "computes" in said(knl, edit(program), WrongStatement)
     edit = where(Assign, lambda n: (replace(n, others=()),), "swap")
     assert "writes 1 variables instead of 2" in said(knl, edit(program), WrongStatement)
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_arrays_that_share_memory(target: str) -> None:
+    """What is written first may be what is read for the second, under another name."""
+    arrays = [pg.GlobalArg(name, np.float64, "n", may_alias=name != "b") for name in "abc"]
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "a[i], b[i] = 1, c[i]", [*arrays, "..."])
+    code = str(pg.generate_code(knl, target))
+    assert code.index("= c[i]") < code.index("a[i] = ")
+    if target == "c":
+        x = np.arange(4.0)
+        a, b = knl.executor("c")(a=x, c=x)[1]
+        np.testing.assert_array_equal(a, 1)
+        np.testing.assert_array_equal(b, [0, 1, 2, 3])
