@@ -73,7 +73,7 @@ def node_type(node: Expression, parts: Sequence[Kind], kinds: Mapping[str, Kind]
     rule = _RULES.get(type(node))
     if rule is not None:
         # By identity, which is quick: NumPy says that int64 equals Python's int.
-        if isinstance(node, ex.Sum) and any([kind is INT64 for kind in parts[1:]]):
+        if isinstance(node, ex.Sum) and any(kind is INT64 for kind in parts[1:]):
             parts = _subtracted(node, parts, kinds)
         return rule(node, parts)
     if isinstance(node, ex.Variable):

@@ -431,9 +431,8 @@ def test_tags_of_the_new_loops() -> None:
 def test_an_address_space_that_is_left_open_is_found() -> None:
     knl = pg.make_kernel("{ [i,j]: 0<=i<16 and 0<=j<n }", "f(x) := 2*a[x]\nout[i,j] = f(i) + j")
     knl = pg.split_iname(knl, "i", 4, outer_tag="g.0", inner_tag="l.0")
-    found = [
-        pg.precompute(knl, "f", "i_inner", default_tag="l.auto", **more)
-        for more in ({}, {"temporary_address_space": pg.AddressSpace.AUTO})
-    ]
-    assert found[0] == found[1]
-    assert [t.address_space for t in found[0].temporaries] == [pg.AddressSpace.LOCAL]
+    auto = pg.AddressSpace.AUTO
+    left = pg.precompute(knl, "f", "i_inner", default_tag="l.auto")
+    said = pg.precompute(knl, "f", "i_inner", default_tag="l.auto", temporary_address_space=auto)
+    assert left == said
+    assert [t.address_space for t in said.temporaries] == [pg.AddressSpace.LOCAL]
