@@ -94,17 +94,17 @@ pg.register_reduction("horner3", "3*a + b", 0)
 
 # Kernels that others call: of 5 elements each.
 KERNELS = {
-    "plus_row": pg.make_function(
-        "{ [k]: 0<=k<5 }", "y[k] = x[k] + s", ["s", "x", "y"], name="plus_row"
+    "own_plus": pg.make_function(
+        "{ [k]: 0<=k<5 }", "y[k] = x[k] + s", ["s", "x", "y"], name="own_plus"
     ),
-    "largest_of": pg.make_function(
+    "own_largest": pg.make_function(
         "{ [k]: 0<=k<5 }",
         """
         <> top = max(k, x[k])  {id=top}
         y[0] = top             {dep=top}
         """,
         ["x", pg.GlobalArg("y", shape=1)],
-        name="largest_of",
+        name="own_largest",
     ),
 }
 CLAIMED = ("xor_all",)

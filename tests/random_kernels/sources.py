@@ -26,8 +26,8 @@ class Source:
     Attributes:
         name: the variable.
         value: what is known of its elements.
-        inames: those whose values tell elements apart, outermost first.
-        order: the same in the order of the subscripts.
+        inames: those that the writer is within, outermost first.
+        order: those whose values tell elements apart, in the order of the subscripts.
         writers: ids of the instructions that write it.
         scalar: whether it has no subscripts.
         argument: whether it has values before it is written.

@@ -61,7 +61,8 @@ def _accumulate(nest: Nest) -> None:
     values = nest.expressions(inames)
     value = values.of("i", 2)
     target, source = nest.target(value, inames[:-1], line_id)
-    source.repeated = True
+    # Whoever is outside of the loop would have to come behind it.
+    source.repeated, source.inames = True, inames
     source.value = Value(source.name, source.value.dtype, largest(source.value.dtype))
     dtype = source.value.dtype.name
     update = nest.maker.random.choice(("+=", "-=", "*=", "^=", "|="))
@@ -304,10 +305,10 @@ def _kernel_call(nest: Nest) -> None:
     if maker.chance(0.6):
         maker.data[name] = pg.GlobalArg(name, "int32", (*shape, 5))
         places = [*places, axis]
-        text = f"[{axis}]: {name}[{', '.join(places)}] = plus_row({maker.random.randint(0, 9)}, "
+        text = f"[{axis}]: {name}[{', '.join(places)}] = own_plus({maker.random.randint(0, 9)}, "
     else:
         maker.data[name] = pg.GlobalArg(name, "int32", (*shape, 2))
-        text = f"[{axis}]: {name}[{', '.join([*places, axis])}] = largest_of("
+        text = f"[{axis}]: {name}[{', '.join([*places, axis])}] = own_largest("
     text += f"[{axis}]: {given.name}[{row}, {axis}])"
     value = Value(name, INT32, 32)
     source = Source(name, value, inames, (*inames, ""), frozenset({line_id}), hidden=True)

@@ -97,7 +97,7 @@ _PARTS = (
     *("simul_reduce(", "reduce(", "xor_all(", "horner3(", "$first(", "f1(x) :=", "philox4x32("),
     *("threefry2x64(", " or ", "mod 2", "exists(", "//", " % ", "<<", ">>", "~", "^", "**2"),
     *("[[5*", "table[", "count[", "idx[", "alpha", "1j*", "conj(", "real(", "cast(np.", "np.int"),
-    *("aspace: local", "aspace: global", "ConstantArg", " -> [i'", "plus_row(", "largest_of("),
+    *("aspace: local", "aspace: global", "ConstantArg", " -> [i'", "own_plus(", "own_largest("),
 )
 
 
@@ -114,7 +114,7 @@ def _one_more(case: Case) -> Case | None:
     """Return a case whose kernel adds one to what its last instruction stores, if that can be."""
     arguments = {a.name for a in case.kernel.arguments}
     for insn in reversed(case.kernel.assignments):
-        if isinstance(insn, CInstruction) or insn.atomicity or len(insn.values) > 1:
+        if isinstance(insn, CInstruction) or insn.atomicity or len(insn.values) != 1:
             continue
         if (
             insn.written_names[0] in arguments
