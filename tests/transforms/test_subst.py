@@ -303,7 +303,8 @@ def test_a_variable_that_bounds_a_loop_is_still_written() -> None:
         [pg.GlobalArg("count", np.int32), "..."],
     )
     # With bounds that are data it is beyond proof.
-    new = pg.assignment_to_subst(knl, "last", unsafe=True)
+    taken: dict[str, Any] = {"unsafe": True}
+    new = pg.assignment_to_subst(knl, "last", **taken)
     assert "[i] last = count[i]  {id=insn}" in str(new)
     assert "more[i] = 2*last_subst()" in str(new)
     count = np.array([0, 3, 5, 1], np.int32)
