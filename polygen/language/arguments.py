@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from polygen.errors import InvalidArgument, NameTaken, UndeclaredVariable, did_you_mean
 from polygen.ir import expression as ex
@@ -101,8 +101,7 @@ def normalised(variable: _Variable) -> _Variable:
         return replace(variable, dtype=of_scalar(variable.name, dtype))
     shape = variable.shape
     if isinstance(variable, TemporaryVariable):
-        if cast("object", variable.address_space) is auto:
-            variable = variable.in_space(AddressSpace.AUTO)
+        variable = variable.in_space(_space(variable.name, variable.address_space))
         shape = to_extents(shape, variable.name)
         return with_layout(with_table(replace(variable, dtype=dtype, shape=shape)))
     if isinstance(variable, ImageArg) and variable != ImageArg(
@@ -121,6 +120,19 @@ def normalised(variable: _Variable) -> _Variable:
         )
     extents = None if shape is None else to_extents(shape, variable.name)
     return with_layout(replace(variable, dtype=dtype, shape=extents))
+
+
+def _space(name: str, given: object) -> AddressSpace:
+    """Return the address space that a temporary is declared in; ``auto`` is another name of one."""
+    if given is auto:
+        return AddressSpace.AUTO
+    if not isinstance(given, AddressSpace):
+        raise InvalidArgument(
+            f"the temporary '{name}' is declared in {given!r}, which is no address space",
+            where=caller_location(),
+            remedy="pass polygen.AddressSpace.PRIVATE, LOCAL, GLOBAL or AUTO",
+        )
+    return given
 
 
 # --- what the instructions use

@@ -19,7 +19,7 @@ from polygen.errors import (
     did_you_mean,
 )
 from polygen.ir.array import GlobalArg, ValueArg
-from polygen.ir.dtype import DType, computed_in
+from polygen.ir.dtype import DType, computed_in, is_bfloat16
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_tuple
 from polygen.lower.hidden import has_auto
@@ -192,11 +192,13 @@ def examine(form: Form, values: Mapping[str, Any]) -> Call:
 
 def _check_dtype(kernel: Kernel, arg: GlobalArg, array: ArrayInfo) -> None:
     if arg.dtype is not None and array.dtype != arg.dtype:
+        name = arg.dtype.name
+        named = f"'{name}'" if is_bfloat16(arg.dtype) else f"np.{name}"
         raise WrongArgumentType(
             f"argument '{arg.name}' is an array of {array.dtype}; kernel '{kernel.name}' "
             f"has it as {arg.dtype}",
             where=caller_location(),
-            remedy=f"pass {arg.name}.astype(np.{arg.dtype.name}), or leave the type open when "
+            remedy=f"pass {arg.name}.astype({named}), or leave the type open when "
             "making the kernel",
         )
 

@@ -76,6 +76,15 @@ TABLES = [
     Wrong("a[i] = w[i]", starting(FOUR, shape=(4, 4)), e.InvalidArgument, "has the shape (4, 4)"),
     Wrong("a[i] = w[i]", starting(np.zeros(0)), e.InvalidArgument, "with no elements"),
     Wrong("a[i] = w[i]", starting([1, 2]), e.InvalidArgument, "initialized with [1, 2]"),
+    *(
+        Wrong(
+            "a[i] = w[i]",
+            (pg.TemporaryVariable, {"shape": 4, "address_space": space}),
+            e.InvalidArgument,
+            f"'w' is declared in {space!r}, which is no address space",
+        )
+        for space in ("local", None, 3, pg.AddressSpace)
+    ),
     Wrong("a[i] = w[i, 0]", starting(FOUR), e.MalformedKernel, "2 subscripts; it has 1", "w[i, 0]"),
     Wrong("a[i] = w[i]", table(None), e.InvalidArgument, "is read-only, and has no elements"),
     Wrong("<> w = a[i]", table(), e.NameTaken, "'w' is declared here and in kernel_data", "<> w"),

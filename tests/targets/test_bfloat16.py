@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import AtomicNotSupported, InvalidArgument, TypeMismatch
+from polygen.errors import (
+    AtomicNotSupported,
+    InvalidArgument,
+    TypeMismatch,
+    WrongArgumentType,
+)
 from polygen.ir.array import AddressSpace
 from tests.oracle.compare import assert_same
 
@@ -154,6 +159,10 @@ def test_a_temporary_that_rounds_is_no_copy() -> None:
 
 
 def test_refused() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<4 }", "out[i] = a[i]", [array("a"), "..."])
+    with pytest.raises(WrongArgumentType, match="has it as bfloat16") as caught:
+        knl(a=np.zeros(4, np.float32))
+    assert "a.astype('bfloat16')" in str(caught.value.remedy)
     total = pg.GlobalArg("out", "bfloat16", 1)
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[0] += a[i] {atomic}", [total, array("a"), "..."])
     knl = pg.tag_inames(knl, {"i": "g.0"})
