@@ -25,6 +25,8 @@ from polygen.analysis.isl_affine import (
     to_aff,
     to_pw_aff,
 )
+from polygen.analysis.tabulated import values_in_tables
+from polygen.analysis.unknowns import Unknowns
 from polygen.errors import ShapeNotFound
 from polygen.ir import expression as ex
 from polygen.ir.domain import project_out
@@ -165,14 +167,16 @@ def _largest(kernel: Kernel, reference: Reference, axis: int) -> LinearForm | is
         simple = _largest_simple(kernel, reference, form)
         if simple is not None:
             return simple
-    function = to_pw_aff(reference.index[axis], names)
+    unknowns = Unknowns(names)
+    function = unknowns.function(reference.index[axis])
     if function is None:
         return None
     domain, _ = reference_domain(kernel, reference)
-    values = isl.Set.from_pw_aff(function).intersect_params(
-        domain.intersect(kernel.assumptions.flat)
-    )
-    return _largest_value(project_out(values, reference.inames))
+    known = domain.intersect(kernel.assumptions.flat)
+    if unknowns.names:  # it is data, but perhaps in a table of constants
+        known = known.intersect(values_in_tables(kernel, unknowns)[0])
+    values = isl.Set.from_pw_aff(function).intersect_params(known)
+    return _largest_value(project_out(values, (*reference.inames, *unknowns.names.values())))
 
 
 def _largest_simple(kernel: Kernel, reference: Reference, form: LinearForm) -> LinearForm | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from polygen.analysis.footprint import fully_written, guess_shape
 from polygen.errors import ShapeNotFound
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
-from polygen.ir.show_expression import show_expression
+from polygen.ir.show_expression import show_expression, show_tuple
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -310,3 +311,17 @@ def test_a_thousand_instructions_take_linear_time() -> None:
     # Four times as many: 16 times the time, were it quadratic.
     few, many = (min(seconds(count) for _ in range(3)) for count in (250, 1000))
     assert many < 11 * few
+
+
+def test_tables_of_constants_tell_extents() -> None:
+    table = pg.TemporaryVariable(
+        "table", "int32", initializer=np.array([2, 0, 5], np.int32), read_only=True
+    )
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i<3 and 0<=j<n }", "a[2*table[i] + j, i] = b[table[i]]", [table, "..."]
+    )
+    assert show_tuple(knl.array("a").shape or ()) == "(n + 10, 3)"
+    assert knl.array("b").shape == (6,)
+    through = pg.make_kernel("{ [i]: 0<=i<3 }", "b[i] = a[c[table[i]]]", [table, "..."])
+    assert through.array("c").shape == (6,)
+    assert through.array("a").shape == (ex.Variable("a_len"),)
