@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polygen.errors import WrongArgumentType
+from polygen.errors import InvalidArgument, WrongArgumentType
 from polygen.ir.array import Argument, GlobalArg, is_array
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.layout import Separate, length_of
@@ -61,15 +61,24 @@ def taken_apart(kernel: Kernel, args: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         WrongArgumentType: if what is passed for several arrays is something else.
+        InvalidArgument: if one of them is passed twice.
     """
     separate = separate_arguments(kernel)
     found: dict[str, Any] = {}
     for name, value in args.items():
-        if name not in separate or value is None:
-            found[name] = value
-            continue
-        arrays = list(_flat(name, value, separate[name], separate[name]))
-        found.update(zip(_names(name, separate[name]), arrays, strict=True))
+        given = {name: value}
+        if name in separate and value is not None:
+            arrays = list(_flat(name, value, separate[name], separate[name]))
+            given = dict(zip(_names(name, separate[name]), arrays, strict=True))
+        for part, array in given.items():
+            if array is not None and found.get(part) is not None:
+                raise InvalidArgument(
+                    f"argument '{part}' is passed twice: by its name, and as a part of another",
+                    where=caller_location(),
+                    remedy="leave out one of them",
+                )
+            if array is not None or part not in found:
+                found[part] = array
     return found
 
 

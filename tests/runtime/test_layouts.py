@@ -220,6 +220,9 @@ def test_what_is_no_several_arrays() -> None:
         assert why in caught.value.what
         assert "a_s0=..." in (caught.value.remedy or "")
     np.testing.assert_array_equal(run(a=tuple(np.moveaxis(whole, 1, 0).copy()))[1][0], whole.T + 1)
+    for twice in ({"a": tuple(parts()), "a_s1": whole[:, 0]}, {"a_s1": whole[:, 0], "a": parts()}):
+        with pytest.raises(errors.InvalidArgument, match="'a_s1' is passed twice"):
+            run(**twice)
     with pytest.raises(errors.MissingArgument, match="a_s3"):
         run(a_s0=whole[:, 0], a_s1=whole[:, 0], a_s2=whole[:, 0])
     with pytest.raises(errors.WrongStrides, match="a_s0"):
