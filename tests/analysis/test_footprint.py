@@ -18,7 +18,8 @@ from polygen.analysis.footprint import fully_written, guess_shape
 from polygen.errors import ShapeNotFound
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
-from polygen.ir.show_expression import show_expression, show_tuple
+from polygen.ir.show import show_tuple
+from polygen.ir.show_expression import show_expression
 
 
 @pytest.fixture(autouse=True, scope="module")
