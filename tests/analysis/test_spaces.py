@@ -234,6 +234,43 @@ def test_global_where_it_would_be_lost_between_launches() -> None:
         np.testing.assert_array_equal(out, a + a[::-1])
 
 
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ({}, (PRIVATE, PRIVATE)),
+        (dict.fromkeys("ijpq", "l.0"), (PRIVATE, LOCAL)),
+        (dict.fromkeys("ijpq", "g.0"), (GLOBAL, GLOBAL)),
+        (dict.fromkeys("ij", "g.0"), (GLOBAL, GLOBAL)),
+    ],
+)
+def test_sums_that_are_kept_from_step_to_step(
+    tags: dict[str, str], expected: tuple[AddressSpace, AddressSpace]
+) -> None:
+    """Each work item adds to a sum of its own; groups make the loop run on the host."""
+    domains = ["{ [k]: 0<=k<n }", *(f"{{ [{i}]: 0<={i}<8 }}" for i in "ijpq")]
+    text = """
+        s[p] = 0                  {id=zero, inames=p}
+        s[i] = s[i] + x[i]        {id=add, inames=k:i, dep=*zero}
+        t[i] = x[i]               {id=keep, inames=k:i, dep=*add}
+        x[j] = t[(j + 1) % 8]/2   {id=turn, inames=k:j, dep=*keep:add}
+        out[q] = s[q]             {inames=q, dep=*add:zero}
+        """
+    given = [pg.TemporaryVariable(name, np.float64, 8, AUTO) for name in "st"]
+    knl = pg.make_kernel(domains, text, [*given, pg.GlobalArg("x", np.float64, 8), "..."])
+    knl = pg.tag_inames(knl, tags) if tags else knl
+    assert tuple(pg.address_spaces(knl).values()) == expected
+    start = np.random.default_rng(3).normal(size=8)
+    for n in (0, 1, 5):
+        x, total = start.copy(), np.zeros(8)
+        for _ in range(n):
+            total, x = total + x, np.roll(x, -1) / 2
+        for target in ("c", "opencl"):
+            found = start.copy()
+            _, (_, out) = knl.executor(target)(x=found, n=n)
+            np.testing.assert_array_equal(found, x)
+            np.testing.assert_array_equal(out, total)
+
+
 def test_one_element_that_a_single_group_writes_is_global() -> None:
     text = "t[0] = a[i] {id=w}\nb[j] = a[j] + t[0] {id=v}\nout[k] = t[0] + b[7 - k] {dep=w:v}"
     knl = make(["{ [i]: 0<=i<1 }", J_LOOP, K_LOOP], text, 1)
