@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -142,3 +143,49 @@ def test_strides_and_offsets_of_the_call_are_arguments() -> None:
     given |= {"out": np.zeros((3, 4), np.float32)}
     given |= {"a_stride_0": 5, "a_offset": 2, "out_stride_1": 3}  # the first two in vectors
     np.testing.assert_array_equal(execute(program, given).arrays["out"], given["a"])
+
+
+def random_layout(random: Random, extents: list[str]) -> dict[str, Any]:
+    """Return a layout for an array whose last extent is a number of at most 4."""
+    tags = [""] * len(extents)
+    special = random.choice(("", "", "vec", "sep"))
+    axes = list(range(len(extents) - bool(special)))
+    if special:
+        tags[-1] = special
+    unit = {"2": 2, "3": 4, "4": 4}[extents[-1]] if special == "vec" else 1
+    random.shuffle(axes)
+    strided = random.random() < 0.3
+    step = str(unit)
+    for level, axis in enumerate(axes):
+        pad = random.choice((1, 1, 3, 8))
+        tags[axis] = f"stride:{step}" if strided else f"N{level}(pad_to={pad})"
+        step = f"{step}*({extents[axis]} + {pad - 1})"
+    return {"dim_tags": ", ".join(tags), "offset": unit * random.choice((0, 0, 1, 5))}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_layouts(seed: int) -> None:
+    random = Random(seed)
+    last = random.choice("234")
+    extents = ["n", random.choice(("m", "3")), last]
+    arrays = [
+        pg.GlobalArg(x, "int32", ", ".join(extents), **random_layout(random, extents))
+        for x in ("a", "b", "c")
+    ]
+    loops = f"{{ [i, j, k]: 0<=i<n and 0<=j<{extents[1]} and 0<=k<{last} }}"
+    text = f"""
+    b[i, j, k] = a[i, {extents[1]} - 1 - j, k] + 2*a[n - 1 - i, j, {last} - 1 - k]
+    c[i, j, k] = b[i, j, k]*k + a[i, j, 0]  {{dep=insn}}
+    """
+    knl = pg.make_kernel(loops, text, [*arrays, "..."], loop_priority="i, j, k")
+    knl = pg.tag_inames(knl, {"k": "unr"})
+    assert pg.parse_kernel(str(knl)) == knl
+    sizes = {name: random.randint(0, 4) for name in ("n", "m") if name in knl.variables}
+    arguments = make_arguments(knl, sizes, seed)
+
+    def on_axes(k: Kernel) -> Kernel:
+        return pg.split_iname(k, "i", 2, outer_tag="g.0", inner_tag="l.0")
+
+    check_arrays(knl, arguments, [lambda k: k, on_axes], seed)
+    for target in ("c", "opencl"):
+        pg.generate_code(on_axes(knl), target)
