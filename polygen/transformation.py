@@ -30,6 +30,7 @@ from polygen.analysis.instance_map import at_new_instance
 from polygen.analysis.proving import limited_step, proofs_are_on
 from polygen.analysis.relations import moved_relations
 from polygen.analysis.sound import keeps_sound, note_sound, only_adds_types
+from polygen.analysis.wellformed_calls import check_calls_of_kernels
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -192,6 +193,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             arguments["unsafe"] = True
         elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
             prove(interface.name, kernel.expanded, _expanded(result))
+            check_calls_of_kernels(result.kernel)
         taken = Step(interface.name, tuple(arguments.items()), step)
         claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
         new = _with_history(result.kernel.copy(claims=claims), kernel, taken)

@@ -29,6 +29,25 @@ from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import InameTag
 
 
+def as_units(kernel: Kernel) -> Kernel:
+    """Return a kernel whose calls are single instructions that touch what they stand for touches.
+
+    Parameters:
+        kernel: without substitution rules; it knows what it calls.
+    """
+    full, ids = kernel.expanded, parts_of_calls(kernel)
+    return full.copy(
+        instructions=tuple(
+            [
+                i.copy(parts=tuple([full.instructions_by_id[n] for n in ids[i.id]]))
+                if isinstance(i, KernelCall)
+                else i
+                for i in kernel.instructions
+            ]
+        )
+    )
+
+
 @dataclass
 class _Parts:
     """What a kernel has once calls of others are inlined."""

@@ -22,7 +22,7 @@ from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.atomicity import EXACT, MemoryScope
 from polygen.ir.claims import Independent
 from polygen.ir.domain import flat_names, flatten, universe
-from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.instruction import Assignment, Instruction, KernelCall
 from polygen.ir.kernel import Kernel, per_kernel
 
 _PARAM = isl.dim_type.param
@@ -136,6 +136,9 @@ def _commute(kernel: Kernel, a: Access, b: Access) -> bool:
 
 def _is_seen_by_all(kernel: Kernel, insn: Instruction, name: str) -> bool:
     """Tell whether an update is atomic for all that share a variable."""
+    if isinstance(insn, KernelCall):
+        parts = [part for part in insn.parts if name in part.written_names]
+        return all(_is_seen_by_all(kernel, part, name) for part in parts)
     assert isinstance(insn, Assignment)
     assert insn.atomicity is not None
     scope = insn.atomicity.scope

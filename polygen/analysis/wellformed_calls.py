@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
 import islpy as isl
 
 from polygen.analysis.access import access_of, loop_domain, references_by_name
 from polygen.analysis.calls import Given, given_by, outputs
+from polygen.analysis.inlining import as_units
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
 from polygen.analysis.pairs import witness
+from polygen.analysis.sound import NOTHING
+from polygen.analysis.wellformed_order import check_pairs
 from polygen.analysis.wording import shown_values
-from polygen.errors import CallAssumption, OverlappingParts
+from polygen.errors import CallAssumption, NestingDecides, OverlappingParts, UnorderedAccess
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
@@ -28,6 +31,7 @@ from polygen.ir.domain import flat_names, flatten, project_out, rename_dimension
 from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
+from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
 
 _GIVEN = "__given_"  # names of users do not begin so
@@ -41,10 +45,41 @@ def check_calls_of_kernels(kernel: Kernel) -> None:
         CallAssumption: if a kernel is given numbers that it does not assume.
         OverlappingParts: if two parts of arrays overlap, one of them written, or elements of one
             that is written do.
+        UnorderedAccess: if only the loops in a kernel that is called would order what calls in
+            different work items touch.
     """
-    for call in kernel.without_rules.calls:
-        if call.callee is not None:
-            _Check(kernel.without_rules, call, call.callee).run()
+    kernel = kernel.without_rules
+    known = [call for call in kernel.calls if call.callee is not None]
+    for call in known:
+        _Check(kernel, call, call.callee).run()
+    if len(known) == len(kernel.calls) and any(map(partial(_is_parallel, kernel), known)):
+        _check_units(kernel)
+
+
+def _is_parallel(kernel: Kernel, call: KernelCall) -> bool:
+    return any(is_parallel(kernel.tags.get(iname)) for iname in call.within_inames)
+
+
+def _check_units(kernel: Kernel) -> None:
+    """Check that calls may be executed as a whole, by work items that are in no order.
+
+    The loops in what is called would be shared by all work items if it were inlined.
+    """
+    try:
+        left = list(check_pairs(as_units(kernel), NOTHING))
+    except (UnorderedAccess, NestingDecides) as error:
+        raise _not_as_a_whole(kernel, error.what, error.excerpt) from None
+    if left and not any(True for _ in check_pairs(kernel.expanded, NOTHING)):
+        raise _not_as_a_whole(kernel, f"it is not known that {left[0]}", None)
+
+
+def _not_as_a_whole(kernel: Kernel, what: str, shown: str | None) -> UnorderedAccess:
+    return UnorderedAccess(
+        f"a call is executed as a whole, so its loops order nothing in other work items: {what}",
+        where=kernel.location,
+        excerpt=shown,
+        remedy="inline it first: inline_callable_kernel",
+    )
 
 
 @dataclass

@@ -53,6 +53,14 @@ def check_order(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
     for insn in kernel.assignments:
         if len(insn.assignees) > 1:
             yield from check_at_once(kernel, insn.id)
+    yield from check_pairs(kernel, known)
+
+
+def check_pairs(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
+    """Yield what has to hold for conflicting instances of instructions to be ordered.
+
+    Parameters and errors are those of `check_order`.
+    """
     for name in kernel.writers:
         if is_read(kernel, name):
             for group in _groups(kernel, name):

@@ -320,3 +320,23 @@ def test_steps_within_a_call() -> None:
     assert [i.id for i in new.instructions if i.within_inames == {"i"}] == ["insn"]
     agree(knl, SIZES, lambda k: pg.duplicate_inames(k, "i", within="double_all"))
     agree(knl, SIZES, lambda k: pg.duplicate_inames(k, "i", within="writes:out"))
+
+
+def test_loops_of_a_call_order_nothing_in_other_work_items() -> None:
+    """Inlined, the loop is one for all work items: they may wait for each other in it."""
+    add = pg.make_function(
+        "{ [k]: 0<=k<m }", "y[k] = x[k] + w[k]", ["m", "x", "w", "y"], name="add"
+    )
+    data = [pg.GlobalArg("b", np.float64, "n, n"), pg.GlobalArg("c", np.float64, "n, n")]
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "[j]: c[i, n-1-j] = add(i, [j]: b[j, i], [j]: c[j, i])",
+        [*data, "..."],
+        functions={"add": add},
+        silenced_warnings=QUIET,
+    )
+    for step in (tag(i="g.0"), grid("i", 2)):
+        with pytest.raises(errors.UnorderedAccess, match="a call is executed as a whole") as caught:
+            step(knl)
+        assert "inline_callable_kernel" in str(caught.value.remedy)
+    agree(knl, SIZES, split("i", 2), inlined, steps(inlined, tag(i="g.0")))
