@@ -31,6 +31,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.layout import layout_expressions
+from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
 
 _Variable = TypeVar("_Variable", bound=GlobalArg | ValueArg | TemporaryVariable)
@@ -290,18 +291,45 @@ def _check_assignee(
 
 
 def check_calls(kernel: Kernel) -> None:
-    """Check that the functions that instructions call, if they are known, take that many arguments.
+    """Check what is wrong with calls and subscripts whatever the types of variables are.
+
+    Functions that are known take as many arguments as they are given, and subscripts are integers.
 
     Raises:
-        WrongArity: if one does not.
+        WrongArity: if a function does not.
+        TypeMismatch: if a subscript is certainly none.
     """
     for insn in kernel.expanded.instructions:
         with _Located(kernel, insn):
+            for assignee in insn.assignees:
+                _check_subscripts(assignee)
             for node in insn.reads:
                 for part in walk.subexpressions(node):
                     if isinstance(part, ex.Call) and is_known(part):
                         check_call(part)
+                    elif isinstance(part, ex.Subscript):
+                        _check_subscripts(part)
                 check_results(node)
+
+
+def _check_subscripts(node: Expression) -> None:
+    for index in ex.index_of(node):
+        if isinstance(index, bool | _TRUTH) or _is_fraction(index):
+            raise TypeMismatch(
+                f"'{show_expression(node)}' has a subscript that is no integer: "
+                f"'{show_expression(index)}'",
+                remedy="subscripts are integers: use // to divide, or convert: int64(...)",
+            )
+
+
+_TRUTH = ex.Comparison | ex.LogicalAnd | ex.LogicalOr | ex.LogicalNot
+
+
+def _is_fraction(node: Expression) -> bool:
+    """Tell whether an expression is of no integer type, whatever it reads."""
+    if isinstance(node, ex.Sum | ex.Product | ex.Min | ex.Max):
+        return any(map(_is_fraction, node.children))
+    return isinstance(node, ex.Quotient | float | complex)
 
 
 def check_functions_are_known(kernel: Kernel) -> None:

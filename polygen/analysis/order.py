@@ -17,7 +17,7 @@ from polygen.analysis.nest import LoopNode, TreeNode, loop_tree
 from polygen.analysis.relations import compared, equal_in, related_pairs
 from polygen.analysis.second import OTHER
 from polygen.errors import RelationContradicted
-from polygen.ir.domain import rename_dimension
+from polygen.ir.domain import flat_names, rename_dimension
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.verify import excerpt
@@ -153,10 +153,13 @@ class Order:
             self._refuse(first, second, equal_in(pairs, shared), "no loop orders these")
 
     def _refuse(self, first: str, second: str, pairs: isl.Set, why: str) -> None:
-        sample = str(pairs.sample_point())
+        sample = pairs.sample_point()
+        names = flat_names(isl.Set.from_point(sample))
+        values = [sample.get_coordinate_val(isl.dim_type.param, n) for n in range(len(names))]
+        shown = ", ".join(sorted(f"{n} = {v}" for n, v in zip(names, values, strict=True)))
         raise RelationContradicted(
             f"'{second}' depends on instances of '{first}' that do not come before it: {why}, as "
-            f"in {sample[: sample.index(']') + 1]}",
+            f"in [{shown}]",
             where=self._kernel.instruction(second).location,
             excerpt=excerpt(self._kernel, first, second),
             remedy="leave these pairs out of the relation; or give one of the instructions a loop "

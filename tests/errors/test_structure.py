@@ -335,7 +335,18 @@ NAMES = [
     Program(LINE, "i = 3", e.NameTaken, "'i' is an iname: loops set it", "i = 3"),
 ]
 
-PROGRAMS = [*BLOCKS, *OPTIONS, *ORDER, *NESTS, *DOMAINS, *NAMES]
+SUBSCRIPTS = [
+    Program(LINE, "b[i] = a[i/2]", e.TypeMismatch, "'a[i/2]' has a subscript that is no", "-> [i]"),
+    Program(LINE, "b[i/2] = 1", e.TypeMismatch, "no integer: 'i/2'", "-> [i] b[i/2]"),
+    Program(LINE, "b[i] = a[i + 0.5]", e.TypeMismatch, "no integer: 'i + 0.5'", "-> [i]"),
+    Program(LINE, "b[0] = sum(i, a[2.0*i])", e.TypeMismatch, "no integer: '2.0*i'", "->"),
+    Program(LINE, "b[i] = 3 + a[c[i] == 1]", e.TypeMismatch, "no integer: 'c[i] == 1'", "-> [i]"),
+    Program(LINE, "b[i] = a[not i]", e.TypeMismatch, "no integer: 'not i'", "-> [i]"),
+    Program(LINE, "b[i] = c[i]  {if=a[True] > 0}", e.TypeMismatch, "no integer: 'True'", "-> [i]"),
+    Program(LINE, "f(x) := a[x]\nb[i] = f(1j)", e.TypeMismatch, "no integer: '1", "-> [i]"),
+]
+
+PROGRAMS = [*BLOCKS, *OPTIONS, *ORDER, *NESTS, *DOMAINS, *NAMES, *SUBSCRIPTS]
 
 
 def is_marked(error: pg.UserError, marked: str) -> bool:
