@@ -63,6 +63,10 @@ _HINTS = (
     (r"[A-Za-z_]\w*\s*\[", "a loop domain has no name: leave it out"),
     (r"->", "a loop domain is a set: { [i, j]: ... }"),
     (r";", "for several domains, pass a list of texts"),
+    (
+        r"(?<=\w)\[",
+        "compute it into a temporary, as in '<> end = row[i + 1]', and use that as a bound",
+    ),
     (r"\.", "a loop domain has integers only"),
 )
 

@@ -295,6 +295,9 @@ NESTS = [
 DOMAINS = [
     Program("{ [i]: 0<=i<n", "a[i] = 1", e.MalformedDomain, "found the end where", ""),
     Program("{ [i]: 0<=i<n n }", "a[i] = 1", e.MalformedDomain, "found 'n' where", ""),
+    Program(
+        [LINE, "{ [j]: 0<=j<p[i] }"], "a[i, j] = 1", e.MalformedDomain, "found '[' where", "[i] }"
+    ),
     Program("{ [i]: 0<=i<n*m }", "a[i] = 1", e.NonAffineDomain, "", ""),
     Program("{ [i]: 0<=i }", "a[i] = 1", e.UnboundedDomain, "the iname 'i' has no upper bound", ""),
     Program(
