@@ -53,7 +53,7 @@ class _Storages:
         shared = tuple(
             t
             for t in self._kernel.temporaries
-            if t.address_space is AddressSpace.GLOBAL and t not in tables
+            if self._kernel.address_space(t.name) is AddressSpace.GLOBAL and t not in tables
         )
         pairs = (
             (program.arguments, self._kernel.arguments),
