@@ -6,6 +6,7 @@ from polygen.analysis.index_type import INT32, index_type
 from polygen.analysis.proving import proofs_are_on
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
+from polygen.language.programs import TranslationUnit
 from polygen.lower.hidden import without_auto
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import LoopProgram
@@ -30,13 +31,14 @@ def build_program(kernel: Kernel, target: str, index_dtype: DType = INT32) -> Pr
     return print_program(_loop_program(kernel, description, index_dtype), description)
 
 
-def generate_code(kernel: Kernel, target: str | None = None) -> Program:
+def generate_code(kernel: Kernel | TranslationUnit, target: str | None = None) -> Program:
     """Return the generated source of a kernel, without running anything.
 
     The text does not depend on the machine that it is generated on.
 
     Parameters:
-        kernel: the types of its inputs are known: see `polygen.add_dtypes`.
+        kernel: the types of its inputs are known: see `polygen.add_dtypes`; of a program, the only
+            entry point counts.
         target: ``"opencl"`` or ``"c"``; the kernel's own, or else OpenCL, if not given.
 
     Returns:
@@ -49,14 +51,21 @@ def generate_code(kernel: Kernel, target: str | None = None) -> Program:
         WrongLoopProgram: if polygen made a mistake: it checks what it made of the kernel, unless
             proofs are switched off.
     """
+    kernel = _one(kernel)
     return build_program(kernel, target or kernel.target or DEFAULT_TARGET, index_type(kernel))
 
 
-def lower_kernel(kernel: Kernel, target: str | None = None) -> LoopProgram:
+def _one(kernel: Kernel | TranslationUnit) -> Kernel:
+    """Return the only entry point of a program."""
+    return kernel.default_entrypoint if isinstance(kernel, TranslationUnit) else kernel
+
+
+def lower_kernel(kernel: Kernel | TranslationUnit, target: str | None = None) -> LoopProgram:
     """Return the loop program of a kernel: the last form before text; print it to read it.
 
     Parameters and errors are those of `generate_code`.
     """
+    kernel = _one(kernel)
     description = get_target(target or kernel.target or DEFAULT_TARGET)
     return _loop_program(kernel, description, index_type(kernel))
 

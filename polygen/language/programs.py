@@ -6,7 +6,7 @@ import graphlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 from polygen.analysis.calls import linked
 from polygen.errors import (
@@ -48,9 +48,12 @@ class TranslationUnit:
             raise UnknownFunction(
                 f"there is no kernel '{name}' here",
                 where=caller_location(),
-                remedy=did_you_mean(name, found),
+                remedy=did_you_mean(str(name), found),
             )
         return found[name]
+
+    def __repr__(self) -> str:
+        return f"TranslationUnit({', '.join(repr(kernel.name) for kernel in self.kernels)})"
 
     def __iter__(self) -> Iterator[Kernel]:
         return iter(self.kernels)
@@ -77,7 +80,7 @@ class TranslationUnit:
         Raises:
             UnknownFunction: if there is no such kernel.
         """
-        found = [n.strip() for n in names.split(",")] if isinstance(names, str) else list(names)
+        found = [n.strip() for n in names.split(",")] if isinstance(names, str) else _listed(names)
         return TranslationUnit(self.kernels, frozenset([self[name].name for name in found]))
 
     def with_kernel(self, kernel: Kernel) -> TranslationUnit:
@@ -88,6 +91,7 @@ class TranslationUnit:
         Raises:
             UserError: if what it calls, or what calls it, does not fit.
         """
+        _check_kernel("with_kernel", kernel)
         others = [k for k in self.kernels if k.name != kernel.name]
         return TranslationUnit(_together([*others, kernel]), self.entrypoints)
 
@@ -102,7 +106,7 @@ class TranslationUnit:
         )
 
 
-def merge(translation_units: Iterable[object]) -> TranslationUnit:
+def merge(translation_units: Sequence[object]) -> TranslationUnit:
     """Return several kernels as one program: those of one call the others by their names.
 
     Entry points are those of the programs that are merged, and kernels that no other one calls.
@@ -128,22 +132,37 @@ def merge(translation_units: Iterable[object]) -> TranslationUnit:
     """
     kernels: list[Kernel] = []
     entrypoints: set[str] = set()
+    if not isinstance(translation_units, list | tuple):
+        translation_units = [translation_units]
     for part in translation_units:
         if isinstance(part, TranslationUnit):
             kernels += part.kernels
             entrypoints |= part.entrypoints
-        elif isinstance(part, Kernel):
-            kernels += [*called_kernels(part).values(), part]
-        else:
-            raise InvalidArgument(
-                f"merge was given {part!r}, which is no kernel",
-                where=caller_location(),
-                remedy="pass a list of kernels: merge([first, second])",
-            )
+            continue
+        found_here = _check_kernel("merge", part)
+        kernels += [*called_kernels(found_here).values(), found_here]
     found = _together(kernels)
     called = {call.function for kernel in found for call in kernel.calls}
     tops = entrypoints | {kernel.name for kernel in found if kernel.name not in called}
     return TranslationUnit(found, frozenset(tops))
+
+
+def _listed(names: object) -> list[str]:
+    """Return names as a list; what is none is one that nothing has."""
+    if isinstance(names, Iterable):
+        return [str(name) for name in cast("Iterable[object]", names)]
+    return [str(names)]
+
+
+def _check_kernel(who: str, given: object) -> Kernel:
+    """Return what was given, if it is a kernel."""
+    if isinstance(given, Kernel):
+        return given
+    raise InvalidArgument(
+        f"{who} was given {given!r}, which is no kernel",
+        where=caller_location(),
+        remedy="pass kernels: merge([first, second]), program.with_kernel(first)",
+    )
 
 
 def _together(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:

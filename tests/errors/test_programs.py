@@ -142,6 +142,14 @@ TOGETHER: list[tuple[Callable[[], Any], type[UserError], str]] = [
         "'exp' has a meaning",
     ),
     (lambda: pg.merge([1]), errors.InvalidArgument, "merge was given 1"),
+    (lambda: pg.merge([SCALE]).with_entrypoints(3), errors.UnknownFunction, "no kernel '3'"),  # type: ignore[arg-type]
+    (lambda: pg.merge([SCALE]).with_kernel(1), errors.InvalidArgument, "was given 1"),  # type: ignore[arg-type]
+    (
+        lambda: pg.split_iname(pg.merge([SCALE]), "k", 2),  # type: ignore[arg-type]
+        errors.InvalidArgument,
+        "TranslationUnit('scale'), which is no kernel",
+    ),
+    (lambda: pg.generate_code(pg.merge([SCALE, SWAP])), errors.InvalidArgument, "2 entry points"),
     (lambda: pg.merge([rows("f", "g")])["g"], errors.UnknownFunction, "no kernel 'g'"),
     (
         lambda: pg.merge([rows("f", "g")]).with_entrypoints("g"),

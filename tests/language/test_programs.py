@@ -49,6 +49,9 @@ def test_merge() -> None:
     (out,) = program(a=a)[1]
     np.testing.assert_array_equal(out, 2 * a)
     assert pg.merge([program, DOUBLE]) == program
+    typed = program.with_kernel(pg.add_dtypes(program["rows"], {"a": np.float32}))
+    assert str(pg.generate_code(typed)) == str(pg.generate_code(typed["rows"]))
+    assert str(pg.lower_kernel(typed)) == str(pg.lower_kernel(typed["rows"]))
     assert pg.merge([DOUBLE, ROWS]) == program == pg.merge([program["rows"]])
 
 
