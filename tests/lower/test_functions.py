@@ -365,3 +365,37 @@ def test_another_function_is_found() -> None:
         validate(kernel, replace(program, functions=(wrong,)))
     with pytest.raises(WrongStatement, match="other functions than it calls"):
         validate(kernel, replace(program, functions=()))
+
+
+# --- address spaces that are found
+
+
+def test_auto_temporaries() -> None:
+    auto = pg.AddressSpace.AUTO
+    own = pg.TemporaryVariable("t", np.float64, 4, auto)
+    twice = pg.make_function(
+        "{ [k]: 0<=k<4 }",
+        "t[k] = 2*x[k]  {id=t}\ny[k] = t[k] + x[k]  {dep=t}",
+        ["x", "y", own],
+        name="thrice",
+    )
+    knl = calls(
+        """
+        s[u] = a[i, u]                    {id=s, dep=*}
+        [j]: b[i, j] = thrice([j]: s[j])  {dep=s, inames=i}
+        """,
+        *[pg.GlobalArg(name, np.float64, "n, 4") for name in "ab"],
+        pg.TemporaryVariable("s", np.float64, 4, auto),
+        domain=["{ [i]: 0<=i<n }", "{ [u]: 0<=u<4 }"],
+        thrice=twice,
+    )
+    shared = tag(u="l.0", i="g.0")
+    agree(knl, SIZES, tag(i="g.0"), grid("i", 2), shared)
+    assert pg.address_spaces(knl)["s"] is pg.AddressSpace.PRIVATE
+    assert pg.address_spaces(shared(knl))["s"] is pg.AddressSpace.LOCAL
+    assert heads(source(shared(knl), "opencl")) == [
+        "thrice(__local double const *x, __global double *y)"
+    ]
+    a = np.arange(12.0).reshape(3, 4)
+    for target in "c", "opencl":
+        np.testing.assert_array_equal(shared(knl).executor(target)(a=a)[1][0], 3 * a)

@@ -63,7 +63,8 @@ def space_of(
         sizes: the value of each parameter.
         arrays: the arrays that subscripts mention, which are never written.
     """
-    return _Chosen(kernel, sizes, arrays or {}).space(name)
+    # What is called touches it, too.
+    return _Chosen(kernel.expanded, sizes, arrays or {}).space(name)
 
 
 class _Chosen:
