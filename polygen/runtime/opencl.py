@@ -85,7 +85,8 @@ def is_queue(value: object) -> bool:
 
 def _is(name: str, value: object) -> bool:
     module = sys.modules.get("pyopencl")
-    return module is not None and isinstance(value, getattr(module, name))
+    known = getattr(module, name, None)  # another thread may be loading it: there are none yet
+    return known is not None and isinstance(value, known)
 
 
 @cache

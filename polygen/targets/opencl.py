@@ -110,7 +110,8 @@ OPENCL = Target(
     },
     constant_qualifier="__constant ",
     table_qualifier="__constant ",
-    table_nan="INFINITY - INFINITY",  # NAN may be a call
+    table_infinity="1.0f / 0.0f",  # INFINITY and NAN may be calls: they are on NVIDIA's
+    table_nan="0.0f / 0.0f",
     hardware_indices={"g": "get_group_id", "l": "get_local_id"},
     barrier=_barrier,
     # Devices need not compute with halves, only load and store them.

@@ -36,9 +36,12 @@ def table_lines(
 
 def _element(value: Any, target: Target, expressions: ExpressionPrinter) -> str:
     dtype: np.dtype[Any] = value.dtype
+    if dtype.kind == "f" and not np.isfinite(value):
+        if np.isnan(value):
+            return target.table_nan
+        return target.table_infinity if value > 0 else f"-({target.table_infinity})"
     if dtype.kind != "c":
-        text = expressions.value(value.item(), dtype)
-        return target.table_nan if np.isnan(value) else text
+        return expressions.value(value.item(), dtype)
     expressions.type_name(dtype)
     parts = (_element(part, target, expressions) for part in (value.real, value.imag))
     return target.complex_elements[dtype.name].format(*parts)
