@@ -146,7 +146,6 @@ C_OPENMP = Target(
     qualifiers=dict.fromkeys(AddressSpace, ""),
     constant_qualifier="",
     table_qualifier="static const ",
-    table_infinity="INFINITY",
     table_nan="NAN",
     to_half="""
 float $name($T a)

@@ -36,12 +36,11 @@ def table_lines(
 
 def _element(value: Any, target: Target, expressions: ExpressionPrinter) -> str:
     dtype: np.dtype[Any] = value.dtype
-    if dtype.kind == "f" and not np.isfinite(value):
-        if np.isnan(value):
-            return target.table_nan
-        return target.table_infinity if value > 0 else f"-({target.table_infinity})"
     if dtype.kind != "c":
-        return expressions.value(value.item(), dtype)
+        text = expressions.value(value.item(), dtype)  # which may ask for a header
+        if np.isinf(value) and target.table_infinity:
+            return f"-({target.table_infinity})" if value < 0 else target.table_infinity
+        return target.table_nan if np.isnan(value) else text
     expressions.type_name(dtype)
     parts = (_element(part, target, expressions) for part in (value.real, value.imag))
     return target.complex_elements[dtype.name].format(*parts)

@@ -78,8 +78,9 @@ class Target:
         qualifiers: what the declaration of a variable in an address space begins with.
         constant_qualifier: what the declaration of a pointer to constant memory begins with.
         table_qualifier: what the declaration of a table of constants in a function begins with.
-        table_infinity, table_nan: how elements that are infinite, or no numbers, are written there:
-            as constants.
+        table_infinity: how an element that is infinite is written there: as a constant; nothing if
+            as anywhere.
+        table_nan: how one that is no number is.
         hardware_indices: the index along an axis, by the tag's letter; empty if it has none.
         barrier: the statement that makes writes to some address spaces visible, or None.
         to_half: a function that rounds a number to half precision, and returns a ``float``.
@@ -129,7 +130,7 @@ class Target:
     qualifiers: Mapping[AddressSpace, str]
     constant_qualifier: str
     table_qualifier: str
-    table_infinity: str
+    table_infinity: str = ""
     table_nan: str
     hardware_indices: Mapping[str, str] = field(default_factory=dict[str, str])
     barrier: Callable[[frozenset[AddressSpace]], str] | None = None
