@@ -7,7 +7,7 @@ move outwards as far as they can; neighbours with a condition in common share it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -98,7 +98,8 @@ class Emitter:
             i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
         )
         self._guards: dict[tuple[object, ...], tuple[Condition, ...]] = {}
-        self._kept_alive: list[isl.Set] = []
+        self._tied: dict[tuple[object, ...], bool] = {}
+        self._kept_alive: list[isl.Set] = []  # sets that are keys by their identity
         self.nonnegative: set[str] = set()
 
     def block(self, nodes: Sequence[TreeNode], outer: Iterable[str], known: isl.Set) -> Block:
@@ -205,7 +206,8 @@ class Emitter:
         if not place.values:
             return guards(needed, place.known, self._temporaries)
         found = self._needed_guards(inames, needed, replace(place, values={}))
-        if not found:
+        mentioned = any(c.names & place.values.keys() for c in found)
+        if not found or not (mentioned or self._ties(place.known, place.values.keys())):
             return found
         # In a copy of an unrolled loop's body fewer guards are needed, some of them constant.
         fixed = place.known.intersect(_equations(place.values))
@@ -214,6 +216,14 @@ class Emitter:
             for guard in guards(needed, fixed, self._temporaries)
             if (c := folded(guard, place.values)).expression is not True
         )
+
+    def _ties(self, known: isl.Set, names: Collection[str]) -> bool:
+        """Tell whether what is known of these names may say something of others, too."""
+        key = (id(known), *names)
+        if key not in self._tied:
+            self._tied[key] = _is_tied(known, names)
+            self._kept_alive.append(known)
+        return self._tied[key]
 
     def _owner_conditions(self, insn: Assigning) -> tuple[Condition, ...]:
         """Return what makes one work item write shared memory where all would write the same.
@@ -437,6 +447,22 @@ def _without(item: _Item, conditions: tuple[Condition, ...]) -> _Item:
     if not conditions:
         return item
     return replace(item, conditions=tuple(c for c in item.conditions if c not in conditions))
+
+
+def _is_tied(known: isl.Set, names: Collection[str]) -> bool:
+    pieces = known.get_basic_sets()
+    if len(pieces) != 1 or pieces[0].dim(isl.dim_type.div):
+        return True
+    inside = [name in names for name in flat_names(known)]
+    for constraint in pieces[0].get_constraints():
+        involved = {
+            is_inside
+            for position, is_inside in enumerate(inside)
+            if constraint.involves_dims(isl.dim_type.param, position, 1)
+        }
+        if len(involved) > 1:
+            return True
+    return False
 
 
 def _before_the_end(body: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:
