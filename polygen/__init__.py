@@ -89,6 +89,7 @@ from polygen.transforms.split_iname import split_iname
 from polygen.transforms.split_reduction_inward import split_reduction_inward
 from polygen.transforms.split_reduction_outward import split_reduction_outward
 from polygen.transforms.tag_inames import tag_inames
+from polygen.transforms.untag_inames import untag_inames
 
 __version__ = "0.1.0"
 
@@ -184,5 +185,6 @@ __all__ = [
     "to_sympy",
     "transformation",
     "unneeded_barriers",
+    "untag_inames",
     "without_proofs",
 ]

@@ -28,6 +28,7 @@ PUBLIC: list[Callable[..., Kernel]] = [
     pg.set_options,
     pg.split_iname,
     pg.tag_inames,
+    pg.untag_inames,
 ]
 
 

@@ -1,0 +1,65 @@
+"""`polygen.untag_inames`."""
+
+from __future__ import annotations
+
+from typing import Annotated, get_args
+
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import InameTag
+from polygen.transformation import Inames, Kind, to_names, transformation
+
+TagType = Annotated[
+    type[InameTag],
+    Kind("a class of tags, such as polygen.ir.tags.GroupTag", lambda _, v: v in get_args(InameTag)),
+]
+
+
+@transformation
+def untag_inames(kernel: Kernel, iname_to_untag: Inames, tag_type: TagType | None = None) -> Kernel:
+    """Take inames' tags away: they are loops again.
+
+    An iname without a tag, or with one of another class, stays as it is.
+
+    Kind: order and storage.
+
+    Requires:
+        1. The loops, nested as structure and priorities say, run what depends on another iteration
+           after it.
+
+    Parameters:
+        iname_to_untag: ``"i"``, ``"i, j"``, or a sequence.
+        tag_type: only tags of this class (`polygen.ir.tags`); all if not given.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel("{ [i]: 0<=i<2 }", "out[i] = 2*a[i]", name="twice")
+        >>> knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "float32"}), {"i": "unr"})
+        >>> print(pg.generate_code(knl, "c"))
+        void twice(float const *restrict a, float *restrict out)
+        {
+            out[0] = 2.0f * a[0];
+            out[1] = 2.0f * a[1];
+        }
+        >>> print(pg.generate_code(pg.untag_inames(knl, "i"), "c"))
+        void twice(float const *restrict a, float *restrict out)
+        {
+            for (int i = 0; i < 2; ++i)
+                out[i] = 2.0f * a[i];
+        }
+
+    Raises:
+        UnknownIname: if the kernel has no such iname.
+        InvalidArgument: if `tag_type` is no class of tags.
+        IllegalStep: if 1 does not hold.
+
+    Source: Loo.py's transformation of this name.
+    """
+    gone = [
+        iname
+        for iname in to_names(iname_to_untag)
+        if iname in kernel.tags and isinstance(kernel.tags[iname], tag_type or InameTag)
+    ]
+    if not gone:
+        return kernel
+    return kernel.copy(tags={i: tag for i, tag in kernel.tags.items() if i not in gone})
