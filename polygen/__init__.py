@@ -83,6 +83,7 @@ from polygen.transforms.register_preamble_generators import (
     register_preamble_generators,
 )
 from polygen.transforms.register_symbol_manglers import register_symbol_manglers
+from polygen.transforms.remove_unused_inames import remove_unused_inames
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.set_options import set_options
 from polygen.transforms.split_iname import split_iname
@@ -174,6 +175,7 @@ __all__ = [
     "register_preamble_generators",
     "register_reduction",
     "register_symbol_manglers",
+    "remove_unused_inames",
     "rename_iname",
     "replay",
     "set_options",

@@ -24,6 +24,7 @@ PUBLIC: list[Callable[..., Kernel]] = [
     pg.assume,
     pg.fix_parameters,
     pg.prioritize_loops,
+    pg.remove_unused_inames,
     pg.rename_iname,
     pg.set_options,
     pg.split_iname,
