@@ -85,6 +85,7 @@ from polygen.transforms.register_preamble_generators import (
 from polygen.transforms.register_symbol_manglers import register_symbol_manglers
 from polygen.transforms.remove_unused_inames import remove_unused_inames
 from polygen.transforms.rename_iname import rename_iname
+from polygen.transforms.reverse import reverse
 from polygen.transforms.set_options import set_options
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.split_reduction_inward import split_reduction_inward
@@ -178,6 +179,7 @@ __all__ = [
     "remove_unused_inames",
     "rename_iname",
     "replay",
+    "reverse",
     "set_options",
     "show_dependency_graph",
     "split_iname",

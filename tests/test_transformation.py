@@ -26,6 +26,7 @@ PUBLIC: list[Callable[..., Kernel]] = [
     pg.prioritize_loops,
     pg.remove_unused_inames,
     pg.rename_iname,
+    pg.reverse,
     pg.set_options,
     pg.split_iname,
     pg.tag_inames,
