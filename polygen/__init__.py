@@ -87,6 +87,7 @@ from polygen.transforms.remove_unused_inames import remove_unused_inames
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.reverse import reverse
 from polygen.transforms.set_options import set_options
+from polygen.transforms.shift import shift
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.split_reduction_inward import split_reduction_inward
 from polygen.transforms.split_reduction_outward import split_reduction_outward
@@ -181,6 +182,7 @@ __all__ = [
     "replay",
     "reverse",
     "set_options",
+    "shift",
     "show_dependency_graph",
     "split_iname",
     "split_reduction_inward",

@@ -28,6 +28,7 @@ PUBLIC: list[Callable[..., Kernel]] = [
     pg.rename_iname,
     pg.reverse,
     pg.set_options,
+    pg.shift,
     pg.split_iname,
     pg.tag_inames,
     pg.untag_inames,
