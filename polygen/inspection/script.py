@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from polygen.analysis.proving import without_proofs
-from polygen.errors import UserError
+from polygen.errors import InvalidArgument, UserError
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.dtype import to_dtype
 from polygen.ir.expression import Expression
@@ -20,18 +20,24 @@ from polygen.ir.show import show_instruction, show_rule
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import InameTag
 from polygen.language.make_kernel import make_kernel
+from polygen.language.programs import TranslationUnit
+from polygen.source import caller_location
 
 
-def kernel_to_python(kernel: Kernel) -> str:
-    """Return a script that makes a kernel, under the name ``knl``.
+def kernel_to_python(kernel: Kernel | TranslationUnit) -> str:
+    """Return a script that makes a kernel, or a program, under the name ``knl``.
 
     It makes the kernel that the history starts from, by `make_kernel`, and takes all steps again.
     A history with steps that are not polygen's, or with arguments that cannot be written down,
     is left out.  What `make_kernel` would make otherwise (tags, claims, a domain that is a product)
-    is given as the kernel's text, to `parse_kernel`.
+    is given as the kernel's text, to `parse_kernel`; so is what calls kernels or functions of the
+    user's, and a program to `parse_program`.
 
     Parameters:
-        kernel: any kernel.
+        kernel: any kernel, or a program that `merge` made.
+
+    Raises:
+        InvalidArgument: if it is neither.
 
     >>> import polygen as pg
     >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", name="twice")
@@ -54,10 +60,18 @@ def kernel_to_python(kernel: Kernel) -> str:
     )
     knl = pg.split_iname(knl, 'i', 16, inner_tag='unr')
     """
+    if isinstance(kernel, TranslationUnit):
+        return "\n".join(["import polygen as pg", "", *_parsed(kernel, "parse_program")])
+    if not isinstance(kernel, Kernel):
+        raise InvalidArgument(
+            f"kernel_to_python was given {kernel!r}, which is no kernel",
+            where=caller_location(),
+            remedy="pass what make_kernel, a transformation or merge returns",
+        )
     steps = _steps(kernel)
     first = kernel if steps is None else kernel.original or kernel
-    lines = ["import polygen as pg", "", *(_made(first) or _parsed(first)), *(steps or ())]
-    return "\n".join(lines)
+    made = _made(first) or _parsed(first, "parse_kernel")
+    return "\n".join(["import polygen as pg", "", *made, *(steps or ())])
 
 
 # --- steps
@@ -145,7 +159,7 @@ def _made(kernel: Kernel) -> list[str] | None:
         *(f"        {text!r}," for text in domains),
         "    ],",
         "    '''",
-        *(f"    {line}" for line in instructions),
+        *(f"    {_quoted(line)}" for line in instructions),
         "    ''',",
         "    [",
         *(f"        {_variable(variable)}," for variable in data),
@@ -155,9 +169,13 @@ def _made(kernel: Kernel) -> list[str] | None:
     ]
 
 
-def _parsed(kernel: Kernel) -> list[str]:
-    text = str(kernel).replace("\\", "\\\\").replace("'''", r"\'\'\'")
-    return ["knl = pg.parse_kernel('''", *text.splitlines(), "''')"]
+def _parsed(kernel: Kernel | TranslationUnit, reader: str) -> list[str]:
+    return [f"knl = pg.{reader}('''", *_quoted(str(kernel)).split("\n"), "''')"]
+
+
+def _quoted(text: str) -> str:
+    """Return a text as it stands between three quotes."""
+    return text.replace("\\", "\\\\").replace("'''", r"\'\'\'")
 
 
 def _extents(extents: Iterable[Expression]) -> str:

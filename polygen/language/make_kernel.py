@@ -97,7 +97,8 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     loops = parse_domains(domains)
     known = parse_assumptions(assumptions)
     instructions = _kept(instructions)
-    called = {n: f for n, f in (functions or {}).items() if isinstance(f, Kernel)}
+    given = _checked_functions(functions)
+    called = {n: f for n, f in given.items() if isinstance(f, Kernel)}
     called = _in_instructions(instructions) | called
     for function in called:
         check_function_name(function)
@@ -126,7 +127,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         kernel = with_kept_types(kernel)
     kernel = with_initial_values(with_shapes(without_linear_subscripts(kernel), declared))
     kernel = with_priorities(kernel, loop_priority)
-    others = {n: f for n, f in (functions or {}).items() if n not in called}
+    others = {n: f for n, f in given.items() if n not in called}
     kernel = with_functions(kernel, others)
     verify(kernel)
     check_calls(kernel)
@@ -197,6 +198,18 @@ def make_function(
     [i, scale_k] out[i, scale_k] = i*a[scale_k, i]  {id=row_insn}
     """
     return make_kernel(domains, instructions, kernel_data, name=name, **options)
+
+
+def _checked_functions(functions: object) -> dict[str, Any]:
+    if functions is None:
+        return {}
+    if isinstance(functions, Mapping):
+        return dict(cast("Mapping[str, Any]", functions))
+    raise InvalidArgument(
+        f"functions={functions!r} says no names of functions",
+        where=caller_location(),
+        remedy="pass a dictionary from names to functions: functions={'f': f}",
+    )
 
 
 def _checked_target(target: object) -> str | None:

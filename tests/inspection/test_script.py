@@ -91,6 +91,45 @@ def test_what_make_kernel_cannot_make() -> None:
     assert run(pg.kernel_to_python(knl)) == knl
 
 
+def test_quotes_and_backslashes_of_verbatim_c() -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        r"""... code(j=2*i) "out[i] = '\\\\'; /* ''' \f */" writes(out)  {inames=i}""",
+        [pg.GlobalArg("out", np.int32, "n"), "n"],
+    )
+    insn = knl.instructions[0]
+    assert isinstance(insn, pg.CInstruction)
+    assert "'''" in insn.code
+    assert "\\" in insn.code
+    script = pg.kernel_to_python(knl)
+    assert "parse_kernel" not in script
+    assert run(script) == knl
+
+
+def test_programs_and_functions() -> None:
+    half = pg.ScalarCallable({"halved_d": "float64 -> float64"}, "/* ''' \\ */")
+    scale = pg.make_function("{ [k]: 0<=k<m }", "y[k] = halved(x[k])", name="scale")
+    scale = pg.register_callable(scale, "halved", half)
+    rows = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "[k]: out[i, k] = scale(m, [k]: a[i, k])",
+        [pg.GlobalArg("a", shape="n, m"), pg.GlobalArg("out", shape="n, m"), "..."],
+        name="rows",
+    )
+    program = pg.merge([rows, scale])
+    names: dict[str, Any] = {}
+    exec(pg.kernel_to_python(program), names)  # noqa: S102  (made from our own program)
+    assert names["knl"] == program
+    knl = pg.split_iname(program["rows"], "i", 4)
+    assert run(pg.kernel_to_python(knl)) == knl
+
+
+def test_what_is_no_kernel() -> None:
+    with pytest.raises(pg.errors.InvalidArgument, match="given 3, which is no kernel") as caught:
+        pg.kernel_to_python(3)  # type: ignore[arg-type]
+    assert "merge" in str(caught.value.remedy)
+
+
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(kernels())
 def test_random_kernels(knl: pg.Kernel) -> None:

@@ -315,6 +315,7 @@ WRONG: list[tuple[Any, Any, dict[str, Any], type[PolygenError], str, str]] = [
     (LINE, ["a[i] = 1", 3], {}, InvalidArgument, "3 is no instruction", ""),
     (LINE, [Assignment("a b", ex.Variable("x"), 1)], {}, InvalidArgument, "'a b'", ""),
     (LINE, "out[i] = 1", {"target": 3}, InvalidArgument, "3 is no target", ""),
+    (LINE, "out[i] = f(1)", {"functions": [3]}, InvalidArgument, r"says no names of functions", ""),
     (LINE, "out[i] = 1", {"silenced_warnings": "Ambiguous"}, InvalidArgument,
      "'Ambiguous'", "AmbiguousNesting"),
 ]  # fmt: skip
