@@ -34,7 +34,7 @@ from polygen.ir.array import ValueArg
 from polygen.ir.domain import project_out, unflatten, universe
 from polygen.ir.dtype import is_integer
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
+from polygen.ir.instruction import Assignment, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import SubstitutionRule, expand
@@ -195,16 +195,30 @@ def _used(of: Gathering, use: Use) -> isl.Set:
     """Return the values that a use needs, in terms of the inames around all of them."""
     _, affine = index_set(of.kernel, use.reference)
     if not affine:
-        text = show_expression(use.node)
-        raise of.refusal(
-            FootprintNotAffine,
-            f"which values of '{of.rule.name}' the use '{text}' needs depends on data",
-            "say what is needed at most: footprint_subscripts of add_prefetch, or invocations of "
-            "the rule in place of its name",
-        )
+        raise _not_affine(of, use)
     for value in use.values:
         _check_swept(of, value)
     return project_from(_reached(of, use), use.inames - of.common)
+
+
+def _not_affine(of: Gathering, use: Use) -> UserError:
+    text = show_expression(use.node)
+    names = frozenset[str]().union(*map(walk.free_variables, use.values))
+    if isinstance(use.insn, KernelCall) and names & use.insn.axis_names:
+        called = use.insn.function
+        return of.refusal(
+            FootprintNotAffine,
+            f"which values of '{of.rule.name}' the part '{text}' needs is up to kernel '{called}', "
+            "which it is given to",
+            f"call inline_callable_kernel(kernel, '{called}') before, or say what is needed at "
+            "most: footprint_subscripts of add_prefetch",
+        )
+    return of.refusal(
+        FootprintNotAffine,
+        f"which values of '{of.rule.name}' the use '{text}' needs depends on data",
+        "say what is needed at most: footprint_subscripts of add_prefetch, or invocations of "
+        "the rule in place of its name",
+    )
 
 
 def _reached(of: Gathering, use: Use) -> isl.Set:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import islpy as isl
@@ -343,6 +344,33 @@ def test_only_some_instructions() -> None:
     new = pg.add_prefetch(knl, "a", "i", default_tag=None, within="second")
     assert _lines(new)[0] == "[i] b[i] = a[i]  {id=first}"
     assert _lines(new)[2].startswith("[i] c[i] = a_fetch[i]")
+
+
+def test_an_array_that_a_called_kernel_is_given() -> None:
+    dot = pg.make_function(
+        "{ [k]: 0<=k<8 }",
+        "r = sum(k, u[k]*v[k])",
+        [*(pg.GlobalArg(x, shape=8) for x in "uv"), pg.GlobalArg("r", shape=())],
+        name="dot8",
+    )
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i,j<n }",
+        "g[i,j] = dot8([k]: a[i,k], [k]: b[j,k])",
+        [*(pg.GlobalArg(x, np.float64, "n, 8") for x in "ab"), "..."],
+        loop_priority="i, j",
+        functions={"dot8": dot},
+    )
+    with pytest.raises(FootprintNotAffine, match="is up to kernel 'dot8'") as caught:
+        pg.add_prefetch(knl, "a")
+    assert "inline_callable_kernel(kernel, 'dot8')" in str(caught.value.remedy)
+    inlined = pg.inline_callable_kernel(knl, "dot8")
+    ways = (
+        pg.add_prefetch(inlined, "a", "dot8_k", default_tag=None),
+        pg.add_prefetch(knl, "a[i, :]"),
+    )
+    for new, n in itertools.product(ways, SIZES):
+        a, b = np.random.default_rng(n).random((2, n, 8))
+        np.testing.assert_allclose(_run(new, "c", a=a, b=b), a @ b.T)
 
 
 # --- refused
