@@ -88,6 +88,7 @@ from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.reverse import reverse
 from polygen.transforms.set_options import set_options
 from polygen.transforms.shift import shift
+from polygen.transforms.skew import skew
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.split_reduction_inward import split_reduction_inward
 from polygen.transforms.split_reduction_outward import split_reduction_outward
@@ -184,6 +185,7 @@ __all__ = [
     "set_options",
     "shift",
     "show_dependency_graph",
+    "skew",
     "split_iname",
     "split_reduction_inward",
     "split_reduction_outward",

@@ -29,6 +29,7 @@ PUBLIC: list[Callable[..., Kernel]] = [
     pg.reverse,
     pg.set_options,
     pg.shift,
+    pg.skew,
     pg.split_iname,
     pg.tag_inames,
     pg.untag_inames,
