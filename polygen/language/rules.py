@@ -99,6 +99,7 @@ def _finished(
     inames: Collection[str],
     others: Collection[str],
 ) -> SubstitutionRule:
+    rule = _uncapturing(rule, done)
     text = show_rule(rule)
     body = _filled(rule.expression, done, text)
     (body,) = resolve_reductions(
@@ -108,6 +109,34 @@ def _finished(
     mentioned = walk.free_variables(body).difference(rule.arguments)
     return replace(
         rule, expression=body, inames=tuple(sorted(mentioned.intersection({*inames, *others})))
+    )
+
+
+def _uncapturing(rule: SubstitutionRule, done: Rules) -> SubstitutionRule:
+    """Return the rule with other names for arguments that rules which it invokes mention.
+
+    There, such a name is that of an iname or a variable of the kernel.
+    """
+    mentioned = frozenset[str]()
+    for use in invocations(rule.expression):
+        found = done.get(use.rule)
+        if found is not None:
+            meant = walk.free_variables(expand(found.expression, done))
+            said = {n for n, v in zip(use.inames, use.values, strict=True) if v != ex.Variable(n)}
+            mentioned |= meant.difference(found.arguments, said)  # n=n is not shown
+    taken = {*rule.arguments, *walk.free_variables(rule.expression), *mentioned}
+    names: dict[str, str] = {}
+    for name in rule.arguments:
+        new, count = name, 0
+        while new in mentioned or (count and new in taken):
+            new, count = f"{name}_{count}", count + 1
+        taken.add(new)
+        names[name] = new
+    values = {name: ex.Variable(new) for name, new in names.items() if new != name}
+    return replace(
+        rule,
+        arguments=tuple([names[name] for name in rule.arguments]),
+        expression=walk.substitute(rule.expression, values),
     )
 
 

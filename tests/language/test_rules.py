@@ -59,6 +59,12 @@ def _body(knl: Kernel) -> str:
         # an argument that is called like an iname is an argument; other names are inames
         ("f(j) := a[j] + i", "f(3)", "a[3] + i"),
         ("f(x) := x + n", "f(i)", "i + n"),
+        # what an inner rule mentions is not an argument of the outer one
+        ("h(y) := a[y] + i\ng(i) := 2*h(i)", "g(j)", "2*(a[j] + i)"),
+        ("h(y) := a[y] + i\ng(i, i_0) := i_0*h(i)", "g(j, 3)", "3*(a[j] + i)"),
+        ("h(y) := a[y]\ng(a) := a*h(i)", "g(2)", "2*a[i]"),
+        ("h(y) := y*n\ng(n) := h(n) + n\nf(n) := g(n)", "f(i)", "i*n + i"),
+        ("h(y) := y + i\ng(i) := h(i, i=i)", "g(j)", "j + j"),
         # reductions
         ("f(x) := sum(k, a[k]*x)", "f(i)", "sum(k, a[k]*i)"),
         ("f(x) := min(k, a[k] + x)", "f(i)", "min(k, a[k] + i)"),
