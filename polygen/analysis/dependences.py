@@ -29,7 +29,7 @@ _PARAM = isl.dim_type.param
 _KINDS = ("flow", "anti", "output")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dependence:
     """Pairs of instances of two instructions, of which the first must come before the second.
 
@@ -82,6 +82,9 @@ class Dependence:
         else:
             parts.append(f"carried by {self.carried_by}")
         return ", ".join(parts) + ("" if self.certain else "; may be: data decides")
+
+    def __repr__(self) -> str:
+        return f"<{' '.join(str(self).split())}>"
 
 
 def dependences(kernel: Kernel, *, memory: bool = False) -> tuple[Dependence, ...]:

@@ -207,6 +207,8 @@ def test_what_a_dependence_says() -> None:
     assert names == ["i'", "j'"]
     assert pickle.loads(pickle.dumps(flow)) == flow  # noqa: S301  (made here)
     assert len({flow, pickle.loads(pickle.dumps(flow))}) == 1  # noqa: S301
+    shown = "<flow s[i, j] -> s[i + 1, j - 1] through a, distance (1, -1), carried by i>"
+    assert repr([flow]) == f"[{shown}]"
 
 
 def test_a_distance_that_varies() -> None:
