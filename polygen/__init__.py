@@ -71,6 +71,7 @@ from polygen.transforms.extract_subst import extract_subst
 from polygen.transforms.fix_parameters import fix_parameters
 from polygen.transforms.infer_unknown_types import infer_unknown_types
 from polygen.transforms.inline_callable_kernel import inline_callable_kernel
+from polygen.transforms.interchange import interchange
 from polygen.transforms.map_domain import map_domain
 from polygen.transforms.precompute import precompute
 from polygen.transforms.prioritize_loops import prioritize_loops
@@ -158,6 +159,7 @@ __all__ = [
     "has_schedulable_iname_nesting",
     "infer_unknown_types",
     "inline_callable_kernel",
+    "interchange",
     "is_legal",
     "kernel_to_python",
     "lower_kernel",

@@ -331,6 +331,10 @@ class NotDistributable(UserError):
     """Loops that cannot be separated: they would have to come before and after each other."""
 
 
+class NestingNotPossible(UserError):
+    """Loops that a step asks to be nested in a way that the kernel's structure does not permit."""
+
+
 class NoSuchReduction(UserError):
     """A reduction that a step is about, and that no instruction has."""
 

@@ -23,6 +23,7 @@ PUBLIC: list[Callable[..., Kernel]] = [
     pg.add_dtypes,
     pg.assume,
     pg.fix_parameters,
+    pg.interchange,
     pg.prioritize_loops,
     pg.remove_unused_inames,
     pg.rename_iname,
