@@ -94,6 +94,7 @@ from polygen.transforms.split_iname import split_iname
 from polygen.transforms.split_reduction_inward import split_reduction_inward
 from polygen.transforms.split_reduction_outward import split_reduction_outward
 from polygen.transforms.tag_inames import tag_inames
+from polygen.transforms.tile import tile
 from polygen.transforms.untag_inames import untag_inames
 
 __version__ = "0.1.0"
@@ -192,6 +193,7 @@ __all__ = [
     "split_reduction_inward",
     "split_reduction_outward",
     "tag_inames",
+    "tile",
     "to_sympy",
     "transformation",
     "unneeded_barriers",

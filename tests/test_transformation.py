@@ -33,6 +33,7 @@ PUBLIC: list[Callable[..., Kernel]] = [
     pg.skew,
     pg.split_iname,
     pg.tag_inames,
+    pg.tile,
     pg.untag_inames,
 ]
 
