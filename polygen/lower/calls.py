@@ -169,8 +169,13 @@ class _Maker:
             f"kernel '{name}' cannot become a function: {what}",
             where=self._call.location,
             excerpt=excerpt(self._kernel, self._call.id),
-            remedy=remedy or f"inline it: inline_callable_kernel(kernel, '{name}')",
+            remedy=remedy or self._inline(),
         )
+
+    def _inline(self) -> str:
+        """Return what to do, and to which kernel: a call may be in one that is called."""
+        name, caller = self._call.function, self._kernel.name
+        return f"inline it into '{caller}': inline_callable_kernel(kernel, '{name}')"
 
     def _check(self) -> None:
         callee = self._callee
@@ -237,7 +242,8 @@ class _Maker:
             raise self._refused(f"it is given part of '{name}', which has axes tagged vec or sep")
         if isinstance(array, TemporaryVariable) and not array.shape:
             raise self._refused(
-                f"it is given '{name}', which is no array, to write to or read from"
+                f"it is given '{name}', which is no array, to write to or read from",
+                f"declare '{name}' with shape=1, and write {name}[0]; or " + self._inline(),
             )
         steps = [self._step(array, part, axis) for axis in part.swept_inames]
         taken = {a.name for a in self._callee.arguments}

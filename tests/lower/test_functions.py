@@ -273,6 +273,41 @@ def test_what_no_function_can_have(make: Callable[[], pg.Kernel], why: str) -> N
     agree(pg.inline_callable_kernel(knl, "f"), SIZES)
 
 
+def unit_of(scratch: str, *shape: int) -> pg.Kernel:
+    """A kernel whose columns are divided by their norms, by kernels that call each other."""
+    squares = pg.make_function(
+        "{ [k]: 0<=k<m }",
+        "s = sum(k, x[k]*x[k])",
+        ["m", "x", pg.GlobalArg("s", shape=())],
+        name="squares",
+    )
+    unit = pg.make_function(
+        "{ [p]: 0<=p<q }",
+        f"{scratch} = squares(q, [w]: v[w])\nu[p] = v[p]/sqrt({scratch})",
+        ["q", "v", "u", pg.TemporaryVariable("t", None, shape)],
+        name="unit",
+        functions={"squares": squares},
+    )
+    text = "[j]: b[j, i] = unit(m, [j]: a[j, i])"
+    data = [*(pg.GlobalArg(x, np.float64, "m, n") for x in "ab"), "..."]
+    return pg.make_kernel("{ [i]: 0<=i<n }", text, data, functions={"unit": unit})
+
+
+def test_a_result_that_is_a_scalar() -> None:
+    knl = unit_of("t")
+    with pytest.raises(FunctionNotPossible, match="given 't', which is no array") as caught:
+        source(knl)
+    remedy = str(caught.value.remedy)
+    assert "shape=1, and write t[0]; or inline it into 'unit'" in remedy
+    program = pg.merge([knl])
+    inlined = program.with_kernel(pg.inline_callable_kernel(program["unit"], "squares"))
+    for way in (unit_of("t[0]", 1), inlined[knl.name]):
+        for n in (0, 1, 7):
+            a = np.random.default_rng(n).random((5, n)) + 0.1
+            _, (b,) = way.executor("c")(a=a)
+            np.testing.assert_allclose(b, a / np.sqrt((a * a).sum(0)))
+
+
 @pytest.mark.parametrize(
     ("array", "why"),
     [
