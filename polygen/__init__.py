@@ -61,6 +61,7 @@ from polygen.runtime.executor import Executor
 from polygen.transformation import replay, transformation
 from polygen.transforms.add_dtypes import add_dtypes
 from polygen.transforms.add_prefetch import add_prefetch
+from polygen.transforms.affine_map_inames import affine_map_inames
 from polygen.transforms.assignment_to_subst import assignment_to_subst
 from polygen.transforms.assume import assume
 from polygen.transforms.assume_independent import assume_independent
@@ -138,6 +139,7 @@ __all__ = [
     "add_dtypes",
     "add_prefetch",
     "address_spaces",
+    "affine_map_inames",
     "assignment_to_subst",
     "assume",
     "assume_independent",

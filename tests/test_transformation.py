@@ -21,6 +21,7 @@ KNL = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
 
 PUBLIC: list[Callable[..., Kernel]] = [
     pg.add_dtypes,
+    pg.affine_map_inames,
     pg.assume,
     pg.fix_parameters,
     pg.interchange,
