@@ -62,16 +62,20 @@ def kernel_to_python(kernel: Kernel | TranslationUnit) -> str:
     """
     if isinstance(kernel, TranslationUnit):
         return "\n".join(["import polygen as pg", "", *_parsed(kernel, "parse_program")])
+    _check_kernel(kernel)
+    steps = _steps(kernel)
+    first = kernel if steps is None else kernel.original or kernel
+    made = _made(first) or _parsed(first, "parse_kernel")
+    return "\n".join(["import polygen as pg", "", *made, *(steps or ())])
+
+
+def _check_kernel(kernel: object) -> None:
     if not isinstance(kernel, Kernel):
         raise InvalidArgument(
             f"kernel_to_python was given {kernel!r}, which is no kernel",
             where=caller_location(),
             remedy="pass what make_kernel, a transformation or merge returns",
         )
-    steps = _steps(kernel)
-    first = kernel if steps is None else kernel.original or kernel
-    made = _made(first) or _parsed(first, "parse_kernel")
-    return "\n".join(["import polygen as pg", "", *made, *(steps or ())])
 
 
 # --- steps
