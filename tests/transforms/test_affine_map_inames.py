@@ -72,25 +72,25 @@ def test_an_order_that_matters() -> None:
         pg.affine_map_inames(knl, "i", "r", "r = -i")
 
 
-@pytest.mark.parametrize(
-    ("given", "kind", "text"),
-    [
-        (("k", "r", "r = k"), UnknownIname, "no iname 'k'"),
-        (("i", "n", "n = i"), NameTaken, "already has a 'n'"),
-        (("i", "i", "i = i"), NameTaken, "already has a 'i'"),
-        (("i, i", "r", "r = i"), InvalidArgument, "i, i names an iname twice"),
-        (("i", "r, r", "r = i"), InvalidArgument, "r, r names an iname twice"),
-        (("i", "r", []), InvalidArgument, "there is no equation"),
-        (("i", "r", "r + i"), InvalidArgument, "equations='r [+] i', which is not equations"),
-        (("i", "r", [("r",)]), InvalidArgument, "which is not equations"),
-        (("i", "r", 3), InvalidArgument, "equations=3, which is not equations"),
-        (("i", "r", "r = n*i"), InvalidArgument, "'r = n[*]i' is not affine"),
-        (("i", "r", "r = i + z"), InvalidArgument, "'r = i [+] z' is not affine"),
-        (("i", "r", "r = i +"), MalformedExpression, "i [+]"),
-        (("i", "r", "r = i // 2"), MapNotInjective, "makes one point of two"),
-        (("i", "r", "2*r = i"), MapNotTotal, "leaves out a point"),
-    ],
-)
+REFUSED: list[tuple[Any, type[pg.UserError], str]] = [
+    (("k", "r", "r = k"), UnknownIname, "no iname 'k'"),
+    (("i", "n", "n = i"), NameTaken, "already has a 'n'"),
+    (("i", "i", "i = i"), NameTaken, "already has a 'i'"),
+    (("i, i", "r", "r = i"), InvalidArgument, "i, i names an iname twice"),
+    (("i", "r, r", "r = i"), InvalidArgument, "r, r names an iname twice"),
+    (("i", "r", []), InvalidArgument, "there is no equation"),
+    (("i", "r", "r + i"), InvalidArgument, "equations='r [+] i', which is not equations"),
+    (("i", "r", [("r",)]), InvalidArgument, "which is not equations"),
+    (("i", "r", 3), InvalidArgument, "equations=3, which is not equations"),
+    (("i", "r", "r = n*i"), InvalidArgument, "'r = n[*]i' is not affine"),
+    (("i", "r", "r = i + z"), InvalidArgument, "'r = i [+] z' is not affine"),
+    (("i", "r", "r = i +"), MalformedExpression, "i [+]"),
+    (("i", "r", "r = i // 2"), MapNotInjective, "makes one point of two"),
+    (("i", "r", "2*r = i"), MapNotTotal, "leaves out a point"),
+]
+
+
+@pytest.mark.parametrize(("given", "kind", "text"), REFUSED)
 def test_refused(given: Any, kind: type[pg.UserError], text: str) -> None:
     with pytest.raises(kind, match="(?s)" + text):
         pg.affine_map_inames(LINE, *given)
