@@ -73,6 +73,7 @@ from polygen.transforms.fix_parameters import fix_parameters
 from polygen.transforms.infer_unknown_types import infer_unknown_types
 from polygen.transforms.inline_callable_kernel import inline_callable_kernel
 from polygen.transforms.interchange import interchange
+from polygen.transforms.join_inames import join_inames
 from polygen.transforms.map_domain import map_domain
 from polygen.transforms.precompute import precompute
 from polygen.transforms.prioritize_loops import prioritize_loops
@@ -164,6 +165,7 @@ __all__ = [
     "inline_callable_kernel",
     "interchange",
     "is_legal",
+    "join_inames",
     "kernel_to_python",
     "lower_kernel",
     "make_copy_kernel",

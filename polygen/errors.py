@@ -363,6 +363,10 @@ class MapNotAffine(UserError):
     """A map of inames whose inverse is not affine."""
 
 
+class ExtentNotConstant(UserError):
+    """Loops that are to be one, where an inner one has no constant number of iterations."""
+
+
 class MapLosesInstances(UserError):
     """A map that makes one domain of several, and an instruction that is in some of them only."""
 

@@ -25,6 +25,7 @@ PUBLIC: list[Callable[..., Kernel]] = [
     pg.assume,
     pg.fix_parameters,
     pg.interchange,
+    pg.join_inames,
     pg.prioritize_loops,
     pg.remove_unused_inames,
     pg.rename_iname,

@@ -1,0 +1,126 @@
+"""`join_inames`: one loop instead of several."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import (
+    ExtentNotConstant,
+    IllegalStep,
+    InvalidArgument,
+    MapLosesInstances,
+    MapMixesInames,
+    NameTaken,
+    TagConflict,
+    UnknownIname,
+)
+from polygen.ir.domain import parse_domain
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag
+from tests.oracle.cases import SIZES, Step, agree, kernel, split, steps
+from tests.transforms.numpy_runs import numpy_agrees
+
+PLANE = kernel("{ [i,j]: 0<=i<n and 0<=j<8 }", "out[i,j] = a[i,j] + i - j")
+CUBE = kernel("{ [i,j,k]: 0<=i<n and 0<=j<3 and 1<=k<5 }", "out[i,j,k] = a[i] + j - k")
+BAND = kernel("{ [i,j]: 0<=i<n and i<=j<i+3 }", "out[i,j] = a[i] - j")
+CORNER = kernel("{ [i,j]: 0<=j<=i<6 }", "out[i,j] = a[i] - j")
+STEPS = kernel("{ [i,j]: 0<=i<n and n<=j<n+4 }", "out[i,j] = a[i] - j")
+LINE = kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i] + i")
+SUM = kernel("{ [i,j,k]: 0<=i<n and 0<=j<4 and 0<=k<3 }", "out[i] = sum((j,k), a[i,j,k]*j)")
+
+
+def joined(inames: Any, name: str | None = None) -> Step:
+    """Return the step that joins inames."""
+    return lambda knl: pg.join_inames(knl, inames, name)
+
+
+@pytest.mark.parametrize(
+    ("knl", "inames", "domain"),
+    [
+        (PLANE, "i, j", "[n] -> { [i_j]: 0<=i_j<8*n }"),
+        (CUBE, "i, j, k", "[n] -> { [i_j_k]: 0<=i_j_k<12*n }"),
+        (BAND, "i, j", "[n] -> { [i_j]: 0<=i_j<3*n }"),
+        (STEPS, ("i", "j"), "[n] -> { [i_j]: 0<=i_j<4*n }"),
+        (CORNER, "i, j", "{ [i_j]: 0<=i_j<36 and i_j mod 6 <= floor(i_j/6) }"),
+    ],
+)
+def test_new_values(knl: Kernel, inames: Any, domain: str) -> None:
+    new = pg.join_inames(knl, inames)
+    assert len(new.domains) == 1
+    assert new.domains[0].flat.is_equal(parse_domain(domain).flat)
+    assert pg.replay(knl, new.history) == new
+    agree(knl, SIZES[:5] if knl is not CORNER else [{}], joined(inames))
+
+
+def test_it_computes_the_same() -> None:
+    agree(SUM, SIZES[:4], joined("j, k"), joined(["k", "j"], "both"))
+    agree(LINE, SIZES, steps(split("i", 4), joined("i_outer, i_inner")))
+    agree(CUBE, SIZES[:4], joined("j, k"), joined("k, j"))
+
+
+def test_the_order_is_that_of_the_loops() -> None:
+    knl = kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<4 }",
+        "c[0] = c[0]*2 + a[i,j]  {id=s, inames=i:j}",
+        loop_priority="i, j",
+    )
+    agree(knl, SIZES[:4], joined("i, j"))
+    short = pg.fix_parameters(knl, n=3)
+    with pytest.raises(IllegalStep, match=r"map_domain would.*\bs\["):
+        pg.join_inames(short, "j, i")
+
+
+def test_its_tag() -> None:
+    new = pg.join_inames(PLANE, "i, j", "k", "g.0")
+    assert dict(new.tags) == {"k": GroupTag(0)}
+    assert [step.name for step in new.history] == ["join_inames"]
+
+
+def test_numpy_agrees() -> None:
+    numpy_agrees(
+        kernel("{ [i,j]: 0<=i<n and 0<=j<8 }", "out[i,j] = a[i]*j"),
+        joined("i, j"),
+        lambda a: {"out": np.outer(a, np.arange(8))},
+    )
+    numpy_agrees(
+        LINE,
+        steps(split("i", 8), joined("i_outer, i_inner", "r")),
+        lambda a: {"out": 2 * a + np.arange(len(a))},
+    )
+
+
+SQUARE = kernel("{ [i,j]: 0<=i,j<n }", "out[i,j] = a[i,j]")
+TWO = kernel("{ [i,j]: 0<=i<n and 0<=j<4 }", "out[i,j] = 0.0\nb[i] = 0.0  {id=u}")
+EMPTY = kernel(["{ [i]: 0<=i<n }", "{ [j,k]: 0<=k<=j<4 }"], "out[i,j] = 0.0\nb[k] = 0.0  {id=u}")
+EITHER = kernel("{ [i,j]: 0<=i<n and n<=j<n+4 and j>=m }", "out[i,j] = 0.0*m")
+
+
+@pytest.mark.parametrize(
+    ("knl", "given", "kind", "text"),
+    [
+        (PLANE, ("i, k",), UnknownIname, "no iname 'k'"),
+        (PLANE, ("i",), InvalidArgument, "join_inames: i is not several inames.*fastest one last"),
+        (PLANE, ("i, i",), InvalidArgument, "join_inames: i, i is not several inames"),
+        (PLANE, ("i, j", "n"), NameTaken, "already has a 'n'"),
+        (PLANE, ("i, j", None, "q.0"), InvalidArgument, "'q.0' is no iname tag"),
+        (SQUARE, ("i, j",), ExtentNotConstant,
+         "'j' cannot be joined to i: how many values it has depends on the sizes.*fix_parameters"),
+        (EITHER, ("i, j",), ExtentNotConstant, "'j' cannot be joined to i: it has no lower bound"),
+        (EMPTY, ("i, j",), MapLosesInstances, "'u'.* would not be executed where another is empty"),
+        (TWO, ("i, j",), MapMixesInames, "'u'.* within 'i' alone"),
+        (pg.tag_inames(PLANE, {"i": "g.0"}), ("i, j",), TagConflict, "tagged g[.]0"),
+    ],
+)  # fmt: skip
+def test_refused(knl: Kernel, given: Any, kind: type[pg.UserError], text: str) -> None:
+    with pytest.raises(kind, match="(?s)" + text):
+        pg.join_inames(knl, *given)
+
+
+def test_an_extent_that_is_made_constant() -> None:
+    knl = pg.fix_parameters(SQUARE, n=7)
+    (domain,) = pg.join_inames(knl, "i, j").domains
+    assert domain.flat.is_equal(parse_domain("{ [i_j]: 0<=i_j<49 }").flat)

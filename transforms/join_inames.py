@@ -1,0 +1,112 @@
+"""`polygen.join_inames`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polygen.analysis.affine import linear_form
+from polygen.analysis.domains import domain_of, with_surrounding
+from polygen.analysis.isl_affine import pw_aff_expression
+from polygen.errors import ExtentNotConstant, InvalidArgument
+from polygen.ir import expression as ex
+from polygen.ir.domain import project_out, unflatten
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.source import caller_location
+from polygen.transformation import Inames, NewName, Tag, to_names, to_tag, transformation
+from polygen.transforms._maps import map_to
+from polygen.transforms.map_domain import map_domain
+from polygen.transforms.tag_inames import tag_inames
+
+
+@transformation
+def join_inames(
+    kernel: Kernel, inames: Inames, new_iname: NewName | None = None, tag: Tag | None = None
+) -> Kernel:
+    """Make one loop of several (loop coalescing): ``new = extent_of_j*i + j``, for two of them.
+
+    The iterations come in the order of nested loops, the first iname being the outermost one.  The
+    joined iname begins at 0 if the first one does.
+
+    Kind: order and storage.
+
+    Requires:
+        1. The inames are several.
+        2. Each but the first has, for any values of those before it, values from a lower bound
+           that is affine in these and in scalar arguments on, and at most a constant number.
+        3. Each instruction, and each reduction, is within all of the inames, or none.
+        4. Of inames in different domains, none of these is empty where another matters alone.
+        5. The inames are not tagged, or tagged ``for``.
+        6. No dependence would be turned around.
+
+    Parameters:
+        inames: ``"i, j"``, or a sequence, the fastest one last; they are gone afterwards.
+        new_iname: the name of the joined loop; ``i_j`` if not given.
+        tag: its tag.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel(
+        ...     "{ [i,j]: 0<=i<n and 0<=j<8 }", "out[i] = out[i] + a[j,i]", name="add",
+        ...     loop_priority="i, j",
+        ... )
+        >>> knl = pg.join_inames(pg.add_dtypes(knl, {"a,out": "float32"}), "i, j", "k")
+        >>> print(pg.generate_code(knl, "c"))
+        void add(float const *restrict a, int const n, float *restrict out)
+        {
+            for (int k = 0; k < 8 * n; ++k)
+                out[k / 8] += a[k % 8 * n + k / 8];
+        }
+
+    Raises:
+        UnknownIname: if the kernel has no such iname.
+        NameTaken, ReservedName: if `new_iname` cannot be a new name.
+        InvalidArgument: if 1 does not hold, or if another argument is of the wrong kind.
+        ExtentNotConstant: if 2 does not hold.
+        MapMixesInames: if 3 does not hold.
+        MapLosesInstances: if 4 does not hold.
+        TagConflict: if 5 does not hold.
+        IllegalStep: if 6 does not hold.
+
+    Source: Polychronopoulos, Loop coalescing: a compiler transformation for parallel machines,
+    ICPP 1987.
+    """
+    olds = to_names(inames)
+    if len(olds) < 2 or len(set(olds)) < len(olds):
+        raise InvalidArgument(
+            f"join_inames: {', '.join(olds)} is not several inames, each once",
+            where=caller_location(),
+            remedy="name two or more, the fastest one last",
+        )
+    joined: Expression = ex.Variable(olds[0])
+    for position, iname in enumerate(olds[1:], 1):
+        least, extent = _range(kernel, iname, olds[:position])
+        offset = ex.sum_of(ex.Variable(iname), ex.product_of(-1, least))
+        joined = ex.sum_of(ex.product_of(extent, joined), offset)
+    name = new_iname or kernel.new_name("_".join(olds))
+    new = map_domain(kernel, map_to(olds, {name: joined}))
+    return new if tag is None else tag_inames(new, {name: to_tag(tag)})
+
+
+def _range(kernel: Kernel, iname: str, before: Sequence[str]) -> tuple[Expression, int]:
+    """Return the least value of an iname, and how many it has at most, both for others' values."""
+    around = with_surrounding(kernel, [iname, *before])
+    points = domain_of(kernel, around).intersect(kernel.assumptions.flat)
+    if points.is_empty():
+        return 0, 1
+    values = unflatten(project_out(points, around - {iname, *before}), [iname])
+    extent = values.dim_max(0).sub(values.dim_min(0)).max_val()
+    least = pw_aff_expression(values.dim_min(0))
+    if not extent.is_int() or linear_form(least, {*before, *kernel.parameters}) is None:
+        raise ExtentNotConstant(
+            f"'{iname}' cannot be joined to {', '.join(before)}: "
+            + ("it has no lower bound that is affine" if extent.is_int() else _UNBOUNDED),
+            where=caller_location(),
+            remedy="subscripts would be no longer affine; fix_parameters, or split_iname first, "
+            "makes an extent constant",
+        )
+    return least, extent.to_python() + 1
+
+
+_UNBOUNDED = "how many values it has depends on the sizes"
