@@ -26,7 +26,7 @@ from polygen.lower.hidden import has_auto
 from polygen.runtime.allocation import placed
 from polygen.runtime.arrays import ArrayInfo, describe
 from polygen.runtime.distinct import check_distinct
-from polygen.runtime.evaluate import value_of
+from polygen.runtime.extents import extent_of
 from polygen.runtime.layouts import PLAIN, Layout, layout_of
 from polygen.runtime.outputs import must_be_passed, written_arrays
 from polygen.runtime.scalars import check_range, scalar_dtype
@@ -225,7 +225,7 @@ def _check_assumptions(kernel: Kernel, sizes: Mapping[str, int]) -> None:
 
 def _shape(kernel: Kernel, arg: GlobalArg, sizes: Mapping[str, int]) -> tuple[int, ...]:
     declared = arg.shape or ()
-    shape = tuple(value_of(extent, sizes) for extent in declared)
+    shape = tuple(extent_of(kernel, extent, sizes) for extent in declared)
     if any(extent < 0 for extent in shape):
         raise NegativeSize(
             f"array '{arg.name}' of kernel '{kernel.name}' would get the shape "

@@ -18,6 +18,7 @@ from polygen.ir.show import show_tuple
 from polygen.ir.show_expression import show_expression
 from polygen.runtime.arrays import ArrayInfo
 from polygen.runtime.evaluate import value_of
+from polygen.runtime.extents import extent_of
 from polygen.runtime.separate import passed_arguments
 from polygen.source import caller_location
 
@@ -94,9 +95,15 @@ def find_sizes(
         )
     if check:
         for equation in equations:
-            if equation.binding and value_of(equation.expression, values) != equation.value:
+            if equation.binding and _value(kernel, equation, values) != equation.value:
                 raise _mismatch(equation, values, origins)
     return values
+
+
+def _value(kernel: Kernel, equation: _Equation, values: Mapping[str, int]) -> int:
+    if equation.what is What.SHAPE:
+        return extent_of(kernel, equation.expression, values)
+    return value_of(equation.expression, values)
 
 
 def _equations(kernel: Kernel, arrays: Mapping[str, ArrayInfo]) -> Iterator[_Equation]:

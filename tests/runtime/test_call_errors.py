@@ -210,6 +210,30 @@ def test_negative_size(target: str) -> None:
     _says(error, r"'out' .* would get the shape \(-1,\) = \(n\)")
 
 
+def test_a_negative_extent_is_refused_where_something_is_executed(target: str) -> None:
+    out = pg.GlobalArg("out", shape="n-5")
+    knl = pg.make_kernel("{ [i]: 0<=i<1 and n<=3 }", "out[i] = 1", [out, "..."])
+    with pytest.raises(errors.NegativeSize) as error:
+        knl.executor(target)(n=1)
+    _says(error, r"'out' .* would get the shape \(-4,\) = \(n - 5\)")
+    with pytest.raises(errors.SizeMismatch):
+        knl.executor(target)(n=1, out=np.zeros(0, np.int64))
+
+
+def test_arrays_of_nothing_are_empty(target: str) -> None:
+    strided = pg.make_kernel("{ [i]: 0<=i<n and i%4=1 }", "out[i] = 3")
+    assert strided.executor(target)(n=0)[1][0].shape == (0,)
+    difference = pg.make_kernel(
+        "{ [i]: 0<=i<n-1 }", "out[i] = a[i+1] - a[i]", [pg.GlobalArg("a", shape="n"), "..."]
+    )
+    split = pg.split_iname(difference, "i", 4, outer_tag="g.0", inner_tag="l.0")
+    for knl in (difference, split):
+        run = knl.executor(target)
+        assert run(a=_ones(0))[1][0].shape == (0,)
+        assert run(a=_ones(0), out=_ones(0))[1][0].shape == (0,)
+        assert np.array_equal(run(a=_ones(3))[1][0], [0, 0])
+
+
 def test_assumptions(target: str) -> None:
     knl = pg.make_kernel(
         "{ [i]: 0<=i<n }", "out[i] = a[i]", assumptions="n mod 4 = 0 and n >= 0"
