@@ -55,8 +55,18 @@ _HINTS: tuple[tuple[str, str, str], ...] = (
     (r":", r"=", "an assignment is written with '='"),
     (r"", r"\?", "write 'a if c else b' for 'c ? a : b'"),
     (r"", r"[\"']", "there are no strings in the language"),
+    (r"", r";\s*(\n|\Z)", "leave it out: an instruction ends with its line"),
     (r"", r";", "write one instruction a line"),
     (r"", r"\.", "names have no parts"),
+    (
+        r"(\A|\n)\s*[A-Za-z_]\w*",
+        r"\(",
+        "write a[i] for an element of an array; a rule is defined by ':=', as in f(x) := 2*x",
+    ),
+    (r"", r"\*\*=", "write a[i] = a[i]**2"),
+    (r"", r"\+\+|--", "write a[i] += 1, or -="),
+    (r"code\([^()]*\)\s*", r"[A-Za-z_]", "put the text in quotes"),
+    (r"\b\d+", r"[fF]\b", "write 1.0f: such a number has a decimal point"),
     (r"\d", r"[A-Za-z_]", "write '*' between a number and a name"),
     (r"\)\s*", r"[A-Za-z_(]", "write '*' between factors"),
 )
