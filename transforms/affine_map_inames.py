@@ -13,10 +13,11 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.language.parser import parse_expression
+from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Inames, Kind, Names, is_new_name, to_names, transformation
 from polygen.transforms._maps import map_where
-from polygen.transforms.map_domain import map_domain
+from polygen.transforms.map_domain import mapped
 
 Side: TypeAlias = int | str | ex.ExpressionNode
 Equation: TypeAlias = str | tuple[Side, Side]
@@ -50,7 +51,7 @@ Equations = Annotated[
 @transformation
 def affine_map_inames(
     kernel: Kernel, old_inames: Inames, new_inames: Names, equations: Equations
-) -> Kernel:
+) -> Rearranged:
     """Replace inames by others, of which equations say what they are.
 
     It is `map_domain`, with equations instead of a map.
@@ -109,7 +110,7 @@ def affine_map_inames(
             remedy="say what each new iname is",
         )
     known = {*olds, *news, *kernel.parameters}
-    return map_domain(kernel, map_where(olds, news, [_condition(e, olds, known) for e in given]))
+    return mapped(kernel, map_where(olds, news, [_condition(e, olds, known) for e in given]))
 
 
 def _condition(equation: Equation, olds: Sequence[str], known: set[str]) -> Expression:

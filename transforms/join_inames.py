@@ -12,17 +12,17 @@ from polygen.ir import expression as ex
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Inames, NewName, Tag, to_names, to_tag, transformation
 from polygen.transforms._maps import map_to
-from polygen.transforms.map_domain import map_domain
-from polygen.transforms.tag_inames import tag_inames
+from polygen.transforms.map_domain import mapped
 
 
 @transformation
 def join_inames(
     kernel: Kernel, inames: Inames, new_iname: NewName | None = None, tag: Tag | None = None
-) -> Kernel:
+) -> Rearranged:
     """Make one loop of several (loop coalescing): ``new = extent_of_j*i + j``, for two of them.
 
     The iterations come in the order of nested loops, the first iname being the outermost one.  The
@@ -85,8 +85,11 @@ def join_inames(
         offset = ex.sum_of(ex.Variable(iname), ex.product_of(-1, least))
         joined = ex.sum_of(ex.product_of(extent, joined), offset)
     name = new_iname or kernel.new_name("_".join(olds))
-    new = map_domain(kernel, map_to(olds, {name: joined}))
-    return new if tag is None else tag_inames(new, {name: to_tag(tag)})
+    new = mapped(kernel, map_to(olds, {name: joined}))
+    if tag is None:
+        return new
+    tags = {**new.kernel.tags, name: to_tag(tag)}
+    return Rearranged(new.kernel.copy(tags=tags), new.values)
 
 
 def _range(kernel: Kernel, iname: str, before: Sequence[str]) -> tuple[Expression, int]:

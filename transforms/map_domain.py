@@ -87,6 +87,11 @@ def map_domain(kernel: Kernel, transform_map: AnyMap) -> Rearranged:
 
     Source: Wolf, Lam, A loop transformation theory and an algorithm to maximize parallelism, 1991.
     """
+    return mapped(kernel, transform_map)
+
+
+def mapped(kernel: Kernel, transform_map: str | isl.BasicMap | isl.Map) -> Rearranged:
+    """Return what `map_domain` makes of a kernel, not proved yet: for steps that are a map."""
     transform = read_map(kernel, transform_map)
     olds, news = dim_names(transform, isl.dim_type.in_), dim_names(transform, isl.dim_type.out)
     for name in news:

@@ -9,13 +9,14 @@ from polygen.ir import expression as ex
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.proof import Rearranged
 from polygen.transformation import Iname, transformation
 from polygen.transforms._maps import map_to
-from polygen.transforms.map_domain import map_domain
+from polygen.transforms.map_domain import mapped
 
 
 @transformation
-def reverse(kernel: Kernel, iname: Iname) -> Kernel:
+def reverse(kernel: Kernel, iname: Iname) -> Rearranged:
     """Run a loop from its last iteration to its first.
 
     The iname keeps its name and, where its least and its greatest value are affine in the scalar
@@ -50,7 +51,7 @@ def reverse(kernel: Kernel, iname: Iname) -> Kernel:
     Source: Wolf, Lam, A loop transformation theory and an algorithm to maximize parallelism, 1991.
     """
     mirrored = ex.sum_of(_least_and_greatest(kernel, iname), ex.product_of(-1, ex.Variable(iname)))
-    return map_domain(kernel, map_to([iname], {iname: mirrored}))
+    return mapped(kernel, map_to([iname], {iname: mirrored}))
 
 
 def _least_and_greatest(kernel: Kernel, iname: str) -> Expression:

@@ -9,9 +9,10 @@ from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.language.parser import parse_expression
+from polygen.proof import Rearranged
 from polygen.transformation import Iname, Kind, transformation
 from polygen.transforms._maps import map_to
-from polygen.transforms.map_domain import map_domain
+from polygen.transforms.map_domain import mapped
 
 
 def _is_offset(kernel: Kernel, value: Any) -> bool:
@@ -26,7 +27,7 @@ Offset = Annotated[
 
 
 @transformation
-def shift(kernel: Kernel, iname: Iname, by: Offset) -> Kernel:
+def shift(kernel: Kernel, iname: Iname, by: Offset) -> Rearranged:
     """Add a number to all values of an iname, which keeps its name.
 
     What an iteration does, and when, stays the same: two loops that are to be fused may get the
@@ -61,4 +62,4 @@ def shift(kernel: Kernel, iname: Iname, by: Offset) -> Kernel:
     Source: Darte, Huard, Loop shifting for loop compaction, 2000.
     """
     added: Expression = parse_expression(by) if isinstance(by, str) else by
-    return map_domain(kernel, map_to([iname], {iname: ex.sum_of(ex.Variable(iname), added)}))
+    return mapped(kernel, map_to([iname], {iname: ex.sum_of(ex.Variable(iname), added)}))

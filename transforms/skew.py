@@ -7,10 +7,11 @@ from typing import Annotated
 from polygen.errors import InvalidArgument
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
+from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Iname, Kind, transformation
 from polygen.transforms._maps import map_to
-from polygen.transforms.map_domain import map_domain
+from polygen.transforms.map_domain import mapped
 
 Factor = Annotated[
     int, Kind("an integer", lambda _, v: isinstance(v, int) and not isinstance(v, bool))
@@ -18,7 +19,7 @@ Factor = Annotated[
 
 
 @transformation
-def skew(kernel: Kernel, outer: Iname, inner: Iname, factor: Factor) -> Kernel:
+def skew(kernel: Kernel, outer: Iname, inner: Iname, factor: Factor) -> Rearranged:
     """Let a loop start later by `factor` in each iteration of another: ``inner + factor*outer``.
 
     Both inames keep their names.  The order of the instances stays the same; the loops may then
@@ -70,4 +71,4 @@ def skew(kernel: Kernel, outer: Iname, inner: Iname, factor: Factor) -> Kernel:
             remedy="name the loop that stays, and the one that is skewed by it",
         )
     later = ex.sum_of(ex.Variable(inner), ex.product_of(factor, ex.Variable(outer)))
-    return map_domain(kernel, map_to([outer, inner], {outer: ex.Variable(outer), inner: later}))
+    return mapped(kernel, map_to([outer, inner], {outer: ex.Variable(outer), inner: later}))

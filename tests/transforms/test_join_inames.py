@@ -70,7 +70,7 @@ def test_the_order_is_that_of_the_loops() -> None:
     )
     agree(knl, SIZES[:4], joined("i, j"))
     short = pg.fix_parameters(knl, n=3)
-    with pytest.raises(IllegalStep, match=r"map_domain would.*\bs\["):
+    with pytest.raises(IllegalStep, match=r"join_inames would.*\bs\["):
         pg.join_inames(short, "j, i")
 
 
