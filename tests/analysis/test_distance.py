@@ -11,7 +11,7 @@ import pytest
 
 import polygen as pg
 from polygen.analysis.access import touched
-from polygen.analysis.distance import distances
+from polygen.analysis.distance import distances, only_itself
 from polygen.analysis.indirect import may_be_equal
 from polygen.analysis.known import is_never_written, known_parameters
 from polygen.ir.kernel import Kernel
@@ -147,3 +147,29 @@ def test_arrays_that_keep_their_values() -> None:
     assert not never("b", b=True)
     assert not never("b", a=True)
     assert never("b", c=True)
+
+
+DIGITS = {
+    "12*p + 4*q + r": True,
+    "4*q - 12*p - r": True,
+    "r*3 + q + 20*p": True,
+    "n + 11*p + 4*q + r": False,  # 0, 2, 3 and 1, 0, 0
+    "12*p + 3*q + r": False,
+    "4*q + r + p": False,
+    "4*q + r": False,  # whatever p is
+    "12*(p//2) + 4*q + r": False,
+}
+
+
+@pytest.mark.parametrize("text", DIGITS)
+def test_digits(text: str) -> None:
+    """What is said to be apart is: for all instances."""
+    with pg.without_proofs():
+        domains = ["{ [p]: 0<=p<n }", "{ [q]: 0<=q<3 }", "{ [r]: 2<=r<6 }"]
+        knl = kernel(
+            domains, f"x[{text}] = 1 {{id=s, inames=p:q:r}}", pg.GlobalArg("x", shape="99")
+        )
+    assert only_itself(knl, "s", "x") == DIGITS[text]
+    points = list(product(range(5), range(3), range(2, 6)))
+    elements = {eval(text, {"p": p, "q": q, "r": r, "n": 5}) for p, q, r in points}  # noqa: S307
+    assert (len(elements) == len(points)) == DIGITS[text]

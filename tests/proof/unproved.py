@@ -27,6 +27,7 @@ REASONS = {
 
 # The seed and number of each step: how it begins, and the reason.
 UNPROVED: dict[tuple[int, int], tuple[str, str]] = {
+    (14, 2): ("add_prefetch('ia', ['j']", "data"),
     (40, 3): ("add_prefetch('a', ['r1']", "copies"),
     (46, 0): ("add_prefetch('t', []", "data"),
     (61, 2): ("add_prefetch('a', ['i_inner']", "data"),
@@ -39,7 +40,6 @@ UNPROVED: dict[tuple[int, int], tuple[str, str]] = {
     (326, 6): ("assignment_to_subst('t2')", "data"),
     (339, 2): ("add_prefetch('b', []", "data"),
     (364, 2): ("add_prefetch('idx', []", "data"),
-    (429, 7): ("duplicate_inames(['i', 'j'], ['s0'])", "unneeded"),
     (467, 2): ("add_prefetch('fa', []", "data"),
     (493, 0): ("add_prefetch('c', ['r0']", "data"),
     (537, 3): ("assignment_to_subst('v')", "type"),
