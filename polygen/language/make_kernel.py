@@ -174,8 +174,9 @@ def make_function(
     The call ``[j]: out[i, j] = f([j]: a[i, j], n)`` gives it what it reads as arguments (scalars,
     and arrays that it reads), and assigns what it writes, both in the order of ``kernel_data``.
     ``[j]: a[i, j]`` is the array ``x`` with ``x[j]`` being ``a[i, j]``; ``a`` alone is all of it.
-    An array that is read and written stands on both sides.  Its instructions take the call's place,
-    so nothing is left of it in the kernel that calls: types are those of what is passed.
+    An array that is read and written stands on both sides.  Types are those of what is passed.  In
+    generated code it is a function; `inline_callable_kernel` puts its instructions in the call's
+    place.
 
     Parameters:
         domains: as in `make_kernel`.
@@ -194,6 +195,9 @@ def make_function(
     ...     "[j]: out[i, j] = scale(4, i, [j]: a[j, i])  {id=row}",
     ...     functions={"scale": scale},
     ... )
+    >>> print(str(knl).partition("INSTRUCTIONS:\n")[2].partition("\n---")[0])
+    [i] [j]: out[i, j] = scale(4, i, [j]: a[j, i])  {id=row}
+    >>> knl = pg.inline_callable_kernel(knl, "scale")
     >>> print(str(knl).partition("INSTRUCTIONS:\n")[2].partition("\n---")[0])
     [i, scale_k] out[i, scale_k] = i*a[scale_k, i]  {id=row_insn}
     """
