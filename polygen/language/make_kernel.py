@@ -199,7 +199,7 @@ def make_function(
     [i] [j]: out[i, j] = scale(4, i, [j]: a[j, i])  {id=row}
     >>> knl = pg.inline_callable_kernel(knl, "scale")
     >>> print(str(knl).partition("INSTRUCTIONS:\n")[2].partition("\n---")[0])
-    [i, scale_k] out[i, scale_k] = i*a[scale_k, i]  {id=row_insn}
+    [i, row_k] out[i, row_k] = i*a[row_k, i]  {id=row_insn}
     """
     return make_kernel(domains, instructions, kernel_data, name=name, **options)
 
