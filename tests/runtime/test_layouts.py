@@ -66,8 +66,12 @@ OUTPUTS: list[tuple[dict[str, Any], Strides]] = [
 ]
 
 
+def _shown(value: object) -> str:
+    return "strides" if callable(value) else str(value)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int16"])
-@pytest.mark.parametrize(("layout", "strides"), OUTPUTS, ids=str)
+@pytest.mark.parametrize(("layout", "strides"), OUTPUTS, ids=_shown)
 def test_outputs(target: str, layout: dict[str, Any], strides: Strides, dtype: str) -> None:
     run = copies(dtype, {}, layout).executor(target)
     for n in (0, 1, 7, 17):
@@ -78,7 +82,7 @@ def test_outputs(target: str, layout: dict[str, Any], strides: Strides, dtype: s
             assert out.strides == tuple(a.itemsize * s for s in strides(n))
 
 
-@pytest.mark.parametrize(("layout", "strides"), OUTPUTS, ids=str)
+@pytest.mark.parametrize(("layout", "strides"), OUTPUTS, ids=_shown)
 def test_inputs(target: str, layout: dict[str, Any], strides: Strides) -> None:
     run = copies("float64", layout, layout).executor(target)
     for n in (1, 7, 16):
