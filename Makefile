@@ -16,7 +16,7 @@ test: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/pyright
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 # Beside Loo.py: see docs/benchmarks.md.
 bench: $(READY)
