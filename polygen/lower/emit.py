@@ -7,14 +7,13 @@ move outwards as far as they can; neighbours with a condition in common share it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
 import islpy as isl
 
 from polygen.analysis.domains import domain_of
-from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.errors import InternalError, MixedAssignees, NotUnrollable, SubscriptNotConstant
 from polygen.ir import expression as ex
@@ -31,11 +30,10 @@ from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
 from polygen.lower.conditions import (
     Condition,
     conjunction,
-    folded,
-    guards,
     has_values,
     reads_inside,
 )
+from polygen.lower.needed_guards import NeededGuards, equations
 from polygen.lower.program import Assign, Barrier, Block, Call, If, Loop, Node, Verbatim
 from polygen.lower.uniform import check_uniform
 
@@ -97,9 +95,7 @@ class Emitter:
         self._local_inames = frozenset(
             i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
         )
-        self._guards: dict[tuple[object, ...], tuple[Condition, ...]] = {}
-        self._tied: dict[tuple[object, ...], bool] = {}
-        self._kept_alive: list[isl.Set] = []  # sets that are keys by their identity
+        self._guards = NeededGuards(self._temporaries)
         self.nonnegative: set[str] = set()
 
     def block(self, nodes: Sequence[TreeNode], outer: Iterable[str], known: isl.Set) -> Block:
@@ -189,41 +185,7 @@ class Emitter:
 
     def _statement_guards(self, insn: Assigning, place: _Place) -> tuple[Condition, ...]:
         needed = domain_of(self._kernel, insn.within_inames)
-        return self._needed_guards(insn.within_inames, needed, place)
-
-    def _needed_guards(
-        self, inames: frozenset[str], needed: isl.Set, place: _Place
-    ) -> tuple[Condition, ...]:
-        key = (inames, id(place.known), tuple(place.values.items()))
-        if key not in self._guards:
-            self._guards[key] = self._found_guards(inames, needed, place)
-            self._kept_alive.append(place.known)
-        return self._guards[key]
-
-    def _found_guards(
-        self, inames: frozenset[str], needed: isl.Set, place: _Place
-    ) -> tuple[Condition, ...]:
-        if not place.values:
-            return guards(needed, place.known, self._temporaries)
-        found = self._needed_guards(inames, needed, replace(place, values={}))
-        mentioned = any(c.names & place.values.keys() for c in found)
-        if not found or not (mentioned or self._ties(place.known, place.values.keys())):
-            return found
-        # In a copy of an unrolled loop's body fewer guards are needed, some of them constant.
-        fixed = place.known.intersect(_equations(place.values))
-        return tuple(
-            c
-            for guard in guards(needed, fixed, self._temporaries)
-            if (c := folded(guard, place.values)).expression is not True
-        )
-
-    def _ties(self, known: isl.Set, names: Collection[str]) -> bool:
-        """Tell whether what is known of these names may say something of others, too."""
-        key = (id(known), *names)
-        if key not in self._tied:
-            self._tied[key] = _is_tied(known, names)
-            self._kept_alive.append(known)
-        return self._tied[key]
+        return self._guards.of(insn.within_inames, needed, place.known, place.values)
 
     def _owner_conditions(self, insn: Assigning) -> tuple[Condition, ...]:
         """Return what makes one work item write shared memory where all would write the same.
@@ -307,7 +269,7 @@ class Emitter:
         needed = self._values(node, kept | {node.iname})
         computed = [t.name for t in self._kernel.temporaries if t.name in flat_names(needed)]
         needed = project_out(needed, (node.iname, *computed))
-        conditions = self._needed_guards(kept | {node.iname}, needed, place)
+        conditions = self._guards.of(kept | {node.iname}, needed, place.known, place.values)
         return conditions, needed
 
     def _parallel(self, node: LoopNode) -> frozenset[str]:
@@ -333,7 +295,7 @@ class Emitter:
             kept -= self._local_inames  # all items of a group make the same iterations
         first = self._values(node, kept)
         if fixed:
-            first = project_out(first.intersect(_equations(place.values)), sorted(place.values))
+            first = project_out(first.intersect(equations(place.values)), sorted(place.values))
         unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
         return loop_bounds(node.iname, first, place.known, constant_first=unrolled)
 
@@ -449,22 +411,6 @@ def _without(item: _Item, conditions: tuple[Condition, ...]) -> _Item:
     return replace(item, conditions=tuple(c for c in item.conditions if c not in conditions))
 
 
-def _is_tied(known: isl.Set, names: Collection[str]) -> bool:
-    pieces = known.get_basic_sets()
-    if len(pieces) != 1 or pieces[0].dim(isl.dim_type.div):
-        return True
-    inside = [name in names for name in flat_names(known)]
-    for constraint in pieces[0].get_constraints():
-        involved = {
-            is_inside
-            for position, is_inside in enumerate(inside)
-            if constraint.involves_dims(isl.dim_type.param, position, 1)
-        }
-        if len(involved) > 1:
-            return True
-    return False
-
-
 def _before_the_end(body: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:
     """Return a loop's body without the barrier that only its next iteration needs."""
     last = body[-1]
@@ -475,14 +421,6 @@ def _has_barrier(node: TreeNode) -> bool:
     if isinstance(node, LoopNode):
         return any(_has_barrier(child) for child in node.children)
     return isinstance(node, BarrierNode)
-
-
-def _equations(values: Mapping[str, Expression]) -> isl.Set:
-    """Return the flat set in which inames have these values."""
-    equations = (
-        condition_set(ex.Comparison(ex.Variable(i), "==", value)) for i, value in values.items()
-    )
-    return reduce(isl.Set.intersect, (e for e in equations if e is not None), universe())
 
 
 def _is_nonnegative(node: Expression, names: set[str]) -> bool:
