@@ -169,6 +169,7 @@ def linked(kernel: Kernel, kernels: Mapping[str, Kernel]) -> Kernel:
         )
     )
     _check_names(kernel)
+    _check_arrays(kernel)
     return _typed(kernel)
 
 
@@ -254,6 +255,18 @@ def _check_names(kernel: Kernel) -> None:
                     where=call.location,
                     excerpt=excerpt(kernel, call.id),
                     remedy="give one of them another name",
+                )
+
+
+def _check_arrays(kernel: Kernel) -> None:
+    """Check that no number is given for an array, not for one without axes either."""
+    for call in kernel.calls:
+        arrays = {} if call.callee is None else given_by(call).arrays
+        for name, part in arrays.items():
+            given = ex.name_of(part)
+            if isinstance(kernel.variables.get(given), ValueArg) or given in kernel.home_domains:
+                raise refusal(kernel, call)(
+                    MalformedInstruction, f"'{name}' is an array, and is given '{given}', a number"
                 )
 
 

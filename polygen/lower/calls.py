@@ -240,11 +240,6 @@ class _Maker:
             raise self._refused(f"it is given '{name}', an image")
         if constant_axes(array):
             raise self._refused(f"it is given part of '{name}', which has axes tagged vec or sep")
-        if isinstance(array, TemporaryVariable) and not array.shape:
-            raise self._refused(
-                f"it is given '{name}', which is no array, to write to or read from",
-                f"declare '{name}' with shape=1, and write {name}[0]; or " + self._inline(),
-            )
         steps = [self._step(array, part, axis) for axis in part.swept_inames]
         taken = {a.name for a in self._callee.arguments}
         strides: list[Expression] = []

@@ -77,7 +77,7 @@ class _Placer:
             elif isinstance(node, Assign):
                 for name in (t.name for t, _ in node.pairs if isinstance(t, ex.Variable)):
                     self._assigned[name] = self._assigned.get(name, 0) + 1
-            elif isinstance(node, Verbatim):
+            elif isinstance(node, Verbatim | Call):
                 for name in node.writes:  # perhaps more than once
                     self._assigned[name] = self._assigned.get(name, 0) + 2
             for name in names & self._wanted.keys():

@@ -222,12 +222,14 @@ class ExpressionPrinter:
         return term
 
     def pointer(self, node: Expression) -> str:
-        """Return a pointer to an element of an array."""
-        if not isinstance(node, ex.Subscript):
+        """Return a pointer to an element of an array, or to a variable without axes."""
+        if not isinstance(node, ex.Variable | ex.Subscript):
             raise InternalError(f"{node!r} is no element of an array")
-        name = ex.name_of(node)
+        place, name = logic.in_memory(self._printer, node), ex.name_of(node)
         self.uses.names.add(name)
-        offset = self.index(node.index)
+        if isinstance(place, ex.Variable):
+            return f"&{name}"
+        offset = self.index(place.index)
         return name if offset.integer == 0 else f"{name} + {offset.within(SUM)}"
 
     def condition(self, node: Expression) -> str:

@@ -29,7 +29,10 @@ SQUARES = pg.make_function(
 POSITIVE = pg.make_function(
     "{ [k]: 0<=k<m }", "y[k] = x[k]", ["m", "x", "y"], name="positive", assumptions="m >= 1"
 )
-KERNELS = {k.name: k for k in (SCALE, BOTH, SWAP, SQUARES, POSITIVE)}
+FIRST = pg.make_function(
+    "{ : }", "q = 2*p", [pg.GlobalArg(x, shape=()) for x in "pq"], name="first"
+)
+KERNELS = {k.name: k for k in (SCALE, BOTH, SWAP, SQUARES, POSITIVE, FIRST)}
 
 PROGRAMS: list[tuple[str, type[UserError], str]] = [
     # --- how many
@@ -51,6 +54,9 @@ PROGRAMS: list[tuple[str, type[UserError], str]] = [
     ("[j]: b[i,j] = scale(n, 1, u) {atomic}", errors.MalformedInstruction, "assigns parts"),
     ("<>[j]: t[j] = scale(n, 1, u)", errors.MalformedInstruction, "found"),
     ("[j]: u[j], [j]: b[i,j] = swap(n, u, v)", errors.MalformedInstruction, "given two parts"),
+    ("u[i] = first(i)", errors.MalformedInstruction, "'p' is an array, and is given 'i', a number"),
+    ("u[i] = first(n)", errors.MalformedInstruction, "'p' is an array, and is given 'n', a number"),
+    ("u[i] = first(2*v[i])", errors.MalformedInstruction, "'p' is an array"),
     ("u[i] = v[i] + [j]: a[i,j]", errors.MalformedInstruction, "found"),
     # --- names
     ("[j]: b[i,j] = scale(n, q[i], u) {dep=none}", errors.UnknownInstruction, "no instruction"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -293,19 +294,112 @@ def unit_of(scratch: str, *shape: int) -> pg.Kernel:
     return pg.make_kernel("{ [i]: 0<=i<n }", text, data, functions={"unit": unit})
 
 
-def test_a_result_that_is_a_scalar() -> None:
+def test_a_result_that_is_a_scalar_in_a_kernel_that_is_called() -> None:
     knl = unit_of("t")
-    with pytest.raises(FunctionNotPossible, match="given 't', which is no array") as caught:
-        source(knl)
-    remedy = str(caught.value.remedy)
-    assert "shape=1, and write t[0]; or inline it into 'unit'" in remedy
+    assert (
+        heads(source(knl))[0]
+        == "squares(int const m, double const *x, int const x_stride0, double *s)"
+    )
+    assert "squares(q, v, v_stride0, &t);" in source(knl)
     program = pg.merge([knl])
     inlined = program.with_kernel(pg.inline_callable_kernel(program["unit"], "squares"))
-    for way in (unit_of("t[0]", 1), inlined[knl.name]):
-        for n in (0, 1, 7):
+    for way in (knl, unit_of("t[0]", 1), inlined[knl.name]):
+        for target, n in itertools.product(("c", "opencl"), (0, 1, 7)):
             a = np.random.default_rng(n).random((5, n)) + 0.1
-            _, (b,) = way.executor("c")(a=a)
+            _, (b,) = way.executor(target)(a=a)
             np.testing.assert_allclose(b, a / np.sqrt((a * a).sum(0)))
+
+
+SUM = pg.make_function(
+    "{ [k]: 0<=k<m }", "s = sum(k, x[k])", ["m", "x", pg.GlobalArg("s", shape=())], name="total"
+)
+ADD = pg.make_function(
+    "{ : }",
+    "s = s + v*w",
+    [pg.GlobalArg("s", shape=()), "v", pg.GlobalArg("w", shape=())],
+    name="add",
+)
+SCALARS = """
+    <> t = total(3, [j]: a[i, j])     {id=t}
+    <> u = a[i, 0]                    {id=u}
+    u = add(u, i, t)                  {id=v, dep=t:u, inames=i}
+    c[i] = t*u                        {dep=v:t}
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "uint64", "complex64"])
+def test_results_that_are_scalars(dtype: str) -> None:
+    data = [pg.GlobalArg("a", dtype, "n, 3"), pg.GlobalArg("c", dtype, "n")]
+    knl = calls(SCALARS, *data, total=SUM, add=ADD)
+    assert pg.parse_kernel(str(knl)) == knl
+    if dtype == "float32":
+        agree(pg.add_dtypes(knl, {"t": dtype}), SIZES, tag(i="g.0"), grid("i", 2))
+    for n in (0, 1, 7):
+        a = np.random.default_rng(n).integers(0, 3, (n, 3)).astype(dtype)
+        t = a.sum(1, dtype=dtype)
+        expected = t * (a[:, 0] + np.arange(n).astype(dtype) * t)
+        for target in "c", "opencl":
+            for way in knl, grid("i", 4)(knl), pg.split_iname(knl, "i", 4, inner_tag="unr"):
+                (found,) = way.executor(target)(a=a)[1]
+                np.testing.assert_array_equal(found, expected.astype(dtype), strict=True)
+
+
+@pytest.mark.parametrize("space", ["private", "local", "global", "auto"])
+def test_scalars_in_address_spaces(space: str) -> None:
+    knl = calls(
+        "t = total(3, [j]: a[i, j])  {id=t}\nc[i] = 2*t  {dep=t}",
+        *[pg.GlobalArg("a", np.float32, "n, 3"), pg.GlobalArg("c", np.float32, "n")],
+        pg.TemporaryVariable("t", np.float32, (), pg.AddressSpace(space)),
+        total=SUM,
+    )
+    given = {"local": "__local ", "global": "__global "}.get(space, "")
+    assert heads(source(knl, "opencl")) == [
+        f"total(int const m, __global float const *x, {given}float *s)"
+    ]
+    assert ("3 * i, t);" if space == "global" else "3 * i, &t);") in source(knl, "opencl")
+    agree(knl, SIZES)
+    a = np.arange(21, dtype=np.float32).reshape(7, 3)
+    for target in "c", "opencl":
+        np.testing.assert_array_equal(knl.executor(target)(a=a)[1][0], 2 * a.sum(1))
+
+
+def test_a_scalar_that_is_kept_across_a_barrier() -> None:
+    knl = calls(
+        """
+        <> t = total(3, [j]: a[i, j])     {id=t}
+        ... lbarrier                      {id=wait, dep=t, inames=i}
+        c[i] = 2*t                        {dep=wait:t}
+        """,
+        *[pg.GlobalArg("a", np.float32, "8, 3"), pg.GlobalArg("c", np.float32, 8)],
+        domain="{ [i]: 0<=i<8 }",
+        total=SUM,
+    )
+    knl = pg.tag_inames(knl, {"i": "l.0"})
+    assert "total(3, a + 3 * i, t + i);" in source(knl)  # of each work item
+    assert "total(3, a + 3 * i, &t);" in source(knl, "opencl")
+    a = np.arange(24, dtype=np.float32).reshape(8, 3)
+    for target in "c", "opencl":
+        np.testing.assert_array_equal(knl.executor(target)(a=a)[1][0], 2 * a.sum(1))
+
+
+def test_another_scalar_is_found() -> None:
+    text = "<> t = total(3, [j]: a[i, j]) {id=t}\n<> u = i {id=u}\nc[i] = t + u {dep=t:u}"
+    knl = calls(text, pg.GlobalArg("a", np.float32, "n, 3"), total=SUM)
+    kernel = prepare(pg.add_dtypes(knl, {"c": np.float32}))
+    program = lower_prepared(kernel, Model.LOOPS)
+    validate(kernel, program)
+    (launch,) = launches(program)
+    other = with_argument(2, ex.Variable("u"))
+    nodes = [mapped(node, other) for node in launch.body]
+    with pytest.raises(WrongStatement, match="'s' begins elsewhere"):
+        validate(kernel, replace(program, host=(replace(launch, body=tuple(nodes)),)))
+
+
+def mapped(node: Any, change: Callable[[Call], Call]) -> Any:
+    """Return a node with the calls in it changed."""
+    if isinstance(node, Loop):
+        return replace(node, body=tuple([mapped(child, change) for child in node.body]))
+    return change(node) if isinstance(node, Call) else node
 
 
 @pytest.mark.parametrize(

@@ -364,8 +364,8 @@ class _Scope(Evaluator):
         given: dict[str, Any] = {}
         for parameter, value in zip(function.arguments, node.arguments, strict=True):
             if isinstance(parameter, GlobalArg):
-                assert isinstance(value, ex.Subscript)
-                (offset,) = self.index(value)
+                assert isinstance(value, ex.Subscript | ex.Variable)
+                (offset,) = self.index(value) if isinstance(value, ex.Subscript) else (0,)
                 given[parameter.name] = Shifted(self._cells(ex.name_of(value)), offset)
             else:
                 given[parameter.name] = self.value(value)
