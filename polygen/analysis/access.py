@@ -65,6 +65,17 @@ def references(insn: Instruction) -> tuple[Reference, ...]:
 
     The instruction is one of a kernel whose rules are expanded (`Kernel.expanded`).
     """
+    # Instructions do not change, and most are in the kernels of several steps.
+    known: tuple[Reference, ...] | None = insn.__dict__.get(_REFERENCES)
+    if known is None:
+        known = insn.__dict__[_REFERENCES] = _references(insn)
+    return known
+
+
+_REFERENCES = "its references"
+
+
+def _references(insn: Instruction) -> tuple[Reference, ...]:
     if isinstance(insn, KernelCall):
         return _references_of_call(insn)
     inames = insn.within_inames

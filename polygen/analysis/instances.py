@@ -127,7 +127,7 @@ def iname_groups(insn: Instruction) -> Iterator[frozenset[str]]:
             yield from inside(part, around)
 
     yield insn.within_inames
-    for node in insn.reads:
+    for node in insn.reads if insn.reductions else ():
         yield from inside(node, insn.within_inames)
 
 

@@ -137,7 +137,12 @@ def _above(directly: Mapping[str, set[str]], iname: str) -> set[str]:
 
 
 def _loops(kernel: Kernel, insn: Instruction) -> frozenset[str]:
-    return frozenset(i for i in insn.within_inames if not is_parallel(kernel.tags.get(i)))
+    return insn.within_inames - _on_axes(kernel)
+
+
+@per_kernel
+def _on_axes(kernel: Kernel) -> frozenset[str]:
+    return frozenset([iname for iname, tag in kernel.tags.items() if is_parallel(tag)])
 
 
 class _Nest:

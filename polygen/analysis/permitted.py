@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from polygen.analysis.domains import with_surrounding
+from polygen.analysis.groups import conflicts_with_groups
 from polygen.analysis.order import order_of
 from polygen.analysis.realized import places
 from polygen.errors import DependencyCycle, DomainCycle, GroupsInterleaved, NoLoopNest, UserError
@@ -16,11 +18,12 @@ def why_none_is_permitted(kernel: Kernel) -> UserError | None:
     except (DependencyCycle, DomainCycle, GroupsInterleaved, NoLoopNest) as error:
         return error
     kernel = kernel.expanded
-    reducing = [insn.id for insn in kernel.instructions if insn.reduction_inames]
+    reducing = [insn.id for insn in kernel.instructions if insn.reductions]
     if not reducing:
         return None
     try:
-        places(kernel)
+        if not _have_own_loops(kernel):
+            places(kernel)
     except NoLoopNest:
         what = "no loop nest has one loop an iname, those of reductions included"
         return NoLoopNest(what, excerpt=excerpt(kernel, *reducing))
@@ -28,3 +31,18 @@ def why_none_is_permitted(kernel: Kernel) -> UserError | None:
         what = "a reduction would have to run in a loop, and before or after it"
         return DependencyCycle(what, excerpt=excerpt(kernel, *reducing))
     return None
+
+
+def _have_own_loops(kernel: Kernel) -> bool:
+    """Tell whether nothing else is in the loops of any reduction.
+
+    Then what the reductions of an instruction become stands where the instruction does.
+    """
+    if conflicts_with_groups(kernel):
+        return False
+    inames = [i for insn in kernel.instructions for r in insn.reductions for i in r.inames]
+    with_surrounding(kernel, inames)
+    reduced = frozenset(inames)
+    return len(reduced) == len(inames) and all(
+        reduced.isdisjoint(insn.within_inames) for insn in kernel.instructions
+    )

@@ -101,6 +101,8 @@ def _sums(kernel: Kernel, insn_id: str, *, rounding: bool) -> Iterator[_Sum]:
     insn = kernel.instructions_by_id.get(insn_id)
     if insn is None:
         return
+    if not rounding and all(facts_of(r.operation).regroups for r in insn.reductions):
+        return
 
     def within(node: Expression, around: frozenset[str]) -> Iterator[_Sum]:
         if isinstance(node, ex.Reduction):

@@ -14,6 +14,7 @@ from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import Atomicity, Update, update_of
 from polygen.ir.expression import Expression
 from polygen.ir.relation import InstanceRelation
+from polygen.ir.substitution import invocations
 from polygen.source import SourceLocation
 
 
@@ -134,9 +135,20 @@ class Instruction(Options):
         return tuple(access for node in self.predicates for access in walk.accesses(node))
 
     @cached_property
+    def invocations(self) -> tuple[ex.Invocation, ...]:
+        """Where it stands for what a substitution rule says, what it assigns to included."""
+        nodes = (*self.assignees, *self.reads)
+        return tuple([found for node in nodes for found in invocations(node)])
+
+    @cached_property
+    def reductions(self) -> tuple[ex.Reduction, ...]:
+        """Its reductions, those inside of others after them."""
+        return tuple([found for node in self.reads for found in walk.reductions(node)])
+
+    @cached_property
     def reduction_inames(self) -> frozenset[str]:
         """The inames that its reductions run over."""
-        return frozenset[str]().union(*(walk.reduction_inames(e) for e in self.reads))
+        return frozenset([iname for found in self.reductions for iname in found.inames])
 
     @cached_property
     def read_names(self) -> frozenset[str]:

@@ -35,8 +35,7 @@ def check_rules(kernel: Kernel) -> None:
     for rule in kernel.substitutions:
         uses += [(use, rule) for use in invocations(rule.expression)]
     for insn in kernel.instructions:
-        for node in (*insn.assignees, *insn.reads):
-            uses += [(use, insn) for use in invocations(node)]
+        uses += [(use, insn) for use in insn.invocations]
     for use, place in uses:
         if _does_not_fit(use, kernel.rules):
             check_invocation(use, kernel.rules, _text(kernel, place), place.location)

@@ -111,11 +111,11 @@ class Frame:
         Raises:
             KeyError: if it stands for nothing.
         """
-        for frame in self.outwards():
+        frame: Frame | None = self
+        while frame is not None:
             if name in frame.bound:
                 return frame.bound[name]
-            if frame.role is Role.LAUNCH:
-                break
+            frame = None if frame.role is Role.LAUNCH else frame.parent
         raise KeyError(name)
 
     def outwards(self) -> Iterator[Frame]:
@@ -252,8 +252,11 @@ class _Reader:
         return frame
 
     def _bind(self, frame: Frame, name: str, meaning: Meaning) -> None:
-        if any(name in around.bound for around in frame.outwards()):
-            raise self._refused(name, "is declared where it stands for something else already")
+        around: Frame | None = frame
+        while around is not None:
+            if name in around.bound:
+                raise self._refused(name, "is declared where it stands for something else already")
+            around = around.parent
         frame.bound[name] = meaning
 
     def _refused(self, name: str, why: str) -> WrongStorage:
