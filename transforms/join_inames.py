@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import islpy as isl
+
 from polygen.analysis.affine import linear_form
 from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.isl_affine import pw_aff_expression
@@ -99,7 +101,8 @@ def _range(kernel: Kernel, iname: str, before: Sequence[str]) -> tuple[Expressio
     if points.is_empty():
         return 0, 1
     values = unflatten(project_out(points, around - {iname, *before}), [iname])
-    extent = values.dim_max(0).sub(values.dim_min(0)).max_val()
+    # As a set: isl finds no greatest value of a function with a fraction in it.
+    extent = isl.Set.from_pw_aff(values.dim_max(0).sub(values.dim_min(0))).dim_max_val(0)
     least = pw_aff_expression(values.dim_min(0))
     if not extent.is_int() or linear_form(least, {*before, *kernel.parameters}) is None:
         raise ExtentNotConstant(

@@ -177,7 +177,8 @@ def _check_groups(
     for insn in kernel.expanded.instructions:
         for group in iname_groups(insn):
             for new in mentioned(group.intersection(moved.olds), values, inames):
-                lacking = moved.needs[new] - group
+                # Values may also mention what bounds the old inames, and stays what it is.
+                lacking = moved.needs.get(new, frozenset((new,))) - group
                 if lacking:
                     some = min(group.intersection(moved.olds))
                     raise MapMixesInames(

@@ -83,7 +83,11 @@ class InameMap:
         found: dict[str, Expression | None] = {}
         for iname in self.olds:
             others = [was(i) for i in self.olds if i != iname]
-            value = pw_aff_expression(self._function(others, was(iname)))
+            function = self._function(others, was(iname))
+            if function.domain().is_empty():  # no point at all: it may be anything
+                found[iname] = ex.Variable(self.news[0])
+                continue
+            value = pw_aff_expression(function)
             found[iname] = None if linear_form(value) is None else value
         return found
 

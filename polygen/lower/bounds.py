@@ -101,8 +101,10 @@ def loop_bounds(
         return steady
     simplified = values
     if not known.plain_is_universe():
-        simplified = _concerning(iname, values).gist(known).compute_divs()
-        pieces, ends = _ends(simplified, iname)
+        simpler = _concerning(iname, values).gist(known).compute_divs()
+        found = _ends(simpler, iname)
+        if all(lowers and uppers for lowers, uppers in found[1]):  # else bounds got lost in `known`
+            simplified, (pieces, ends) = simpler, found
     if not ends:
         return Bounds(0, 0, 1, universe())  # nothing is ever executed
     for lowers, uppers in ends:

@@ -124,3 +124,26 @@ def test_an_extent_that_is_made_constant() -> None:
     knl = pg.fix_parameters(SQUARE, n=7)
     (domain,) = pg.join_inames(knl, "i, j").domains
     assert domain.flat.is_equal(parse_domain("{ [i_j]: 0<=i_j<49 }").flat)
+
+
+# --- domains that isl says little about
+
+
+def test_of_no_iteration_at_all() -> None:
+    knl = pg.fix_parameters(kernel("{ [i,j]: 0<=i<n and 0<=j<n }", "out[i,j] = a[i,j]"), n=0)
+    agree(knl, [{}], joined("i, j"))
+
+
+def test_extents_with_fractions() -> None:
+    band = kernel("{ [p,q]: 0<=p<n and p-1<=q<=p+1 }", "out[p,q+1] = a[p] - q", assumptions="n>=0")
+    tiles = pg.reverse(pg.tile(band, {"q": 4, "p": 2}), "q_inner")
+    with pytest.raises(ExtentNotConstant, match="'p_outer' cannot be joined to q_inner: how many"):
+        pg.join_inames(tiles, "q_inner, p_outer")
+    with pytest.raises(ExtentNotConstant, match="'q_outer' cannot be joined to p_inner: how many"):
+        pg.join_inames(tiles, "p_inner, q_outer")
+
+
+def test_bounds_that_mention_another_iname() -> None:
+    domains = ["{ [i]: 0<=i<6 }", "{ [j]: i-1<=j<=i+1 }", "{ [r]: 0<=r<3 }"]
+    knl = kernel(domains, "out[i,j+1,r] = a[i] + 2*j - r")
+    agree(knl, [{}], steps(split("j", 3), joined("r, j_outer")))
