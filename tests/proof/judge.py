@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 import islpy as isl
 import numpy as np
+from numpy.typing import NDArray
 
 import polygen as pg
 from polygen.ir.domain import flat_names
@@ -22,7 +24,8 @@ _PARAM = isl.dim_type.param
 UNDEFINED = "?"  # what an execution leaves that reads what was not written
 
 Call = tuple[Mapping[str, int], int]  # sizes, and a seed of arguments
-Limits = Mapping[str, int | range]
+DISTINCT = "distinct"  # each number once
+Limits = Mapping[str, int | range | str]
 
 
 def outcomes(kernel: Kernel, arguments: Mapping[str, Any], seeds: Iterable[int]) -> set[str]:
@@ -57,21 +60,27 @@ def arguments_of(
         kernel: the kernel.
         sizes: its scalar arguments.
         seed: of the random numbers.
-        limits: arrays of subscripts, and what these are less than; or their range.
+        limits: arrays of subscripts, and what these are less than; or their range, or `DISTINCT`.
         exact: whether sums of floating-point numbers are exact, and so the same in any order.
     """
     arguments = make_arguments(kernel, sizes, seed)
     numbers = np.random.default_rng(seed)
     for name, value in arguments.items():
         if name in limits:
-            given = limits[name]
-            within = given if isinstance(given, range) else range(given)
-            values = numbers.integers(within.start, within.stop, size=value.shape)
-            arguments[name] = values.astype(np.int32)
+            arguments[name] = _subscripts(numbers, limits[name], value.shape)
         elif not exact and getattr(value, "dtype", np.dtype(np.int32)).kind == "f":
             scales = 10.0 ** numbers.integers(-3, 4, size=value.shape)
             arguments[name] = (numbers.standard_normal(value.shape) * scales).astype(value.dtype)
     return arguments
+
+
+def _subscripts(
+    numbers: np.random.Generator, given: int | range | str, shape: tuple[int, ...]
+) -> NDArray[np.int32]:
+    if isinstance(given, str):
+        return numbers.permutation(math.prod(shape)).reshape(shape).astype(np.int32)
+    within = given if isinstance(given, range) else range(given)
+    return numbers.integers(within.start, within.stop, size=shape).astype(np.int32)
 
 
 @dataclass(frozen=True)

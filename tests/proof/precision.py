@@ -20,7 +20,7 @@ from polygen.errors import (
 from polygen.ir.kernel import Kernel
 from tests.proof.any_step import DECLARED, AnyStep, random_step
 from tests.proof.harmless import harm
-from tests.proof.sequences import grid_is_data, random_kernel
+from tests.proof.sequences import Draw, grid_is_data, random_kernel
 
 STEPS, TRIES = 3, 9
 REFUSALS = (CannotProve, IllegalStep, IllFormedKernel, NotTheSame, ProofLimit)
@@ -48,13 +48,18 @@ class Looked:
     verdict: str = ""
 
 
-def look_at(seed: int) -> Iterator[Looked]:
-    """Take random steps; look at each that is refused."""
+def look_at(seed: int, draw: Draw = random_step) -> Iterator[Looked]:
+    """Take random steps; look at each that is refused.
+
+    Parameters:
+        seed: of all choices.
+        draw: makes a step for a kernel.
+    """
     choices = random.Random(seed)
     kernel = random_kernel(seed)
     taken = 0
     for number in range(TRIES):
-        step = random_step(kernel, choices)
+        step = draw(kernel, choices)
         new = _result(kernel, step)
         if new is None or taken == STEPS:
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -29,12 +29,12 @@ from tests.oracle.compare import run_program, typed
 from tests.oracle.interpreter import interpret
 from tests.proof.any_step import AnyStep, random_step
 from tests.proof.generator import LIMITS, Maker
-from tests.proof.judge import Call, allowed, arguments_of, judge
+from tests.proof.judge import DISTINCT, Call, Limits, allowed, arguments_of, judge
 from tests.proof.nests import NestsMaker
 from tests.properties.generator import Generator
 
 TRIES = 9  # steps that are tried in a sequence
-DATA = {**LIMITS, "count": 4}
+DATA: Limits = {**LIMITS, "count": 4}
 CALLS = [({"n": n, "m": m}, seed) for seed, (n, m) in enumerate(((4, 3), (3, 4), (5, 2), (0, 1)))]
 # What a kernel that computes the right values may be too much for.
 NO_CODE = (
@@ -45,6 +45,7 @@ NO_CODE = (
     PrivateAcrossLaunches,
     ReductionNotSequential,
 )
+Draw = Callable[[Kernel, random.Random], AnyStep]
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,12 @@ class Sequence:
         calls = [({**sizes, **self.fixed}, seed) for sizes, seed in CALLS]
         return allowed(self.kernels[-1], calls)
 
+    @property
+    def data(self) -> Limits:
+        """What is in arrays of subscripts."""
+        claimed = any(step.name == "assume_injective" for step in self.steps)
+        return {**DATA, "idx": DISTINCT} if claimed else DATA
+
     def __str__(self) -> str:
         shown = "\n".join(str(step) for step in self.steps)
         return f"seed {self.seed}:\n{shown}\n{self.kernels[0]}"
@@ -88,14 +95,20 @@ def random_kernel(seed: int) -> Kernel:
     return (NestsMaker if seed % 3 else Maker)(seed).kernel()
 
 
-def random_sequence(seed: int, *, proofs: bool = True) -> Sequence:
-    """Take random steps, with proofs or without; what is refused is left out."""
+def random_sequence(seed: int, *, proofs: bool = True, draw: Draw = random_step) -> Sequence:
+    """Take random steps, with proofs or without; what is refused is left out.
+
+    Parameters:
+        seed: of all choices.
+        proofs: whether steps are proved.
+        draw: makes a step for a kernel.
+    """
     choices = random.Random(seed)
     kernels, steps = [random_kernel(seed)], list[AnyStep]()
     fixed: dict[str, int] = {}
     refused = 0
     for _ in range(TRIES):
-        step = random_step(kernels[-1], choices)
+        step = draw(kernels[-1], choices)
         with nullcontext() if proofs else pg.without_proofs():
             try:
                 new = step(kernels[-1])
@@ -122,7 +135,7 @@ def grid_is_data(kernel: Kernel) -> bool:
 def check_results(sequence: Sequence, seeds: int = 3) -> int:
     """Check that steps changed no result; return how many calls were compared."""
     first, last = sequence.kernels[0], sequence.kernels[-1]
-    verdict = judge(first, last, sequence.calls, DATA, seeds, exact=_is_exact(sequence))
+    verdict = judge(first, last, sequence.calls, sequence.data, seeds, exact=_is_exact(sequence))
     assert verdict.differs is None, f"{verdict.differs}: {_first_wrong(sequence)}\n{sequence}"
     return verdict.calls
 
@@ -138,7 +151,7 @@ def _first_wrong(sequence: Sequence) -> str:
     """Name the first step after which results differ."""
     for step, kernel in zip(sequence.steps, sequence.kernels[1:], strict=True):
         calls = allowed(kernel, sequence.calls)
-        if judge(sequence.kernels[0], kernel, calls, DATA, 3).differs is not None:
+        if judge(sequence.kernels[0], kernel, calls, sequence.data, 3).differs is not None:
             return str(step)
     return "seen with other orders only"
 
@@ -148,7 +161,7 @@ def check_code(sequence: Sequence) -> int:
     calls = sequence.calls[:1]
     done = 0
     for sizes, seed in calls:
-        arguments = arguments_of(sequence.kernels[0], sizes, seed, DATA)
+        arguments = arguments_of(sequence.kernels[0], sizes, seed, sequence.data)
         last = sequence.kernels[-1]
         left = {n: v for n, v in arguments.items() if n in last.variables}
         wanted = interpret(typed(sequence.kernels[0], arguments), arguments).arrays

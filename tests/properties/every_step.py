@@ -1,0 +1,233 @@
+"""Random steps of all kinds that polygen has: legal or not, that is left open.
+
+Half of them are of `tests.proof.any_step`; the others are made here.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import polygen as pg
+from polygen.ir.kernel import Kernel
+from tests.proof import any_step
+from tests.proof.any_step import AnyStep
+
+# Why it is not drawn.
+NOT_DRAWN = {
+    "assume_independent": "a claim on data, which random data would have to keep",
+}
+# What is believed, and changes what a kernel may be called with.
+DECLARED = (*any_step.DECLARED, "assume_injective")
+
+_Kind = Callable[[Kernel, random.Random], AnyStep | None]
+
+
+def random_step(knl: Kernel, r: random.Random) -> AnyStep:
+    """Return any step that fits the kernel."""
+    return any_step.random_step(knl, r) if r.random() < 0.5 else new_step(knl, r)
+
+
+def new_step(knl: Kernel, r: random.Random) -> AnyStep:
+    """Return a step of those kinds that `any_step` does not know."""
+    while True:
+        (kind,) = r.choices(list(MORE), [weight for _, weight in MORE.values()])
+        step = MORE[kind][0](knl, r)
+        if step is not None:
+            return step
+
+
+# --- what there is to choose from
+
+
+def _free(knl: Kernel) -> list[str]:
+    return [i for i in knl.inames if i not in knl.tags]
+
+
+def _one(knl: Kernel, r: random.Random) -> str | None:
+    return r.choice(knl.inames) if knl.inames else None
+
+
+def _together(knl: Kernel, r: random.Random, least: int) -> list[str] | None:
+    """Return some inames that are around one instruction, in any order."""
+    insn = r.choice(knl.instructions)
+    around = sorted(insn.within_inames | insn.reduction_inames)
+    if len(around) < least:
+        return None
+    return r.sample(around, r.choice((least, least, min(len(around), least + 1))))
+
+
+def _id(knl: Kernel, r: random.Random) -> str:
+    return r.choice(knl.instructions).id
+
+
+def _offset(knl: Kernel, r: random.Random) -> str | int:
+    sizes = [n for n in ("n", "m") if n in knl.parameters]
+    return r.choice((1, -3, 2, *(f"{r.choice((2, -1))}*{n} + 1" for n in sizes)))
+
+
+# --- loops
+
+
+def _untag(knl: Kernel, r: random.Random) -> AnyStep | None:
+    if not knl.tags:
+        return None
+    names = r.sample(sorted(knl.tags), r.randint(1, len(knl.tags)))
+    return AnyStep("untag_inames", (names,))
+
+
+def _unused(knl: Kernel, r: random.Random) -> AnyStep | None:
+    used = frozenset[str]().union(*(i.within_inames | i.reduction_inames for i in knl.instructions))
+    if used.issuperset(knl.inames):
+        return None
+    return AnyStep("remove_unused_inames", r.choice(((), (list(knl.inames),))))
+
+
+def _reverse(knl: Kernel, r: random.Random) -> AnyStep | None:
+    iname = _one(knl, r)
+    return None if iname is None else AnyStep("reverse", (iname,))
+
+
+def _shift(knl: Kernel, r: random.Random) -> AnyStep | None:
+    iname = _one(knl, r)
+    return None if iname is None else AnyStep("shift", (iname, _offset(knl, r)))
+
+
+def _skew(knl: Kernel, r: random.Random) -> AnyStep | None:
+    inames = _together(knl, r, 2)
+    return AnyStep("skew", (*inames[:2], r.choice((1, 1, -1, 2, 0)))) if inames else None
+
+
+def _interchange(knl: Kernel, r: random.Random) -> AnyStep | None:
+    inames = _together(knl, r, 2)
+    return AnyStep("interchange", tuple(inames[:2])) if inames else None
+
+
+def _tile(knl: Kernel, r: random.Random) -> AnyStep | None:
+    inames = _together(knl, r, 2)
+    if inames is None or len(knl.inames) > 7:
+        return None
+    return AnyStep("tile", ({iname: r.choice((2, 3, 4)) for iname in inames},))
+
+
+def _join(knl: Kernel, r: random.Random) -> AnyStep | None:
+    inames = _together(knl, r, 2)
+    options = {"tag": "g.0"} if r.random() < 0.2 else {}
+    return AnyStep("join_inames", (inames,), options) if inames else None
+
+
+def _affine_map(knl: Kernel, r: random.Random) -> AnyStep | None:
+    inames = _together(knl, r, 1)
+    if inames is None:
+        return None
+    x, p = inames[0], knl.new_name("p")
+    if len(inames) == 1:
+        forms = (f"{p} = {x} + {_offset(knl, r)}", f"{p} = {_offset(knl, r)} - {x}")
+        return AnyStep("affine_map_inames", (x, p, [r.choice(forms)]))
+    y, q = inames[1], knl.new_name("q")
+    plane = (
+        [f"{p} = {y}", f"{q} = {x}"],
+        [f"{p} = {x} + {y}", f"{q} = {y}"],
+        [f"{p} + {x} = 2*{y}", f"{q} = {y}"],
+        [f"{p} - {q} = {x}", f"{q} = -{y}"],
+    )
+    return AnyStep("affine_map_inames", ([x, y], [p, q], r.choice(plane)))
+
+
+def _split_within(knl: Kernel, r: random.Random) -> AnyStep | None:
+    free = _free(knl)
+    if not free or len(knl.inames) > 7:
+        return None
+    return AnyStep("split_iname", (r.choice(free), r.choice((2, 3))), {"within": _id(knl, r)})
+
+
+def _rename_within(knl: Kernel, r: random.Random) -> AnyStep | None:
+    if len(knl.inames) < 2 or len(knl.inames) > 8:
+        return None
+    old, new = r.sample(knl.inames, 2)
+    if r.random() < 0.5:
+        new = knl.new_name(f"y{old}")
+    return AnyStep("rename_iname", (old, new), {"existing_ok": True, "within": _id(knl, r)})
+
+
+# --- expressions, calls and what is known
+
+
+def _expand_within(knl: Kernel, r: random.Random) -> AnyStep | None:
+    return AnyStep("expand_subst", (_id(knl, r),)) if knl.substitutions else None
+
+
+def _inline(knl: Kernel, r: random.Random) -> AnyStep | None:
+    calls = [call.function for call in knl.calls]
+    return AnyStep("inline_callable_kernel", (r.choice(calls),)) if calls else None
+
+
+def _types(knl: Kernel, r: random.Random) -> AnyStep | None:
+    sizes = [n for n in ("n", "m") if n in knl.variables and knl.variable(n).dtype is None]
+    if not sizes:
+        return None
+    names = ", ".join(r.sample(sizes, r.randint(1, len(sizes))))
+    return AnyStep("add_dtypes", ({names: r.choice(("int32", "int64"))},))
+
+
+def _infer(_knl: Kernel, _r: random.Random) -> AnyStep:
+    return AnyStep("infer_unknown_types")
+
+
+def _injective(knl: Kernel, _r: random.Random) -> AnyStep | None:
+    known = "idx" in knl.variables and "idx" not in knl.writers
+    return AnyStep("assume_injective", ("idx",)) if known else None
+
+
+def _options(_knl: Kernel, r: random.Random) -> AnyStep:
+    options: tuple[dict[str, Any], ...] = (
+        {"allow_reassociation": False},
+        {"allow_reassociation": True},
+        {"return_dict": True, "build_options": ["-w"]},
+    )
+    return AnyStep("set_options", (), r.choice(options))
+
+
+_CALLABLE = pg.ScalarCallable({"own_less": "int32 -> int32"}, "")
+
+
+def _callable(_knl: Kernel, _r: random.Random) -> AnyStep:
+    return AnyStep("register_callable", ("own_less", _CALLABLE))
+
+
+def _preamble(_knl: Kernel, _r: random.Random) -> AnyStep:
+    return AnyStep("register_preamble_generators", ([_nothing],))
+
+
+def _mangler(_knl: Kernel, _r: random.Random) -> AnyStep:
+    return AnyStep("register_symbol_manglers", ([_nothing],))
+
+
+def _nothing(*_: Any) -> None:
+    """Stand for no preamble, and for no symbol."""
+
+
+# What makes steps of some kind, and how often: `weight` is relative.
+MORE: dict[str, tuple[_Kind, float]] = {
+    "untag_inames": (_untag, 3),
+    "remove_unused_inames": (_unused, 1),
+    "reverse": (_reverse, 4),
+    "shift": (_shift, 3),
+    "skew": (_skew, 4),
+    "interchange": (_interchange, 4),
+    "tile": (_tile, 3),
+    "join_inames": (_join, 4),
+    "affine_map_inames": (_affine_map, 3),
+    "split_iname within": (_split_within, 2),
+    "rename_iname within": (_rename_within, 2),
+    "expand_subst within": (_expand_within, 1),
+    "inline_callable_kernel": (_inline, 2),
+    "add_dtypes": (_types, 0.5),
+    "infer_unknown_types": (_infer, 0.5),
+    "assume_injective": (_injective, 0.7),
+    "set_options": (_options, 0.5),
+    "register_callable": (_callable, 0.2),
+    "register_preamble_generators": (_preamble, 0.2),
+    "register_symbol_manglers": (_mangler, 0.2),
+}
