@@ -232,9 +232,22 @@ class _Nest:
             f"only: {', '.join(loops)}",
             where=self._kernel.instruction(ids[0]).location,
             excerpt=excerpt(self._kernel, *ids),
-            remedy="give the later of two instructions that share a loop inames of its own, "
-            "or remove a dependency (dep=*... is exhaustive)",
+            remedy=self._way_out(ids, loops),
         )
+
+    def _way_out(self, stuck: Sequence[str], loops: Sequence[str]) -> str:
+        """Return what lets these instructions have an order."""
+        for iname in loops:
+            for insn_id in stuck:
+                before = self._kernel.instruction(insn_id).depends_on.intersection(stuck)
+                outside = sorted(b for b in before if iname not in self._loops[b])
+                if outside and iname in self._loops[insn_id]:
+                    return (
+                        f"give '{insn_id}' a loop of its own, {{dup={iname}}}; or let "
+                        f"'{outside[0]}' be in the loop of '{iname}', too: {{+inames={iname}}}; or "
+                        "remove a dependency (dep=*... is exhaustive)"
+                    )
+        return "remove a dependency (dep=*... is exhaustive)"
 
     def _outermost(self, group: list[Instruction], outer: frozenset[str]) -> str:
         """Choose the loop that surrounds all of `group`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import graphlib
 import re
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -117,6 +117,7 @@ class Defaults:
         sequential: bool,
     ) -> None:
         self._drafts = {draft.id: draft for draft in drafts}
+        self._temporaries = frozenset(temporaries)
         self._homes = {iname: domain for domain in domains for iname in domain.inames}
         self._needed_inames, self._needed_temporaries = _needs(self._homes, temporaries)
         self._writers: dict[str, list[str]] = {}
@@ -151,7 +152,22 @@ class Defaults:
             for d in self._drafts.values()
         }
         readers = self._readers()
-        pending = deque(self._drafts)
+        self._grow(within, readers, self._drafts)
+        while found := self._between(within):
+            for insn_id, iname in found:
+                within[insn_id] |= {iname}
+            changed = [r for i, _ in found for r in (i, *_readers_of(self._drafts[i], readers))]
+            self._grow(within, readers, dict.fromkeys(changed))
+        return within
+
+    def _grow(
+        self,
+        within: dict[str, frozenset[str]],
+        readers: Mapping[str, Sequence[str]],
+        changed: Iterable[str],
+    ) -> None:
+        """Let instructions take over inames, of those that changed and of those that read these."""
+        pending = deque(changed)
         queued = set(pending)
         while pending:
             current = pending.popleft()
@@ -159,11 +175,59 @@ class Defaults:
             grown = self._grown(self._drafts[current], within)
             if grown != within[current]:
                 within[current] = grown
-                for name in self._drafts[current].written:
-                    new = [r for r in readers.get(name, ()) if r not in queued]
-                    pending += new
-                    queued.update(new)
-        return within
+                new = [r for r in _readers_of(self._drafts[current], readers) if r not in queued]
+                pending += new
+                queued.update(new)
+
+    def _between(self, within: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
+        """Return instructions of a sequence with inames that they have to be within.
+
+        What stands between two instructions of a loop has to be in it. It is taken to be meant
+        so if what it uses is computed in the same iteration, or nowhere else.
+        """
+        ends: dict[str, list[int]] = {}
+        for insn_id, position in self._position.items():
+            for iname in within[insn_id]:
+                ends.setdefault(iname, [position, position])[1] = position
+        said = {
+            iname
+            for draft in self._drafts.values()
+            if draft.statement.is_in_for
+            for iname in draft.statement.more_inames
+        }
+        ids = tuple(self._position)
+        return [
+            (insn_id, iname)
+            for iname, (first, last) in ends.items()
+            if iname not in said
+            for insn_id in ids[first + 1 : last]
+            if iname not in within[insn_id] and self._fits_in(insn_id, iname, within)
+        ]
+
+    def _fits_in(self, insn_id: str, iname: str, within: Mapping[str, frozenset[str]]) -> bool:
+        """Tell whether an instruction says the same in each iteration as after all of them."""
+        draft = self._drafts[insn_id]
+        if draft.statement.inames is not None or draft.statement.is_in_for or not draft.written:
+            return False
+        here = self._position[insn_id]
+        follows = False
+        for name in draft.reads.union(draft.written).difference(self._homes):
+            others = [w for w in self._writers.get(name, ()) if w != insn_id]
+            before = [w for w in others if self._position[w] < here]
+            if any(iname not in within[w] - self._drafts[w].names_in(name) for w in before):
+                return False
+            follows = follows or bool(before)
+            is_carried = name in draft.reads and (others or name in draft.written)
+            if not before and (is_carried or self._is_overwritten(name, draft, here)):
+                return False
+        return follows or self._temporaries.issuperset(draft.written)
+
+    def _is_overwritten(self, name: str, draft: Draft, here: int) -> bool:
+        """Tell whether what is read before is what this instruction writes."""
+        drafts = self._drafts.values()
+        return name in draft.written and any(
+            name in other.reads and self._position[other.id] < here for other in drafts
+        )
 
     def _readers(self) -> dict[str, list[str]]:
         """For each variable, the instructions whose inames may depend on its writers'."""
@@ -319,6 +383,12 @@ class Defaults:
             if automatic
             else "leave out one of these dep=",
         )
+
+
+def _readers_of(draft: Draft, readers: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the instructions that `readers` has for what `draft` writes."""
+    for name in draft.written:
+        yield from readers.get(name, ())
 
 
 def _needs(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from polygen.errors import (
@@ -50,7 +51,10 @@ from polygen.source import SourceLocation, caller_location
 
 
 def make_drafts(
-    instructions: object, domains: Sequence[Domain], kernels: Mapping[str, Kernel]
+    instructions: object,
+    domains: Sequence[Domain],
+    kernels: Mapping[str, Kernel],
+    own: Mapping[int, Sequence[str]],
 ) -> tuple[list[Draft], tuple[SubstitutionRule, ...], tuple[Domain, ...]]:
     """Return the instructions that `instructions` stands for, each with an id, and the rules.
 
@@ -60,6 +64,7 @@ def make_drafts(
         instructions: a text with one instruction a line, or several texts and `Assignment`.
         domains: the loop domains.
         kernels: those that may be called, by name.
+        own: inames to duplicate besides, for instructions by their positions.
 
     Raises:
         MalformedInstruction: if a line is not in the language.
@@ -84,6 +89,10 @@ def make_drafts(
                 "give one of them another id, or leave it out",
             )
         taken.add(statement.id)
+    for position, olds in own.items():
+        said = statements[position].duplicated
+        more = (*said, *((old, None) for old in olds))
+        statements[position] = replace(statements[position], duplicated=more)
     statements, domains = with_duplicated(statements, domains)
     ids = _Ids(taken)
     drafts = [

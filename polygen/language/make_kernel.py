@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from polygen import errors
@@ -26,6 +26,7 @@ from polygen.language.functions import with_functions
 from polygen.language.initial_values import with_initial_values
 from polygen.language.instructions import make_drafts, make_instructions
 from polygen.language.linear import without_linear_subscripts
+from polygen.language.own_loops import with_own_loops
 from polygen.language.priorities import with_priorities
 from polygen.language.reductions import with_kept_types
 from polygen.language.shapes import with_shapes
@@ -94,7 +95,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     location = caller_location()
     check_function_name(name)
     options = Options(silenced_warnings=warning_names(silenced_warnings))
-    loops = parse_domains(domains)
+    given_loops = parse_domains(domains)
     known = parse_assumptions(assumptions)
     instructions = _kept(instructions)
     given = _checked_functions(functions)
@@ -102,34 +103,40 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     called = _in_instructions(instructions) | called
     for function in called:
         check_function_name(function)
-    drafts, rules, loops = make_drafts(instructions, loops, called)
     declared = read_kernel_data(kernel_data)
-    uses = find_uses([d.statement for d in drafts], (*loops, known), declared)
-    arguments, temporaries = make_variables(uses, declared)
-    kernel = Kernel(
-        name=name,
-        domains=loops,
-        instructions=make_instructions(
-            drafts, loops, [t.name for t in temporaries], sequential=seq_dependencies
-        ),
-        arguments=arguments,
-        temporaries=temporaries,
-        substitutions=rules,
-        assumptions=known,
-        target=_checked_target(target),
-        options=options,
-        location=location,
-    )
-    kernel = linked(kernel, called)
-    for iname in kernel.inames:
-        surrounding_inames(kernel, iname)
-    if keep_reduction_types:
-        kernel = with_kept_types(kernel)
-    kernel = with_initial_values(with_shapes(without_linear_subscripts(kernel), declared))
-    kernel = with_priorities(kernel, loop_priority)
     others = {n: f for n, f in given.items() if n not in called}
-    kernel = with_functions(kernel, others)
-    verify(kernel)
+    checked_target = _checked_target(target)
+
+    def made(own: Mapping[int, Sequence[str]]) -> Kernel:
+        drafts, rules, loops = make_drafts(instructions, given_loops, called, own)
+        uses = find_uses([d.statement for d in drafts], (*loops, known), declared)
+        arguments, temporaries = make_variables(uses, declared)
+        kernel = Kernel(
+            name=name,
+            domains=loops,
+            instructions=make_instructions(
+                drafts, loops, [t.name for t in temporaries], sequential=seq_dependencies
+            ),
+            arguments=arguments,
+            temporaries=temporaries,
+            substitutions=rules,
+            assumptions=known,
+            target=checked_target,
+            options=options,
+            location=location,
+        )
+        kernel = linked(kernel, called)
+        for iname in kernel.inames:
+            surrounding_inames(kernel, iname)
+        if keep_reduction_types:
+            kernel = with_kept_types(kernel)
+        kernel = with_initial_values(with_shapes(without_linear_subscripts(kernel), declared))
+        kernel = with_priorities(kernel, loop_priority)
+        kernel = with_functions(kernel, others)
+        verify(kernel)
+        return kernel
+
+    kernel = with_own_loops(made)
     check_calls(kernel)
     check_made(kernel)
     return kernel

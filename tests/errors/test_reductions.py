@@ -79,14 +79,15 @@ WRITTEN: list[tuple[str | list[str], str, type[UserError], str, str]] = [
     (TRIANGLE, "b[i] = sum(j, a[2*j])", OutOfBounds, "which is outside of 'a'", "-> "),
     (
         [*BOTH, "{ [k]: 0<=k<n }"],
-        "b[i] = sum(j, a[j]*sum(k, a[k]))\nc[j,k] = sum(i, a[i])\nd[k] = max(i, a[i])",
+        "f(x) := sum(j, x*a[j]*sum(k, a[k]))\nb[i] = f(2)\nc[j,k] = i_th(3)\n"
+        "i_th(x) := sum(i, x*a[i])",
         NoLoopNest,
         "no loop nest has one loop an iname, those of reductions included",
         "-> ",
     ),
     (
         BOTH,
-        "b[i] = sum(j, a[j])\nc[i] = b[i] + max(j, a[j])",
+        "f(x) := sum(j, x*a[j])\nb[i] = f(1)\nc[i] = b[i] + f(2)",
         DependencyCycle,
         "a reduction would have to run in a loop, and before or after it",
         "-> ",

@@ -1,0 +1,44 @@
+"""Reductions over one iname that cannot share its loop: each instruction gets loops of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from polygen.analysis.permitted import why_none_is_permitted
+from polygen.ir.kernel import Kernel
+
+
+def with_own_loops(made: Callable[[Mapping[int, Sequence[str]]], Kernel]) -> Kernel:
+    """Return a kernel in which reductions share loops, unless they cannot.
+
+    Parameters:
+        made: makes the kernel; takes inames to duplicate, for instructions by their positions.
+    """
+    kernel = made({})
+    own = _separable(kernel)
+    if not own or why_none_is_permitted(kernel) is None:
+        return kernel
+    separated = made(own)
+    return kernel if why_none_is_permitted(separated) else separated
+
+
+def _separable(kernel: Kernel) -> dict[int, tuple[str, ...]]:
+    """Return what reductions could have for themselves: all but one user of each iname.
+
+    That one is an instruction that is within the iname, or else the first that reduces over it.
+    """
+    if not any(insn.reduction_inames for insn in kernel.instructions):
+        return {}
+    around = frozenset[str]().union(*(insn.within_inames for insn in kernel.instructions))
+    taken = set(around)
+    found: dict[int, tuple[str, ...]] = {}
+    for position, insn in enumerate(kernel.instructions):
+        reduced = insn.reduction_inames
+        if insn.id not in kernel.expanded.instructions_by_id:
+            continue
+        if reduced != kernel.expanded.instructions_by_id[insn.id].reduction_inames:
+            continue  # a rule has reductions, and other instructions may use it
+        if not taken.isdisjoint(reduced):
+            found[position] = tuple(sorted(reduced))
+        taken |= reduced
+    return found
