@@ -16,7 +16,9 @@ from typing import (
     Any,
     Concatenate,
     ParamSpec,
+    Protocol,
     TypeAlias,
+    TypeVar,
     cast,
     get_args,
     get_type_hints,
@@ -40,6 +42,7 @@ from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.ir.verify import verify
 from polygen.language.arguments import normalised
+from polygen.language.programs import TranslationUnit
 from polygen.language.within import matching
 from polygen.proof import Rearranged, prove
 from polygen.source import caller_location
@@ -141,19 +144,31 @@ def to_tag(tag: str | InameTag) -> InameTag:
 
 
 _Function: TypeAlias = Callable[Concatenate[Kernel, _P], Kernel | Rearranged]
-_Step: TypeAlias = Callable[Concatenate[Kernel, _P], Kernel]
+_Whole = TypeVar("_Whole", bound=Kernel | TranslationUnit)
+
+
+class Transformation(Protocol[_P]):
+    """What `transformation` makes: a function from a kernel to a kernel, or program to program."""
+
+    __name__: str
+
+    def __call__(self, kernel: _Whole, /, *args: _P.args, **kwargs: _P.kwargs) -> _Whole:
+        """Return the new kernel, or the program with it."""
+        ...
 
 
 @overload
-def transformation(function: _Function[_P]) -> _Step[_P]: ...
+def transformation(function: _Function[_P]) -> Transformation[_P]: ...
 @overload
-def transformation(*, declared: bool) -> Callable[[_Function[_P]], _Step[_P]]: ...
+def transformation(*, declared: bool) -> Callable[[_Function[_P]], Transformation[_P]]: ...
 def transformation(function: Any = None, *, declared: bool = False) -> Any:
     """Make a transformation of a function from a kernel to a kernel.
 
     The result checks its arguments by their annotations, checks that the new kernel fits
     together, proves that it computes the same, and records the step in the kernel's history.  A
     step that changes nothing returns the kernel that it was given.
+
+    A step that is given a program, as `merge` returns it, changes its only entry point.
 
     The function returns the new kernel or, if it gives instances other coordinates, a
     `Rearranged` that says what the old inames are.  Every transformation also takes
@@ -177,7 +192,10 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
     interface = _Interface(function)
 
     @functools.wraps(function)
-    def step(kernel: Kernel, *args: Any, unsafe: bool = False, **kwargs: Any) -> Kernel:
+    def step(kernel: Any, *args: Any, unsafe: bool = False, **kwargs: Any) -> Any:
+        if isinstance(kernel, TranslationUnit):
+            old = interface.entry_point(kernel)
+            return kernel.with_step(old, step(old, *args, unsafe=unsafe, **kwargs))
         arguments = interface.bind(kernel, args, kwargs)
         with limited_step(interface.name, kernel.name):
             returned = interface.call(kernel, arguments)
@@ -317,6 +335,20 @@ class _Interface:
     @functools.cached_property
     def _checks(self) -> dict[str, Kind | None]:
         return {name: _kind(hint) for name, hint in self._hints.items() if name != "return"}
+
+    def entry_point(self, program: TranslationUnit) -> Kernel:
+        """Return the kernel of a program that a step is taken on."""
+        if len(program.entrypoints) == 1:
+            return program.default_entrypoint
+        names = sorted(program.entrypoints)
+        listed = ", ".join(f"'{name}'" for name in names)
+        some = names[0] if names else program.kernels[-1].name
+        raise InvalidArgument(
+            f"{self.name} was called on a program with {len(names)} entry points"
+            + (f": {listed}" if names else ""),
+            where=caller_location(),
+            remedy=f"say which: program.with_kernel({self.name}(program['{some}'], ...))",
+        )
 
     def call(self, kernel: Kernel, arguments: Mapping[str, Any]) -> object:
         by_name = dict(arguments)

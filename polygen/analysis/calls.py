@@ -261,8 +261,9 @@ def _check_names(kernel: Kernel) -> None:
 def _check_arrays(kernel: Kernel) -> None:
     """Check that no number is given for an array, not for one without axes either."""
     for call in kernel.calls:
-        arrays = {} if call.callee is None else given_by(call).arrays
-        for name, part in arrays.items():
+        if call.callee is None:
+            continue
+        for name, part in given_by(call).arrays.items():
             given = ex.name_of(part)
             if isinstance(kernel.variables.get(given), ValueArg) or given in kernel.home_domains:
                 raise refusal(kernel, call)(

@@ -95,6 +95,24 @@ class TranslationUnit:
         others = [k for k in self.kernels if k.name != kernel.name]
         return TranslationUnit(_together([*others, kernel]), self.entrypoints)
 
+    def with_step(self, old: Kernel, new: Kernel) -> TranslationUnit:
+        """Return these kernels after a step from one of them to a new one.
+
+        Parameters:
+            old: the kernel that the step was taken on.
+            new: the result; the step may have changed what it calls, too.
+
+        Raises:
+            UserError: if what calls one of them does not fit.
+        """
+        if new is old:
+            return self
+        before, program = called_kernels(old), self
+        for name, callee in called_kernels(new).items():
+            if callee != before.get(name):
+                program = program.with_kernel(callee)
+        return program.with_kernel(new)
+
     def __call__(self, queue: Any = None, *, entrypoint: str | None = None, **given: Any) -> Any:
         """Run an entry point, the only one unless it is said which; see `Kernel.__call__`."""
         kernel = self.default_entrypoint if entrypoint is None else self[entrypoint]

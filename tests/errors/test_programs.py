@@ -151,9 +151,14 @@ TOGETHER: list[tuple[Callable[[], Any], type[UserError], str]] = [
     (lambda: pg.merge([SCALE]).with_entrypoints(3), errors.UnknownFunction, "no kernel '3'"),  # type: ignore[arg-type]
     (lambda: pg.merge([SCALE]).with_kernel(1), errors.InvalidArgument, "was given 1"),  # type: ignore[arg-type]
     (
-        lambda: pg.split_iname(pg.merge([SCALE]), "k", 2),  # type: ignore[arg-type]
+        lambda: pg.split_iname(pg.merge([SWAP, SCALE]), "k", 2),
         errors.InvalidArgument,
-        "TranslationUnit('scale'), which is no kernel",
+        "split_iname was called on a program with 2 entry points: 'scale', 'swap'",
+    ),
+    (
+        lambda: pg.split_iname(pg.merge([SCALE]).with_entrypoints([]), "k", 2),
+        errors.InvalidArgument,
+        "split_iname was called on a program with 0 entry points",
     ),
     (lambda: pg.generate_code(pg.merge([SCALE, SWAP])), errors.InvalidArgument, "2 entry points"),
     (lambda: pg.merge([rows("f", "g")])["g"], errors.UnknownFunction, "no kernel 'g'"),

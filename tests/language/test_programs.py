@@ -70,6 +70,55 @@ def test_several_entry_points() -> None:
     assert len(alone.kernels) == 3
 
 
+def test_steps_on_a_program_are_steps_on_its_entry_point() -> None:
+    program = pg.merge([ROWS, DOUBLE])
+    new = pg.tag_inames(pg.split_iname(program, "i", 4, inner_tag="l.0"), {"i_outer": "g.0"})
+    alone = pg.split_iname(program["rows"], "i", 4, inner_tag="l.0")
+    assert new["rows"] == pg.tag_inames(alone, {"i_outer": "g.0"})
+    assert [step.name for step in new["rows"].history] == ["split_iname", "tag_inames"]
+    assert new["double_all"] == DOUBLE
+    assert new.entrypoints == {"rows"}
+    assert pg.tag_inames(program, {}) is program
+    a = np.arange(25.0).reshape(5, 5)
+    for target in "c", "opencl":
+        np.testing.assert_array_equal(new["rows"].executor(target)(a=a)[1][0], 2 * a)
+    inline = pg.inline_callable_kernel(program, "double_all")
+    assert not inline["rows"].calls
+    np.testing.assert_array_equal(inline(a=a)[1][0], 2 * a)
+    assert pg.tag_inames(program, {"i": "g.0"}, unsafe=True)["rows"].claims  # type: ignore[call-arg]
+
+
+def test_steps_on_a_program_with_several_entry_points() -> None:
+    columns = rows("[j]: out[j, i] = double_all(n, [j]: a[i, j])", name="columns")
+    program = pg.merge([ROWS, columns, DOUBLE])
+    with pytest.raises(errors.InvalidArgument, match="2 entry points: 'columns', 'rows'") as caught:
+        pg.split_iname(program, "i", 4)
+    assert caught.value.remedy == (
+        "say which: program.with_kernel(split_iname(program['columns'], ...))"
+    )
+    assert "test_programs.py" in str(caught.value.where)
+    new = pg.split_iname(program.with_entrypoints("rows"), "i", 4)
+    assert new["rows"] == pg.split_iname(program["rows"], "i", 4)
+    assert new["columns"] == program["columns"]
+    with pytest.raises(errors.UnknownIname, match="kernel 'rows' has no iname 'k'"):
+        pg.split_iname(new, "k", 4)
+
+
+def test_steps_on_a_program_that_change_what_is_called() -> None:
+    code = "static inline double bump_d(double x) { return x < 1 ? x : 1; }"
+    bump = pg.ScalarCallable({"bump_d": "float64 -> float64"}, code)
+    inner = pg.make_function(
+        "{ [k]: 0<=k<m }", "y[k] = bump(x[k])", ["m", "x", "y"], name="all_bump"
+    )
+    text = "[j]: out[i, j] = all_bump(n, [j]: a[i, j])"
+    program = pg.merge([rows(text), rows(text.replace("i, j]", "j, i]"), name="columns"), inner])
+    new = pg.register_callable(program.with_entrypoints("rows"), "bump", bump)
+    a = np.array([[0.5, 3], [1, -1]])
+    for name in "rows", "columns":  # they call the same kernel
+        np.testing.assert_array_equal(new(a=a, entrypoint=name)[1][0], np.minimum(a, 1))
+    assert new["all_bump"] == pg.register_callable(inner, "bump", bump)
+
+
 @pytest.mark.parametrize(
     "kernels",
     [

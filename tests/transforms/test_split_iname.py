@@ -168,4 +168,4 @@ def test_arguments_are_missing_or_too_many() -> None:
     with pytest.raises(InvalidArgument, match="takes 2 positional arguments, not 3"):
         pg.split_iname(KERNELS["line"], "i", 4, "io")  # type: ignore[call-arg]
     with pytest.raises(InvalidArgument, match="which is no kernel"):
-        pg.split_iname("knl", "i", 4)  # type: ignore[arg-type]
+        pg.split_iname("knl", "i", 4)  # type: ignore[type-var]
