@@ -117,6 +117,10 @@ class NameTaken(UserError):
     """A new name that the kernel already uses for something else."""
 
 
+class BuiltInFunction(UserError):
+    """A function of one's own that has the name of one that kernels can call anyway."""
+
+
 class ReservedName(UserError):
     """A name that is a keyword of a target language, or not an identifier at all."""
 

@@ -26,7 +26,7 @@ def register_callable(
     Requires:
 
     1. The kernel calls a function of this name.
-    2. No function of polygen's has the name.
+    2. No function that kernels can call anyway, such as ``sqrt`` or ``clamp``, has the name.
 
     Parameters:
         kernel: the kernel.
@@ -46,7 +46,8 @@ def register_callable(
 
     Raises:
         NothingMatches: if 1 does not hold.
-        InvalidArgument: if 2 does not hold.
+        BuiltInFunction: if 2 does not hold.
+        InvalidArgument: if `callable` is no `ScalarCallable`.
 
     Source: Loo.py's function of this name.
     """

@@ -37,6 +37,15 @@ class ResultType(enum.Enum):
     WHOLE = "a 32-bit integer"
     CONVERTED = "the type that the function is named after"
     RANDOM = "the type of its random numbers"
+    INTEGER = "their type, of integers; where they have none of their own, 64-bit integers"
+    UNSIGNED = "such a type without a sign"
+    WORD = "a 32-bit integer, without a sign if they have none"
+    LONG = "a 64-bit integer"
+    DOUBLED = "an integer of twice the size"
+    SIZED = "the floating-point type of their size"
+    CHOSEN = "what all but the last have in common"
+    TWICE = "two numbers of the type of a sine"
+    WITH_WHOLE = "a number of the type of a sine, and a 32-bit integer"
     DECLARED = "as the user declares it"
 
 
@@ -69,16 +78,33 @@ class Function:
 _REAL: dict[tuple[ResultType, int], str] = {
     (ResultType.FLOATING, 1): """
         acospi asinpi atanpi cbrt cospi erf erfc exp10 exp2 expm1 fabs lgamma log10 log1p log2
-        logb rint round rsqrt sinpi tanpi tgamma""",
+        logb rint round rsqrt sinpi tanpi tgamma degrees nearbyint radians""",
     (ResultType.FLOATING, 2): """
-        atan2 atan2pi copysign fdim hypot maxmag minmag nextafter powr remainder""",
-    (ResultType.FLOATING, 3): "fma mad",
+        atan2 atan2pi copysign fdim hypot maxmag minmag nextafter powr remainder step""",
+    (ResultType.FLOATING, 3): "fma mad mix smoothstep",
     (ResultType.KEPT, 1): "ceil floor trunc",
     (ResultType.KEPT, 2): "fmax fmin",
+    (ResultType.KEPT, 3): "clamp",
+    (ResultType.NUMBER, 1): "sign",
     (ResultType.NUMBER, 2): "fmod",
-    (ResultType.TRUTH, 1): "signbit",
+    (ResultType.TRUTH, 1): "isnormal signbit",
+    (ResultType.TRUTH, 2): """
+        isgreater isgreaterequal isless islessequal islessgreater isordered isunordered""",
     (ResultType.WHOLE, 1): "ilogb",
+    (ResultType.LONG, 1): "llrint llround lrint lround",
+    (ResultType.SIZED, 1): "nan",
+    (ResultType.INTEGER, 1): "clz ctz popcount",
+    (ResultType.INTEGER, 2): "add_sat hadd mul_hi rhadd sub_sat",
+    (ResultType.INTEGER, 3): "bitselect mad_hi mad_sat",
+    (ResultType.UNSIGNED, 2): "abs_diff",
+    (ResultType.WORD, 2): "mul24",
+    (ResultType.WORD, 3): "mad24",
+    (ResultType.DOUBLED, 2): "upsample",
+    (ResultType.TWICE, 1): "fract modf sincos",
+    (ResultType.WITH_WHOLE, 1): "frexp lgamma_r",
+    (ResultType.WITH_WHOLE, 2): "remquo",
 }
+_PAIRS = (ResultType.TWICE, ResultType.WITH_WHOLE)
 _COMPLEX: dict[tuple[ResultType, int], str] = {
     (ResultType.FLOATING, 1): """
         acos acosh asin asinh atan atanh cos cosh exp log sin sinh sqrt tan tanh""",
@@ -86,18 +112,22 @@ _COMPLEX: dict[tuple[ResultType, int], str] = {
     (ResultType.NUMBER, 2): "pow",
     (ResultType.MAGNITUDE, 1): "abs imag real",
     (ResultType.TRUTH, 1): "isfinite isinf isnan",
+    (ResultType.TRUTH, 2): "isequal isnotequal",
+    (ResultType.CHOSEN, 3): "select",
 }
 
 
 def _functions() -> Iterable[Function]:
     for table in (_REAL, _COMPLEX):
         for (result, count), names in table.items():
+            results = 2 if result in _PAIRS else 1
             for name in names.split():
-                yield Function(name, count, count, result, takes_complex=table is _COMPLEX)
+                yield Function(name, count, count, result, table is _COMPLEX, results=results)
     for name in ("max", "min"):
         yield Function(name, 2, None, ResultType.KEPT)
-    for name in ("ldexp", "pown", "rootn"):
+    for name in ("ldexp", "pown", "rootn", "scalbln", "scalbn"):
         yield Function(name, 2, 2, ResultType.FLOATING, exponent=True)
+    yield Function("rotate", 2, 2, ResultType.INTEGER, exponent=True)
     yield from map(_random, GENERATORS.values())
     yield _conversion("bool", takes_complex=True)
     for kind in ("int", "uint"):

@@ -9,7 +9,7 @@ from typing import Any
 
 from pymbolic.primitives import expr_dataclass
 
-from polygen.errors import InvalidArgument
+from polygen.errors import BuiltInFunction, InvalidArgument
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, dtype_name, to_dtype
 from polygen.ir.names import check_name
@@ -238,21 +238,23 @@ def checked_functions(functions: Mapping[str, object], reserved: Sequence[str]) 
         reserved: names that mean other functions.
 
     Raises:
-        InvalidArgument: if something is no `ScalarCallable`, or has a name that is taken.
+        BuiltInFunction: if one has the name of another function.
+        InvalidArgument: if something is no `ScalarCallable`.
         ReservedName: if a name is none.
     """
     for name, function in dict(functions).items():
+        if name in reserved:
+            raise BuiltInFunction(
+                f"'{name}' is a function that kernels can call anyway, and cannot be one of your "
+                "own",
+                where=caller_location(),
+                remedy=f"give yours another name, such as '{name}_', in the kernel, too",
+            )
         check_name(name, foreign=True)
         if not isinstance(function, ScalarCallable):
             raise InvalidArgument(
                 f"'{name}' is given as {function!r}, which is no function",
                 where=caller_location(),
                 remedy="pass a polygen.ScalarCallable",
-            )
-        if name in reserved:
-            raise InvalidArgument(
-                f"there is a function '{name}' already",
-                where=caller_location(),
-                remedy=f"give it another name, such as '{name}_'",
             )
     return dict(functions)

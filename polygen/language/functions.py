@@ -30,7 +30,8 @@ def with_functions(kernel: Kernel, functions: Mapping[str, object]) -> Kernel:
     Those in kernels that it calls are, too.
 
     Raises:
-        InvalidArgument: if one is no function, or has the name of another one.
+        BuiltInFunction: if one has the name of a function that kernels can call anyway.
+        InvalidArgument: if one is no function.
         NameTaken: if one has a name that means something else in the kernel.
         ReservedName: if one has no name that a function may have.
     """

@@ -138,8 +138,10 @@ C_OPENMP = Target(
     math_lines=("#include <math.h>",),
     math_suffixes={"float32": "f"},
     missing_functions=frozenset(
-        """acospi asinpi atan2pi atanpi cospi exp10 mad maxmag minmag pown powr rootn rsqrt
-        sinpi tanpi""".split()  # noqa: SIM905
+        """abs_diff acospi add_sat asinpi atan2pi atanpi bitselect clz cospi ctz degrees exp10 hadd
+        mad mad24 mad_hi mad_sat maxmag minmag mix mul24 mul_hi popcount pown powr radians rhadd
+        rootn rotate rsqrt sign sincos sinpi smoothstep step sub_sat tanpi
+        upsample""".split()  # noqa: SIM905
     ),
     helper_prefix="static inline",
     function_head=lambda _: "void ",

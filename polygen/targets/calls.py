@@ -18,6 +18,7 @@ from polygen.ir.expression import Expression
 from polygen.targets.arithmetic import print_power_of
 from polygen.targets.complex_numbers import complex_call
 from polygen.targets.core import Printer
+from polygen.targets.function_calls import FUNCTION_RULES, component_of_pair
 from polygen.targets.logic import print_extreme
 from polygen.targets.random_helpers import FIELDS
 from polygen.targets.target import BOOL, COMPLEX128, FLOAT16, FLOAT64, INT32
@@ -33,6 +34,9 @@ def print_call(p: Printer, node: ex.Call, at: DType) -> Term:
         return print_user_call(p, node)
     name, nodes = ex.name_of(node.function), node.parameters
     function = lookup(name)
+    rule = FUNCTION_RULES.get(name)
+    if rule is not None:
+        return rule(p, node, at)
     if function.dtype is None and any(letter(p.kind(n)) == "c" for n in nodes):
         return _of_complex(p, name, nodes, p.kind(node), at)
     special = _BY_RESULT.get(function.result)
@@ -65,7 +69,9 @@ def print_component(p: Printer, node: ex.Component, at: DType) -> Term:
     if user_function(node.aggregate) is not None:
         dtype = p.dtype(p.kind(node), at)
         return Term(f"{call.text}.r{node.position}", ATOM, dtype, dtype)
-    return Term(f"{call.within(ATOM)}.{FIELDS[node.position]}", ATOM, call.dtype, call.c_type)
+    if isinstance(node.aggregate, ex.Call) and ex.name_of(node.aggregate.function) in GENERATORS:
+        return Term(f"{call.within(ATOM)}.{FIELDS[node.position]}", ATOM, call.dtype, call.c_type)
+    return component_of_pair(p, node, call, at)
 
 
 def _random(p: Printer, function: Function, nodes: _Nodes) -> Term:
@@ -104,11 +110,20 @@ def _floating(p: Printer, node: Expression) -> DType:
 
 
 def _truth(p: Printer, function: Function, nodes: _Nodes) -> Term:
+    if function.name == "isnormal" and p.kind(nodes[0]) == FLOAT16:
+        return p.instead(_normal_half(nodes[0]), BOOL)
     dtype = _floating(p, nodes[0])
     call = p.math_call(function.name, dtype, [p.term(nodes[0], dtype)])
     # These are macros in C, for all types, and what they return if true is any number.
     call.text = function.name + call.text[call.text.index("(") :]
     return Term(f"{call.text} != 0", EQUALITY, BOOL, INT32)
+
+
+def _normal_half(node: Expression) -> Expression:
+    """Return whether a half is normal; as a ``float``, nearly all are."""
+    finite = ex.Call(ex.Variable("isfinite"), (node,))
+    size = ex.Call(ex.Variable("fabs"), (node,))
+    return ex.LogicalAnd((finite, ex.Comparison(size, ">=", 2.0**-14)))
 
 
 def _whole(p: Printer, function: Function, nodes: _Nodes) -> Term:

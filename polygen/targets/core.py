@@ -150,6 +150,7 @@ class Printer:
         self.indexing = False
         self._kinds: dict[int, Kind] = {}
         self._constants: dict[int, Any] = {}
+        self._made: list[Expression] = []
 
     # --- the first pass
 
@@ -187,6 +188,7 @@ class Printer:
         """Forget the types of nodes, which are known by their identity, once all is printed."""
         self._kinds.clear()
         self._constants.clear()
+        self._made.clear()
 
     def kind(self, node: Expression) -> Kind:
         """Return the type of an annotated node: a dtype, or a Python type if it has none."""
@@ -241,6 +243,17 @@ class Printer:
         if rule is None:
             raise InternalError(f"no text for a node of class {type(node).__name__}")
         return rule(self, node, at)
+
+    def instead(self, node: Expression, at: DType) -> Term:
+        """Print a new node, which stands for another one and has its parts."""
+        self._made.append(node)  # while it lives, no other one has its identity
+        self.annotate(node)
+        return self.term(node, at)
+
+    def has(self, function: str) -> bool:
+        """Tell whether the target has a function of this name, and no variable hides it."""
+        hidden = function in self.names.kinds or function in self.names.dtypes
+        return not hidden and function not in self.target.missing_functions
 
     def type_name(self, dtype: DType) -> str:
         """Return what the target calls a type, and note that the text mentions it."""
@@ -415,12 +428,12 @@ class Printer:
         operands = [self.convert(t, wide) for t in terms]
         if exponent is not None:
             operands.append(self.convert(exponent, INT32))
-        if function in self.target.missing_functions:
-            call = self.helper(function, wide, operands)
-        else:
+        if self.has(function):
             self.uses.math = True
             name = self.target.math_name(function, wide)
             call = Term(f"{name}({', '.join(t.text for t in operands)})", ATOM, wide, wide)
+        else:
+            call = self.helper(function, wide, operands)
         return self.narrow(call, dtype)
 
 

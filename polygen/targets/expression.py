@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from polygen.analysis.random_numbers import GENERATORS
 from polygen.errors import InternalError, TypeNotSupported
@@ -197,6 +198,17 @@ class ExpressionPrinter:
         found = self._printer.dtype(self._printer.annotate(node), at)
         self._printer.forget()
         return found
+
+    def result_types(self, call: ex.Call) -> list[DType]:
+        """Return the types of the results of a function that has several."""
+        p = self._printer
+        kind: Any = p.annotate(call)  # a type for each, a type with fields, or the same for all
+        p.forget()
+        if isinstance(kind, tuple):
+            return [p.dtype(k, p.index_dtype) for k in kind]
+        if kind.fields is None:
+            return [kind] * GENERATORS[ex.name_of(call.function)].count
+        return [kind[position] for position in range(len(kind.fields))]
 
     def structure(self, call: Expression) -> tuple[str, str]:
         """Return the type of a call of a function with several results, and the call."""

@@ -1,11 +1,12 @@
 """Functions that the generated source defines for itself: those, and only those, that it calls.
 
 Each is a template: ``$T`` is the type it is for, ``$U`` its unsigned counterpart, ``$S`` its
-signed one, ``$name`` the function's own name, and ``$fmod`` and the like what the target calls
-those functions.  The integer ones are total, as NumPy's are: dividing by zero gives zero, and the
-one quotient that does not fit wraps around.  In C, both would end the process.  An integer's
-negative power, which NumPy refuses, is 1.  Minima and maxima of floats are not a number if an
-operand is none; ``fmin`` and ``fmax`` differ there, and in gcc they are calls of a library.
+signed one, ``$W`` that of twice the size, ``$name`` the function's own name, and ``$fmod`` and the
+like what the target calls those functions.  The integer ones are total, as NumPy's are: dividing
+by zero gives zero, and the one quotient that does not fit wraps around.  In C, both would end the
+process.  An integer's negative power, which NumPy refuses, is 1.  Minima and maxima of floats are
+not a number if an operand is none; ``fmin`` and ``fmax`` differ there, and in gcc they are calls of
+a library.
 """
 
 from __future__ import annotations
@@ -15,19 +16,23 @@ from string import Template
 
 import numpy as np
 
+from polygen.analysis.functions import FUNCTIONS, ResultType
 from polygen.analysis.random_numbers import GENERATORS, Generator
 from polygen.ir.dtype import DType
+from polygen.targets import function_helpers
 from polygen.targets.complex_helpers import NATIVE, VECTORS
 from polygen.targets.complex_numbers import part_of
+from polygen.targets.function_helpers import PAIRS, pair_template
 from polygen.targets.random_helpers import random_template
 from polygen.targets.target import SHORT_NAMES, Target
 
 _MATH = """
-    acos asin atan atan2 copysign cos cosh exp fabs floor fmod hypot log pow rint sin sinh sqrt
-    tan""".split()  # noqa: SIM905
+    acos asin atan atan2 copysign cos cosh exp fabs floor fmod frexp hypot lgamma log modf pow
+    remainder rint sin sinh sqrt tan""".split()  # noqa: SIM905
 _PARTS = ("creal", "cimag")
 _MACROS = ("isfinite", "isinf", "isnan")  # for all types
 _PI = "3.14159265358979323846"
+_BELOW_ONE = {"float32": "0x1.fffffep-1f", "float64": "0x1.fffffffffffffp-1"}
 
 _SIGNED = {
     "floor_div": """
@@ -309,9 +314,9 @@ $T $name($T a, $T b)
 }
 
 _TEMPLATES: Mapping[str, Mapping[str, str]] = {
-    "i": _INTEGER | _SIGNED,
-    "u": _INTEGER | _UNSIGNED,
-    "f": _FLOATING,
+    "i": _INTEGER | _SIGNED | {**function_helpers.INTEGER, **function_helpers.SIGNED},
+    "u": _INTEGER | _UNSIGNED | {**function_helpers.INTEGER, **function_helpers.UNSIGNED},
+    "f": _FLOATING | {**function_helpers.FLOATING},
 }
 
 
@@ -326,6 +331,11 @@ def _template(target: Target, name: str, dtype: DType) -> str:
         return (NATIVE if target.complex_operators else VECTORS)[name]
     if name in target.bfloat16:
         return target.bfloat16[name]
+    if name in PAIRS:
+        whole = name in FUNCTIONS and FUNCTIONS[name].result is ResultType.WITH_WHOLE
+        return pair_template(name, whole=whole, native=name not in target.missing_functions)
+    if dtype.itemsize == 8 and name in function_helpers.LONG.get(dtype.kind, {}):
+        return function_helpers.LONG[dtype.kind][name]
     return target.to_half if name == _TO_HALF else _TEMPLATES[dtype.kind][name]
 
 
@@ -338,6 +348,8 @@ def types_of_helpers(target: Target, helpers: Iterable[tuple[str, str]]) -> froz
         found.add(dtype.name)
         if "$U" in template:
             found.add(_unsigned(dtype).name)
+        if "$W" in template:
+            found.add(_doubled(dtype).name)
         if "$D" in template:
             found.add("uint64")
         if "$S" in template:
@@ -374,6 +386,8 @@ def _define(target: Target, name: str, dtype: DType) -> str:
         "name": f"pg_{name}_{SHORT_NAMES[dtype.name]}",
         "bits": str(8 * dtype.itemsize),
         "pi": _PI,
+        "prefix": target.helper_prefix,
+        "below_one": _BELOW_ONE.get(dtype.name, ""),
         **{name: name for name in _MACROS},
     }
     if dtype.kind in "iu":
@@ -381,10 +395,12 @@ def _define(target: Target, name: str, dtype: DType) -> str:
             "U": target.type_name(_unsigned(dtype)),
             "S": target.type_name(_signed(dtype)),
         }
+        if dtype.itemsize < 8:
+            values["W"] = target.type_name(_doubled(dtype))
     if name in GENERATORS:
         values |= _of_vectors(target, GENERATORS[name])
-    template = _template(target, name, dtype).strip()
-    return f"{target.helper_prefix} {Template(template).substitute(values)}"
+    text = Template(_template(target, name, dtype).strip()).substitute(values)
+    return text if name in PAIRS else f"{target.helper_prefix} {text}"
 
 
 def _of_vectors(target: Target, generator: Generator) -> dict[str, str]:
@@ -403,6 +419,10 @@ def _of_vectors(target: Target, generator: Generator) -> dict[str, str]:
 
 def _unsigned(dtype: DType) -> DType:
     return np.dtype(f"u{dtype.itemsize}")
+
+
+def _doubled(dtype: DType) -> DType:
+    return np.dtype(f"{dtype.kind}{2 * dtype.itemsize}")
 
 
 def _signed(dtype: DType) -> DType:

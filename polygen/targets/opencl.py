@@ -100,6 +100,9 @@ OPENCL = Target(
         "atomic64": "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
         "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable",
     },
+    math_names={"nearbyint": "rint", "scalbln": "ldexp", "scalbn": "ldexp"},
+    # What its own smoothstep makes of numbers that are none is not said, and ctz came with 2.0.
+    missing_functions=frozenset(("ctz", "smoothstep")),
     integer_extremes={"min": "min", "max": "max"},
     helper_prefix="static inline",
     function_head=_head,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from polygen.analysis.random_numbers import GENERATORS
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.callables import user_function
 from polygen.ir.dtype import DType, computed_in
 from polygen.ir.expression import Expression
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.random_helpers import FIELDS
+from polygen.targets.target import FLOAT16, FLOAT32
 
 _Pair: TypeAlias = tuple[ex.Variable | ex.Subscript, Expression]
 
@@ -64,20 +65,21 @@ def _results_once(
     (call,) = calls
     if not isinstance(call, ex.Call):
         return [], pairs
-    dtype = expressions.type_of(call, expressions.index_dtype)
+    dtypes = expressions.result_types(call)
     structure, text = expressions.structure(call)
-    name = expressions.new_name("results", dtype)
-    fields = (
-        FIELDS
-        if user_function(call) is None
-        else [f"r{n}" for n, _ in enumerate(dtype.names or ())]
-    )
+    name = expressions.new_name("results", dtypes[0])
+    random = ex.name_of(call.function) in GENERATORS
+    fields = FIELDS if random else [f"r{n}" for n, _ in enumerate(dtypes)]
     left: list[_Pair] = []
     for target, value in pairs:
         if isinstance(value, ex.Component):
-            of_one = dtype if dtype.fields is None else dtype[value.position]
-            field = expressions.new_name(f"{name}.{fields[value.position]}", of_one)
-            left.append((target, ex.Variable(field)))
+            dtype = dtypes[value.position]
+            # A half is computed as a float, and not rounded yet.
+            c_type = FLOAT32 if dtype == FLOAT16 else dtype
+            result: Expression = ex.Variable(
+                expressions.new_name(f"{name}.{fields[value.position]}", c_type)
+            )
+            left.append((target, ex.converted("float16", result) if c_type != dtype else result))
         else:
             left.append((target, value))
     return [f"{structure} const {name} = {text};"], left

@@ -10,6 +10,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import (
+    BuiltInFunction,
     InvalidArgument,
     MalformedText,
     NameTaken,
@@ -40,6 +41,7 @@ static inline void divide(int a, int b, int *quotient, double *rest)
 """
 DIVIDE = ScalarCallable({"divide": "int32, int32 -> int32, float64"}, DIVISION)
 FUNCTIONS = {"mean": MEAN, "divide": DIVIDE}
+MEAN_OF_ONE = ScalarCallable({"same": "float64 -> float64"})
 
 
 @pytest.fixture(autouse=True)
@@ -162,6 +164,18 @@ def test_wrong_calls(text: str, kind: type[UserError], what: str) -> None:
     assert what in caught.value.what
 
 
+@pytest.mark.parametrize("name", ["clamp", "sqrt", "step", "int32", "sum"])
+def test_functions_that_are_there_already(name: str) -> None:
+    """Registered or not, a call of this name means the function that is built in."""
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = f(a[i])", functions={"f": MEAN_OF_ONE})
+    with pytest.raises(BuiltInFunction) as caught:
+        pg.register_callable(knl, name, MEAN_OF_ONE)
+    assert caught.value.what == (
+        f"'{name}' is a function that kernels can call anyway, and cannot be one of your own"
+    )
+    assert caught.value.remedy == f"give yours another name, such as '{name}_', in the kernel, too"
+
+
 def test_types_that_no_signature_takes() -> None:
     knl = kernel("{ [i]: 0<=i<n }", "q[i], r[i] = divide(a[i], 2)")
     with pytest.raises(TypeMismatch, match=r"arguments of the types float64, int, and 'divide'"):
@@ -179,7 +193,14 @@ def test_types_that_no_signature_takes() -> None:
             InvalidArgument,
             "one number of arguments",
         ),
-        (lambda: kernel("{ : }", "x[0] = real(1)", real=MEAN), InvalidArgument, "'real' already"),
+        *(
+            (
+                lambda name=name: kernel("{ : }", f"x[0] = {name}(1)", **{name: MEAN}),
+                BuiltInFunction,
+                f"'{name}' is a function that kernels can call anyway",
+            )
+            for name in ("real", "clamp", "sqrt", "float32")
+        ),
         (lambda: kernel("{ : }", "x[0] = sum(1)", sum=MEAN), UserError, "sum"),
         (
             lambda: kernel("{ : }", "x[0] = f(1)", f=ScalarCallable({"x": "int32 -> int32"})),

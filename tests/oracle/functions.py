@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from tests.oracle.math_functions import TYPED, UNTYPED
 from tests.oracle.random_numbers import philox, threefry
 
 _Function: TypeAlias = Callable[..., Any]
 
 _SAME = """abs cbrt ceil conj copysign cos cosh exp exp2 expm1 fabs floor fmax fmin fmod hypot imag
-    isfinite isinf isnan ldexp log log10 log1p log2 nextafter pow real rint signbit sin sinh sqrt
+    isfinite isinf isnan log log10 log1p log2 nextafter pow real rint signbit sin sinh sqrt
     tan tanh trunc"""
 _TYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
 _PI = np.longdouble("3.14159265358979323846264338327950288")
@@ -67,6 +69,26 @@ def _random(name: str) -> _Function:
     return value
 
 
+def _logb(a: Any) -> Any:
+    return np.longdouble(math.frexp(float(a))[1] - 1) if np.isfinite(a) and a else np.log2(abs(a))
+
+
+def _by_size(pick: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a function that picks the operand of the picked size; of one size, itself picks."""
+
+    def value(a: Any, b: Any) -> Any:
+        size = pick(abs(a), abs(b))
+        return pick(a, b) if abs(a) == abs(b) else a if abs(a) == size else b
+
+    return value
+
+
+def _root(a: Any, n: int) -> Any:
+    if n % 2 == 0:
+        return a ** (np.longdouble(1) / n)
+    return np.copysign(abs(a) ** (np.longdouble(1) / n), a)
+
+
 FUNCTIONS: dict[str, _Function] = {
     **{name: getattr(np, name) for name in _SAME.split()},
     **{f"a{n}": getattr(np, f"arc{n}") for n in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
@@ -81,6 +103,22 @@ FUNCTIONS: dict[str, _Function] = {
     "fdim": _typed_as(np.hypot, lambda a, b: np.maximum(a - b, 0)),
     "sinpi": _typed_as(np.cbrt, lambda a: np.sin(_PI * np.fmod(a, 2))),
     "cospi": _typed_as(np.cbrt, lambda a: np.cos(_PI * np.fmod(a, 2))),
+    "tanpi": _typed_as(np.cbrt, lambda a: np.tan(_PI * np.fmod(a, 1))),
+    **{
+        f"a{n}pi": _typed_as(np.cbrt, lambda a, arc=arc: arc(a) / _PI)
+        for n, arc in (("cos", np.arccos), ("sin", np.arcsin), ("tan", np.arctan))
+    },
+    "atan2pi": _typed_as(np.hypot, lambda a, b: np.arctan2(a, b) / _PI),
+    "exp10": _typed_as(np.cbrt, lambda a: np.longdouble(10) ** a),
+    "powr": _typed_as(np.hypot, lambda a, b: np.power(a, b) if a >= 0 else np.nan),
+    "logb": _typed_as(np.cbrt, _logb),
+    "ilogb": lambda a: np.int32(math.frexp(float(a))[1] - 1),
+    "maxmag": _typed_as(np.hypot, _by_size(np.fmax)),
+    "minmag": _typed_as(np.hypot, _by_size(np.fmin)),
+    "pown": lambda a, n: _typed_as(np.cbrt, lambda x: x ** int(n))(a),
+    "rootn": lambda a, n: _typed_as(np.cbrt, lambda x: _root(x, int(n)))(a),
+    "max": lambda *arguments: reduce(np.maximum, arguments),
+    "min": lambda *arguments: reduce(np.minimum, arguments),
     **{
         f"{family}{count}x{bits}{end}": _random(f"{family}{count}x{bits}{end}")
         for family in ("philox", "threefry")
@@ -88,6 +126,8 @@ FUNCTIONS: dict[str, _Function] = {
         for bits in (32, 64)
         for end in ("", f"_f{bits}")
     },
+    **TYPED,
+    **UNTYPED,
 }
 
 
@@ -95,6 +135,8 @@ def call(name: str, arguments: list[Any]) -> Any:
     """Return the value of a function; of Python's numbers it is one, if it is no conversion."""
     with np.errstate(all="ignore"):
         value = FUNCTIONS[name](*arguments)
+    if name in TYPED:
+        return value
     weak = all(type(a) in (int, float, complex) for a in arguments)
     if weak and isinstance(value, np.generic) and name not in _TYPES and "complex" not in name:
         return value.item() if value.dtype != np.bool_ else value

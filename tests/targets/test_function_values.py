@@ -52,6 +52,10 @@ def _root(a: Any, n: Any) -> Any:
         return np.where(n % 2 == 0, a ** (LONG(1) / n), odd)
 
 
+def _smooth(share: Any) -> Any:
+    return 3 * share**2 - 2 * share**3
+
+
 # What each function is, of numbers of extended precision.
 REFERENCES: Mapping[str, Callable[..., Any]] = {
     **{n: getattr(np, f"arc{n[1:]}") for n in ("acos", "acosh", "asin", "asinh", "atan", "atanh")},
@@ -81,7 +85,15 @@ REFERENCES: Mapping[str, Callable[..., Any]] = {
     "sinpi": lambda a: np.sin(PI * np.fmod(a, 2)),
     "cospi": lambda a: np.cos(PI * np.fmod(a, 2)),
     "tanpi": lambda a: np.tan(PI * np.fmod(a, 1)),
-    "ldexp": lambda a, n: a * LONG(2) ** n,
+    **dict.fromkeys(("ldexp", "scalbln", "scalbn"), lambda a, n: a * LONG(2) ** n),
+    "nearbyint": np.rint,
+    "degrees": np.degrees,
+    "radians": np.radians,
+    "sign": np.sign,
+    "clamp": lambda a, low, high: np.minimum(np.maximum(a, low), high),
+    "mix": lambda a, b, share: a + (b - a) * share,
+    "step": lambda edge, a: np.heaviside(a - edge, LONG(1)),
+    "smoothstep": lambda low, high, a: _smooth(np.clip((a - low) / (high - low), 0, 1)),
     "pown": lambda a, n: a**n,
     "rootn": _root,
 }

@@ -1,0 +1,194 @@
+"""Kernels that call OpenCL's functions: what they mean, and what comes out, on both targets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.analysis.functions import FUNCTIONS
+from polygen.errors import NameTaken, PolygenError, TypeMismatch, WrongArity
+from tests.oracle import functions as oracle
+from tests.oracle.cases import agree, split
+
+SIZES = [{"n": n} for n in (0, 1, 13)]
+
+
+def _kernel(text: str, /, **dtypes: Any) -> pg.Kernel:
+    data = [pg.GlobalArg(name, dtype, shape="n") for name, dtype in dtypes.items()]
+    return pg.make_kernel("{ [i]: 0<=i<n }", text, [*data, "..."])
+
+
+POLAR = _kernel(
+    """
+    <> s, <> c = sincos(angle[i])
+    x[i], y[i] = radius[i]*c, radius[i]*s
+    turns[i], part[i] = remquo(angle[i], 6.25)[1], fract(angle[i])[0]
+    """,
+    angle=np.float64,
+    radius=np.float64,
+)
+PACKED = _kernel(
+    """
+    word[i] = upsample(high[i], low[i])
+    <> turned = rotate(word[i], i)
+    zeros[i] = clz(turned) + popcount(turned) if i % 2 == 0 else add_sat(turned, word[i])
+    """,
+    high=np.int8,
+    low=np.uint8,
+    word=np.int16,
+    zeros=np.int16,
+)
+HALVES = _kernel(
+    """
+    m[i], e[i] = frexp(h[i])
+    back[i] = ldexp(m[i], e[i])
+    rest[i], whole[i] = fract(h[i])
+    wide[i] = float32(sincos(h[i])[0]) + clamp(h[i], -1, 1)
+    """,
+    h=np.float16,
+)
+
+
+def test_kernels_mean_what_the_interpreter_says() -> None:
+    agree(POLAR, SIZES, split("i", 4, outer_tag="g.0", inner_tag="l.0"))
+    agree(PACKED, SIZES, split("i", 4, outer_tag="g.0", inner_tag="l.0"))
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("n", [0, 1, 13])
+def test_polar(target: str, n: int) -> None:
+    angle, radius = np.linspace(-20, 20, n), np.linspace(1, 2, n)
+    found = _run(POLAR, target, angle=angle, radius=radius)
+    assert np.allclose(found["x"], radius * np.cos(angle), rtol=1e-13, atol=1e-13)
+    assert np.allclose(found["y"], radius * np.sin(angle), rtol=1e-13, atol=1e-13)
+    assert found["turns"].dtype == np.int32
+    assert np.array_equal(found["turns"], np.rint(angle / 6.25))
+    assert np.array_equal(found["part"], angle - np.floor(angle))
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_packed(target: str) -> None:
+    high, low = np.arange(-6, 7).astype(np.int8), np.arange(243, 256).astype(np.uint8)
+    found = _run(PACKED, target, high=high, low=low)
+    word = high.astype(np.int16) * 256 + low
+    assert found["word"].dtype == np.int16
+    assert np.array_equal(found["word"], word)
+    for k, one in enumerate(word):
+        bits = f"{int(one) % 2**16:016b}"
+        bits = bits[k % 16 :] + bits[: k % 16]
+        turned = int(bits, 2) - (2**16 if bits[0] == "1" else 0)
+        even = len(bits) - len(bits.lstrip("0")) + bits.count("1")
+        odd = min(max(turned + int(one), -(2**15)), 2**15 - 1)
+        assert found["zeros"][k] == (odd if k % 2 else even)
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_halves(target: str) -> None:
+    h = np.array([0.1, -0.1, 6e-8, -6e-8, 65504, -2.5, 0, 1], np.float16)
+    found = _run(HALVES, target, h=h)
+    m, e = np.frexp(h)
+    assert np.array_equal(found["m"], m)
+    assert np.array_equal(found["e"], e)
+    assert np.array_equal(found["back"], h)
+    floor = np.floor(h)
+    rest = np.minimum((h - floor).astype(np.float16), np.float16(1 - 2**-11))
+    assert found["rest"].dtype == np.float16
+    assert np.array_equal(found["rest"], rest)
+    assert np.array_equal(found["whole"], floor)
+    wide = np.sin(h).astype(np.float32) + np.clip(h, -1, 1).astype(np.float32)
+    assert found["wide"].dtype == np.float32
+    assert np.allclose(found["wide"], wide, atol=2e-3)
+
+
+def _run(knl: pg.Kernel, target: str, /, **arrays: Any) -> dict[str, Any]:
+    """Return the arrays that a kernel writes, by name."""
+    _, out = knl.executor(target)(**arrays)
+    names = sorted(a.name for a in knl.arguments if isinstance(a, pg.GlobalArg))
+    return dict(zip([name for name in names if name not in arrays], out, strict=True))
+
+
+def test_the_interpreter_knows_every_function() -> None:
+    assert FUNCTIONS.keys() <= oracle.FUNCTIONS.keys()
+
+
+def test_the_interpreter_agrees_with_numpy() -> None:
+    for dtype in ("int8", "uint16", "int32", "uint64"):
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+        some = np.array([0, 1, 5, high, high // 2, low, low + 1], dtype)
+        positive = some[some >= 0]
+        counts = [oracle.call("popcount", [x]) for x in positive]
+        assert np.array_equal(counts, np.bitwise_count(positive))
+        assert np.array_equal([oracle.call("sign", [x]) for x in some], np.sign(some))
+        found = [oracle.call("clamp", [x, some[1], some[2]]) for x in some]
+        assert np.array_equal(found, np.clip(some, some[1], some[2]))
+    some = np.array([0.0, -0.0, 1.5, -2.75, np.inf, -np.inf, np.nan, 5e-324, 1e300])
+    for name, like in (("frexp", np.frexp), ("modf", np.modf)):
+        pairs = np.array([oracle.call(name, [x]) for x in some]).T
+        assert np.array_equal(pairs, np.array(like(some)), equal_nan=True)
+
+
+def test_names_that_variables_may_have() -> None:
+    """A variable called like a function of OpenCL's is no function."""
+    knl = pg.make_kernel(
+        "{ [sign]: 0<=sign<n }",
+        "<> step = clamp[sign]*mix\nselect[sign] = step + degrees(clamp[sign])",
+        [
+            pg.GlobalArg("clamp", np.float32, shape="n"),
+            pg.ValueArg("mix", np.float32),
+            "...",
+        ],
+    )
+    for target in ("c", "opencl"):
+        _, (out,) = knl.executor(target)(clamp=np.array([1, 2], np.float32), mix=np.float32(3))
+        assert np.allclose(out, [3 + 180 / np.pi, 6 + 360 / np.pi])
+    agree(knl, [{"n": n, "mix": 3} for n in (0, 1, 13)])
+
+
+def test_steps_may_give_them_to_variables() -> None:
+    knl = _kernel("out[i] = step(0.5, a[i]) + mad24(b[i], 2, 3)", a=np.float32, b=np.int32)
+    for name in ("step", "mad24"):
+        renamed = pg.rename_iname(knl, "i", name)
+        assert pg.parse_kernel(str(renamed)) == renamed
+        source = pg.generate_code(renamed, "opencl").source
+        assert f"pg_{name}_" in source
+        _, (out,) = renamed.executor("opencl")(
+            a=np.array([0.25, 0.5, 1], np.float32), b=np.array([1, -2, 3], np.int32)
+        )
+        assert np.array_equal(out, [5, 0, 10])
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "what"),
+    [
+        ("sign[i] = sign(a[i])", NameTaken, "'sign' is a function in one place and a variable"),
+        ("clamp(x) := x\nout[i] = clamp(a[i])", NameTaken, "a function has this name"),
+        ("step(x, y) := x\nout[i] = a[i]", NameTaken, "a function has this name"),
+        ("out[i] = frexp(a[i])", WrongArity, "'frexp(a[i])' has several results"),
+        ("out[i] = sincos(a[i])[2]", WrongArity, "result 2 of 'sincos', which has 2 results"),
+        ("x[i], y[i], z[i] = modf(a[i])", WrongArity, "result 2 of 'modf'"),
+        ("x[i], y[i] = lgamma_r(a[i], i)", WrongArity, "gives 2 arguments to 'lgamma_r'"),
+        ("out[i] = clamp(a[i], 1)", WrongArity, "gives 2 arguments to 'clamp', which takes 3"),
+        ("out[i] = clz(a[i])", TypeMismatch, "type 'float32'; it is only there for integers"),
+        ("out[i] = add_sat(b[i], a[i])", TypeMismatch, "it is only there for integers"),
+        ("out[i] = rotate(b[i], 1.5)", TypeMismatch, "an integer as the last argument"),
+        ("out[i] = mul24(l[i], b[i])", TypeMismatch, "only there for integers of at most 32 bits"),
+        ("out[i] = upsample(b[i], b[i])", TypeMismatch, "the second of them unsigned"),
+        ("out[i] = upsample(l[i], uint64(b[i]))", TypeMismatch, "of one size, up to 32 bits"),
+        ("out[i] = upsample(b[i], 3)", TypeMismatch, "types 'int32' and 'int'"),
+        ("out[i] = hadd(l[i], uint64(b[i]))", TypeMismatch, "no integer type in common"),
+        ("out[i] = nan(b[i])", TypeMismatch, "only there for uint16, uint32 and uint64"),
+        ("out[i] = select(a[i], a[i], a[i])", TypeMismatch, "an integer or a truth value"),
+        ("out[i] = sign(1j*a[i])", TypeMismatch, "it is only there for real numbers"),
+        ("out[i] = isless(1j*a[i], 2)", TypeMismatch, "it is only there for real numbers"),
+        ("out[i] = pown(a[i], l[i])", TypeMismatch, "a last argument of type 'int64', of which"),
+    ],
+)
+def test_what_is_refused(text: str, kind: type[PolygenError], what: str) -> None:
+    dtypes = {"a": np.float32, "b": np.int32, "l": np.int64}
+    used = {name: dtype for name, dtype in dtypes.items() if f"{name}[i]" in text}
+    with pytest.raises(kind) as caught:
+        pg.generate_code(_kernel(text, **used))
+    assert what in caught.value.what
