@@ -8,10 +8,11 @@ references of two instructions, as far as one loop carries it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polygen.analysis.called_from import calls_of_parts
 from polygen.analysis.instance_text import shown_pair
 from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
@@ -52,6 +53,8 @@ class Dependence:
             loop-independent: both are in the same iteration of all loops.
         certain: whether both touch the element for certain; otherwise data decides.
         sink_array: the variable that the sink touches, if it is another array that may overlap.
+        source_call, sink_call: the ids of the calls of kernels that the instructions are part of,
+            if they are.
     """
 
     source: str
@@ -64,6 +67,8 @@ class Dependence:
     carried_by: str | None
     certain: bool
     sink_array: str | None
+    source_call: str | None = None
+    sink_call: str | None = None
 
     @property
     def direction(self) -> tuple[str, ...]:
@@ -81,7 +86,15 @@ class Dependence:
             parts.append("loop-independent")
         else:
             parts.append(f"carried by {self.carried_by}")
-        return ", ".join(parts) + ("" if self.certain else "; may be: data decides")
+        certain = "" if self.certain else "; may be: data decides"
+        return ", ".join(parts) + certain + self._calls()
+
+    def _calls(self) -> str:
+        if self.source_call is not None and self.source_call == self.sink_call:
+            return f"; in the call '{self.source_call}'"
+        ends = (("from", self.source_call), ("to", self.sink_call))
+        said = " ".join(f"{end} the call '{call}'" for end, call in ends if call is not None)
+        return said and f"; {said}"
 
     def __repr__(self) -> str:
         return f"<{' '.join(str(self).split())}>"
@@ -129,7 +142,13 @@ def dependences(kernel: Kernel, *, memory: bool = False) -> tuple[Dependence, ..
         f"the dependences of kernel '{kernel.name}' could not be found",
         "dependences(..., memory=True) takes less work",
     ):
-        return _dependences(kernel.expanded, memory)
+        found = _dependences(kernel.expanded, memory)
+    ids = {part: call.id for part, call in calls_of_parts(kernel).items()}
+    if not ids:
+        return found
+    return tuple(
+        [replace(d, source_call=ids.get(d.source), sink_call=ids.get(d.sink)) for d in found]
+    )
 
 
 @per_kernel

@@ -8,8 +8,10 @@ from itertools import pairwise
 
 import islpy as isl
 
+from polygen.analysis.called_from import called_from
 from polygen.analysis.dependences import dependences
 from polygen.analysis.domains import all_reads, surrounding_inames
+from polygen.analysis.inlining import parts_of_calls
 from polygen.analysis.nest import loops_outside
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import equal, greater, less, witness
@@ -17,10 +19,12 @@ from polygen.analysis.proving import limited
 from polygen.analysis.related import Related, memory_pairs
 from polygen.analysis.second import OTHER
 from polygen.analysis.wording import shown_instance, shown_parameters
+from polygen.errors import UnknownInstruction
 from polygen.inspection.chain import Link, chain
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
+from polygen.ir.verify import excerpt
 
 
 def explain_order(kernel: Kernel, first: str, second: str) -> str:
@@ -28,7 +32,8 @@ def explain_order(kernel: Kernel, first: str, second: str) -> str:
 
     Parameters:
         kernel: the kernel.
-        first, second: the ids of two instructions, in whatever order; or of one, twice.
+        first, second: the ids of two instructions, in whatever order; or of one, twice.  Of a call
+            of a kernel, instructions that it stands for are named: ``<id of the call>_<id>``.
 
     Returns:
         A text for people: the loops that both are in, what puts one outside of the other, the
@@ -55,13 +60,34 @@ def explain_order(kernel: Kernel, first: str, second: str) -> str:
       flow   load[i] -> shift[i + 1]  through a, distance (1), carried by i
     """
     expanded = kernel.expanded
-    a, b = expanded.instruction(first), expanded.instruction(second)
+    a, b = _instruction(kernel, first), _instruction(kernel, second)
     with limited(
         f"the order of '{first}' and '{second}' could not be explained",
         "print(lower_kernel(kernel)) shows the order that was taken",
     ):
         parts = (_loops, _reductions, _axes, _within, _related, _needed)
-        return "\n".join(line for part in parts for line in part(expanded, a, b))
+        lines = [line for part in parts for line in part(expanded, a, b)]
+    return "\n".join([*_origins(kernel, a, b), *lines])
+
+
+def _instruction(kernel: Kernel, insn_id: str) -> Instruction:
+    """Return an instruction; the only one that a call stands for is meant by the call's id."""
+    parts = parts_of_calls(kernel).get(insn_id, (insn_id,))
+    if len(parts) == 1:
+        return kernel.expanded.instruction(parts[0])
+    call = kernel.without_rules.instruction(insn_id)
+    raise UnknownInstruction(
+        f"'{insn_id}' is a call of a kernel, and stands for {len(parts)} instructions",
+        where=call.location,
+        excerpt=excerpt(kernel, insn_id),
+        remedy=f"name one of them: {', '.join(map(repr, parts))}",
+    )
+
+
+def _origins(kernel: Kernel, a: Instruction, b: Instruction) -> Iterator[str]:
+    for insn_id in dict.fromkeys((a.id, b.id)):
+        if found := called_from(kernel, insn_id):
+            yield f"'{insn_id}' is {found}."
 
 
 def _quoted(names: Sequence[str]) -> str:

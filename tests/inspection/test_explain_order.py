@@ -263,3 +263,87 @@ def test_what_executions_have_in_different_orders_is_found(start: int) -> None:
                     assert "Nothing orders what should be" in text
                 seen["Nothing orders what should be" in text] += 1
     assert min(seen.values()) > 3
+
+
+# --- instructions in place of calls
+
+SMOOTH = pg.make_function(
+    "{ [k]: 1<=k<m-1 }",
+    """
+    <> t = x[k-1] + x[k]     {id=sum}
+    y[k] = (t + x[k+1])/3    {id=third, dep=sum}
+    """,
+    ["m", "x", "y"],
+    name="smooth",
+)
+TWICE = pg.make_kernel(
+    "{ [i]: 0<=i<n }",
+    """
+    [j]: b[i, j] = smooth(m, [j]: a[i, j])    {id=one}
+    [j]: c[i, j] = smooth(m, [j]: b[i, j])    {id=two, dep=one}
+    d[i] = c[i, 2]                            {id=take, if=m > 3, dep=two}
+    """,
+    [*(pg.GlobalArg(name, None, "n, m") for name in "abc"), "..."],
+    functions={"smooth": SMOOTH},
+)
+
+
+def test_instructions_of_calls_say_where_they_come_from() -> None:
+    lines = pg.explain_order(TWICE, "one_third", "two_sum").splitlines()
+    assert lines[:2] == [
+        "'one_third' is 'third' of kernel 'smooth', in the call 'one'.",
+        "'two_sum' is 'sum' of kernel 'smooth', in the call 'two'.",
+    ]
+    assert "Within an iteration, 'one_third' comes before 'two_sum'" in lines[3]
+    same = pg.explain_order(TWICE, "take", "two_third").splitlines()
+    assert same[0] == "'two_third' is 'third' of kernel 'smooth', in the call 'two'."
+    assert not pg.explain_order(TWICE, "take", "take").startswith("'take' is '")
+
+
+def test_calls_in_calls_say_where_they_come_from() -> None:
+    total = pg.make_function(
+        "{ [k]: 0<=k<m }", "s = sum(k, x[k])", ["m", "x", pg.GlobalArg("s", shape=())], name="total"
+    )
+    shares = pg.make_function(
+        "{ [k]: 0<=k<m }",
+        "<> t = total(m, [j]: x[j])  {id=all}\ny[k] = x[k]/t",
+        ["m", "x", "y"],
+        name="shares",
+        functions={"total": total},
+    )
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "<> t = total(5, [j]: a[i, j])  {id=all}\n[j]: b[i, j] = shares(5, [j]: a[i, j])  {id=c}",
+        [*(pg.GlobalArg(name, None, "n, 5") for name in "ab"), "..."],
+        functions={"shares": shares, "total": total},
+    )
+    text = pg.explain_order(knl, "c_all_insn", "all")  # the one instruction of the call 'all'
+    assert text.splitlines()[:2] == [
+        "'c_all_insn' is 'insn' of kernel 'total', in the call 'all' of kernel 'shares', "
+        "in the call 'c'.",
+        "'all_insn' is 'insn' of kernel 'total', in the call 'all'.",
+    ]
+
+
+def test_a_call_of_several_instructions_is_none() -> None:
+    with pytest.raises(UnknownInstruction, match="'one' is a call of a kernel") as caught:
+        pg.explain_order(TWICE, "one", "take")
+    assert "and stands for 2 instructions" in caught.value.what
+    assert caught.value.remedy == "name one of them: 'one_sum', 'one_third'"
+    assert "-> [i] [j]: b[i, j] = smooth" in str(caught.value)
+
+
+def test_dependences_say_which_calls_they_are_between() -> None:
+    found = {(d.source, d.sink): d for d in pg.dependences(TWICE)}
+    calls = {pair: (d.source_call, d.sink_call) for pair, d in found.items()}
+    assert calls == {
+        ("one_sum", "one_third"): ("one", "one"),
+        ("one_third", "two_sum"): ("one", "two"),
+        ("one_third", "two_third"): ("one", "two"),
+        ("two_sum", "two_third"): ("two", "two"),
+        ("two_third", "take"): ("two", None),
+    }
+    ends = {pair: str(d).partition("loop-independent")[2] for pair, d in found.items()}
+    assert ends["one_sum", "one_third"] == "; in the call 'one'"
+    assert ends["one_third", "two_sum"] == "; from the call 'one' to the call 'two'"
+    assert ends["two_third", "take"] == "; from the call 'two'"
