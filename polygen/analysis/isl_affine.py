@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import islpy as isl
 
 from polygen.analysis.affine import FloorTerm, LinearForm, Term, combine, linear_form
+from polygen.analysis.meanings import meaning_of
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.domain import universe
@@ -83,8 +84,8 @@ def aff_on(space: isl.Space, form: LinearForm) -> isl.Aff | None:
 def to_pw_aff(expr: Expression, names: Container[str] | None = None) -> isl.PwAff | None:
     """Return the flat isl function with the values of `expr`, or None if it is not affine.
 
-    Beyond what `linear_form` takes: ``min``, ``max`` and ``if`` of affine parts, sums and
-    constant multiples of these.
+    Beyond what `linear_form` takes: ``min``, ``max`` and ``if`` of affine parts, and functions
+    that stand for these, sums and constant multiples of them.
 
     Parameters:
         expr: an integer expression.
@@ -150,6 +151,11 @@ def _pw_if(node: ex.If, names: _Names) -> isl.PwAff | None:
     )
 
 
+def _pw_call(node: ex.Call, names: _Names) -> isl.PwAff | None:
+    meaning = meaning_of(node)
+    return None if meaning is None else to_pw_aff(meaning, names)
+
+
 _PW_RULES: dict[type, Callable[[Any, _Names], isl.PwAff | None]] = {
     ex.Sum: _fold(isl.PwAff.add),
     ex.Min: _fold(isl.PwAff.min),
@@ -158,6 +164,7 @@ _PW_RULES: dict[type, Callable[[Any, _Names], isl.PwAff | None]] = {
     ex.FloorDiv: _pw_quotient,
     ex.Remainder: _pw_quotient,
     ex.If: _pw_if,
+    ex.Call: _pw_call,
 }
 
 _COMPARISONS: dict[str, Callable[[isl.PwAff, isl.PwAff], isl.Set]] = {
@@ -174,7 +181,8 @@ def condition_set(expr: Expression, names: Container[str] | None = None) -> isl.
     """Return the flat set where a condition holds, or None if it is not affine.
 
     Parameters:
-        expr: comparisons of affine expressions, joined by ``and``, ``or`` and ``not``.
+        expr: comparisons of affine expressions, joined by ``and``, ``or`` and ``not``; ``isless``
+            and its kin are such, too.
         names: the names that may occur; None for all.
     """
     if isinstance(expr, ex.Comparison):
@@ -189,6 +197,9 @@ def condition_set(expr: Expression, names: Container[str] | None = None) -> isl.
             return None
         join = isl.Set.intersect if isinstance(expr, ex.LogicalAnd) else isl.Set.union
         return reduce(join, known)
+    if isinstance(expr, ex.Call):
+        meaning = meaning_of(expr)
+        return None if meaning is None else condition_set(meaning, names)
     if isinstance(expr, bool):
         return universe() if expr else universe().complement()
     return None

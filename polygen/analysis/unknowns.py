@@ -10,6 +10,7 @@ from collections.abc import Container
 import islpy as isl
 
 from polygen.analysis.isl_affine import to_pw_aff
+from polygen.analysis.meanings import meaning_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
@@ -48,6 +49,9 @@ class Unknowns:
             return node
         if isinstance(node, _AFFINE) or _is_multiple(node):
             return walk.rebuild(node, tuple([self.abstract(p) for p in walk.parts(node)]))
+        meaning = meaning_of(node) if isinstance(node, ex.Call) else None
+        if meaning is not None and isinstance(meaning, _AFFINE):
+            return self.abstract(meaning)
         name = self.names.setdefault(node, f"{_NAME}{len(self.names)}{self._suffix}")
         return ex.Variable(name)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from polygen.analysis.random_numbers import GENERATORS
+from polygen.analysis.types import Kind
 from polygen.errors import InternalError, TypeNotSupported
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, computed_in, is_bfloat16
@@ -205,7 +206,7 @@ class ExpressionPrinter:
         kind: Any = p.annotate(call)  # a type for each, a type with fields, or the same for all
         p.forget()
         if isinstance(kind, tuple):
-            return [p.dtype(k, p.index_dtype) for k in kind]
+            return [p.dtype(k, p.index_dtype) for k in cast("tuple[Kind, ...]", kind)]
         if kind.fields is None:
             return [kind] * GENERATORS[ex.name_of(call.function)].count
         return [kind[position] for position in range(len(kind.fields))]

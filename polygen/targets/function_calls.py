@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygen.analysis.functions import FUNCTIONS, ResultType
+from polygen.analysis.meanings import NAMES, meaning_of
 from polygen.analysis.types import integer_kind, letter, word_kind
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
@@ -58,44 +59,18 @@ def _typed(p: Printer, node: Expression) -> DType:
     return kind
 
 
-# --- functions that other expressions stand for
+# --- functions that stand for other expressions
 
 
 def _call(name: str, *arguments: Expression) -> ex.Call:
     return ex.Call(ex.Variable(name), arguments)
 
 
-def _compared(operator: str) -> Callable[[Expression, Expression], Expression]:
-    return lambda a, b: ex.Comparison(a, operator, b)
-
-
-# Minima, and maxima, are not a number if an operand is none.
-_MEANINGS: Mapping[str, Callable[..., Expression]] = {
-    "clamp": lambda a, low, high: ex.Min((ex.Max((a, low)), high)),
-    "select": lambda a, b, condition: ex.If(condition, b, a),
-    "isequal": _compared("=="),
-    "isnotequal": _compared("!="),
-    "isgreater": _compared(">"),
-    "isgreaterequal": _compared(">="),
-    "isless": _compared("<"),
-    "islessequal": _compared("<="),
-    "islessgreater": lambda a, b: ex.LogicalOr(
-        (ex.Comparison(a, "<", b), ex.Comparison(a, ">", b))
-    ),
-    **{
-        name: lambda a, rounded=rounded: _call("int64", _call(rounded, a))
-        for name, rounded in (
-            ("lrint", "rint"),
-            ("llrint", "rint"),
-            ("lround", "round"),
-            ("llround", "round"),
-        )
-    },
-}
-
-
 def _print_meaning(p: Printer, node: ex.Call, at: DType) -> Term:
-    return p.instead(_MEANINGS[ex.name_of(node.function)](*node.parameters), at)
+    meaning = meaning_of(node)
+    if meaning is None:
+        raise InternalError(f"{node!r} stands for itself")
+    return p.instead(meaning, at)
 
 
 def _whole(p: Printer, node: ex.Call, at: DType) -> Term:
@@ -179,7 +154,7 @@ _BY_RESULT: Mapping[ResultType, _Rule] = {
 }
 FUNCTION_RULES: Mapping[str, _Rule] = {
     **{f.name: _BY_RESULT[f.result] for f in FUNCTIONS.values() if f.result in _BY_RESULT},
-    **{name: _print_meaning for name in _MEANINGS if FUNCTIONS[name].result is not ResultType.LONG},
+    **{name: _print_meaning for name in NAMES if FUNCTIONS[name].result is not ResultType.LONG},
     **dict.fromkeys(("isordered", "isunordered"), _unordered),
     "sign": _sign,
     **dict.fromkeys(("ldexp", "scalbln", "scalbn"), _scaled),

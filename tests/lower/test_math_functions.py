@@ -9,9 +9,9 @@ import pytest
 
 import polygen as pg
 from polygen.analysis.functions import FUNCTIONS
-from polygen.errors import NameTaken, PolygenError, TypeMismatch, WrongArity
+from polygen.errors import IllegalStep, NameTaken, PolygenError, TypeMismatch, WrongArity
 from tests.oracle import functions as oracle
-from tests.oracle.cases import agree, split
+from tests.oracle.cases import agree, prior, split, steps
 
 SIZES = [{"n": n} for n in (0, 1, 13)]
 
@@ -128,6 +128,41 @@ def test_the_interpreter_agrees_with_numpy() -> None:
     for name, like in (("frexp", np.frexp), ("modf", np.modf)):
         pairs = np.array([oracle.call(name, [x]) for x in some]).T
         assert np.array_equal(pairs, np.array(like(some)), equal_nan=True)
+
+
+def test_subscripts_and_conditions_are_understood() -> None:
+    """What a function stands for is what proofs see."""
+    for inside in ("clamp(i, 0, n - 1)", "select(0, i, isless(i, n))", "clamp(i, 0, n)"):
+        knl = _kernel(f"a[{inside}] = 2*b[i]", a=np.float32, b=np.float32)
+        assert "get_group_id" in pg.generate_code(pg.tag_inames(knl, {"i": "g.0"}), "opencl").source
+    same = _kernel("a[clamp(i + 1, 0, n - 1)] = 2*b[i]", a=np.float32, b=np.float32)
+    with pytest.raises(IllegalStep, match=r"for n=2, insn\[i=0\] writes the element"):
+        pg.tag_inames(same, {"i": "g.0"})
+    apart = _kernel(
+        """
+        if isless(i, 3)
+            a[i] = b[i]
+        end
+        if not isless(i, 3) and isnotequal(i, 5)
+            a[i] = a[clamp(i - 8, 0, 2)] + 1
+        end
+        """,
+        a=np.float32,
+        b=np.float32,
+    )
+    agree(apart, SIZES, steps(split("i", 4), prior("i_outer, i_inner")))
+    with pytest.raises(IllegalStep, match="would change what kernel"):
+        pg.tag_inames(apart, {"i": "g.0"})
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_an_edge_that_is_repeated(target: str) -> None:
+    knl = _kernel("out[i] = a[clamp(i - 1, 0, n - 1)] + a[clamp(i + 1, 0, n - 1)]", a=np.float32)
+    agree(knl, SIZES)
+    for n in (1, 2, 13):
+        a = np.arange(n, dtype=np.float32) ** 2
+        padded = np.pad(a, 1, "edge")
+        assert np.array_equal(_run(knl, target, a=a)["out"], padded[:-2] + padded[2:])
 
 
 def test_names_that_variables_may_have() -> None:
