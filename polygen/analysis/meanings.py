@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from polygen.ir import expression as ex
+from polygen.ir.callables import user_function
 from polygen.ir.expression import Expression
 
 _Arguments: TypeAlias = tuple[Expression, ...]
@@ -48,7 +49,10 @@ def meaning_of(call: ex.Call) -> Expression | None:
     i < 3
     """
     meaning = _MEANINGS.get(ex.name_of(call.function))
-    return None if meaning is None else meaning(call.parameters)
+    # A function of the user's may be from a time when there was none of its name.
+    if meaning is None or user_function(call) is not None:
+        return None
+    return meaning(call.parameters)
 
 
 NAMES = frozenset(_MEANINGS)

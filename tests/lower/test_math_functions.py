@@ -9,7 +9,10 @@ import pytest
 
 import polygen as pg
 from polygen.analysis.functions import FUNCTIONS
+from polygen.analysis.meanings import meaning_of
 from polygen.errors import IllegalStep, NameTaken, PolygenError, TypeMismatch, WrongArity
+from polygen.ir import expression as ex
+from polygen.ir.callables import UserFunction
 from tests.oracle import functions as oracle
 from tests.oracle.cases import agree, prior, split, steps
 
@@ -163,6 +166,38 @@ def test_an_edge_that_is_repeated(target: str) -> None:
         a = np.arange(n, dtype=np.float32) ** 2
         padded = np.pad(a, 1, "edge")
         assert np.array_equal(_run(knl, target, a=a)["out"], padded[:-2] + padded[2:])
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_complex_numbers(target: str) -> None:
+    knl = _kernel(
+        """
+        same[i] = isequal(z[i], w[i]) or isnotequal(z[i], z[i])
+        out[i] = select(z[i], w[i], same[i])
+        part[i] = clamp(real(z[i]), 0, 0.5)
+        """,
+        z=np.complex64,
+        w=np.complex128,
+    )
+    z = np.array([1 + 2j, 3, complex(np.nan, 1), -1j, 0.25], np.complex64)
+    w = np.array([1 + 2j, 4, 5j, 1j, 0.25])
+    found = _run(knl, target, z=z, w=w)
+    same = (z == w) | np.isnan(z)
+    assert np.array_equal(found["same"], same)
+    chosen = np.where(same, w, z)
+    assert found["out"].dtype == chosen.dtype
+    assert np.array_equal(found["out"], chosen)
+    assert np.array_equal(found["part"], np.clip(z.real, 0, np.float32(0.5)), equal_nan=True)
+
+
+def test_a_function_of_the_user_s_keeps_its_name() -> None:
+    """A kernel that was made, and pickled, before there was a function of its name."""
+    own = pg.ScalarCallable({"mine": "int32, int32, int32 -> int32"})
+    arguments = (ex.Variable("i"), 0, 7)
+    assert meaning_of(ex.Call(UserFunction("clamp", own), arguments)) is None
+    assert meaning_of(ex.Call(ex.Variable("clamp"), arguments)) == ex.Min(
+        (ex.Max((ex.Variable("i"), 0)), 7)
+    )
 
 
 def test_names_that_variables_may_have() -> None:
