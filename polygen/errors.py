@@ -601,6 +601,10 @@ class ObligationUnchecked(PolygenWarning):
     """Something that a call with ``check_assumptions=True`` cannot check beforehand."""
 
 
+class SeparationIgnored(PolygenWarning):
+    """A condition by which code is to be separated, and cannot be as the kernel is now."""
+
+
 class PriorityIgnored(PolygenWarning):
     """A loop priority that contradicts what the kernel's structure requires."""
 

@@ -36,6 +36,7 @@ from polygen.analysis.wellformed_calls import check_calls_of_kernels
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, Step
 from polygen.ir.names import check_name
 from polygen.ir.substitution import SubstitutionRule
@@ -206,6 +207,8 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         if result.kernel is kernel:
             return kernel
         result = replace(result, kernel=moved_relations(result.kernel, result.instances))
+        if kernel.separations:
+            result = _with_separations(kernel, result)
         verify(result.kernel)
         if unsafe:
             arguments["unsafe"] = True
@@ -276,6 +279,25 @@ def _with_rules(result: Rearranged) -> Rearranged:
 
     rules = tuple(moved(rule) for rule in kernel.substitutions)
     return replace(result, kernel=kernel.copy(substitutions=rules))
+
+
+def _with_separations(before: Kernel, result: Rearranged) -> Rearranged:
+    """Return the result with the separations of the kernel before in terms of the new inames.
+
+    What says something of an iname that is gone for good is left out.
+    """
+    kernel = result.kernel
+    known = {*kernel.inames, *kernel.parameters}
+    maps = [result.values, *result.by_instruction.values()]
+    found: dict[Expression, None] = {}
+    for condition in kernel.separations:
+        forms = [condition]
+        if condition in before.separations:
+            forms += [walk.substitute(condition, values) for values in maps]
+            if not walk.free_variables(condition).isdisjoint(result.values):
+                forms.remove(condition)
+        found.update(dict.fromkeys(f for f in forms if walk.free_variables(f) <= known))
+    return replace(result, kernel=kernel.copy(separations=tuple(found)))
 
 
 _BEFORE = "the kernel before the last step that was proved, or vouched for"

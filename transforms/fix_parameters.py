@@ -86,6 +86,7 @@ def fix_parameters(kernel: Kernel, /, **values: IntValue) -> Kernel:
             if a.name not in values
         ),
         temporaries=tuple(fixed(t) for t in kernel.temporaries),
+        separations=tuple([rewrite(c) for c in kernel.separations]),
         assumptions=assumptions,
     )
 

@@ -70,6 +70,8 @@ class Kernel:
         substitutions: rules that instructions may invoke: names for expressions.
         tags: how inames are implemented; an iname without a tag becomes a loop.
         priorities: each a sequence of inames, outermost first.
+        separations: conditions on inames: where each holds, and where it does not, code is written
+            apart.
         assumptions: what is known of the parameters; a domain without inames.
         target: ``"opencl"``, ``"c"``, or None if nothing was said.
         claims: what the user vouches for: facts about data, and, as texts, steps that were taken
@@ -89,6 +91,7 @@ class Kernel:
     substitutions: tuple[SubstitutionRule, ...] = ()
     tags: Mapping[str, InameTag] = field(default_factory=constantdict[str, InameTag])
     priorities: tuple[tuple[str, ...], ...] = ()
+    separations: tuple[Expression, ...] = ()
     assumptions: Domain = field(default_factory=lambda: Domain(universe()))
     target: str | None = None
     claims: tuple[Claim, ...] = ()

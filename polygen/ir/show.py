@@ -245,6 +245,7 @@ def sections(kernel: Kernel) -> list[tuple[str, list[str]]]:
         ("ASSUMPTIONS", known),
         ("INAME TAGS", [f"{i}: {kernel.tags[i]}" for i in order if i in kernel.tags]),
         ("PRIORITIES", [", ".join(p) for p in kernel.priorities]),
+        ("SEPARATIONS", [show_expression(c) for c in kernel.separations]),
         ("REDUCTIONS", [show_operation(o) for o in _operations(kernel)]),
         ("FUNCTIONS", _functions(kernel)),
         ("PREAMBLES", [f"{key} in {t}: {text!r}" for t, key, text in kernel.preambles]),

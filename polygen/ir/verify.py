@@ -68,6 +68,7 @@ def verify(kernel: Kernel) -> None:
     _check_extents(kernel)
     check_layouts(kernel)
     check_claims(kernel)
+    _check_separations(kernel)
 
 
 def _check_unique(kernel: Kernel) -> None:
@@ -336,6 +337,18 @@ def _wrong_parameter(kernel: Kernel, domain: Domain, name: str, allowed: str) ->
         where=kernel.location,
         remedy=remedy,
     )
+
+
+def _check_separations(kernel: Kernel) -> None:
+    known = {*kernel.inames, *kernel.parameters}
+    for condition in kernel.separations:
+        for name in sorted(walk.free_variables(condition) - known):
+            raise UnknownName(
+                f"the separation '{show_expression(condition)}' mentions '{name}', which is no "
+                "iname or scalar argument",
+                where=kernel.location,
+                remedy=did_you_mean(name, known),
+            )
 
 
 def _check_extents(kernel: Kernel) -> None:

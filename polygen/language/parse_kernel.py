@@ -12,6 +12,7 @@ from polygen.ir import walk
 from polygen.ir.array import Argument, TemporaryVariable
 from polygen.ir.claims import Claim, read_claim
 from polygen.ir.domain import Domain, universe
+from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_function_name
@@ -34,7 +35,7 @@ from polygen.language.kernel_lines import (
 from polygen.language.linear import without_linear_subscripts
 from polygen.language.make_kernel import check_made
 from polygen.language.operations import defined_in_text
-from polygen.language.parser import parse_rule
+from polygen.language.parser import parse_expression, parse_rule
 from polygen.language.programs import TranslationUnit, link_all
 from polygen.language.rules import make_rules
 from polygen.source import caller_location
@@ -124,6 +125,7 @@ class _Parts:
     assumptions: Domain = field(default_factory=lambda: Domain(universe()))
     tags: dict[str, InameTag] = field(default_factory=dict[str, "InameTag"])
     priorities: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    separations: list[Expression] = field(default_factory=list[Expression])
     reductions: dict[str, Special] = field(default_factory=dict[str, "Special"])
     rules: list[SubstitutionRule] = field(default_factory=list["SubstitutionRule"])
     instructions: list[Instruction] = field(default_factory=list[Instruction])
@@ -147,6 +149,7 @@ class _Parts:
             temporaries=tuple(self.temporaries),
             substitutions=tuple(self.finished_rules.values()),
             priorities=tuple(self.priorities),
+            separations=tuple(self.separations),
             assumptions=self.assumptions,
             target=self.target,
             claims=tuple(self.claims),
@@ -199,6 +202,9 @@ class _Parts:
     def add_priority(self, line: str) -> None:
         self.priorities.append(read_priority(line))
 
+    def add_separation(self, line: str) -> None:
+        self.separations.append(parse_expression(line))
+
     def add_reduction(self, line: str) -> None:
         operation = read_reduction(line)
         self.reductions[operation.name] = operation
@@ -238,6 +244,7 @@ _SECTIONS: Mapping[str, Callable[[_Parts, str], None]] = {
     "ASSUMPTIONS": _Parts.add_assumption,
     "INAME TAGS": _Parts.add_tag,
     "PRIORITIES": _Parts.add_priority,
+    "SEPARATIONS": _Parts.add_separation,
     "REDUCTIONS": _Parts.add_reduction,
     "FUNCTIONS": _Parts.add_function,
     "SUBSTITUTION RULES": _Parts.add_rule,

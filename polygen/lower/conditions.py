@@ -8,7 +8,7 @@ from functools import cached_property
 
 import islpy as isl
 
-from polygen.analysis.affine import LinearForm
+from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.domains import domain_of
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set, form_of_constraint
@@ -113,6 +113,9 @@ def _folded(node: Expression, values: Mapping[str, Expression]) -> Expression:
     left, right = simplify(node.left), simplify(node.right)
     if isinstance(left, int) and isinstance(right, int):
         return _COMPARE[str(node.operator)](left, right)
+    form = linear_form(left) if isinstance(right, int) else None
+    if form is not None and form.constant and node.operator == ">=":
+        return comparison(form - right, ">=")  # n >= 2, not n - 1 >= 1
     return ex.Comparison(left, node.operator, right)
 
 

@@ -35,6 +35,7 @@ from polygen.lower.conditions import (
 )
 from polygen.lower.needed_guards import NeededGuards, equations
 from polygen.lower.program import Assign, Barrier, Block, Call, If, Loop, Node, Verbatim
+from polygen.lower.separate import Part, Separator
 from polygen.lower.uniform import check_uniform
 
 _BARRIER = Barrier(frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)))
@@ -63,11 +64,13 @@ class _Place:
         loops: the inames of the loops around it.
         known: what holds there, a flat set.
         values: inames that stand for an expression there: those of unrolled loops.
+        part: the instances that are written there: all, unless code is separated.
     """
 
     loops: frozenset[str]
     known: isl.Set
     values: Mapping[str, Expression]
+    part: Part = Part()
 
 
 class Emitter:
@@ -96,11 +99,25 @@ class Emitter:
             i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
         )
         self._guards = NeededGuards(self._temporaries)
+        self._separate = Separator(kernel, owners)
+        self._negative: set[str] = set()  # loops that may have negative values
         self.nonnegative: set[str] = set()
 
     def block(self, nodes: Sequence[TreeNode], outer: Iterable[str], known: isl.Set) -> Block:
         """Return the assignments for `nodes`, which stand in the loops `outer`."""
-        return self._wrap(self._items(nodes, _Place(frozenset(outer), known, {})))
+        place = _Place(frozenset(outer), known, {})
+        if not self._separate.is_asked:
+            return self._wrap(self._items(nodes, place))
+        return self._wrap(self._versions(nodes, place))
+
+    def _versions(self, nodes: Sequence[TreeNode], place: _Place) -> list[_Item]:
+        """Return the items for each of the parts into which conditions outside of loops divide."""
+        items: list[_Item] = []
+        for part, condition in self._separate.versions(nodes, place.loops, place.known):
+            found = self._items(nodes, replace(place, known=part.of(place.known), part=part))
+            asked = (Condition(condition),) if condition is not True else ()
+            items += [replace(i, conditions=(*asked, *i.conditions)) for i in found]
+        return items
 
     def _items(self, nodes: Sequence[TreeNode], place: _Place) -> list[_Item]:
         items: list[_Item] = []
@@ -185,6 +202,7 @@ class Emitter:
 
     def _statement_guards(self, insn: Assigning, place: _Place) -> tuple[Condition, ...]:
         needed = domain_of(self._kernel, insn.within_inames)
+        needed = place.part.of(needed)
         return self._guards.of(insn.within_inames, needed, place.known, place.values)
 
     def _owner_conditions(self, insn: Assigning) -> tuple[Condition, ...]:
@@ -218,6 +236,25 @@ class Emitter:
     # --- loops
 
     def _loop(self, node: LoopNode, place: _Place) -> list[_Item]:
+        """Return what a loop becomes: one, or several in a row if code is separated."""
+        if not self._separate.is_asked or isinstance(
+            self._kernel.tags.get(node.iname), UnrollTag
+        ):
+            return self._one_loop(node, place)
+        parts = self._separate.parts(node, place.loops, place.part)
+        if len(parts) == 1:
+            return self._one_loop(node, place)
+        values = self._values(node, place.loops | {node.iname} | self._parallel(node))
+        values = values.intersect(place.known)
+        return [
+            item
+            for part in parts
+            if not part.of(values).is_empty()
+            # In each part, what is known is another set: guards are remembered by it.
+            for item in self._one_loop(node, replace(place, part=part, known=place.known.copy()))
+        ]
+
+    def _one_loop(self, node: LoopNode, place: _Place) -> list[_Item]:
         unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
         bounds = self._unrolled_bounds(node, place) if unrolled else self._bounds(node, place)
         inner = replace(
@@ -233,8 +270,7 @@ class Emitter:
             return self._unrolled(node, bounds, inner)
         if _has_barrier(node):
             check_uniform(self._kernel, node, bounds)
-        if _is_nonnegative(bounds.lower, self.nonnegative):
-            self.nonnegative.add(node.iname)
+        self._note_sign(node.iname, bounds)
         conditions, needed = self._around_data(node, bounds, place)
         inner = replace(inner, known=inner.known.intersect(needed))
         items = self._items(node.children, inner)
@@ -252,6 +288,14 @@ class Emitter:
             )
         ]
 
+    def _note_sign(self, iname: str, bounds: Bounds) -> None:
+        """Note whether an iname is never negative, in any of its loops."""
+        if not _is_nonnegative(bounds.lower, self.nonnegative):
+            self._negative.add(iname)
+            self.nonnegative.discard(iname)
+        elif iname not in self._negative:
+            self.nonnegative.add(iname)
+
     def _around_data(
         self, node: LoopNode, bounds: Bounds, place: _Place
     ) -> tuple[tuple[Condition, ...], isl.Set]:
@@ -266,7 +310,7 @@ class Emitter:
         kept = place.loops | self._parallel(node)
         if _has_barrier(node):
             kept -= self._local_inames
-        needed = self._values(node, kept | {node.iname})
+        needed = place.part.of(self._values(node, kept | {node.iname}))
         computed = [t.name for t in self._kernel.temporaries if t.name in flat_names(needed)]
         needed = project_out(needed, (node.iname, *computed))
         conditions = self._guards.of(kept | {node.iname}, needed, place.known, place.values)
@@ -285,7 +329,8 @@ class Emitter:
             bounds = self._bounds(node, place, fixed=True)
         if bounds.constant is None and bounds.only_value is None:
             alone = frozenset((node.iname,))
-            bounds = constant_bounds(node.iname, self._values(node, alone)) or bounds
+            values = self._values(node, alone)
+            bounds = constant_bounds(node.iname, values) or bounds
         return bounds
 
     def _bounds(self, node: LoopNode, place: _Place, *, fixed: bool = False) -> Bounds:
@@ -293,7 +338,7 @@ class Emitter:
         kept = place.loops | {node.iname} | self._parallel(node)
         if _has_barrier(node):
             kept -= self._local_inames  # all items of a group make the same iterations
-        first = self._values(node, kept)
+        first = place.part.of(self._values(node, kept))
         if fixed:
             first = project_out(first.intersect(equations(place.values)), sorted(place.values))
         unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)

@@ -14,6 +14,7 @@ from polygen.analysis.calls import functions_of
 from polygen.analysis.domains import domain_of
 from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.known import known_parameters
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments, loop_tree
 from polygen.analysis.relations import with_plain_dependencies
 from polygen.analysis.spaces import with_spaces
@@ -136,6 +137,8 @@ class _Host:
 
     def program(self, tree: Sequence[TreeNode]) -> LoopProgram:
         known = self._kernel.assumptions.flat
+        if self._kernel.separations:  # there are more bounds, of which fewer should be asked
+            known = known_parameters(self._kernel)
         self._nonnegative |= {
             name for name in self._kernel.assumptions.parameters if _is_nonnegative(name, known)
         }

@@ -21,7 +21,7 @@ from polygen.analysis.pairs import Conflict, conflicts, piece_set, renamed, witn
 from polygen.analysis.second import OTHER
 from polygen.errors import WrongOrder
 from polygen.ir.array import AddressSpace
-from polygen.ir.domain import project_out, universe
+from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.lower.program import Barrier
 from polygen.validation.constraints import is_affine, to_set
@@ -166,12 +166,34 @@ class Exchange:
             (pair.other_name or pair.name) if kind == "flow" else None,
         )
         space = self._kernel.address_space(pair.name)
-        if self._is_separated(pair.copies, pair.piece, heads, space):
-            return
-        for tag in axes:
-            if isinstance(tag, LocalTag):
-                _, differ = self._indices(pair, tag)
-                self._refuse(pair, pairs.intersect(differ), "work items, without a barrier between")
+        for copies in product(*pair.copies):
+            if not _is_in_piece(*copies, pair.piece) or self._are_apart(
+                copies, pair.piece, heads, space
+            ):
+                continue
+            here = self._executed_by(pair, copies, pairs)
+            for tag in axes:
+                if isinstance(tag, LocalTag):
+                    _, differ = self._indices(pair, tag)
+                    self._refuse(
+                        pair, here.intersect(differ), "work items, without a barrier between"
+                    )
+
+    def _executed_by(self, pair: _Pair, copies: tuple[Copy, Copy], pairs: isl.Set) -> isl.Set:
+        """Return the pairs of instances that two statements execute, of several."""
+        if all(len(each) == 1 for each in pair.copies):
+            return pairs
+        first, second = (
+            self._points(work, copy)
+            for work, copy in zip((pair.first, pair.second), copies, strict=True)
+        )
+        return pairs.intersect(first).intersect(renamed(second, self._kernel.inames))
+
+    def _points(self, work: Work, copy: Copy) -> isl.Set:
+        """Return the instances of a work that a statement executes."""
+        points = executed(self._view, copy)[0]
+        kept = {*work.insn.within_inames, *self._kernel.parameters}
+        return project_out(points, [n for n in flat_names(points) if n not in kept])
 
     def _refuse(self, pair: _Pair, pairs: isl.Set, where: str) -> None:
         if pairs.is_empty():
@@ -254,12 +276,21 @@ class Exchange:
             space: where what they touch is.
         """
         return all(
-            self._is_between(
-                _path(a.statement, heads[0]), _path(b.statement, heads[1]), piece, space
-            )
-            for a, b in product(*copies)
-            if _is_in_piece(a, b, piece)
+            self._are_apart(both, piece, heads, space)
+            for both in product(*copies)
+            if _is_in_piece(*both, piece)
         )
+
+    def _are_apart(
+        self,
+        copies: tuple[Copy, Copy],
+        piece: Piece,
+        heads: tuple[str | None, str | None],
+        space: AddressSpace,
+    ) -> bool:
+        """Tell that of two statements; parameters are those of `_is_separated`."""
+        before, after = (_path(c.statement, h) for c, h in zip(copies, heads, strict=True))
+        return self._is_between(before, after, piece, space)
 
     def _is_between(self, before: Path, after: Path, piece: Piece, space: AddressSpace) -> bool:
         """Tell whether what is at one place is executed by all items before the other by any."""

@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import product
+from itertools import combinations, product
 from typing import NoReturn, TypeAlias
 
 import islpy as isl
 
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import conflicts, equal, witness
+from polygen.analysis.pairs import conflicts, equal, less, renamed, witness
 from polygen.errors import WrongOrder
+from polygen.ir.domain import flat_names, project_out
+from polygen.validation.constraints import is_affine, to_set
 from polygen.validation.faults import fault
-from polygen.validation.frames import SEQUENTIAL, Frame, Statement
-from polygen.validation.polynomial import Polynomial, number
+from polygen.validation.frames import HARDWARE, SEQUENTIAL, Frame, Statement
+from polygen.validation.points import set_of
+from polygen.validation.polynomial import Polynomial, number, of_atom, plus, scaled
 from polygen.validation.touching import described, touching
 from polygen.validation.view import View
 from polygen.validation.works import Copy, Work, Works
@@ -114,23 +117,45 @@ class _Sequence:
             interval.children.append(child)
         edges = self._edges.get(block, ())
         if not all(_in_order(siblings, before, after) for before, after in edges):
-            self._check_closely(siblings, edges)
+            self._check_closely(siblings, edges, children, block)
         for sibling, interval in siblings.items():
             if isinstance(sibling, str):
                 self._check_loop(sibling, interval, block)
 
     def _check_closely(
-        self, siblings: Mapping[Sibling, _Interval], edges: Sequence[tuple[Sibling, Sibling]]
+        self,
+        siblings: Mapping[Sibling, _Interval],
+        edges: Sequence[tuple[Sibling, Sibling]],
+        children: Sequence[Frame | Statement],
+        block: Block,
     ) -> None:
-        """Check what siblings must come after which through others: some may not be there."""
+        """Check what siblings must come after which through others: some may not be there.
+
+        Of what is in the wrong order, not both may be executed: versions for different sizes.
+        """
+        places = {child: at for at, child in enumerate(children)}
         directly: dict[Sibling, list[Sibling]] = {}
         for before, after in edges:
             directly.setdefault(before, []).append(after)
         for before, interval in siblings.items():
             for after in _reached(directly, before):
                 if after in siblings and not _in_order(siblings, before, after):
-                    for pair in product(interval.children, siblings[after].children):
-                        self._refuse(*pair)
+                    for a, b in product(interval.children, siblings[after].children):
+                        if places[a] > places[b] and not self._exclude(a, b, block):
+                            self._refuse(a, b)
+
+    def _exclude(self, a: Frame | Statement, b: Frame | Statement, block: Block) -> bool:
+        """Tell whether not both of two children of a block are executed in one iteration."""
+        return self._points(a, block).is_disjoint(self._points(b, block))
+
+    def _points(self, child: Frame | Statement, block: Block) -> isl.Set:
+        """Return the iterations of loops around, and the work items, that execute a child."""
+        frame = child.frame if isinstance(child, Statement) else child
+        found, _ = set_of(self._view, self._view.facts(frame))
+        kept = {*block, *(f.name for f in frame.outwards() if f.role in HARDWARE)}
+        kernel = self._view.kernel
+        gone = [n for n in flat_names(found) if n not in kept and n not in kernel.parameters]
+        return project_out(found, gone).intersect(self._view.known)
 
     def _sibling(self, child: Frame | Statement, block: Block) -> Sibling:
         """Return what a child of a block is: a part of a loop, or a work."""
@@ -149,25 +174,54 @@ class _Sequence:
         return work
 
     def _check_loop(self, iname: str, interval: _Interval, block: Block) -> None:
-        """Check a loop, or the copies of its body if it is none in the program."""
+        """Check a loop, or the copies of its body if it is several, or none, in the program."""
         children = interval.children
         inside = (*block, iname)
         if len(children) == 1 and isinstance(children[0], Frame) and children[0].name == iname:
             self._check(list(_flat(children[0])), inside)
             return
-        runs: list[tuple[Polynomial, list[Frame | Statement]]] = []
+        runs: list[tuple[Polynomial | None, list[Frame | Statement]]] = []
         for child in children:
-            value = self._value(child, iname)
-            if not runs or runs[-1][0] != value:
+            is_loop = isinstance(child, Frame) and child.name == iname
+            value = None if is_loop else self._value(child, iname)
+            if not runs or value is None or runs[-1][0] != value:
                 runs.append((value, []))
             runs[-1][1].append(child)
-        values = [number(value) for value, _ in runs]
+        values = [None if value is None else number(value) for value, _ in runs]
         known = [value for value in values if value is not None]
-        if len(runs) > 1 and (len(known) < len(runs) or known != sorted(set(known))):
-            statement = next(s for child in children for s in _statements(child))
-            self._refuse_nesting(self._copies[statement][0])
-        for _, run in runs:
-            self._check(run, inside)
+        if len(runs) > 1 and len(known) < len(runs):
+            self._check_runs(iname, runs, block)
+        elif len(runs) > 1 and known != sorted(set(known)):
+            self._refuse_nesting(self._first_work(children))
+        for value, run in runs:
+            (loop, *_) = run
+            body = list(_flat(loop)) if value is None and isinstance(loop, Frame) else run
+            self._check(body, inside)
+
+    def _check_runs(
+        self,
+        iname: str,
+        runs: Sequence[tuple[Polynomial | None, Sequence[Frame | Statement]]],
+        block: Block,
+    ) -> None:
+        """Check that the iterations of several loops of an iname come in the order of one."""
+        values: list[isl.Set] = []
+        for value, run in runs:
+            parts = [self._points(child, (*block, iname)) for child in run]
+            points = reduce(isl.Set.union, parts)
+            if value is not None:
+                if not is_affine(value, self._view.is_integer):
+                    self._refuse_nesting(self._first_work(run))
+                points = points.intersect(to_set(_both(value, iname)))
+            values.append(points)
+        for first, second in combinations(values, 2):
+            later = first.intersect(renamed(second, (iname,)))
+            if not later.is_disjoint(less(iname).complement()):
+                self._refuse_nesting(self._first_work([c for _, run in runs for c in run]))
+
+    def _first_work(self, children: Sequence[Frame | Statement]) -> Work:
+        statement = next(s for child in children for s in _statements(child))
+        return self._copies[statement][0]
 
     def _value(self, child: Frame | Statement, iname: str) -> Polynomial:
         """Return what an iname that is no loop stands for in a child of a block."""
@@ -254,6 +308,12 @@ def _flat(frame: Frame) -> Iterator[Frame | Statement]:
             yield child
         else:
             yield from _flat(child)
+
+
+def _both(value: Polynomial, iname: str) -> tuple[Polynomial, Polynomial]:
+    """Return what says that an iname is a value."""
+    difference = plus(of_atom(iname), value, -1)
+    return difference, scaled(difference, -1)
 
 
 def _statements(child: Frame | Statement) -> Iterator[Statement]:

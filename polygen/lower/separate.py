@@ -1,0 +1,158 @@
+"""Separate code for parts of a loop: several loops in a row, and several versions of a launch.
+
+A kernel's separations are conditions.  Each inequality of one is asked at the innermost of the
+loops that it mentions: this loop becomes two, where it does not hold, and where it does.  One that
+mentions none, but axes of the hardware and loops on the host, makes two versions of all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polygen.analysis.isl_affine import form_condition
+from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
+from polygen.analysis.separations import HalfSpace, Separation, separations_of
+from polygen.ir import expression as ex
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag, LocalTag
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some of the instances: those in a set.
+
+    Attributes:
+        points: the set, flat; None for all.
+        left_out: the separations that divide it no further: it is where they do not hold.
+    """
+
+    points: isl.Set | None = None
+    left_out: tuple[Separation, ...] = ()
+
+    def of(self, points: isl.Set) -> isl.Set:
+        """Return which of the points are in it."""
+        if self.points is None:
+            return points
+        return points.intersect(self.points).detect_equalities()  # i = n - 1, not two bounds
+
+    def where(self, points: isl.Set) -> Part:
+        """Return what of it is in a set."""
+        return replace(self, points=points if self.points is None else points & self.points)
+
+    def without(self, separation: Separation) -> Part:
+        """Return the same, to be divided no further by a separation."""
+        return replace(self, left_out=(*self.left_out, separation))
+
+
+class Separator:
+    """Divides what is executed by the separations of a kernel.
+
+    Parameters:
+        kernel: with its tree of loops known.
+        owners: for each axis of the launch, the iname that stands for it, and its first value.
+
+    Attributes:
+        is_asked: whether there is anything to divide.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        owners: Mapping[GroupTag | LocalTag, tuple[str, Expression]],
+    ) -> None:
+        self._separations = separations_of(kernel) if kernel.separations else ()
+        self.is_asked = bool(self._separations)
+        self._inames = frozenset(kernel.inames)
+        tags = {i: kernel.tags.get(i) for i in kernel.inames}
+        self._axes = frozenset(i for i, tag in tags.items() if tag in owners)
+        self._items = frozenset(i for i, tag in tags.items() if isinstance(tag, LocalTag))
+
+    def parts(self, node: LoopNode, around: frozenset[str], whole: Part) -> list[Part]:
+        """Return into which parts a loop is divided, in the order of its iterations.
+
+        Parameters:
+            node: the loop.
+            around: the loops around it.
+            whole: what is left of the instances there.
+        """
+        found = [whole]
+        for separation in self._separations:
+            halves = separation.at(node.iname, around | self._axes, self._inames)
+            halves = self._uniform(halves, [node])
+            if halves and separation not in whole.left_out:
+                found = [p for old in found for p in _divided(separation, halves, node.iname, old)]
+        return found
+
+    def versions(
+        self, nodes: Sequence[TreeNode], around: frozenset[str], known: isl.Set
+    ) -> list[tuple[Part, Expression]]:
+        """Return the parts into which all of a launch is divided, and where each is executed.
+
+        Parameters:
+            nodes: what the launch executes.
+            around: the loops on the host.
+            known: what is known there.
+        """
+        inames = frozenset[str]().union(*(i.within_inames for i in assignments(nodes)))
+        own = around | (self._axes & inames)
+        found: list[tuple[Part, Expression]] = [(Part(), True)]
+        for separation in self._separations:
+            halves = self._uniform(separation.at(None, own, self._inames), nodes)
+            halves = [half for half in halves if not known.is_subset(half.inside)]
+            if halves and not any(known.is_disjoint(half.inside) for half in halves):
+                found = [v for old in found for v in _versions(separation, halves, *old)]
+        return found
+
+    def _uniform(self, halves: list[HalfSpace], nodes: Sequence[TreeNode]) -> list[HalfSpace]:
+        """Return what may be asked around nodes: all items of a group come to the same barriers."""
+        if not any(map(_has_barrier, nodes)):
+            return halves
+        return [half for half in halves if half.names.isdisjoint(self._items)]
+
+
+def _divided(
+    separation: Separation, halves: Sequence[HalfSpace], iname: str, whole: Part
+) -> Iterator[Part]:
+    """Yield the parts of a part, in the order of a loop's iterations."""
+    above: list[Part] = []
+    for half in halves:
+        if half.form.terms[iname] > 0:
+            yield whole.where(half.outside).without(separation)
+            whole = whole.where(half.inside)
+    for half in halves:
+        if half.form.terms[iname] < 0:
+            above.append(whole.where(half.outside).without(separation))
+            whole = whole.where(half.inside)
+    yield whole
+    yield from reversed(above)
+
+
+def _versions(
+    separation: Separation, halves: Sequence[HalfSpace], whole: Part, condition: Expression
+) -> Iterator[tuple[Part, Expression]]:
+    """Yield a version where the condition holds, and one where it does not."""
+    part, holds, fails = whole, list[Expression](), list[Expression]()
+    for half in halves:
+        part = part.where(half.inside)
+        holds.append(form_condition(half.form))
+        fails.append(form_condition(half.form * -1 - 1))
+    yield part, _both(condition, *holds)
+    other = fails[0] if len(fails) == 1 else ex.LogicalOr(tuple(fails))
+    if len(fails) == 1:
+        whole = whole.where(halves[0].outside)
+    yield whole.without(separation), _both(condition, other)
+
+
+def _both(*conditions: Expression) -> Expression:
+    asked = [c for c in conditions if c is not True]
+    return asked[0] if len(asked) == 1 else ex.LogicalAnd(tuple(asked))
+
+
+def _has_barrier(node: TreeNode) -> bool:
+    if isinstance(node, LoopNode):
+        return any(_has_barrier(child) for child in node.children)
+    return isinstance(node, BarrierNode)
