@@ -66,15 +66,18 @@ from polygen.transforms.assignment_to_subst import assignment_to_subst
 from polygen.transforms.assume import assume
 from polygen.transforms.assume_independent import assume_independent
 from polygen.transforms.assume_injective import assume_injective
+from polygen.transforms.chunk_iname import chunk_iname
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.expand_subst import expand_subst
 from polygen.transforms.extract_subst import extract_subst
 from polygen.transforms.fix_parameters import fix_parameters
+from polygen.transforms.index_set_split import index_set_split
 from polygen.transforms.infer_unknown_types import infer_unknown_types
 from polygen.transforms.inline_callable_kernel import inline_callable_kernel
 from polygen.transforms.interchange import interchange
 from polygen.transforms.join_inames import join_inames
 from polygen.transforms.map_domain import map_domain
+from polygen.transforms.peel import peel
 from polygen.transforms.precompute import precompute
 from polygen.transforms.prioritize_loops import prioritize_loops
 from polygen.transforms.privatize_temporaries_with_inames import (
@@ -89,6 +92,7 @@ from polygen.transforms.register_symbol_manglers import register_symbol_manglers
 from polygen.transforms.remove_unused_inames import remove_unused_inames
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.reverse import reverse
+from polygen.transforms.separate_full_tiles import separate_full_tiles
 from polygen.transforms.set_options import set_options
 from polygen.transforms.shift import shift
 from polygen.transforms.skew import skew
@@ -147,6 +151,7 @@ __all__ = [
     "assume_injective",
     "auto",
     "check_well_formed",
+    "chunk_iname",
     "default_target",
     "dependences",
     "diff",
@@ -161,6 +166,7 @@ __all__ = [
     "get_dot_dependency_graph",
     "get_iname_duplication_options",
     "has_schedulable_iname_nesting",
+    "index_set_split",
     "infer_unknown_types",
     "inline_callable_kernel",
     "interchange",
@@ -178,6 +184,7 @@ __all__ = [
     "parallel_inames",
     "parse_kernel",
     "parse_program",
+    "peel",
     "precompute",
     "prioritize_loops",
     "privatize_temporaries_with_inames",
@@ -189,6 +196,7 @@ __all__ = [
     "rename_iname",
     "replay",
     "reverse",
+    "separate_full_tiles",
     "set_options",
     "shift",
     "show_dependency_graph",

@@ -371,6 +371,10 @@ class ExtentNotConstant(UserError):
     """Loops that are to be one, where an inner one has no constant number of iterations."""
 
 
+class NotSeparable(UserError):
+    """A condition by which code is to be separated, and which is no affine one on nested loops."""
+
+
 class MapLosesInstances(UserError):
     """A map that makes one domain of several, and an instruction that is in some of them only."""
 

@@ -75,8 +75,8 @@ def inner_iterations(kernel: Kernel, iname: str, first: int, last: int) -> Expre
     plain = inside.remove_divs()
     if plain.n_basic_set() != 1 or not plain.is_equal(inside):
         raise NotSeparable(
-            f"the first and the last iterations of '{iname}' cannot be separated: its loop does not "
-            "begin and end at affine functions of what is around it",
+            f"the first and the last iterations of '{iname}' cannot be separated: its loop does "
+            "not begin and end at affine functions of what is around it",
             where=caller_location(),
             excerpt=kernel.home_domains[iname].text,
             remedy="index_set_split separates by a condition of your own",

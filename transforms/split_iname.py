@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, Any, TypeAlias, cast
 
 import islpy as isl
 
@@ -19,6 +20,7 @@ from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import (
     Iname,
+    Kind,
     NewName,
     PositiveInt,
     Tag,
@@ -26,13 +28,28 @@ from polygen.transformation import (
     to_tag,
     transformation,
 )
+from polygen.transforms._separate import inner_iterations, separated
 from polygen.transforms.duplicate_inames import duplicate_inames
 
 _SET = isl.dim_type.set
 
 
+def _are_slabs(_kernel: Kernel, value: Any) -> bool:
+    if not isinstance(value, tuple | list):
+        return False
+    given = cast("Sequence[object]", value)
+    return len(given) == 2 and all(
+        isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in given
+    )
+
+
+Slabs: TypeAlias = Annotated[
+    tuple[int, int], Kind("two numbers of iterations: of the first ones, the last ones", _are_slabs)
+]
+
+
 @transformation
-def split_iname(
+def split_iname(  # noqa: PLR0913 -- Loo.py's arguments
     kernel: Kernel,
     split_iname: Iname,
     inner_length: PositiveInt,
@@ -41,6 +58,7 @@ def split_iname(
     inner_iname: NewName | None = None,
     outer_tag: Tag | None = None,
     inner_tag: Tag | None = None,
+    slabs: Slabs = (0, 0),
     within: Within | None = None,
 ) -> Kernel | Rearranged:
     """Split a loop in two: ``i = inner_length*i_outer + i_inner``, ``0 <= i_inner < inner_length``.
@@ -61,6 +79,8 @@ def split_iname(
         inner_iname: the name of the inner loop; ``<iname>_inner`` if not given.
         outer_tag: the tag of the outer loop.
         inner_tag: the tag of the inner loop.
+        slabs: how many of the first, and of the last iterations of the outer loop are written
+            apart, as `peel` does it; in between are no guards that only these need.
         within: the instructions whose loop is split, as a query (`polygen.language.within`); all if
             not given.  If others use the iname, these get a loop of their own first, as
             `duplicate_inames` does it.
@@ -96,6 +116,8 @@ def split_iname(
         InvalidArgument: if another argument is of the wrong kind.
         InameNotUsed, InameNeeded, NotDistributable: if the instructions `within` cannot have a
             loop of their own.
+        NotSeparable: if the outer loop does not begin, or end, at an affine function where `slabs`
+            are asked for.
 
     Source: Loo.py, section 2.4.1, equation 1.
     """
@@ -105,7 +127,7 @@ def split_iname(
     if within is not None and not uses_alone(kernel, split_iname, within):
         own = kernel.new_name(split_iname, (outer, inner))
         apart = duplicate_inames(kernel, split_iname, within, own)
-        return _split_alone(apart, own, inner_length, (outer, inner), (outer_tag, inner_tag))
+        return _split_alone(apart, own, inner_length, (outer, inner), (outer_tag, inner_tag), slabs)
     home = kernel.home_domains[split_iname]
     old_value = ex.sum_of(ex.product_of(inner_length, ex.Variable(outer)), ex.Variable(inner))
     parts = {split_iname: (outer, inner)}
@@ -131,6 +153,8 @@ def split_iname(
             tuple(n for i in p for n in parts.get(i, (i,))) for p in kernel.priorities
         ),
     )
+    if any(slabs):
+        new = separated(new, inner_iterations(new, outer, *slabs))
     return Rearranged(new, {split_iname: old_value})
 
 
@@ -140,6 +164,7 @@ def _split_alone(
     inner_length: int,
     names: tuple[str, str],
     tags: tuple[str | InameTag | None, str | InameTag | None],
+    slabs: tuple[int, int],
 ) -> Kernel:
     """Split an iname that no other instructions use."""
     return split_iname(
@@ -150,6 +175,7 @@ def _split_alone(
         inner_iname=names[1],
         outer_tag=tags[0],
         inner_tag=tags[1],
+        slabs=slabs,
     )
 
 

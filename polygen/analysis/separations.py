@@ -9,8 +9,6 @@ import islpy as isl
 
 from polygen.analysis.affine import LinearForm
 from polygen.analysis.isl_affine import condition_set, form_of_constraint, to_aff
-from polygen.ir import walk
-from polygen.ir.domain import flat_names
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
 
@@ -57,7 +55,9 @@ class Separation:
             found = found.intersect(half.inside)
         return found
 
-    def at(self, iname: str | None, around: frozenset[str], inames: frozenset[str]) -> list[HalfSpace]:
+    def at(
+        self, iname: str | None, around: frozenset[str], inames: frozenset[str]
+    ) -> list[HalfSpace]:
         """Return the inequalities that can be asked in a loop, and not outside of it.
 
         Parameters:

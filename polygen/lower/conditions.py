@@ -113,9 +113,9 @@ def _folded(node: Expression, values: Mapping[str, Expression]) -> Expression:
     left, right = simplify(node.left), simplify(node.right)
     if isinstance(left, int) and isinstance(right, int):
         return _COMPARE[str(node.operator)](left, right)
-    form = linear_form(left) if isinstance(right, int) else None
-    if form is not None and form.constant and node.operator == ">=":
-        return comparison(form - right, ">=")  # n >= 2, not n - 1 >= 1
+    form = linear_form(left)
+    if form is not None and form.constant and isinstance(right, int) and node.operator == ">=":
+        return comparison(form + -right, ">=")  # n >= 2, not n - 1 >= 1
     return ex.Comparison(left, node.operator, right)
 
 

@@ -35,7 +35,7 @@ from polygen.lower.conditions import (
 )
 from polygen.lower.needed_guards import NeededGuards, equations
 from polygen.lower.program import Assign, Barrier, Block, Call, If, Loop, Node, Verbatim
-from polygen.lower.separate import Part, Separator
+from polygen.lower.separate import EVERYTHING, Part, Separator
 from polygen.lower.uniform import check_uniform
 
 _BARRIER = Barrier(frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)))
@@ -70,7 +70,7 @@ class _Place:
     loops: frozenset[str]
     known: isl.Set
     values: Mapping[str, Expression]
-    part: Part = Part()
+    part: Part = EVERYTHING
 
 
 class Emitter:
@@ -176,7 +176,7 @@ class Emitter:
                 raise InternalError(f"'{insn.id}' assigns to {target!r}")
             pairs.append((target, final(value)))
         conditions = (*self._statement_guards(insn, place), *self._owner_conditions(insn))
-        for predicate in insn.predicates:
+        for predicate in self._undecided(insn, place):
             asked = walk.substitute(predicate, place.values)
             reads = tuple(e for e in walk.subexpressions(asked) if isinstance(e, ex.Subscript))
             computed = not self._temporaries.isdisjoint(walk.free_variables(asked))
@@ -191,6 +191,13 @@ class Emitter:
         else:
             node = Assign(*pairs[0], insn.id, values, tuple(pairs[1:]), insn.atomicity)
         return _Item((node,), conditions, frozenset(insn.written_names))
+
+    def _undecided(self, insn: Assigning, place: _Place) -> tuple[Expression, ...]:
+        """Return an instruction's predicates, or False, but those that hold in a part of a loop."""
+        if place.part.points is None:
+            return insn.predicates
+        found = [self._separate.decided(p, place.known) for p in insn.predicates]
+        return tuple([p for p in found if p is not True])
 
     def _linear(self, insn: Assigning, node: Expression) -> Expression:
         """Return an expression of an instruction with offsets for subscripts."""
@@ -237,9 +244,7 @@ class Emitter:
 
     def _loop(self, node: LoopNode, place: _Place) -> list[_Item]:
         """Return what a loop becomes: one, or several in a row if code is separated."""
-        if not self._separate.is_asked or isinstance(
-            self._kernel.tags.get(node.iname), UnrollTag
-        ):
+        if not self._separate.is_asked or isinstance(self._kernel.tags.get(node.iname), UnrollTag):
             return self._one_loop(node, place)
         parts = self._separate.parts(node, place.loops, place.part)
         if len(parts) == 1:

@@ -46,6 +46,7 @@ from polygen.lower.program import (
     LoopProgram,
 )
 from polygen.lower.reductions import realize_reductions
+from polygen.lower.separate import check_separations
 from polygen.lower.spaces import declared_auto, with_global
 from polygen.lower.vectors import shared_vectors
 from polygen.lower.work_items import as_loops, without_barriers
@@ -95,6 +96,7 @@ def lower_prepared(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> 
 
     Parameters and errors are those of `lower`.
     """
+    check_separations(kernel)
     realized = realize_reductions(kernel)  # accumulators and their updates
     tree = loop_tree(realized)  # one loop an iname; siblings in order
     tree = place_barriers(realized, tree)  # where work items wait for each other

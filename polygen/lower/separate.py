@@ -12,13 +12,17 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygen.analysis.isl_affine import form_condition
+from polygen.analysis.integers import integer_parameters
+from polygen.analysis.isl_affine import condition_set, form_condition
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.separations import HalfSpace, Separation, separations_of
+from polygen.errors import SeparationIgnored
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import GroupTag, LocalTag
+from polygen.source import warn
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,30 @@ class Part:
         return replace(self, left_out=(*self.left_out, separation))
 
 
+EVERYTHING = Part()
+
+
+def check_separations(kernel: Kernel) -> None:
+    """Warn of conditions that are no longer comparisons of affine expressions."""
+    if not kernel.separations:
+        return
+    possible = {s.condition for s in separations_of(kernel)}
+    for condition in kernel.separations:
+        if condition not in possible:
+            ignore(kernel, condition, "it is no conjunction of affine comparisons of loops")
+
+
+def ignore(kernel: Kernel, condition: Expression, why: str) -> None:
+    """Warn that code is not separated."""
+    if SeparationIgnored.__name__ not in kernel.options.silenced_warnings:
+        warn(
+            SeparationIgnored(
+                f"kernel '{kernel.name}': code is not separated by '{show_expression(condition)}': "
+                f"{why}"
+            )
+        )
+
+
 class Separator:
     """Divides what is executed by the separations of a kernel.
 
@@ -64,9 +92,11 @@ class Separator:
         kernel: Kernel,
         owners: Mapping[GroupTag | LocalTag, tuple[str, Expression]],
     ) -> None:
+        self._kernel = kernel
         self._separations = separations_of(kernel) if kernel.separations else ()
         self.is_asked = bool(self._separations)
         self._inames = frozenset(kernel.inames)
+        self._integers = integer_parameters(kernel).union(kernel.inames)
         tags = {i: kernel.tags.get(i) for i in kernel.inames}
         self._axes = frozenset(i for i, tag in tags.items() if tag in owners)
         self._items = frozenset(i for i, tag in tags.items() if isinstance(tag, LocalTag))
@@ -99,7 +129,7 @@ class Separator:
         """
         inames = frozenset[str]().union(*(i.within_inames for i in assignments(nodes)))
         own = around | (self._axes & inames)
-        found: list[tuple[Part, Expression]] = [(Part(), True)]
+        found: list[tuple[Part, Expression]] = [(EVERYTHING, True)]
         for separation in self._separations:
             halves = self._uniform(separation.at(None, own, self._inames), nodes)
             halves = [half for half in halves if not known.is_subset(half.inside)]
@@ -107,11 +137,25 @@ class Separator:
                 found = [v for old in found for v in _versions(separation, halves, *old)]
         return found
 
+    def decided(self, condition: Expression, known: isl.Set) -> Expression:
+        """Return a condition, or True or False if what is known decides it."""
+        holds = condition_set(condition, self._integers)
+        if holds is None:
+            return condition
+        if known.is_subset(holds):
+            return True
+        return False if known.is_disjoint(holds) else condition
+
     def _uniform(self, halves: list[HalfSpace], nodes: Sequence[TreeNode]) -> list[HalfSpace]:
         """Return what may be asked around nodes: all items of a group come to the same barriers."""
         if not any(map(_has_barrier, nodes)):
             return halves
-        return [half for half in halves if half.names.isdisjoint(self._items)]
+        uniform = [half for half in halves if half.names.isdisjoint(self._items)]
+        for half in halves:
+            if half not in uniform:
+                condition = form_condition(half.form)
+                ignore(self._kernel, condition, "work items differ in it, and wait for each other")
+        return uniform
 
 
 def _divided(

@@ -142,6 +142,35 @@ def _split_within(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("split_iname", (r.choice(free), r.choice((2, 3))), {"within": _id(knl, r)})
 
 
+def _peel(knl: Kernel, r: random.Random) -> AnyStep | None:
+    iname = _one(knl, r)
+    ends = r.choice(((1, 0), (0, 1), (1, 1), (2, 1)))
+    return None if iname is None or len(knl.separations) > 2 else AnyStep("peel", (iname, *ends))
+
+
+def _index_sets(knl: Kernel, r: random.Random) -> AnyStep | None:
+    inames = _together(knl, r, 1)
+    if inames is None or len(knl.separations) > 2:
+        return None
+    x, y = inames[0], inames[-1]
+    conditions = (f"{x} < {_offset(knl, r)}", f"{x} <= {y}", f"2*{x} >= 3 and {x} < 4", f"{y} == 2")
+    return AnyStep("index_set_split", (r.choice(conditions),))
+
+
+def _full_tiles(knl: Kernel, r: random.Random) -> AnyStep | None:
+    inner = [i for i in knl.inames if i.endswith("_inner")]
+    if not inner or len(knl.separations) > 2:
+        return None
+    return AnyStep("separate_full_tiles", (r.sample(inner, r.randint(1, min(2, len(inner)))),))
+
+
+def _chunk(knl: Kernel, r: random.Random) -> AnyStep | None:
+    free = _free(knl)
+    if not free or len(knl.inames) > 7:
+        return None
+    return AnyStep("chunk_iname", (r.choice(free), r.choice((2, 3))))
+
+
 def _rename_within(knl: Kernel, r: random.Random) -> AnyStep | None:
     if len(knl.inames) < 2 or len(knl.inames) > 8:
         return None
@@ -221,6 +250,10 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "affine_map_inames": (_affine_map, 3),
     "split_iname within": (_split_within, 2),
     "rename_iname within": (_rename_within, 2),
+    "peel": (_peel, 2),
+    "index_set_split": (_index_sets, 2),
+    "separate_full_tiles": (_full_tiles, 2),
+    "chunk_iname": (_chunk, 1),
     "expand_subst within": (_expand_within, 1),
     "inline_callable_kernel": (_inline, 2),
     "add_dtypes": (_types, 0.5),

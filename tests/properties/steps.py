@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from itertools import product
+from typing import Any
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
@@ -82,7 +83,7 @@ class Steps:
         if iname is None or axis is None:
             return
         length = self._random.choice((2, 3, 4))
-        tags = {"outer_tag": f"g.{axis}", "inner_tag": f"l.{axis}"}
+        tags: Any = {"outer_tag": f"g.{axis}", "inner_tag": f"l.{axis}"}
         self.kernel = pg.split_iname(self.kernel, iname, length, **tags)
 
     def _is_part(self, iname: str) -> bool:
