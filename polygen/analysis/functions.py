@@ -104,6 +104,24 @@ _REAL: dict[tuple[ResultType, int], str] = {
     (ResultType.WITH_WHOLE, 1): "frexp lgamma_r",
     (ResultType.WITH_WHOLE, 2): "remquo",
 }
+# OpenCL's that compute some functions of single precision quickly, and less precisely.
+_FAST = (
+    "cos",
+    "divide",
+    "exp",
+    "exp10",
+    "exp2",
+    "log",
+    "log10",
+    "log2",
+    "powr",
+    "recip",
+    "rsqrt",
+    "sin",
+    "sqrt",
+    "tan",
+)
+FAST = {f"{prefix}_{name}": name for prefix in ("half", "native") for name in _FAST}
 _PAIRS = (ResultType.TWICE, ResultType.WITH_WHOLE)
 _COMPLEX: dict[tuple[ResultType, int], str] = {
     (ResultType.FLOATING, 1): """
@@ -127,6 +145,7 @@ def _functions() -> Iterable[Function]:
         yield Function(name, 2, None, ResultType.KEPT)
     for name in ("ldexp", "pown", "rootn", "scalbln", "scalbn"):
         yield Function(name, 2, 2, ResultType.FLOATING, exponent=True)
+    yield from map(_fast, FAST)
     yield Function("rotate", 2, 2, ResultType.INTEGER, exponent=True)
     yield from map(_random, GENERATORS.values())
     yield _conversion("bool", takes_complex=True)
@@ -137,6 +156,11 @@ def _functions() -> Iterable[Function]:
         yield _conversion(name)
     for name in ("complex64", "complex128"):
         yield _conversion(name, takes_complex=True)
+
+
+def _fast(name: str) -> Function:
+    count = 2 if FAST[name] in ("divide", "powr") else 1
+    return Function(name, count, count, ResultType.FLOATING)
 
 
 def _random(generator: Generator) -> Function:

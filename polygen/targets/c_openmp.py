@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from polygen.analysis.functions import FAST
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.layout import VECTOR_LENGTHS, has_vectors
@@ -142,7 +143,8 @@ C_OPENMP = Target(
         mad mad24 mad_hi mad_sat maxmag minmag mix mul24 mul_hi popcount pown powr radians rhadd
         rootn rotate rsqrt sign sincos sinpi smoothstep step sub_sat tanpi
         upsample""".split()  # noqa: SIM905
-    ),
+    )
+    | FAST.keys(),
     helper_prefix="static inline",
     function_head=lambda _: "void ",
     qualifiers=dict.fromkeys(AddressSpace, ""),

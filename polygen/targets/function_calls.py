@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygen.analysis.functions import FUNCTIONS, ResultType
+from polygen.analysis.functions import FAST, FUNCTIONS, ResultType
 from polygen.analysis.meanings import NAMES, meaning_of
 from polygen.analysis.types import integer_kind, letter, word_kind
 from polygen.errors import InternalError
@@ -16,7 +16,7 @@ from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.targets.core import Printer
 from polygen.targets.target import FLOAT16, FLOAT32, INT32, INT64, UINT32
-from polygen.targets.term import ATOM, Term, promoted
+from polygen.targets.term import ATOM, PRODUCT, Term, promoted
 
 _Rule: TypeAlias = Callable[[Printer, ex.Call, DType], Term]
 
@@ -122,6 +122,19 @@ def _scaled(p: Printer, node: ex.Call, at: DType) -> Term:
     return p.math_call(name, dtype, [p.term(base, dtype)], term)
 
 
+def _fast(p: Printer, node: ex.Call, at: DType) -> Term:
+    """Print a function that is quick where it is there, in single precision; else the usual one."""
+    name = ex.name_of(node.function)
+    usual, dtype = FAST[name], p.dtype(p.kind(node), at)
+    terms = [p.convert(p.term(n, dtype), promoted(dtype)) for n in node.parameters]
+    if promoted(dtype) == FLOAT32 and p.has(name):
+        return p.math_call(name, dtype, terms)
+    if usual in ("divide", "recip"):
+        left = p.number(1, dtype) if usual == "recip" else terms[0]
+        return p.binary("/", left, terms[-1], dtype, PRODUCT, modular=False)
+    return p.math_call(usual, dtype, terms)
+
+
 # --- functions with two results
 
 
@@ -156,6 +169,7 @@ FUNCTION_RULES: Mapping[str, _Rule] = {
     **{f.name: _BY_RESULT[f.result] for f in FUNCTIONS.values() if f.result in _BY_RESULT},
     **{name: _print_meaning for name in NAMES if FUNCTIONS[name].result is not ResultType.LONG},
     **dict.fromkeys(("isordered", "isunordered"), _unordered),
+    **dict.fromkeys(FAST, _fast),
     "sign": _sign,
     **dict.fromkeys(("ldexp", "scalbln", "scalbn"), _scaled),
 }

@@ -131,6 +131,13 @@ FUNCTIONS: dict[str, _Function] = {
 }
 
 
+_FAST = "cos exp exp10 exp2 log log10 log2 powr rsqrt sin sqrt tan"
+for _prefix in ("half", "native"):
+    FUNCTIONS |= {f"{_prefix}_{n}": FUNCTIONS[n] for n in _FAST.split()}
+    FUNCTIONS[f"{_prefix}_divide"] = _typed_as(np.hypot, lambda a, b: a / b)
+    FUNCTIONS[f"{_prefix}_recip"] = _typed_as(np.cbrt, lambda a: 1 / a)
+
+
 def call(name: str, arguments: list[Any]) -> Any:
     """Return the value of a function; of Python's numbers it is one, if it is no conversion."""
     with np.errstate(all="ignore"):

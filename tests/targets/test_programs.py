@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygen.analysis.functions import FUNCTIONS, ResultType
+from polygen.analysis.functions import FAST, FUNCTIONS, ResultType
 from polygen.errors import InternalError, ReservedName, TypeNotSupported, UnknownTarget
 from polygen.ir.array import GlobalArg, ValueArg
 from polygen.ir.names import check_name
@@ -78,7 +78,7 @@ def test_launches_and_arguments() -> None:
 
 
 # Functions of OpenCL's that variables may be called like: those are spelled out where one is.
-HIDDEN = {"degrees", "mix", "radians", "smoothstep", "step"}
+HIDDEN = {"degrees", "mix", "radians", "smoothstep", "step", *FAST}
 
 
 def test_every_word_of_the_source_is_reserved() -> None:
