@@ -91,6 +91,7 @@ from polygen.transforms.register_preamble_generators import (
 from polygen.transforms.register_symbol_manglers import register_symbol_manglers
 from polygen.transforms.remove_unused_inames import remove_unused_inames
 from polygen.transforms.rename_iname import rename_iname
+from polygen.transforms.rename_inames import rename_inames
 from polygen.transforms.reverse import reverse
 from polygen.transforms.separate_full_tiles import separate_full_tiles
 from polygen.transforms.set_options import set_options
@@ -194,6 +195,7 @@ __all__ = [
     "register_symbol_manglers",
     "remove_unused_inames",
     "rename_iname",
+    "rename_inames",
     "replay",
     "reverse",
     "separate_full_tiles",

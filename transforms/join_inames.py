@@ -14,17 +14,24 @@ from polygen.ir import expression as ex
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.ir.tags import InameTag
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import Inames, NewName, Tag, to_names, to_tag, transformation
+from polygen.transformation import Inames, NewName, Tag, Within, to_names, to_tag, transformation
 from polygen.transforms._maps import map_to
+from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.map_domain import mapped
+from polygen.transforms.split_iname import uses_alone
 
 
 @transformation
 def join_inames(
-    kernel: Kernel, inames: Inames, new_iname: NewName | None = None, tag: Tag | None = None
-) -> Rearranged:
+    kernel: Kernel,
+    inames: Inames,
+    new_iname: NewName | None = None,
+    tag: Tag | None = None,
+    within: Within | None = None,
+) -> Kernel | Rearranged:
     """Make one loop of several (loop coalescing): ``new = extent_of_j*i + j``, for two of them.
 
     The iterations come in the order of nested loops, the first iname being the outermost one.  The
@@ -45,6 +52,9 @@ def join_inames(
         inames: ``"i, j"``, or a sequence, the fastest one last; they are gone afterwards.
         new_iname: the name of the joined loop; ``i_j`` if not given.
         tag: its tag.
+        within: the instructions whose loops are joined, as a query (`polygen.language.within`); all
+            if not given.  If others use the inames, these get loops of their own first, as
+            `duplicate_inames` does it.
 
     Before -> After:
 
@@ -70,6 +80,8 @@ def join_inames(
         MapLosesInstances: if 4 does not hold.
         TagConflict: if 5 does not hold.
         IllegalStep: if 6 does not hold.
+        InameNotUsed, InameNeeded, NotDistributable: if the instructions `within` cannot have loops
+            of their own.
 
     Source: Polychronopoulos, Loop coalescing: a compiler transformation for parallel machines,
     ICPP 1987.
@@ -81,6 +93,8 @@ def join_inames(
             where=caller_location(),
             remedy="name two or more, the fastest one last",
         )
+    if within is not None and not all(uses_alone(kernel, i, within) for i in olds):
+        return _joined_apart(kernel, olds, new_iname, tag, within)
     joined: Expression = ex.Variable(olds[0])
     for position, iname in enumerate(olds[1:], 1):
         least, extent = _range(kernel, iname, olds[:position])
@@ -92,6 +106,22 @@ def join_inames(
         return new
     tags = {**new.kernel.tags, name: to_tag(tag)}
     return Rearranged(new.kernel.copy(tags=tags), new.values)
+
+
+def _joined_apart(
+    kernel: Kernel,
+    olds: Sequence[str],
+    new_iname: str | None,
+    tag: str | InameTag | None,
+    within: str | Sequence[str],
+) -> Kernel:
+    """Join the loops of some instructions, which get loops of their own first."""
+    name = new_iname or kernel.new_name("_".join(olds))
+    own: list[str] = []
+    for iname in olds:
+        own.append(kernel.new_name(iname, (name, *own)))
+    apart = duplicate_inames(kernel, olds, within, own)
+    return join_inames(apart, own, name, tag)
 
 
 def _range(kernel: Kernel, iname: str, before: Sequence[str]) -> tuple[Expression, int]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, cast
 
-from polygen.errors import TagConflict
+from polygen.errors import TagConflict, UnknownIname, did_you_mean
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import InameTag
+from polygen.ir.tags import ForTag, GroupTag, InameTag
 from polygen.source import caller_location
 from polygen.transformation import Kind, is_iname, is_tag, to_tag, transformation
 
@@ -25,14 +26,52 @@ Tags = Annotated[
 ]
 
 
+def _pairs(given: object) -> list[tuple[object, object]] | None:
+    """Return the names and tags that are listed: ``"i: g.0, j: l.0"``, pairs or a dictionary."""
+    if isinstance(given, str):
+        parts = [part.partition(":") for part in given.split(",")]
+        return [(name.strip(), tag.strip()) for name, _, tag in parts]
+    if isinstance(given, Mapping):
+        return list(cast("Mapping[object, object]", given).items())
+    if not isinstance(given, list | tuple):
+        return None
+    pairs = cast("Sequence[object]", given)
+    found = [cast("tuple[object, object]", p) for p in pairs if isinstance(p, tuple | list)]
+    return found if len(found) == len(pairs) and all(len(p) == 2 for p in found) else None
+
+
+def _is_tagging(kernel: Kernel, value: Any) -> bool:
+    pairs = _pairs(value)
+    return pairs is not None and all(
+        isinstance(name, str) and (_is_reference(tag) or is_tag(kernel, tag)) for name, tag in pairs
+    )
+
+
+def _is_reference(tag: object) -> bool:
+    return isinstance(tag, str) and (tag in _CHOSEN or tag.startswith(_LIKE))
+
+
+_LIKE = "like."
+_CHOSEN = ("g.auto", "ord")  # what becomes another tag, which is the one that is printed
+
+Tagging = Annotated[
+    Mapping[str, str | InameTag] | Sequence[tuple[str, str | InameTag]] | str,
+    Kind("tags of inames, such as {'i': 'g.0'} or 'i: g.0, j: l.0'", _is_tagging),
+]
+
+
 @transformation
-def tag_inames(kernel: Kernel, iname_to_tag: Tags, *, force: bool = False) -> Kernel:
+def tag_inames(
+    kernel: Kernel, iname_to_tag: Tagging, force: bool = False, ignore_nonexistent: bool = False
+) -> Kernel:
     """Say how inames are implemented.
 
     ``g.0`` to ``g.2`` and ``l.0`` to ``l.2`` map an iname to an axis of the work groups, or of
     the work items in a group; ``l.auto`` lets the work items of a group share the iterations, on an
     axis that is chosen when code is generated (see docs/design.md); ``unr`` makes a copy of the
-    loop's body for each iteration; ``for`` is a loop, as an untagged iname is.
+    loop's body for each iteration; ``for`` is a loop, as an untagged iname is, and so is ``ord``:
+    all loops run in order.  ``g.auto`` stands for the first axis of work groups that no instruction
+    within the iname is on yet, ``like.j`` for the tag of another iname (``for``, if it has none).
 
     Kind: order and storage.
 
@@ -46,8 +85,10 @@ def tag_inames(kernel: Kernel, iname_to_tag: Tags, *, force: bool = False) -> Ke
            reduction is over an iname on an axis (`GridSizeNotKnown`, `ReductionNotSequential`).
 
     Parameters:
-        iname_to_tag: the tag of each iname.
+        iname_to_tag: the tag of each iname: a dictionary, a list of pairs, or a text such as
+            ``"i: g.0, j: l.0"``.  In a name, ``*`` and ``?`` stand for any letters, or any one.
         force: replace other tags.
+        ignore_nonexistent: leave out names that are no inames.
 
     Before -> After:
 
@@ -66,13 +107,13 @@ def tag_inames(kernel: Kernel, iname_to_tag: Tags, *, force: bool = False) -> Ke
     Raises:
         UnknownIname: if the kernel has no such iname.
         InvalidArgument: if a tag is none.
-        TagConflict: if 1, 2 or 3 does not hold.
+        TagConflict: if 1, 2 or 3 does not hold, or if there is no axis left for ``g.auto``.
 
     Source: Loo.py, section 2.4.2.
     """
     tags = dict(kernel.tags)
-    for iname, given in iname_to_tag.items():
-        old, new = tags.get(iname), to_tag(given)
+    for iname, given in _named(kernel, iname_to_tag, ignore_nonexistent):
+        old, new = tags.get(iname), _meant(kernel, tags, iname, given)
         if old is not None and old != new and str(old) != "for" and not force:
             raise TagConflict(
                 f"'{iname}' is tagged {old} already; asked for was {new}",
@@ -81,3 +122,49 @@ def tag_inames(kernel: Kernel, iname_to_tag: Tags, *, force: bool = False) -> Ke
             )
         tags[iname] = new
     return kernel.copy(tags=tags)
+
+
+def _named(
+    kernel: Kernel, given: object, ignore_nonexistent: bool
+) -> Iterator[tuple[str, str | InameTag]]:
+    """Yield inames and what they are to be tagged, patterns matched."""
+    for name, tag in cast("list[tuple[str, str | InameTag]]", _pairs(given)):
+        if "*" in name or "?" in name:
+            found = [i for i in kernel.inames if fnmatchcase(i, name)]
+        else:
+            found = [name] if name in kernel.home_domains else []
+        if not found and not ignore_nonexistent:
+            raise UnknownIname(
+                f"kernel '{kernel.name}' has no iname '{name}'",
+                where=caller_location(),
+                remedy=did_you_mean(name, kernel.inames),
+            )
+        yield from ((iname, tag) for iname in found)
+
+
+def _meant(
+    kernel: Kernel, tags: Mapping[str, InameTag], iname: str, given: str | InameTag
+) -> InameTag:
+    """Return the tag that is meant, where the others are tagged as they are by now."""
+    if given == "ord":
+        return ForTag()
+    if given == "g.auto":
+        return _free_group(kernel, tags, iname)
+    if isinstance(given, str) and given.startswith(_LIKE):
+        like = given.removeprefix(_LIKE)
+        kernel.check_iname(like)
+        return tags.get(like, ForTag())
+    return to_tag(given)
+
+
+def _free_group(kernel: Kernel, tags: Mapping[str, InameTag], iname: str) -> GroupTag:
+    around = [i.within_inames for i in kernel.expanded.instructions if iname in i.within_inames]
+    taken = {tags.get(i) for inames in around for i in inames if i != iname}
+    for axis in range(3):
+        if GroupTag(axis) not in taken:
+            return GroupTag(axis)
+    raise TagConflict(
+        f"no axis of work groups is free for '{iname}': what is within it is on all three",
+        where=caller_location(),
+        remedy="join inames first (join_inames), or leave one of them a loop",
+    )

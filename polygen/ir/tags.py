@@ -76,7 +76,7 @@ def parse_tag(text: str) -> InameTag:
         raise MalformedTag(
             f"'{text}' is no iname tag",
             remedy="the tags are: for, unr, g.0 to g.2 (work groups), l.0 to l.2 (work items), "
-            "l.auto",
+            "l.auto; in tag_inames also g.auto, ord and like.INAME",
         )
     axis = int(match["axis"])
     return GroupTag(axis) if match["kind"] == "g" else LocalTag(axis)

@@ -180,6 +180,21 @@ def _rename_within(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("rename_iname", (old, new), {"existing_ok": True, "within": _id(knl, r)})
 
 
+def _rename_several(knl: Kernel, r: random.Random) -> AnyStep | None:
+    if len(knl.inames) < 3:
+        return None
+    *olds, new = r.sample(knl.inames, 3)
+    return AnyStep("rename_inames", (olds, new, True))
+
+
+def _tag_text(knl: Kernel, r: random.Random) -> AnyStep | None:
+    inames = _together(knl, r, 2)
+    if inames is None:
+        return None
+    texts = (f"{inames[0]}: g.auto", f"{inames[0]}: like.{inames[1]}", f"{inames[0]}: ord")
+    return AnyStep("tag_inames", (r.choice(texts), r.random() < 0.2))
+
+
 # --- expressions, calls and what is known
 
 
@@ -254,6 +269,8 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "index_set_split": (_index_sets, 2),
     "separate_full_tiles": (_full_tiles, 2),
     "chunk_iname": (_chunk, 1),
+    "rename_inames": (_rename_several, 1),
+    "tag_inames in a text": (_tag_text, 2),
     "expand_subst within": (_expand_within, 1),
     "inline_callable_kernel": (_inline, 2),
     "add_dtypes": (_types, 0.5),

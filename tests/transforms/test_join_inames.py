@@ -147,3 +147,17 @@ def test_bounds_that_mention_another_iname() -> None:
     domains = ["{ [i]: 0<=i<6 }", "{ [j]: i-1<=j<=i+1 }", "{ [r]: 0<=r<3 }"]
     knl = kernel(domains, "out[i,j+1,r] = a[i] + 2*j - r")
     agree(knl, [{}], steps(split("j", 3), joined("r, j_outer")))
+
+
+def test_the_loops_of_some_instructions() -> None:
+    knl = kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<4 }", "b[i,j] = 2*a[i,j]\nc[i,j] = b[i,j] + 1  {id=u}",
+        loop_priority="i, j",
+    )  # fmt: skip
+    new = pg.join_inames(knl, "i, j", within="u")
+    assert [sorted(i.within_inames) for i in new.instructions] == [["i", "j"], ["i_j"]]
+    assert [step.name for step in new.history] == ["join_inames"]
+    assert pg.replay(knl, new.history) == new
+    alone = pg.join_inames(knl, "i, j", "k", "g.0", within="*")
+    assert alone == pg.join_inames(knl, "i, j", "k", "g.0")
+    agree(knl, SIZES[:4], lambda k: pg.join_inames(k, "i, j", within="id:u"))

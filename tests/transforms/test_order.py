@@ -69,8 +69,8 @@ def test_tags_are_replaced_by_force_only() -> None:
 def test_refused_tags() -> None:
     _refused(UnknownIname, "no iname 'k'", pg.tag_inames, SQUARE, {"k": "g.0"})
     _refused(InvalidArgument, "'g' is no iname tag.*g.0 to g.2", pg.tag_inames, LINE, {"i": "g"})
-    _refused(InvalidArgument, "a dictionary from inames to tags", pg.tag_inames, LINE, "i: g.0")
-    _refused(InvalidArgument, "a dictionary from inames to tags", pg.tag_inames, LINE, {"i": 0})
+    _refused(InvalidArgument, "which is not tags of inames", pg.tag_inames, LINE, 7)
+    _refused(InvalidArgument, "which is not tags of inames", pg.tag_inames, LINE, {"i": 0})
     _refused(
         InvalidArgument,
         "force=1, which is not True or False",

@@ -1,0 +1,80 @@
+"""`tag_inames`: what may be given, and which tags stand for others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import polygen as pg
+from polygen.errors import InvalidArgument, TagConflict, UnknownIname
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import ForTag, GroupTag, InameTag, LocalTag, UnrollTag
+from tests.oracle.cases import agree, kernel
+
+CUBE = kernel(
+    "{ [i,j_a,j_b,k]: 0<=i<2 and 0<=j_a<2 and 0<=j_b<3 and 0<=k<2 }",
+    "out[i,j_a,j_b,k] = 2*a[i,j_a,j_b,k]",
+    loop_priority="i, j_a, j_b, k",
+)
+G0, G1, L0 = GroupTag(0), GroupTag(1), LocalTag(0)
+
+
+@pytest.mark.parametrize(
+    ("given", "tags"),
+    [
+        ({"i": "g.0", "j_a": "l.0"}, {"i": G0, "j_a": L0}),
+        ([("i", "g.0"), ("j_a", L0)], {"i": G0, "j_a": L0}),
+        ((), {}),
+        ("i: g.0, j_a: l.0", {"i": G0, "j_a": L0}),
+        ("i:g.0", {"i": G0}),
+        ("j_*: unr", {"j_a": UnrollTag(), "j_b": UnrollTag()}),
+        ("j_?: unr, i: for", {"i": ForTag(), "j_a": UnrollTag(), "j_b": UnrollTag()}),
+        ("i: ord", {"i": ForTag()}),
+        ("i: unr, j_a: like.i", {"i": UnrollTag(), "j_a": UnrollTag()}),
+        ("j_a: like.i", {"j_a": ForTag()}),
+        ("i: g.auto", {"i": G0}),
+        ("i: g.0, k: g.auto, j_a: g.auto", {"i": G0, "k": G1, "j_a": GroupTag(2)}),
+    ],
+)
+def test_what_may_be_given(given: Any, tags: dict[str, InameTag]) -> None:
+    new = pg.tag_inames(CUBE, given)
+    assert dict(new.tags) == tags
+    assert pg.replay(CUBE, new.history) == new
+    assert pg.parse_kernel(str(new)) == new
+    agree(CUBE, [{}], lambda k: pg.tag_inames(k, given))
+
+
+def test_a_free_axis_is_that_of_the_instructions_within() -> None:
+    knl = kernel("{ [i,j]: 0<=i,j<n }", "b[i] = 0.0\nc[j] = 0.0")
+    assert dict(pg.tag_inames(knl, "i: g.0, j: g.auto").tags) == {"i": G0, "j": G0}
+
+
+def test_names_that_are_not_there() -> None:
+    assert dict(pg.tag_inames(CUBE, "q: g.0, i: g.1", ignore_nonexistent=True).tags) == {"i": G1}
+    assert pg.tag_inames(CUBE, "q_*: g.0", ignore_nonexistent=True) is CUBE
+
+
+FULL = pg.tag_inames(CUBE, "i: g.0, j_a: g.1, j_b: g.2")
+
+
+@pytest.mark.parametrize(
+    ("knl", "given", "kind", "text"),
+    [
+        (CUBE, "q: g.0", UnknownIname, "no iname 'q'"),
+        (CUBE, "q*: g.0", UnknownIname, "no iname 'q*'"),
+        (CUBE, "i: like.q", UnknownIname, "no iname 'q'"),
+        (CUBE, "i", InvalidArgument, "'' is no iname tag"),
+        (CUBE, "i: g.7", InvalidArgument, "'g.7' is no iname tag"),
+        (CUBE, [("i",)], InvalidArgument, "which is not tags of inames, such as {'i': 'g.0'}"),
+        (CUBE, 3, InvalidArgument, "which is not tags of inames"),
+        (CUBE, {3: "g.0"}, InvalidArgument, "which is not tags of inames"),
+        (FULL, "k: g.auto", TagConflict, "no axis of work groups is free for 'k'"),
+        (FULL, "k: like.i", TagConflict, "both tagged g.0"),
+        (FULL, "i: like.j_a", TagConflict, "'i' is tagged g.0 already; asked for was g.1"),
+    ],
+)
+def test_refused(knl: Kernel, given: Any, kind: type[pg.UserError], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        pg.tag_inames(knl, given)
+    assert text in str(caught.value)
