@@ -16,6 +16,7 @@ import islpy as isl
 from polygen.analysis.access import Reference, loop_domain
 from polygen.analysis.affine import linear_form
 from polygen.analysis.dataflow import Source
+from polygen.analysis.domains import domain_temporaries, with_surrounding
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set, is_negative_somewhere, to_pw_aff
 from polygen.analysis.second import OTHER
@@ -28,6 +29,8 @@ from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 
 _PARAM = isl.dim_type.param
+_DEEPEST = 100  # how many writes are followed, one from the other
+_MOST_TIMES = 8  # how many of one instruction
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,14 @@ class Frame:
         names: what its inames are called in the context, those of the reductions that are being
             looked at included.
         conditions: those of ``if(c, a, b)`` and predicates under which this is evaluated.
+        trail: the instructions that read, one from the other, what this one wrote.
     """
 
     kernel: Kernel
     insn: Assigning
     names: Mapping[str, str]
     conditions: tuple[Expression, ...] = ()
+    trail: tuple[str, ...] = ()
 
     def named(self, node: Expression) -> Expression:
         """Return an expression with the inames as they are called in the context."""
@@ -64,6 +69,15 @@ class Frame:
     def under(self, *conditions: Expression) -> Frame:
         """Return the frame for what is evaluated under more conditions."""
         return replace(self, conditions=(*self.conditions, *conditions))
+
+    def followed(self, insn: Assigning, names: Mapping[str, str]) -> Frame:
+        """Return the frame of an instruction that wrote what is read here."""
+        return Frame(self.kernel, insn, names, insn.predicates, (*self.trail, self.insn.id))
+
+    @property
+    def is_too_deep(self) -> bool:
+        """Whether so many writes were followed that this may go on forever."""
+        return len(self.trail) > _DEEPEST or self.trail.count(self.insn.id) >= _MOST_TIMES
 
     @property
     def is_certain(self) -> bool:
@@ -101,6 +115,11 @@ class Context:
     points: isl.Set
     old: Frame
     new: Frame
+
+    @property
+    def depth(self) -> int:
+        """How many writes were followed to come here."""
+        return len(self.old.trail) + len(self.new.trail)
 
     def have_one_value(self, old: Expression, new: Expression) -> bool:
         """Tell, by linear programs, whether two expressions are affine and equal at all points."""
@@ -160,6 +179,29 @@ def at_source(source: Source, reader: Mapping[str, str], writer: Mapping[str, st
     """Return the pairs of a source as a flat set over names of the context."""
     names = {**reader, **{iname + OTHER: name for iname, name in writer.items()}}
     return renamed_by(source.pairs, names)
+
+
+def data_in_bounds(at: Context, inames: frozenset[str]) -> tuple[str, ...] | None:
+    """Return the scalars that decide how often loops of both frames run: as often, if they agree.
+
+    None if it takes more than that: if the loops are others, or in other iterations of those
+    around them.
+
+    Parameters:
+        at: the frames, and where they are compared.
+        inames: of the loops, which both frames are within.
+    """
+    around = with_surrounding(at.old.kernel, inames)
+    for iname in around:
+        homes = (frame.kernel.home_domains.get(iname) for frame in (at.old, at.new))
+        names = [frame.names.get(iname) for frame in (at.old, at.new)]
+        if len({*homes}) > 1 or names[0] is None or names[1] is None:
+            return None
+        if names[0] != names[1]:
+            same = equal_set(ex.Variable(names[0]), ex.Variable(names[1]))
+            if not at.points.is_subset(same):
+                return None
+    return tuple(sorted(domain_temporaries(at.old.kernel, around)))
 
 
 def executed(frame: Frame) -> tuple[isl.Set, bool]:

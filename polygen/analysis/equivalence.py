@@ -64,6 +64,7 @@ class _Comparison:
         self._names = Names()
         self._matcher = Matcher(old, new, instances, settled, self._names)
         self._known = old.assumptions.flat
+        self._contexts: dict[str, Context] = {}
 
     def run(self) -> Difference | None:
         for insn in self._old.assignments:
@@ -76,6 +77,22 @@ class _Comparison:
             found = self._at_the_end(name)
             if found is not None:
                 return found
+        return self._elements()
+
+    def _elements(self) -> Difference | None:
+        """Compare the elements that are written of arrays of which no reader tells."""
+        relied_on, done = self._matcher.pasts.relied_on, set[str]()
+        while left := sorted(relied_on - done):
+            done.update(left)
+            for insn in (w for name in left for w in self._old.writers.get(name, ())):
+                context = self._contexts.get(insn.id)
+                if context is None or isinstance(insn, CInstruction):
+                    continue  # it is what it was
+                targets = insn.assignees, self._new.instruction(insn.id).assignees
+                for was, now in zip(*targets, strict=True):
+                    found = self._matcher.same_element(was, now, context)
+                    if found is not None:
+                        return found
         return None
 
     # --- what instructions compute
@@ -90,21 +107,36 @@ class _Comparison:
         olds, news = self._names.linked(before.within_inames, after.within_inames, value)
         old, new = Frame(self._old, before, olds), Frame(self._new, after, news)
         (wanted, exact), (points, also) = executed(old), executed(new)
-        if not (exact and also):
-            return undecided(before, None, "how often it is executed depends on data")
         moved = [i for i in sorted(olds) if olds[i] not in news.values()]
         links = [equal_set(ex.Variable(olds[i]), new.named(value(i))) for i in moved]
         wanted = wanted.intersect(self._known)
         points = reduce(isl.Set.intersect, links, points).intersect(self._known)
         others = set(news.values()).difference(olds.values())
-        if not project_out(points, others).is_equal(wanted):
-            return Difference(before.id, what="it leaves out iterations, or has new ones")
         context = Context(points, old, new)
+        if project_out(points, others).is_equal(wanted):
+            found = self._at_instances(before, after, context)
+        else:
+            found = Difference(before.id, what="it leaves out iterations, or has new ones")
+        if exact and also:
+            return found
+        inames = before.within_inames | after.within_inames
+        if found is not None or not self._matcher.sums.run_as_often(context, context, inames):
+            return undecided(before, None, "how often it is executed depends on data")
+        return None
+
+    def _at_instances(
+        self, before: Assigning, after: Assigning, context: Context
+    ) -> Difference | None:
+        """Compare instances of an instruction that are one and the same."""
         found = self._predicates(before, after, context)
         if found is not None:
             return found
-        old, new = old.under(*before.predicates), new.under(*after.predicates)
-        context = Context(points, old, new)
+        old, new = context.old.under(*before.predicates), context.new.under(*after.predicates)
+        context = self._contexts[before.id] = Context(context.points, old, new)
+        return self._computed(before, after, context)
+
+    def _computed(self, before: Assigning, after: Assigning, context: Context) -> Difference | None:
+        """Compare what is assigned."""
         if isinstance(before, CInstruction) or isinstance(after, CInstruction):
             return self._verbatim(before, after, context)
         if len(before.pairs) != len(after.pairs) or before.atomicity != after.atomicity:
@@ -122,7 +154,7 @@ class _Comparison:
         if not same or any(getattr(before, mark) != getattr(after, mark) for mark in marks):
             return Difference(before.id, what="it would execute other verbatim C")
         for old, new in zip(before.evaluated, after.evaluated, strict=True):
-            found = self._matcher.match(old, new, at, 0)
+            found = self._matcher.match(old, new, at)
             if found is not None:
                 return found
         for name in sorted(before.read_names.union(before.written_names)):
@@ -131,13 +163,13 @@ class _Comparison:
         return None
 
     def _assigned(self, was: _Pair, now: _Pair, context: Context) -> Difference | None:
-        found = self._matcher.match(was[1], now[1], context, 0)
+        found = self._matcher.match(was[1], now[1], context)
         names = ex.name_of(was[0]), ex.name_of(now[0])
         if found is not None or names[0] != names[1]:
             return found
         if all(is_decided(kernel, names[0]) for kernel in (self._old, self._new)):
             return None  # which elements are written, their readers tell
-        return self._matcher.same_element(was[0], now[0], context, 0)
+        return self._matcher.same_element(was[0], now[0], context)
 
     def _is_dead(self, before: Assigning, after: Assigning) -> bool:
         """Tell whether nothing comes of what an instruction writes."""
@@ -165,7 +197,7 @@ class _Comparison:
             return Difference(before.id, what="it has other predicates")
         inner = context.restricted(was)
         for old, new in zip(rest, new_rest, strict=True):
-            found = self._matcher.match(old, new, inner, 0)
+            found = self._matcher.match(old, new, inner)
             if found is not None:
                 return found
         return None
@@ -180,7 +212,7 @@ class _Comparison:
         element = ex.Subscript(ex.Variable(name), index) if index else ex.Variable(name)
         names = self._names.fresh(axes)
         end = [Frame(kernel, END, names) for kernel in (self._old, self._new)]
-        return self._matcher.match(element, element, Context(self._known, *end), 0)
+        return self._matcher.match(element, element, Context(self._known, *end))
 
 
 def _held(

@@ -16,9 +16,6 @@ from polygen.analysis.context import (
     Frame,
     Names,
     at_source,
-    equal_set,
-    executed,
-    renamed_by,
     unequal_set,
 )
 from polygen.analysis.dataflow import Source, final_sources, overlapping, sources
@@ -26,18 +23,17 @@ from polygen.analysis.difference import END, At, Difference, undecided
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.kept_types import keeps_type, same_type
 from polygen.analysis.pairs import witness
+from polygen.analysis.same_past import Pasts
 from polygen.analysis.settled import Settled
+from polygen.analysis.sums import Stored, Sums
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.domain import flat_names, project_out
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import identical
 from polygen.ir.kernel import Kernel
-from polygen.ir.reduction import may_merge
 from polygen.ir.show_expression import show_expression
 
-_DEEPEST = 8  # how many writes are followed, one from the other
 _RECOMPUTED = 2  # how many of those that both kernels have
 
 
@@ -57,41 +53,40 @@ class Matcher:
         self._instances = instances
         self._settled = settled
         self._names = names
+        self.pasts = Pasts(old, new, instances, names)
+        self.sums = Sums(self, instances, names)
 
-    def match(self, old: Expression, new: Expression, at: Context, depth: int) -> Difference | None:
+    def match(self, old: Expression, new: Expression, at: Context) -> Difference | None:
         """Return how the values of two expressions differ, or None if they do not.
 
         Parameters:
             old: an expression of the old frame's instruction.
             new: one of the new frame's.
             at: where they are compared.
-            depth: how many writes were followed to come here.
         """
         if at.points.is_empty():
             return None
-        if depth > _DEEPEST:
+        if at.old.is_too_deep or at.new.is_too_deep:
             return undecided(at.old.insn, None, "too many writes would have to be followed")
         if _is_access(old, at.old) or _is_access(new, at.new):
-            return self._access(old, new, at, depth)
+            return self._access(old, new, at)
         if at.have_one_value(old, new):
             return None
         integers = at.old.integer(old), at.new.integer(new)
         if integers[0] is not None and integers[1] is not None:
             bad = at.points.intersect(integers[0].ne_set(integers[1]))
-            return None if bad.is_empty() else self._other_work(old, new, at, bad)
+            return None if bad.is_empty() else self.other_work(old, new, at, bad)
         if isinstance(old, ex.Reduction) and isinstance(new, ex.Reduction):
-            return self._reduction(_merged(old), _merged(new), at, depth)
-        return self._parts(old, new, at, depth)
+            return self.sums.difference(old, new, at)
+        return self._parts(old, new, at)
 
-    def _parts(
-        self, old: Expression, new: Expression, at: Context, depth: int
-    ) -> Difference | None:
+    def _parts(self, old: Expression, new: Expression, at: Context) -> Difference | None:
         same = type(old) is type(new) and len(walk.parts(old)) == len(walk.parts(new))
         if not same or not _same_node(old, new):
-            return self._other_work(old, new, at, at.points)
+            return self.other_work(old, new, at, at.points)
         inside = zip(evaluated_under(old, ()), evaluated_under(new, ()), strict=True)
         for (before, was), (after, now) in inside:
-            found = self.match(before, after, self._under(at, was, now), depth)
+            found = self.match(before, after, self._under(at, was, now))
             if found is not None:
                 return found
         return None
@@ -108,80 +103,92 @@ class Matcher:
             points = points if holds is None else points.intersect(holds)
         return Context(points, at.old.under(*was), at.new.under(*now))
 
-    def _reduction(
-        self, old: ex.Reduction, new: ex.Reduction, at: Context, depth: int
-    ) -> Difference | None:
-        if old.operation != new.operation:
-            return self._other_work(old, new, at, at.points)
-        values = {i: self._value_in_reduction(i, old, new, at) for i in old.inames}
-        olds, news = self._names.linked(old.inames, new.inames, values.__getitem__)
-        before, after = _inside(at.old, olds), _inside(at.new, news)
-        (wanted, exact), (points, also) = executed(before), executed(after)
-        if not (exact and also):
-            return undecided(at.old.insn, None, "how long a reduction is depends on data")
-        wanted, points = at.points.intersect(wanted), at.points.intersect(points)
-        linked = points
-        for iname, value in values.items():
-            if value is None:
-                return self._other_work(old, new, at, at.points)
-            if olds[iname] not in news.values():
-                there = ex.Variable(olds[iname])
-                linked = linked.intersect(equal_set(there, after.named(value)))
-        others = [name for name in news.values() if name not in olds.values()]
-        if not project_out(linked, others).is_equal(wanted) or not _is_injective(linked, others):
-            return self._other_work(old, new, at, at.points)
-        return self.match(old.operand, new.operand, Context(linked, before, after), depth)
-
-    def _value_in_reduction(
-        self, iname: str, old: ex.Reduction, new: ex.Reduction, at: Context
-    ) -> Expression | None:
-        """Return what an iname of a reduction is in terms of the new one's."""
-        if at.old.insn.id == at.new.insn.id:
-            value = self._instances.of(at.old.insn.id).get(iname)
-            if value is not None:
-                return value
-        if iname in new.inames:
-            return ex.Variable(iname)
-        if len(old.inames) == len(new.inames):
-            return ex.Variable(new.inames[old.inames.index(iname)])
-        return None
-
     # --- reads
 
-    def _access(
-        self, old: Expression, new: Expression, at: Context, depth: int
-    ) -> Difference | None:
+    def _access(self, old: Expression, new: Expression, at: Context) -> Difference | None:
         before = ex.name_of(old) if _is_access(old, at.old) else None
         after = ex.name_of(new) if _is_access(new, at.new) else None
-        if before is not None and before == after and self._is_constant(before, at, depth):
-            return self.same_element(old, new, at, depth)
+        if before is not None and before == after and self._is_constant(before, at):
+            return self.same_element(old, new, at)
         was = self._sources(old, at.old) if before is not None else _NOWHERE
         now = self._sources(new, at.new) if after is not None else _NOWHERE
         if was is None or now is None:
-            name = before if was is None else after
-            return undecided(at.old.insn, name, "which elements are touched depends on data")
+            if before is not None and before == after and self.pasts.are_same(old, new, at):
+                return self.same_element(old, new, at)
+            return self._partly(was, now, (old, new), at)
         for source in now:
-            found = self._from(source, was, (old, new), at, depth)
+            found = self._from(source, was, (old, new), at)
             if found is not None:
                 return found
         return None
 
-    def _is_constant(self, name: str, at: Context, depth: int) -> bool:
+    def _partly(
+        self,
+        was: tuple[Source, ...] | None,
+        now: tuple[Source, ...] | None,
+        nodes: tuple[Expression, Expression],
+        at: Context,
+    ) -> Difference | None:
+        """Compare values of which data decides where one comes from: the other may be followed."""
+        name = ex.name_of(nodes[0] if was is None else nodes[1])
+        unknown = undecided(at.old.insn, name, "which elements are touched depends on data")
+        if was is None and now is None:
+            return unknown
+        for source in was or now or ():
+            if was is None and self._is_new(source):
+                found = self._follow_new(source, nodes, at)
+            elif was is not None and self._is_gone(source):
+                found = self._follow_old(source, nodes, at)
+            else:
+                found = unknown
+            if found is not None:
+                return found
+        return None
+
+    def _is_new(self, source: Source) -> bool:
+        """Tell whether only the kernel after the step has what writes a value."""
+        return source.writer is not None and source.writer not in self._old.instructions_by_id
+
+    def _is_gone(self, source: Source) -> bool:
+        """Tell whether only the kernel before the step has what writes a value."""
+        return source.writer is not None and source.writer not in self._new.instructions_by_id
+
+    def _follow_new(
+        self, now: Source, nodes: tuple[Expression, Expression], at: Context
+    ) -> Difference | None:
+        """Compare an old value with what a new instruction stores."""
+        name = ex.name_of(nodes[1])
+        if not keeps_type(self._new, name):
+            return undecided(at.old.insn, name, _OTHER_TYPE)
+        frame, points = self._followed(self._new, now, at.new, at.points)
+        inner = Context(points, at.old, frame)
+        return self.match(nodes[0], frame.insn.values[now.position], inner)
+
+    def _follow_old(
+        self, was: Source, nodes: tuple[Expression, Expression], at: Context
+    ) -> Difference | None:
+        """Compare what an instruction stored that is gone with a new value."""
+        name = ex.name_of(nodes[0])
+        if not keeps_type(self._old, name):
+            return undecided(at.old.insn, name, _OTHER_TYPE)
+        frame, points = self._followed(self._old, was, at.old, at.points)
+        inner = Context(points, frame, at.new)
+        return self.match(frame.insn.values[was.position], nodes[1], inner)
+
+    def _is_constant(self, name: str, at: Context) -> bool:
         """Tell whether a variable has the same values wherever the two frames read it."""
         touched = {*overlapping(self._old, name), *overlapping(self._new, name)}
         if touched.isdisjoint(self._old.writers) and touched.isdisjoint(self._new.writers):
             return True
         # Where a write was followed, the two frames need not be at one and the same instance.
-        return depth == 0 and at.old.insn.id == at.new.insn.id and self._settled.holds(name)
+        return at.depth == 0 and at.old.insn.id == at.new.insn.id and self._settled.holds(name)
 
-    def same_element(
-        self, old: Expression, new: Expression, at: Context, depth: int
-    ) -> Difference | None:
+    def same_element(self, old: Expression, new: Expression, at: Context) -> Difference | None:
         """Return how two elements of one array differ in where they are, or None."""
         if len(_index(old)) != len(_index(new)):
-            return self._other_work(old, new, at, at.points)
+            return self.other_work(old, new, at, at.points)
         for before, after in zip(_index(old), _index(new), strict=True):
-            found = self.match(before, after, at, depth)
+            found = self.match(before, after, at)
             if found is not None and found.is_work and found.point is not None:
                 return self._work(old, new, at, found.point)
             if found is not None:
@@ -205,27 +212,17 @@ class Matcher:
         was: tuple[Source, ...],
         nodes: tuple[Expression, Expression],
         at: Context,
-        depth: int,
     ) -> Difference | None:
         """Compare a value that comes from one write of the new kernel, or was there before."""
-        old, new = nodes
-        if now.writer is not None and now.writer not in self._old.instructions_by_id:
-            if not keeps_type(self._new, ex.name_of(new)):
-                return undecided(at.old.insn, ex.name_of(new), _OTHER_TYPE)
-            frame, points = self._followed(self._new, now, at.new, at.points)
-            inner = Context(points, at.old, frame)
-            return self.match(old, frame.insn.values[now.position], inner, depth + 1)
+        if self._is_new(now):
+            return self._follow_new(now, nodes, at)
         for source in was:
-            if source.writer is not None and source.writer not in self._new.instructions_by_id:
-                if not keeps_type(self._old, ex.name_of(old)):
-                    return undecided(at.old.insn, ex.name_of(old), _OTHER_TYPE)
-                frame, points = self._followed(self._old, source, at.old, at.points)
-                inner = Context(points, frame, at.new)
-                found = self.match(frame.insn.values[source.position], new, inner, depth + 1)
+            if self._is_gone(source):
+                found = self._follow_old(source, nodes, at)
             else:
-                found = self._both_have(source, now, nodes, at, depth)
-                if found is not None and depth < _RECOMPUTED:
-                    found = self._recomputed(source, now, nodes, at, depth, found)
+                found = self._both_have(source, now, nodes, at)
+                if found is not None and at.depth < _RECOMPUTED:
+                    found = self._recomputed(source, now, nodes, at, found)
             if found is not None:
                 return found
         return None
@@ -236,7 +233,6 @@ class Matcher:
         now: Source,
         nodes: tuple[Expression, Expression],
         at: Context,
-        depth: int,
         otherwise: Difference,
     ) -> Difference | None:
         """Look whether one kernel computes anew what the other one has stored."""
@@ -245,14 +241,14 @@ class Matcher:
             frame, points = self._followed(self._old, was, at.old, points)
             inner = Context(points, frame, at.new)
             value = frame.insn.values[was.position]
-            if self.match(value, nodes[1], inner, depth + 1) is None:
+            if self.match(value, nodes[1], inner) is None:
                 return self._typed(self._old, nodes[0], at)
         if now.writer is not None:
             points = at.points.intersect(at_source(was, at.old.names, self._unread(self._old, was)))
             frame, points = self._followed(self._new, now, at.new, points)
             inner = Context(points, at.old, frame)
             value = frame.insn.values[now.position]
-            if self.match(nodes[0], value, inner, depth + 1) is None:
+            if self.match(nodes[0], value, inner) is None:
                 return self._typed(self._new, nodes[1], at)
         return otherwise
 
@@ -275,8 +271,26 @@ class Matcher:
             raise InternalError("what was there before the kernel has no writer")
         writer = kernel.assignment(source.writer)
         names = self._names.fresh(writer.within_inames)
-        frame = Frame(kernel, writer, names, writer.predicates)
+        frame = reader.followed(writer, names)
         return frame, points.intersect(at_source(source, reader.names, names))
+
+    def stored(self, node: Expression, frame: Frame, points: isl.Set) -> Stored | None:
+        """Return what one instruction stored of what is read, if only that kernel has it."""
+        if not _is_access(node, frame):
+            return None
+        found: list[Stored] = []
+        for source in self._sources(node, frame) or ():
+            if source.writer is None or not (self._is_new(source) or self._is_gone(source)):
+                unread = self._unread(frame.kernel, source)
+                if not points.intersect(at_source(source, frame.names, unread)).is_empty():
+                    return None
+                continue
+            there, left = self._followed(frame.kernel, source, frame, points)
+            if not left.is_empty():
+                found.append((there, left, there.insn.values[source.position]))
+        if len(found) != 1 or not keeps_type(frame.kernel, ex.name_of(node)):
+            return None
+        return found[0]
 
     def _both_have(
         self,
@@ -284,7 +298,6 @@ class Matcher:
         now: Source,
         nodes: tuple[Expression, Expression],
         at: Context,
-        depth: int,
     ) -> Difference | None:
         old, new = nodes
         if was.writer is None and now.writer is None:
@@ -294,8 +307,8 @@ class Matcher:
                 return None
             both = _is_access(old, at.old) and _is_access(new, at.new)
             if not both or ex.name_of(old) != ex.name_of(new):
-                return self._other_work(old, new, at, points)
-            return self.same_element(old, new, at.restricted(points), depth)
+                return self.other_work(old, new, at, points)
+            return self.same_element(old, new, at.restricted(points))
         before, after = self._at(self._old, was), self._at(self._new, now)
         pairs = at.points.intersect(at_source(was, at.old.names, before.names))
         pairs = pairs.intersect(at_source(now, at.new.names, after.names))
@@ -308,7 +321,7 @@ class Matcher:
         if pairs.is_empty():
             return None
         if not (_is_access(old, at.old) and _is_access(new, at.new)):
-            return self._other_work(old, new, at, pairs)
+            return self.other_work(old, new, at, pairs)
         name = ex.name_of(new)
         if not (at.old.is_certain and at.new.is_certain):
             return undecided(at.old.insn, name, _OTHER_WRITE)
@@ -332,9 +345,8 @@ class Matcher:
 
     # --- what is wrong
 
-    def _other_work(
-        self, old: Expression, new: Expression, at: Context, bad: isl.Set
-    ) -> Difference:
+    def other_work(self, old: Expression, new: Expression, at: Context, bad: isl.Set) -> Difference:
+        """Return that an expression is another at some points."""
         return self._work(old, new, at, witness(bad))
 
     def _work(
@@ -374,24 +386,3 @@ def _same_node(old: Expression, new: Expression) -> bool:
     if isinstance(old, ex.Subscript):
         raise InternalError("a subscript is compared as an access")
     return bool(walk.rebuild(old, marks) == walk.rebuild(new, marks))
-
-
-def _merged(node: ex.Reduction) -> ex.Reduction:
-    """Return ``sum(i, sum(j, x))`` as ``sum((i, j), x)``."""
-    inner = node.operand
-    while isinstance(inner, ex.Reduction) and may_merge(node.operation, inner.operation):
-        node = ex.Reduction(node.operation, (*node.inames, *inner.inames), inner.operand)
-        inner = node.operand
-    return node
-
-
-def _inside(frame: Frame, names: Mapping[str, str]) -> Frame:
-    return Frame(frame.kernel, frame.insn, {**frame.names, **names}, frame.conditions)
-
-
-def _is_injective(linked: isl.Set, news: list[str]) -> bool:
-    """Tell whether, all other names given, there is one value of the named ones at most."""
-    copies = {name: f"{name}_again" for name in news if name in flat_names(linked)}
-    both = linked.intersect(renamed_by(linked, copies))
-    differ = [unequal_set(ex.Variable(name), ex.Variable(again)) for name, again in copies.items()]
-    return not differ or both.intersect(reduce(isl.Set.union, differ)).is_empty()

@@ -12,6 +12,7 @@ from functools import lru_cache, reduce
 import islpy as isl
 
 from polygen.analysis.access import Access, touched
+from polygen.analysis.exclusive import never_both
 from polygen.analysis.indirect import may_be_equal
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.order import Piece
@@ -196,9 +197,13 @@ def _not_ruled_out(kernel: Kernel, a: Access, b: Access) -> isl.Set:
             return universe().complement()
         inames = sorted(kernel.instruction(a.insn_id).within_inames)
         return reduce(isl.Set.intersect, map(equal, inames), universe())
-    if a.name != b.name or a.reference is None or b.reference is None:
+    if a.reference is None or b.reference is None:
         return universe()
-    return may_be_equal(kernel, a.reference, b.reference)
+    excluded = never_both(kernel, a.reference, b.reference)
+    left = universe() if excluded is None else excluded.complement()
+    if a.name != b.name:
+        return left
+    return left.intersect(may_be_equal(kernel, a.reference, b.reference))
 
 
 def witness(pairs: isl.Set) -> dict[str, int]:

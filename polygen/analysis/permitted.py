@@ -6,16 +6,25 @@ from polygen.analysis.domains import with_surrounding
 from polygen.analysis.groups import conflicts_with_groups
 from polygen.analysis.order import order_of
 from polygen.analysis.realized import places
-from polygen.errors import DependencyCycle, DomainCycle, GroupsInterleaved, NoLoopNest, UserError
+from polygen.errors import (
+    DependencyCycle,
+    DomainCycle,
+    GroupsInterleaved,
+    NoLoopNest,
+    RelationContradicted,
+    UserError,
+)
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
+
+_NO_ORDER = (DependencyCycle, DomainCycle, GroupsInterleaved, NoLoopNest, RelationContradicted)
 
 
 def why_none_is_permitted(kernel: Kernel) -> UserError | None:
     """Return the error that says why no order of a kernel's instances is permitted, or None."""
     try:
         order_of(kernel)
-    except (DependencyCycle, DomainCycle, GroupsInterleaved, NoLoopNest) as error:
+    except _NO_ORDER as error:
         return error
     kernel = kernel.expanded
     reducing = [insn.id for insn in kernel.instructions if insn.reductions]

@@ -27,7 +27,6 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, identical
 from polygen.ir.kernel import Kernel
 
-_DEEPEST = 8  # how many writes are followed, one from the other
 _MOST_PAIRINGS = 16
 _ARGUMENT = "__argument_"  # names of users do not begin so
 
@@ -153,16 +152,16 @@ class ValueForms:
 
     def _form(self, node: Expression, frame: Frame) -> ValueForm | None:
         arguments: list[Expression] = []
-        form = self._formed(node, frame, arguments, 0)
+        form = self._formed(node, frame, arguments)
         return None if form is None else ValueForm(form, tuple(arguments))
 
     def _formed(
-        self, node: Expression, frame: Frame, arguments: list[Expression], depth: int
+        self, node: Expression, frame: Frame, arguments: list[Expression]
     ) -> Expression | None:
         if frame.integer(node) is not None:
             return _argument(frame.named(node), arguments)
         if isinstance(node, ex.Subscript | ex.Variable):
-            return self._read(node, frame, arguments, depth)
+            return self._read(node, frame, arguments)
         if isinstance(node, ex.Reduction):
             return None
         parts = walk.parts(node)
@@ -170,7 +169,7 @@ class ValueForms:
             affine = [p for p in parts if frame.integer(p) is not None]
             rest = [p for p in parts if frame.integer(p) is None]
             parts = (*rest, ex.sum_of(*affine)) if affine else tuple(rest)
-        formed = [self._formed(part, frame, arguments, depth) for part in parts]
+        formed = [self._formed(part, frame, arguments) for part in parts]
         known = tuple([part for part in formed if part is not None])
         if len(known) < len(formed):
             return None
@@ -181,29 +180,28 @@ class ValueForms:
         node: ex.Subscript | ex.Variable,
         frame: Frame,
         arguments: list[Expression],
-        depth: int,
     ) -> Expression | None:
         name = ex.name_of(node)
         if isinstance(self._kernel.variables.get(name), ValueArg):
             return node
         arrays = overlapping(self._kernel, name)
         if not any(array in self._kernel.writers for array in arrays):
-            return self._element(node, frame, arguments, depth)
-        if len(arrays) > 1 or depth > _DEEPEST:
+            return self._element(node, frame, arguments)
+        if len(arrays) > 1 or frame.is_too_deep:
             return None
         source = self._only_source(node, frame)
         if source is None:
             return None
         writer, names = source.writer, source.names
         if writer is None:
-            return self._element(node, frame, arguments, depth)
+            return self._element(node, frame, arguments)
         inames = self._inames_of(writer)
         insn = self._kernel.assignment(writer)
-        there = Frame(self._kernel, insn, names, insn.predicates)
+        there = frame.followed(insn, names)
         if inames is None:
             if not keeps_type(self._kernel, name):
                 return None
-            return self._formed(insn.values[source.position], there, arguments, depth + 1)
+            return self._formed(insn.values[source.position], there, arguments)
         values = [self._instances.value(writer, iname) for iname in sorted(inames)]
         marks = tuple([_argument(there.named(value), arguments) for value in values])
         return ex.Subscript(ex.Variable(f"{name} of {writer}, {source.position}"), marks)
@@ -213,12 +211,11 @@ class ValueForms:
         node: ex.Subscript | ex.Variable,
         frame: Frame,
         arguments: list[Expression],
-        depth: int,
     ) -> Expression | None:
         """Return the form of what was there before the kernel."""
         if isinstance(node, ex.Variable):
             return node
-        index = [self._formed(i, frame, arguments, depth) for i in ex.index_tuple(node)]
+        index = [self._formed(i, frame, arguments) for i in ex.index_tuple(node)]
         known = tuple([part for part in index if part is not None])
         return ex.Subscript(node.aggregate, known) if len(known) == len(index) else None
 

@@ -60,7 +60,7 @@ def look_at(seed: int, draw: Draw = random_step) -> Iterator[Looked]:
     taken = 0
     for number in range(TRIES):
         step = draw(kernel, choices)
-        new = _result(kernel, step)
+        new = result_of(kernel, step)
         if new is None or taken == STEPS:
             continue
         taken += 1
@@ -75,7 +75,7 @@ def look_at(seed: int, draw: Draw = random_step) -> Iterator[Looked]:
             kernel = accepted
 
 
-def _result(kernel: Kernel, step: AnyStep) -> Kernel | None:
+def result_of(kernel: Kernel, step: AnyStep) -> Kernel | None:
     """Return what a step leads to without proof, if that is another kernel that can be executed."""
     try:
         with pg.without_proofs():

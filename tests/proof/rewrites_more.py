@@ -42,10 +42,11 @@ FACTOR = Text(IJ, "s[i] = (2*a[i,0])*sum(j, b[i,j]) {id=s}")
 
 MORE = [
     # --- how far values are followed
-    Rewrite("eight copies", (A, B), COPY, chain(8)),
-    Rewrite("nine copies", (A, B), COPY, chain(9), "CannotProve", "too many writes"),
-    Rewrite("eight copies less", (A, B), chain(8), COPY),
-    Rewrite("nine copies less", (A, B), chain(9), COPY, "CannotProve", "too many writes"),
+    Rewrite("thirty copies", (A, B), COPY, chain(30)),
+    Rewrite("thirty copies less", (A, B), chain(30), COPY),
+    Rewrite(
+        "nine copies, one doubled", (A, B), COPY, chain(9, "2*t{}"), "NotTheSame", "instead of"
+    ),
     Rewrite("copies, one doubled", (A, B), COPY, chain(3, "2*t{}"), "NotTheSame", "instead of"),
     # --- reductions whose inames have other names
     Rewrite(

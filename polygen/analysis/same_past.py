@@ -1,0 +1,198 @@
+"""Whether two reads see the same although data decides which write either of them sees.
+
+Data decides that where a subscript or the condition of a write is data, and where arrays may
+overlap.  But of whatever there is to be seen, two reads of one element see the same if
+
+- the same writes, each of the same value into the same element, come before both, and
+- these writes come in the same order in both kernels.
+
+That writes are the same is what comparing the two kernels shows of each instruction that both have:
+it looks at `Pasts.relied_on` for what has to be compared besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+
+import islpy as isl
+
+from polygen.analysis.access import Access, access_of, touched
+from polygen.analysis.context import Context, Frame, Names, equal_set, executed, renamed_by
+from polygen.analysis.copies import same_copy
+from polygen.analysis.dataflow import overlapping
+from polygen.analysis.difference import END
+from polygen.analysis.instance_map import UNMOVED, InstanceMap
+from polygen.analysis.moments import moments
+from polygen.analysis.pairs import conflict, in_conflict, piece_set
+from polygen.analysis.second import OTHER
+from polygen.ir import expression as ex
+from polygen.ir.domain import universe
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """How instances of one kernel touch an array: all of it, at the end, if there is no access."""
+
+    kernel: Kernel
+    access: Access | None
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class _Both:
+    """The same touch in two kernels, and which of its instances are one and the same."""
+
+    old: _Touch
+    new: _Touch
+    points: isl.Set
+
+
+class Pasts:
+    """Compares what came before two reads, of a kernel before a step and of the kernel after it.
+
+    Parameters:
+        old: the kernel before.
+        new: the kernel after.
+        instances: which old instance each new one computes.
+        names: gives names to inames in the context.
+
+    Attributes:
+        relied_on: the arrays of which the same instructions have to write the same elements.
+    """
+
+    def __init__(self, old: Kernel, new: Kernel, instances: InstanceMap, names: Names) -> None:
+        self._old, self._new = old, new
+        self._instances = instances
+        self._names = names
+        self._ordered: dict[str, bool] = {}
+        self.relied_on: set[str] = set()
+
+    def are_same(self, old: Expression, new: Expression, at: Context) -> bool:
+        """Tell whether the same writes, in the same order, come before two reads of one array.
+
+        Parameters:
+            old: an element, or a scalar, that the old frame reads.
+            new: the same of the new frame.
+            at: where they are compared.
+        """
+        name = ex.name_of(new)
+        if not self._is_comparable(name):
+            return False
+        reads = _Both(_read(old, at.old), _read(new, at.new), at.points)
+        if not all(_ordered_alike(write, reads) for write in self._writes(name)):
+            return False
+        if not self._have_one_order(name):
+            return False
+        self.relied_on.update(overlapping(self._old, name))
+        return True
+
+    def _is_comparable(self, name: str) -> bool:
+        """Tell whether the same instructions write an array, or what overlaps it."""
+        names = overlapping(self._old, name)
+        if names != overlapping(self._new, name):
+            return False
+        if self._old.address_space(name) is not self._new.address_space(name):
+            return False
+        return all(self._is_written_alike(n) for n in names)
+
+    def _is_written_alike(self, name: str) -> bool:
+        before, after = (k.writers.get(name, ()) for k in (self._old, self._new))
+        if [w.id for w in before] != [w.id for w in after]:
+            return False
+        for was, now in zip(before, after, strict=True):
+            counts = {len(_written_by(k, was.id, name)) for k in (self._old, self._new)}
+            if len(counts) > 1:
+                return False
+            # Of updates, each has to be there once.
+            if was.atomicity is not None and (
+                self._instances.of(was.id) or was.within_inames != now.within_inames
+            ):
+                return False
+        return True
+
+    def _have_one_order(self, name: str) -> bool:
+        """Tell whether writes of an array that may conflict come as they came."""
+        if name not in self._ordered:
+            self._ordered[name] = all(
+                _ordered_alike(*pair) for pair in product(self._writes(name), self._writes(name))
+            )
+        return self._ordered[name]
+
+    def _writes(self, name: str) -> Iterator[_Both]:
+        for array in overlapping(self._old, name):
+            for writer in self._old.writers.get(array, ()):
+                yield from self._written(array, writer.id)
+
+    def _written(self, array: str, writer: str) -> Iterator[_Both]:
+        before, after = (k.assignment(writer) for k in (self._old, self._new))
+
+        def value(iname: str) -> Expression:
+            return self._instances.value(writer, iname)
+
+        olds, news = self._names.linked(before.within_inames, after.within_inames, value)
+        there = Frame(self._new, after, news)
+        moved = [i for i in sorted(olds) if olds[i] not in news.values()]
+        links = [equal_set(ex.Variable(olds[i]), there.named(value(i))) for i in moved]
+        points = reduce(isl.Set.intersect, links, executed(there)[0])
+        accesses = (_written_by(k, writer, array) for k in (self._old, self._new))
+        for was, now in zip(*accesses, strict=True):
+            yield _Both(_Touch(self._old, was, olds), _Touch(self._new, now, news), points)
+
+
+def _written_by(kernel: Kernel, insn_id: str, array: str) -> list[Access]:
+    return [a for a in touched(kernel, insn_id)[array] if a.is_write]
+
+
+def _read(node: Expression, frame: Frame) -> _Touch:
+    if frame.insn is END:
+        return _Touch(frame.kernel, None, frame.names)
+    return _Touch(frame.kernel, access_of(frame.kernel, frame.reference(node)), frame.names)
+
+
+def _ordered_alike(first: _Both, second: _Both) -> bool:
+    """Tell whether, of instances that may touch one element, the same ones come first."""
+    points = first.points.intersect(second.points)
+    points = points.intersect(_conflicting(first.old, second.old))
+    points = points.intersect(_conflicting(first.new, second.new))
+    if points.is_empty():
+        return True
+    was, now = _before(first.old, second.old), _before(first.new, second.new)
+    if was is None or now is None:
+        return False
+    return bool(points.intersect(was).is_equal(points.intersect(now)))
+
+
+def _conflicting(first: _Touch, second: _Touch) -> isl.Set:
+    """Return the pairs that may touch one element, copies not told apart."""
+    assert first.access is not None  # nothing comes after the end
+    if second.access is None:
+        return universe()
+    if not in_conflict(first.kernel, first.access, second.access):
+        return universe().complement()
+    pairs = conflict(first.kernel, first.access, second.access).pairs
+    return _named(pairs, first, second)
+
+
+def _before(first: _Touch, second: _Touch) -> isl.Set | None:
+    """Return the pairs, of one copy, of which the first comes first; None if that is not known."""
+    assert first.access is not None
+    if second.access is None:
+        return universe()
+    ids = first.access.insn_id, second.access.insn_id
+    copy = same_copy(first.kernel, ids, first.access.name, UNMOVED)
+    if not (copy.certain and copy.complete):
+        return None
+    pieces = moments(first.kernel).before(first.access, second.access)
+    found = [piece_set(copy.possible, piece) for piece in pieces]
+    return _named(reduce(isl.Set.union, found, universe().complement()), first, second)
+
+
+def _named(pairs: isl.Set, first: _Touch, second: _Touch) -> isl.Set:
+    """Return pairs with the names of the context."""
+    others = {iname + OTHER: name for iname, name in second.names.items()}
+    return renamed_by(pairs, {**first.names, **others})

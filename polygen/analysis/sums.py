@@ -1,0 +1,251 @@
+"""Whether two reductions add up the same, each in stages of its own.
+
+``sum(k, p[k])`` with ``p[k] = sum(l, a[4*k + l])`` adds up what ``sum(j, a[j])`` adds up.  Stages,
+also those that only one kernel stores, are put together; then each contribution to the one has to
+correspond to one contribution to the other.  Which one, the subscripts of what is added up say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Protocol, TypeAlias
+
+import islpy as isl
+
+from polygen.analysis.context import (
+    Context,
+    Frame,
+    Names,
+    data_in_bounds,
+    equal_set,
+    executed,
+    renamed_by,
+    unequal_set,
+)
+from polygen.analysis.difference import Difference, undecided
+from polygen.analysis.instance_map import InstanceMap
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.domain import flat_names, project_out
+from polygen.ir.expression import Expression
+from polygen.ir.reduction import facts_of, may_merge
+
+_MOST_STAGES = 8
+
+# Of a read at points of a frame: the instruction that stored all of it, at what points, and what.
+Stored: TypeAlias = tuple[Frame, isl.Set, Expression]
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """What is added up, all stages together.
+
+    Attributes:
+        operand: an expression of the frame's instruction.
+        frame: that of the innermost stage.
+        points: all contributions.
+        names: those that are added up over.
+        others: those that follow from all others: of instructions that store a stage.
+    """
+
+    operand: Expression
+    frame: Frame
+    points: isl.Set
+    names: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def contributions(self) -> isl.Set:
+        """The points without names that follow from others."""
+        return project_out(self.points, self.others)
+
+
+class Comparing(Protocol):
+    """What compares the expressions of two kernels: `polygen.analysis.matching.Matcher`."""
+
+    def match(self, old: Expression, new: Expression, at: Context) -> Difference | None:
+        """Return how the values of two expressions differ, or None if they do not."""
+
+    def other_work(self, old: Expression, new: Expression, at: Context, bad: isl.Set) -> Difference:
+        """Return that an expression is another at some points."""
+
+    def stored(self, node: Expression, frame: Frame, points: isl.Set) -> Stored | None:
+        """Return what one instruction stored of what is read, if only that kernel has it."""
+
+
+class Sums:
+    """Compares reductions.
+
+    Parameters:
+        comparing: compares what is added up.
+        instances: which old instance each new one computes.
+        names: gives names to inames in the context.
+    """
+
+    def __init__(self, comparing: Comparing, instances: InstanceMap, names: Names) -> None:
+        self._comparing = comparing
+        self._instances = instances
+        self._names = names
+
+    def difference(self, old: ex.Reduction, new: ex.Reduction, at: Context) -> Difference | None:
+        """Return how two reductions differ, or None if they do not."""
+        if old.operation != new.operation:
+            return self._comparing.other_work(old, new, at, at.points)
+        found = self._linked(_merged(old), _merged(new), at)
+        if found is None or self._are_same(old, new, at):
+            return None
+        return found
+
+    # --- inames that names and the step link
+
+    def _linked(self, old: ex.Reduction, new: ex.Reduction, at: Context) -> Difference | None:
+        """Compare reductions of which names and the step say what their inames correspond to."""
+        values = {i: self._value(i, old, new, at) for i in old.inames}
+        olds, news = self._names.linked(old.inames, new.inames, values.__getitem__)
+        before, after = _inside(at.old, olds), _inside(at.new, news)
+        (wanted, exact), (points, also) = executed(before), executed(after)
+        wanted, linked = at.points.intersect(wanted), at.points.intersect(points)
+        other = self._comparing.other_work(old, new, at, at.points)
+        for iname, value in values.items():
+            if value is None:
+                return other
+            if olds[iname] not in news.values():
+                there = ex.Variable(olds[iname])
+                linked = linked.intersect(equal_set(there, after.named(value)))
+        others = tuple([name for name in news.values() if name not in olds.values()])
+        if not project_out(linked, others).is_equal(wanted) or not _is_injective(linked, others):
+            return other
+        inner = Context(linked, before, after)
+        found = self._comparing.match(old.operand, new.operand, inner)
+        if exact and also:
+            return found
+        inames = frozenset((*old.inames, *new.inames))
+        if found is not None or not self.run_as_often(at, inner, inames):
+            return undecided(at.old.insn, None, "how long a reduction is depends on data")
+        return None
+
+    def _value(
+        self, iname: str, old: ex.Reduction, new: ex.Reduction, at: Context
+    ) -> Expression | None:
+        """Return what an iname of a reduction is in terms of the new one's."""
+        if at.old.insn.id == at.new.insn.id:
+            value = self._instances.of(at.old.insn.id).get(iname)
+            if value is not None:
+                return value
+        if iname in new.inames:
+            return ex.Variable(iname)
+        if len(old.inames) == len(new.inames):
+            return ex.Variable(new.inames[old.inames.index(iname)])
+        return None
+
+    def run_as_often(self, at: Context, inside: Context, inames: frozenset[str]) -> bool:
+        """Tell whether loops, the bounds of which are data, are certainly the same.
+
+        Parameters:
+            at: where the bounds are evaluated.
+            inside: the frames within these loops, at all points that are possible.
+            inames: those of the loops, in both kernels.
+        """
+        names = data_in_bounds(inside, inames)
+        if names is None:
+            return False
+        return all(self._comparing.match(b, b, at) is None for b in map(ex.Variable, names))
+
+    # --- stages
+
+    def _are_same(self, old: ex.Reduction, new: ex.Reduction, at: Context) -> bool:
+        """Tell whether two reductions, all stages together, have the same contributions."""
+        if not facts_of(new.operation).regroups or not at.new.kernel.options.allow_reassociation:
+            return False
+        before, after = self._whole(old, at.old, at.points), self._whole(new, at.new, at.points)
+        if before is None or after is None:
+            return False
+        equations = _equations(before.operand, before.frame, after.operand, after.frame)
+        linked = reduce(isl.Set.intersect, equations, before.points.intersect(after.points))
+        if not _is_bijection(project_out(linked, (*before.others, *after.others)), before, after):
+            return False
+        # The same instruction, but not the same of its instances.
+        frames = [replace(f, trail=(*f.trail, f.insn.id)) for f in (before.frame, after.frame)]
+        inner = Context(linked, *frames)
+        return self._comparing.match(before.operand, after.operand, inner) is None
+
+    def _whole(self, node: ex.Reduction, frame: Frame, points: isl.Set) -> _Sum | None:
+        """Return a reduction with all of its stages; None if data says how long one is."""
+        found: _Sum | None = self._inside(node, _Sum(node, frame, points))
+        for _ in range(_MOST_STAGES):
+            if found is None:
+                return None
+            stage = self._stage(node, found)
+            if stage is None:
+                return found
+            found = self._inside(*stage)
+        return found
+
+    def _stage(self, whole: ex.Reduction, at: _Sum) -> tuple[ex.Reduction, _Sum] | None:
+        """Return the next stage of a reduction, and where it is; None if there is none."""
+        node = at.operand
+        if not isinstance(node, ex.Reduction):
+            stored = self._comparing.stored(node, at.frame, at.points)
+            if stored is None:
+                return None
+            frame, points, node = stored
+            others = (*at.others, *frame.names.values())
+            at = replace(at, frame=frame, points=points, others=others)
+        if not isinstance(node, ex.Reduction) or not may_merge(whole.operation, node.operation):
+            return None
+        return node, at
+
+    def _inside(self, node: ex.Reduction, at: _Sum) -> _Sum | None:
+        names = self._names.fresh(node.inames)
+        frame = _inside(at.frame, names)
+        domain, exact = executed(frame)
+        if not exact:
+            return None
+        points = at.points.intersect(domain)
+        return _Sum(node.operand, frame, points, (*at.names, *names.values()), at.others)
+
+
+def _equations(old: Expression, before: Frame, new: Expression, after: Frame) -> Iterator[isl.Set]:
+    """Yield where subscripts agree that stand in the same places of two expressions."""
+    if isinstance(old, ex.Subscript) and isinstance(new, ex.Subscript):
+        for was, now in zip(ex.index_of(old), ex.index_of(new), strict=False):
+            if before.integer(was) is None or after.integer(now) is None:
+                yield from _equations(was, before, now, after)
+            else:
+                yield equal_set(before.named(was), after.named(now))
+        return
+    if type(old) is type(new):
+        for was, now in zip(walk.parts(old), walk.parts(new), strict=False):
+            yield from _equations(was, before, now, after)
+
+
+def _is_bijection(linked: isl.Set, before: _Sum, after: _Sum) -> bool:
+    """Tell whether each contribution to the one corresponds to one contribution to the other."""
+    if not project_out(linked, after.names).is_equal(before.contributions):
+        return False
+    if not project_out(linked, before.names).is_equal(after.contributions):
+        return False
+    return _is_injective(linked, after.names) and _is_injective(linked, before.names)
+
+
+def _is_injective(linked: isl.Set, names: tuple[str, ...]) -> bool:
+    """Tell whether, all other names given, there is one value of the named ones at most."""
+    copies = {name: f"{name}_again" for name in names if name in flat_names(linked)}
+    both = linked.intersect(renamed_by(linked, copies))
+    differ = [unequal_set(ex.Variable(name), ex.Variable(again)) for name, again in copies.items()]
+    return not differ or both.intersect(reduce(isl.Set.union, differ)).is_empty()
+
+
+def _merged(node: ex.Reduction) -> ex.Reduction:
+    """Return ``sum(i, sum(j, x))`` as ``sum((i, j), x)``."""
+    inner = node.operand
+    while isinstance(inner, ex.Reduction) and may_merge(node.operation, inner.operation):
+        node = ex.Reduction(node.operation, (*node.inames, *inner.inames), inner.operand)
+        inner = node.operand
+    return node
+
+
+def _inside(frame: Frame, names: Mapping[str, str]) -> Frame:
+    return replace(frame, names={**frame.names, **names})
