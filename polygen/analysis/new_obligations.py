@@ -8,7 +8,7 @@ of the same extent, is computed from the same data somewhere in the kernel befor
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from polygen.analysis.access import Reference, references, references_by_name
@@ -16,7 +16,10 @@ from polygen.analysis.context import Names
 from polygen.analysis.instance_map import UNMOVED, InstanceMap, at_new_instance
 from polygen.analysis.instances import normal_form
 from polygen.analysis.liveness import live_variables
-from polygen.analysis.obligations import INSIDE, Obligation
+from polygen.analysis.loose import Loose, loose_pairs
+from polygen.analysis.moments import moments
+from polygen.analysis.obligations import INSIDE, ORDERED, Obligation
+from polygen.analysis.pairs import is_read
 from polygen.analysis.settled import Settled
 from polygen.analysis.value_forms import Touched, ValueForms
 from polygen.analysis.wellformed import obligations
@@ -75,6 +78,8 @@ class _Before:
 
     def has(self, obligation: Obligation) -> bool:
         """Tell whether an obligation of the kernel after was one before, or follows from some."""
+        if obligation.kind == ORDERED and self._was_unordered(obligation):
+            return True
         if obligation.kind != INSIDE:
             return self._settled.holds(obligation.array) or obligation in self._obligations
         (reference,), axis = obligation.references, obligation.axis
@@ -84,6 +89,28 @@ class _Before:
             return True
         touched = self._forms_after.touched(reference, axis)
         return touched is not None and touched.left(self._alike(reference, axis)).is_empty()
+
+    def _was_unordered(self, obligation: Obligation) -> bool:
+        """Tell whether the very same accesses were in no order before: they are apart, then."""
+        name, loose = obligation.array, obligation.loose
+        if loose is None or loose.greater is not None or not is_read(self._old, name):
+            return False
+        if self._old.address_space(name) is not self._new.address_space(name):
+            return False
+        for reference in obligation.references:
+            insn = reference.insn
+            before = self._old.instructions_by_id.get(insn.id)
+            if before is None or self._compared(insn.id) is None or self._instances.of(insn.id):
+                return False
+            inames = before.within_inames
+            if not inames == insn.within_inames == reference.inames:
+                return False
+            # Which elements are written was compared; what is read may be something else.
+            if not (reference.is_write or self._is_kept(reference)):
+                return False
+        ids = [reference.insn.id for reference in obligation.references]
+        found = loose_pairs(moments(self._old).statements, ids[0], ids[-1])
+        return any(_same_pairs(loose, other) for other in found)
 
     def explained(self, obligation: Obligation) -> Added:
         """Return an obligation with the conditions that the access had before."""
@@ -165,3 +192,10 @@ class _Before:
 
     def _extent(self, kernel: Kernel, name: str, axis: int) -> Expression:
         return normal_form((self._shape(kernel, name) or ())[axis])
+
+
+def _same_pairs(first: Loose, second: Loose) -> bool:
+    """Tell whether two kernels leave the same pairs open; how loops are nested may differ."""
+    return replace(first, equal=tuple(sorted(first.equal))) == replace(
+        second, equal=tuple(sorted(second.equal))
+    )

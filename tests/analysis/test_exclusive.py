@@ -6,6 +6,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import CannotProve
+from tests.proof.exchange import exchange
 
 CONDITIONS = [
     ("c[i] > 0", "not c[i] > 0"),
@@ -76,3 +77,27 @@ def test_branches_get_loops_of_their_own() -> None:
 def test_what_may_be_both_stays_in_one_loop(second: str) -> None:
     with pytest.raises(CannotProve, match="depends on data"):
         pg.duplicate_inames(_sums(second), "j", "u")
+
+
+BRANCHES = """b[i] = 1 {{id=s, dep=*, if=c[index[i]] > 0}}
+b[i] = 2 {{id=u, dep=*{}, if=not {}[index[i]] > 0}}"""
+STORED = """t = index[i] {{id=t, inames=i, dep=*}}
+b[i] = 1 {{id=s, dep=*t, if=c[t] > 0}}
+b[i] = 2 {{id=u, dep=*{}, if=not {}[t] > 0}}"""
+T = pg.TemporaryVariable("t", "int32", ())
+
+
+def _branches(text: str, *data: pg.TemporaryVariable) -> pg.Kernel:
+    return pg.make_kernel("{ [i]: 0<=i<n }", text, [*DATA[:3], DATA[3], *data, "..."])
+
+
+def test_branches_stay_apart_when_what_they_ask_is_stored() -> None:
+    knl = pg.add_prefetch(_branches(BRANCHES.format("", "c")), "index", default_tag=None)
+    assert "index_fetch" in knl.variables
+    assert exchange(_branches(BRANCHES.format("", "c")), _branches(STORED.format("t", "c"), T))
+
+
+def test_other_branches_keep_their_order() -> None:
+    with pytest.raises(CannotProve, match="depends on data"):
+        exchange(_branches(BRANCHES.format("s", "d")), _branches(STORED.format("t", "d"), T))
+    assert exchange(_branches(BRANCHES.format("s", "d")), _branches(STORED.format("s", "d"), T))
