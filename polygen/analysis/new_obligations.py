@@ -93,7 +93,9 @@ class _Before:
     def _was_unordered(self, obligation: Obligation) -> bool:
         """Tell whether the very same accesses were in no order before: they are apart, then."""
         name, loose = obligation.array, obligation.loose
-        if loose is None or loose.greater is not None or not is_read(self._old, name):
+        if loose is None or loose.greater is not None or name not in self._old.variables:
+            return False
+        if not is_read(self._old, name):
             return False
         if self._old.address_space(name) is not self._new.address_space(name):
             return False

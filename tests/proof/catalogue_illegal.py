@@ -205,4 +205,9 @@ CATALOGUE: list[Illegal] = [
             "reversed"),
     Illegal("loops behind", (fuse("j", "i"), move("[i] -> [r] : r = -i")), "a", "flow",
             "reversed"),
+    # branches that are not each other's opposite
+    *(
+        Illegal(pattern, (own("j", "u"),), "b", "flow anti output", "reversed", data=True)
+        for pattern in ("branches of other data", "branches of other places")
+    ),
 ]  # fmt: skip

@@ -166,6 +166,8 @@ CATALOGUE: list[tuple[str, tuple[Call, ...]]] = [
     # two loops instead of one
     *((pattern, (own("i", insn),)) for pattern in APART for insn in "su"),
     ("pointwise", (own("i", "u"), fuse("i_0", "i"))),
+    *(("branches", (own("j", insn),)) for insn in "su"),
+    ("branches", (own("i,j", "u"), tag(i=G, i_0=G))),
     ("anti", (own("i", "u"), tag(i=G), tag(i_0=L))),
     ("flow", (own("i", "u"), tag(i=G, i_0=G))),
     ("plane then line", (own("i,j", "s"),)),

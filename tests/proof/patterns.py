@@ -107,6 +107,14 @@ def _two(first: str, second: str, inames: str = "i", other: str | None = None) -
     return f"{first}  {{id=s, inames={inames}, dep=*}}\n{second}  {{id=u, inames={other}, dep=*s}}"
 
 
+def _branches(other: str) -> str:
+    """Return two updates under conditions."""
+    return (
+        "b[i] = b[i] + a[i,j] {id=s, dep=*, if=c[i] > 0}\n"
+        f"b[i] = 2*b[i] + a[i,j] {{id=u, dep=*s, if={other}}}"
+    )
+
+
 PATTERNS: dict[str, Pattern] = {
     # recurrences
     "forward": Pattern(FROM1, "a[i] = a[i-1] + 1  {id=s}"),
@@ -173,6 +181,9 @@ PATTERNS: dict[str, Pattern] = {
         "{ [i]: 0<=i<10 }", "a[i] = a[2] + 1  {id=s, if=i<5}",
     ),
     "predicate data": Pattern(FROM1, "a[i] = a[i-1] + 1  {id=s, if=c[i] > 0}"),
+    "branches": Pattern(PLANE, _branches("not c[i] > 0"), priority="i, j"),
+    "branches of other data": Pattern(PLANE, _branches("not d[i] > 0"), priority="i, j"),
+    "branches of other places": Pattern(PLANE, _branches("not c[j] > 0"), priority="i, j"),
     # two statements
     "anti": Pattern(LINE, _two("b[i] = a[i+1]", "a[i] = c[i]")),
     "flow": Pattern(FROM1, _two("a[i] = c[i]", "b[i] = a[i-1]")),

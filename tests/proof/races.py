@@ -1,4 +1,7 @@
-"""Data races, found by executing: two instances touch one element, in either order."""
+"""Data races, found by executing: two instances touch one element, in either order.
+
+Atomic updates may.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
 from tests.proof.trace import Instance, Trace, trace
@@ -43,13 +47,21 @@ def _conflicting(kernel: Kernel, found: Trace) -> Iterator[tuple[Instance, Insta
         instances = sorted(here)
         for n, a in enumerate(instances):
             for b in instances[n + 1 :]:
-                if here[a] or here[b]:
+                if (here[a] or here[b]) and not _are_updates(kernel, a, b):
                     yield a, b
+
+
+def _are_updates(kernel: Kernel, first: Instance, second: Instance) -> bool:
+    """Tell whether both are atomic updates with one operation, which may come in any order."""
+    found = [kernel.instruction(insn_id) for insn_id, _ in (first, second)]
+    updates = [insn.update if isinstance(insn, Assignment) else None for insn in found]
+    operations = {None if update is None else update.operation for update in updates}
+    return len(operations) == 1 and None not in operations
 
 
 def _copy(kernel: Kernel, name: str, items: Mapping[Any, int]) -> Place:
     variable = kernel.variables.get(name)
     if not isinstance(variable, TemporaryVariable):
         return ()
-    kinds = _COPIES[variable.address_space]
+    kinds = _COPIES[kernel.address_space(name)]
     return tuple(sorted((str(tag), i) for tag, i in items.items() if isinstance(tag, kinds)))
