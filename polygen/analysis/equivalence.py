@@ -148,7 +148,7 @@ class _Comparison:
         return None
 
     def _verbatim(self, before: Assigning, after: Assigning, at: Context) -> Difference | None:
-        """Compare two texts of C: what they touch has to be as it was, and in the same order."""
+        """Compare two texts of C: of what they read, the same writes have to come before."""
         same = isinstance(before, CInstruction) and isinstance(after, CInstruction)
         marks = ("code", "read_variables", "written_names")
         if not same or any(getattr(before, mark) != getattr(after, mark) for mark in marks):
@@ -157,8 +157,8 @@ class _Comparison:
             found = self._matcher.match(old, new, at)
             if found is not None:
                 return found
-        for name in sorted(before.read_names.union(before.written_names)):
-            if name in self._old.variables and not self._settled.holds(name):
+        for name in sorted(before.read_names.intersection(self._old.variables)):
+            if not (self._settled.holds(name) or self._matcher.pasts.whole_is_same(name, at)):
                 return undecided(before, name, "verbatim C touches it, in a way that is not known")
         return None
 

@@ -12,7 +12,7 @@ it looks at `Pasts.relied_on` for what has to be compared besides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -80,11 +80,27 @@ class Pasts:
             new: the same of the new frame.
             at: where they are compared.
         """
-        name = ex.name_of(new)
+        reads = _Both(_read(old, at.old), _read(new, at.new), at.points)
+        return self._sees_same(ex.name_of(new), [reads])
+
+    def whole_is_same(self, name: str, at: Context) -> bool:
+        """Tell whether the same writes come before two instances of verbatim C that read an array.
+
+        Parameters:
+            name: the array.
+            at: the two instructions, and which of their instances are compared.
+        """
+        found = [_reads_of(frame, name) for frame in (at.old, at.new)]
+        if len(found[0]) != len(found[1]):
+            return False
+        reads = [_Both(was, now, at.points) for was, now in zip(*found, strict=True)]
+        return self._sees_same(name, reads)
+
+    def _sees_same(self, name: str, reads: Sequence[_Both]) -> bool:
         if not self._is_comparable(name):
             return False
-        reads = _Both(_read(old, at.old), _read(new, at.new), at.points)
-        if not all(_ordered_alike(write, reads) for write in self._writes(name)):
+        pairs = product(self._writes(name), reads)
+        if not all(_ordered_alike(write, read) for write, read in pairs):
             return False
         if not self._have_one_order(name):
             return False
@@ -146,6 +162,11 @@ class Pasts:
 
 def _written_by(kernel: Kernel, insn_id: str, array: str) -> list[Access]:
     return [a for a in touched(kernel, insn_id)[array] if a.is_write]
+
+
+def _reads_of(frame: Frame, name: str) -> list[_Touch]:
+    found = touched(frame.kernel, frame.insn.id).get(name, ())
+    return [_Touch(frame.kernel, a, frame.names) for a in found if not a.is_write]
 
 
 def _read(node: Expression, frame: Frame) -> _Touch:

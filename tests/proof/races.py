@@ -53,7 +53,7 @@ def _conflicting(kernel: Kernel, found: Trace) -> Iterator[tuple[Instance, Insta
 
 def _are_updates(kernel: Kernel, first: Instance, second: Instance) -> bool:
     """Tell whether both are atomic updates with one operation, which may come in any order."""
-    found = [kernel.instruction(insn_id) for insn_id, _ in (first, second)]
+    found = [kernel.instructions_by_id.get(insn_id) for insn_id, _ in (first, second)]
     updates = [insn.update if isinstance(insn, Assignment) else None for insn in found]
     operations = {None if update is None else update.operation for update in updates}
     return len(operations) == 1 and None not in operations

@@ -85,3 +85,21 @@ def test_another_number_of_values(rest: tuple[str, ...]) -> None:
     for first, second in ((one, two), (two, one)):
         with pytest.raises(NotTheSame, match=r"another number of variables|assign in another way"):
             exchange(_kernel(first, COPY), _kernel(second, *rest))
+
+
+READER = '... code(i) "out[i] = b[i];" reads(b) writes(out) {id=c, dep=*b, inames=i}'
+USED = "c[i] = b[i] {id=u, dep=*b}"
+LOADED = ("<float64> t = b[i] {id=t, dep=*b}", "c[i] = t {id=u, dep=*t}")
+
+
+def test_verbatim_c_beside_other_readers() -> None:
+    before = _kernel("b[i] = 2*a[i] {id=b, dep=*}", READER, USED)
+    after = exchange(before, _kernel("b[i] = 2*a[i] {id=b, dep=*}", READER, *LOADED))
+    assert after.instruction("c") == before.instruction("c")
+
+
+def test_verbatim_c_before_what_it_reads() -> None:
+    before = _kernel("b[i] = 2*a[i] {id=b, dep=*}", READER, USED)
+    late = ("b[i] = 2*a[i] {id=b, dep=*c}", READER.replace("*b", "*"), *LOADED)
+    with pytest.raises(CannotProve, match=r"verbatim C touches it|depends on data"):
+        exchange(before, _kernel(*late))
