@@ -141,8 +141,10 @@ def _folded(node: Expression) -> Expression:
     """Return an extent or stride with what is constant in it computed."""
 
     def rule(e: Expression) -> Expression:
-        if isinstance(e, ex.Min | ex.Max) and all(isinstance(c, int) for c in e.children):
-            return (min if isinstance(e, ex.Min) else max)(e.children)  # type: ignore[type-var]
+        if isinstance(e, ex.Min | ex.Max):
+            constants = [c for c in e.children if isinstance(c, int)]
+            if len(constants) == len(e.children):
+                return (min if isinstance(e, ex.Min) else max)(constants)
         form = linear_form(e)
         return e if form is None else form.expression()
 

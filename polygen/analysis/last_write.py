@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -24,8 +25,10 @@ from polygen.ir.domain import project_out
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 
+_Found: TypeAlias = tuple[str, isl.Set] | None
 
-def write_in_iteration(kernel: Kernel, read: Access) -> tuple[str, isl.Set] | None:
+
+def write_in_iteration(kernel: Kernel, read: Access) -> _Found:
     """Return who wrote all that is read, in the same iteration of the loops around both.
 
     Cheap, and the answer is kept with the kernel.
@@ -42,13 +45,13 @@ def write_in_iteration(kernel: Kernel, read: Access) -> tuple[str, isl.Set] | No
     if reference is None or not read.exact:
         return None
     key = (read.insn_id, read.name, reference.index, read.inames, reference.conditions)
-    known = kernel.memo.setdefault(write_in_iteration, {})
+    known: dict[object, _Found] = kernel.memo.setdefault(write_in_iteration, {})
     if key not in known:
         known[key] = _write_in_iteration(kernel, read)
-    return known[key]  # type: ignore[no-any-return]
+    return known[key]
 
 
-def _write_in_iteration(kernel: Kernel, read: Access) -> tuple[str, isl.Set] | None:
+def _write_in_iteration(kernel: Kernel, read: Access) -> _Found:
     writer, *others = kernel.writers.get(read.name, (None,))
     if writer is None or others or len(writer.assignees) > 1:
         return None

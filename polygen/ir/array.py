@@ -124,7 +124,6 @@ class GlobalArg(_ByValue):
         ) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ConstantArg(GlobalArg):
     """An array that the caller passes, and that instructions may not write to.
 
@@ -132,30 +131,17 @@ class ConstantArg(GlobalArg):
     are those of `GlobalArg`; it never overlaps what is written.
     """
 
-    if TYPE_CHECKING:
-
-        def __init__(  # noqa: PLR0913, PLR0917  (as many, and in the same order, as Loo.py has)
-            self,
-            name: str,
-            dtype: object = None,
-            shape: Extents | None = None,
-            dim_tags: Tags | None = None,
-            offset: str | int | Expression | Auto = 0,
-            dim_names: str | Sequence[str] | None = None,
-            strides: Extents | Auto | Sequence[str | int | Expression | Auto] | None = None,
-            order: str | None = None,
-            alignment: int | None = None,
-            may_alias: bool = False,
-        ) -> None: ...
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ImageArg(GlobalArg):
     """An array of two or three axes that the caller passes as an image, and that is only read.
 
     ``img[i, j]`` is the element in row ``i`` and column ``j``: no filter, no coordinates in
     between.  Of the attributes of `GlobalArg`, it has a name, a type and a shape.
     """
+
+    __slots__ = ()
 
     if TYPE_CHECKING:
 

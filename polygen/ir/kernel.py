@@ -343,7 +343,8 @@ class Kernel:
         if not isinstance(variable, TemporaryVariable):
             return AddressSpace.GLOBAL
         if variable.address_space is AddressSpace.AUTO:
-            return _slot("space")(self, name)  # type: ignore[no-any-return]
+            found: AddressSpace = _slot("space")(self, name)
+            return found
         return variable.address_space
 
 
@@ -379,7 +380,8 @@ def by_parts(kernel: Kernel, parts: tuple[Any, ...], find: Callable[[], _T]) -> 
     """
     facts = kernel.facts
     if parts in facts:
-        return facts[parts]  # type: ignore[no-any-return]
+        known: _T = facts[parts]
+        return known
     found = find()
     if len(facts) >= _MOST_FACTS:  # of a family of kernels, in a search
         facts.clear()
@@ -397,6 +399,7 @@ def per_kernel(
         key = (function, args)
         if key not in kernel.memo:
             kernel.memo[key] = function(kernel, *args, **kwargs)
-        return kernel.memo[key]  # type: ignore[no-any-return]
+        found: _T = kernel.memo[key]
+        return found
 
     return remembered

@@ -97,7 +97,8 @@ class _KernelNodes(Nodes):
         return with_layout(with_table(TemporaryVariable(name.value, dtype, **said)))
 
     def table(self, children: _Children) -> lark.Token:
-        return children[0]  # type: ignore[no-any-return]
+        found: lark.Token = children[0]
+        return found
 
     def address_space(self, children: _Children) -> AddressSpace:
         names = {space.value: space for space in AddressSpace}

@@ -113,7 +113,8 @@ def _check_results(node: Expression, statement: Statement) -> None:
     reduction = node.aggregate if isinstance(node, ex.Component) else node
     if isinstance(reduction, ex.Reduction):
         width, name = facts_of(reduction.operation).width, str(reduction.operation)
-        if not (width == 1 if node is reduction else 1 < width > node.position):  # type: ignore[union-attr]
+        position = node.position if isinstance(node, ex.Component) else None
+        if not (width == 1 if position is None else 1 < width > position):
             raise located(
                 MalformedInstruction,
                 f"{name}() has {'one result' if width == 1 else f'{width} results'}",
