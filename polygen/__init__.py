@@ -102,7 +102,9 @@ from polygen.transforms.split_reduction_inward import split_reduction_inward
 from polygen.transforms.split_reduction_outward import split_reduction_outward
 from polygen.transforms.tag_inames import tag_inames
 from polygen.transforms.tile import tile
+from polygen.transforms.unroll_and_jam import unroll_and_jam
 from polygen.transforms.untag_inames import untag_inames
+from polygen.transforms.wavefront import wavefront
 
 __version__ = "0.1.0"
 
@@ -211,6 +213,8 @@ __all__ = [
     "to_sympy",
     "transformation",
     "unneeded_barriers",
+    "unroll_and_jam",
     "untag_inames",
+    "wavefront",
     "without_proofs",
 ]

@@ -128,34 +128,43 @@ def split_iname(  # noqa: PLR0913 -- Loo.py's arguments
         own = kernel.new_name(split_iname, (outer, inner))
         apart = duplicate_inames(kernel, split_iname, within, own)
         return _split_alone(apart, own, inner_length, (outer, inner), (outer_tag, inner_tag), slabs)
-    home = kernel.home_domains[split_iname]
-    old_value = ex.sum_of(ex.product_of(inner_length, ex.Variable(outer)), ex.Variable(inner))
-    parts = {split_iname: (outer, inner)}
+    new, old_value = in_two(kernel, split_iname, inner_length, outer, inner)
+    tags = {i: to_tag(t) for i, t in ((outer, outer_tag), (inner, inner_tag)) if t is not None}
+    new = new.copy(tags={**new.tags, **tags})
+    if any(slabs):
+        new = separated(new, inner_iterations(new, outer, *slabs))
+    return Rearranged(new, {split_iname: old_value})
+
+
+def in_two(
+    kernel: Kernel, iname: str, length: int, outer: str, inner: str
+) -> tuple[Kernel, Expression]:
+    """Return the kernel with two untagged inames instead of one, and what the old one is."""
+    _check_untagged(kernel, iname)
+    home = kernel.home_domains[iname]
+    old_value = ex.sum_of(ex.product_of(length, ex.Variable(outer)), ex.Variable(inner))
+    parts = {iname: (outer, inner)}
 
     def rewrite(insn: Instruction) -> Instruction:
-        if split_iname in insn.reduction_inames:
+        if iname in insn.reduction_inames:
             insn = insn.map_expressions(lambda e: _split_reductions(e, parts))
-        insn = insn.map_expressions(lambda e: walk.substitute(e, {split_iname: old_value}))
+        insn = insn.map_expressions(lambda e: walk.substitute(e, {iname: old_value}))
         return insn.copy(within_inames=_renamed(insn.within_inames, parts))
 
-    tags = {i: t for i, t in kernel.tags.items() if i != split_iname}
-    tags |= {i: to_tag(t) for i, t in ((outer, outer_tag), (inner, inner_tag)) if t is not None}
     new = kernel.copy(
         domains=tuple(
-            _split_domain(d, split_iname, inner_length, outer, inner)
+            _split_domain(d, iname, length, outer, inner)
             if d is home
-            else _split_parameter(d, split_iname, inner_length, outer, inner)
+            else _split_parameter(d, iname, length, outer, inner)
             for d in kernel.domains
         ),
         instructions=tuple(rewrite(insn) for insn in kernel.instructions),
-        tags=tags,
+        tags={i: t for i, t in kernel.tags.items() if i != iname},
         priorities=tuple(
             tuple(n for i in p for n in parts.get(i, (i,))) for p in kernel.priorities
         ),
     )
-    if any(slabs):
-        new = separated(new, inner_iterations(new, outer, *slabs))
-    return Rearranged(new, {split_iname: old_value})
+    return new, old_value
 
 
 def _split_alone(

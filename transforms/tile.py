@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, cast
 
-from polygen.errors import NestingNotPossible
+from polygen.errors import InvalidArgument, NestingNotPossible
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
+from polygen.ir.tags import InameTag
 from polygen.language.priorities import with_priority
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import Kind, is_iname, transformation
+from polygen.transformation import Kind, is_iname, to_tag, transformation
 from polygen.transforms._nesting import path_to
-from polygen.transforms.split_iname import split_iname
+from polygen.transforms.split_iname import in_two
+from polygen.transforms.tag_inames import Tags
 
 
 def _is_tile(kernel: Kernel, value: Any) -> bool:
@@ -32,7 +34,12 @@ Sizes = Annotated[
 
 
 @transformation
-def tile(kernel: Kernel, sizes: Sizes) -> Rearranged:
+def tile(
+    kernel: Kernel,
+    sizes: Sizes,
+    outer_tags: Tags | None = None,
+    inner_tags: Tags | None = None,
+) -> Rearranged:
     """Cut nested loops into tiles: loops over tiles outside, loops over the points of one inside.
 
     Each iname is split as `split_iname` does it, into ``<iname>_outer`` and ``<iname>_inner``; the
@@ -45,10 +52,14 @@ def tile(kernel: Kernel, sizes: Sizes) -> Rearranged:
         2. The loops may be nested so: all instructions within one are within the others, too, and
            no bounds in a domain of their own need one of the inames.
         3. No dependence would be turned around: dependences between iterations lead forward in
-           each of the loops, say (`skew` can make them).
+           each of the loops, say (`skew` can make them); between those of an axis of the hardware,
+           there is none.
+        4. What has a tag is tiled.
 
     Parameters:
         sizes: the extents of a tile.
+        outer_tags: of the loops over tiles, by the old inames: ``{"i": "g.0"}``.
+        inner_tags: of the loops over points, by the old inames.
 
     Before -> After:
 
@@ -70,24 +81,35 @@ def tile(kernel: Kernel, sizes: Sizes) -> Rearranged:
 
     Raises:
         UnknownIname: if the kernel has no such iname.
-        InvalidArgument: if `sizes` is something else.
+        InvalidArgument: if `sizes` is something else, or if 4 does not hold.
         TagConflict: if 1 does not hold.
         NestingNotPossible: if 2 does not hold.
         IllegalStep: if 3 does not hold.
 
     Source: Irigoin, Triolet, Supernode partitioning, POPL 1988.
     """
-    new, outer, inner = kernel, list[str](), list[str]()
+    new, outer, inner = kernel, dict[str, str](), dict[str, str]()
     values: dict[str, ex.Expression] = {}
     for iname, size in sizes.items():
-        outer.append(new.new_name(f"{iname}_outer"))
-        inner.append(new.new_name(f"{iname}_inner"))
-        new = split_iname(new, iname, size, outer_iname=outer[-1], inner_iname=inner[-1])
-        tiles = ex.product_of(size, ex.Variable(outer[-1]))
-        values[iname] = ex.sum_of(tiles, ex.Variable(inner[-1]))
-    new = with_priority(new, (*outer, *inner))
-    _check_nest(new, sizes, (*outer, *inner))
-    return Rearranged(new, values)
+        outer[iname] = new.new_name(f"{iname}_outer")
+        inner[iname] = new.new_name(f"{iname}_inner")
+        new, values[iname] = in_two(new, iname, size, outer[iname], inner[iname])
+    loops = (*outer.values(), *inner.values())
+    new = with_priority(new, loops)
+    _check_nest(new, sizes, loops)
+    tags = {**_tags(outer, outer_tags or {}), **_tags(inner, inner_tags or {})}
+    return Rearranged(new.copy(tags={**new.tags, **tags}), values)
+
+
+def _tags(loops: Mapping[str, str], tags: Mapping[str, str | InameTag]) -> dict[str, InameTag]:
+    for iname in tags:
+        if iname not in loops:
+            raise InvalidArgument(
+                f"tile: '{iname}' has a tag, and is not tiled",
+                where=caller_location(),
+                remedy="outer_tags= and inner_tags= have the names of the loops that are tiled",
+            )
+    return {loops[iname]: to_tag(tag) for iname, tag in tags.items()}
 
 
 def _check_nest(kernel: Kernel, inames: Iterable[str], loops: tuple[str, ...]) -> None:

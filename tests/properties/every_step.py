@@ -64,7 +64,8 @@ def _id(knl: Kernel, r: random.Random) -> str:
 
 def _offset(knl: Kernel, r: random.Random) -> str | int:
     sizes = [n for n in ("n", "m") if n in knl.parameters]
-    return r.choice((1, -3, 2, *(f"{r.choice((2, -1))}*{n} + 1" for n in sizes)))
+    forms: list[str | int] = [f"{r.choice((2, -1))}*{n} + 1" for n in sizes]
+    return r.choice([1, -3, 2, *forms])
 
 
 # --- loops
@@ -108,7 +109,22 @@ def _tile(knl: Kernel, r: random.Random) -> AnyStep | None:
     inames = _together(knl, r, 2)
     if inames is None or len(knl.inames) > 7:
         return None
-    return AnyStep("tile", ({iname: r.choice((2, 3, 4)) for iname in inames},))
+    tags = {"outer_tags": {inames[0]: "g.0"}, "inner_tags": {inames[0]: "l.0"}}
+    sizes = {iname: r.choice((2, 3, 4)) for iname in inames}
+    return AnyStep("tile", (sizes,), tags if r.random() < 0.3 else {})
+
+
+def _jam(knl: Kernel, r: random.Random) -> AnyStep | None:
+    iname = _one(knl, r)
+    if iname is None or len(knl.inames) > 7:
+        return None
+    return AnyStep("unroll_and_jam", (iname, r.choice((2, 3))))
+
+
+def _wavefront(knl: Kernel, r: random.Random) -> AnyStep | None:
+    inames = _together(knl, r, 2)
+    tag = r.choice(("g.0", "g.1", "for"))
+    return AnyStep("wavefront", (*inames[:2], tag)) if inames else None
 
 
 def _join(knl: Kernel, r: random.Random) -> AnyStep | None:
@@ -261,6 +277,8 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "skew": (_skew, 4),
     "interchange": (_interchange, 4),
     "tile": (_tile, 3),
+    "unroll_and_jam": (_jam, 3),
+    "wavefront": (_wavefront, 2),
     "join_inames": (_join, 4),
     "affine_map_inames": (_affine_map, 3),
     "split_iname within": (_split_within, 2),

@@ -72,6 +72,29 @@ def test_numpy_agrees(sizes: dict[str, int]) -> None:
     )
 
 
+def test_tags() -> None:
+    new = pg.tile(PLANE, {"i": 2, "j": 3}, {"i": "g.0"}, {"i": "l.0", "j": "unr"})
+    assert {i: str(tag) for i, tag in new.tags.items()} == {
+        "i_outer": "g.0",
+        "i_inner": "l.0",
+        "j_inner": "unr",
+    }
+    assert pg.replay(PLANE, new.history) == new
+    both = {"i": "g.1", "j": "g.0"}, {"i": "l.1", "j": "l.0"}
+    agree(PLANE, SIZES, lambda k: pg.tile(k, {"i": 2, "j": 3}, *both))
+    with pytest.raises(IllegalStep, match="tile would"):
+        pg.tile(SWEEP, {"i": 2}, {"i": "g.0"})
+    with pytest.raises(InvalidArgument, match="'j' has a tag, and is not tiled"):
+        pg.tile(PLANE, {"i": 2}, {"j": "g.0"})
+    with pytest.raises(UnknownIname, match="no iname 'k'"):
+        pg.tile(PLANE, {"i": 2}, {"k": "g.0"})
+
+
+def test_time_tiles_that_are_legal_only_as_a_whole() -> None:
+    skewed = pg.skew(SWEEP, "t", "i", 1)
+    assert len(pg.tile(skewed, {"t": 2, "i": 3}).history) == 2
+
+
 APART = kernel("{ [i,j]: 0<=i,j<n }", "b[i] = 0.0\nc[j] = 0.0")
 OUTER = kernel("{ [i,j]: 0<=i,j<n }", "b[i] = 0.0  {id=s}\nc[i,j] = 0.0")
 BOUNDS = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"], "out[i,j] = 0.0")
