@@ -31,9 +31,10 @@ from polygen.ir.options import Options
 from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.language.calls import with_calls
+from polygen.language.expression_nodes import element_type
 from polygen.language.instructions import make_instruction
 from polygen.language.layouts import with_layout
-from polygen.language.nodes import Nodes, element_type
+from polygen.language.nodes import Nodes
 from polygen.language.parser import load_grammar, located, parse_statement, parse_with
 from polygen.language.reductions import resolve_reductions
 from polygen.language.refused import Refused
