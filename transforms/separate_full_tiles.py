@@ -7,8 +7,9 @@ from functools import reduce
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm
+from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.isl_affine import form_condition, form_of_constraint, is_negative_somewhere
+from polygen.analysis.isl_affine import form_condition, is_negative_somewhere
 from polygen.errors import NotSeparable
 from polygen.ir import expression as ex
 from polygen.ir.domain import project_out, unflatten
@@ -76,9 +77,8 @@ def separate_full_tiles(kernel: Kernel, inames: Inames) -> Kernel:
         raise _refused(kernel, inner[0], "its domain is not convex")
     tiles = project_out(points, inner)
     asked: list[Expression] = []
-    for constraint in points.get_basic_sets()[0].get_constraints():
-        form = form_of_constraint(constraint)
-        for side in (form, -form) if constraint.is_equality() else (form,):
+    for form, is_equality, _ in constraint_forms(points.get_basic_sets()[0]):
+        for side in (form, -form) if is_equality else (form,):
             least = _least(side, ranges)
             if not ranges.keys().isdisjoint(side.names()) and is_negative_somewhere(tiles, least):
                 asked.append(form_condition(least))

@@ -5,9 +5,10 @@ Two views: a *reference* is what the text says (cheap), an *access* is the same 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -178,7 +179,10 @@ def references_by_name(kernel: Kernel) -> Mapping[str, tuple[Reference, ...]]:
 # --- accesses
 
 
-@dataclass(frozen=True, slots=True)
+_Elements: TypeAlias = tuple[isl.Set, bool]  # a relation, and whether it is exact
+
+
+@dataclass(frozen=True, eq=False)
 class Access:
     """The elements of a variable that one reference touches.
 
@@ -186,99 +190,84 @@ class Access:
         insn_id: the instruction.
         name: the variable.
         is_write: whether it is written.
-        relation: an isl set: its parameters are the inames and the kernel's parameters, its
-            dimensions the subscripts.  A point of it says: this instance touches this element.
-        inames: those of the parameters that are inames.
-        exact: whether each of these elements is touched for certain.  If not, the set holds at
-            least all that may be touched: every element along an axis whose subscript is not
-            affine, whatever the value of a condition or bound that is not.
+        inames: those of the parameters of `relation` that are inames.
         reference: what it says in the text; None for a bound of a loop around the instruction.
+        find: finds the elements when they are asked for: often the text says enough.
     """
 
     insn_id: str
     name: str
     is_write: bool
-    relation: isl.Set
     inames: frozenset[str]
-    exact: bool
-    reference: Reference | None = None
+    reference: Reference | None
+    find: Callable[[], _Elements]
+
+    @cached_property
+    def _elements(self) -> _Elements:
+        return self.find()
+
+    @property
+    def relation(self) -> isl.Set:
+        """The instances and the elements that they touch, as an isl set.
+
+        Its parameters are inames and the kernel's parameters, its dimensions the subscripts.  A
+        point of it says: this instance touches this element.
+        """
+        return self._elements[0]
+
+    @property
+    def exact(self) -> bool:
+        """Whether each of these elements is touched for certain.
+
+        If not, the set holds at least all that may be touched: every element along an axis whose
+        subscript is not affine, whatever the value of a condition or bound that is not.
+        """
+        return self._elements[1]
 
 
 @per_kernel
-def touched(kernel: Kernel, insn_id: str) -> Touches:
+def touched(kernel: Kernel, insn_id: str) -> Mapping[str, tuple[Access, ...]]:
     """Return the accesses of an instruction by variable, those of inames and sizes left out.
 
-    The bounds of its loops are among what it reads.  Sets are made when they are asked for.
+    The bounds of its loops are among what it reads.
     """
-    return Touches(kernel, kernel.expanded.instruction(insn_id))
+    insn = kernel.expanded.instruction(insn_id)
+    distinct = {
+        (r.name, r.index, r.is_write, r.inames, r.conditions, r.update, r.vague): r
+        for r in references(insn)
+    }
+    found: dict[str, list[Access]] = {}
+    for reference in distinct.values():
+        if isinstance(kernel.variables.get(reference.name), GlobalArg | TemporaryVariable):
+            found.setdefault(reference.name, []).append(access_of(kernel, reference))
+    for name in sorted(domain_temporaries(kernel, insn.within_inames | insn.reduction_inames)):
+        found.setdefault(name, []).append(_bound(kernel, insn, name))
+    return {name: tuple(accesses) for name, accesses in found.items()}
 
 
-class Touches(Mapping[str, tuple[Access, ...]]):
-    """The accesses of an instruction by variable."""
+def _bound(kernel: Kernel, insn: Instruction, name: str) -> Access:
+    """Return the access of a variable that the bounds of an instruction's loops mention."""
 
-    def __init__(self, kernel: Kernel, insn: Instruction) -> None:
-        self._kernel, self._insn = kernel, insn
-        self._found: dict[str, list[Access]] = {}
-        self._references: dict[str, list[Reference]] = {}
-        distinct = {
-            (r.name, r.index, r.is_write, r.inames, r.conditions, r.update, r.vague): r
-            for r in references(insn)
-        }
-        for reference in distinct.values():
-            if isinstance(kernel.variables.get(reference.name), GlobalArg | TemporaryVariable):
-                self._references.setdefault(reference.name, []).append(reference)
-        self._bounds = domain_temporaries(kernel, insn.within_inames | insn.reduction_inames)
-        for name in sorted(self._bounds):
-            self._references.setdefault(name, [])
-
-    def __getitem__(self, name: str) -> tuple[Access, ...]:
-        if name not in self._references:
-            raise KeyError(name)
-        return tuple(self.each(name))
-
-    def each(self, name: str) -> Iterator[Access]:
-        """Yield the accesses to a variable; what is not asked for is not made."""
-        found = self._found.setdefault(name, [])
-        references = self._references.get(name, ())
-        bounds = name in self._bounds
-        for at in range(len(references) + bounds):
-            if at == len(found):
-                found.append(
-                    access_of(self._kernel, references[at])
-                    if at < len(references)
-                    else self._bound(name)
-                )
-            yield found[at]
-
-    def _bound(self, name: str) -> Access:
-        inames = self._insn.within_inames
-        relation = isl.Set.from_params(loop_domain(self._kernel, inames)[0])
+    def find() -> _Elements:
         # How often a bound is read is up to the loops: nobody should count on it.
-        return Access(self._insn.id, name, False, relation, inames, exact=False)
+        return isl.Set.from_params(loop_domain(kernel, insn.within_inames)[0]), False
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._references)
-
-    def __len__(self) -> int:
-        return len(self._references)
+    return Access(insn.id, name, False, insn.within_inames, None, find)
 
 
 def access_of(kernel: Kernel, reference: Reference) -> Access:
     """Return the elements that a reference touches."""
-    relation, exact = _elements(kernel, reference)
-    return Access(
-        reference.insn.id,
-        reference.name,
-        reference.is_write,
-        relation,
-        reference.inames,
-        exact and not reference.vague,
-        reference,
-    )
+
+    def find() -> _Elements:
+        relation, exact = _elements(kernel, reference)
+        return relation, exact and not reference.vague
+
+    of = reference
+    return Access(of.insn.id, of.name, of.is_write, of.inames, reference, find)
 
 
-def _elements(kernel: Kernel, reference: Reference) -> tuple[isl.Set, bool]:
-    def find() -> tuple[isl.Set, bool]:
+def _elements(kernel: Kernel, reference: Reference) -> _Elements:
+    def find() -> _Elements:
         domain, exact = reference_domain(kernel, reference)
         relation, affine = index_set(kernel, reference)
         return relation.intersect_params(domain), exact and affine

@@ -77,14 +77,27 @@ def width_of(kernel: Kernel, iname: str) -> int | None:
     return by_parts(kernel, (width_of, home, iname), find)
 
 
-def only_itself(kernel: Kernel, insn_id: str, name: str) -> bool:
-    """Tell whether subscripts show that no two instances of an instruction touch one element.
+def only_itself(kernel: Kernel, insn_id: str, name: str, before: Kernel | None = None) -> bool:
+    """Tell whether it is plain that no two instances of an instruction touch one element.
+
+    Subscripts show it.
 
     Parameters:
         kernel: the kernel.
         insn_id: the instruction.
         name: a variable; elements of other variables that may overlap it are not looked at.
+        before: a kernel of which the instruction has the same instances, at other coordinates, and
+            touches the same elements in each: what is true in one is true in both.
     """
+    key = only_itself, insn_id, name
+    if key not in kernel.memo:
+        kernel.memo[key] = (before is not None and only_itself(before, insn_id, name)) or (
+            _touches_apart(kernel, insn_id, name)
+        )
+    return bool(kernel.memo[key])
+
+
+def _touches_apart(kernel: Kernel, insn_id: str, name: str) -> bool:
     accesses = touched(kernel, insn_id).get(name, ())
     inames = kernel.instruction(insn_id).within_inames
     for a, b in product(accesses, accesses):

@@ -254,16 +254,6 @@ def form_of_aff(aff: isl.Aff) -> LinearForm:
     return combine(parts) if len(parts) > 1 else parts[0][0]
 
 
-def form_of_constraint(constraint: isl.Constraint) -> LinearForm:
-    """Return the form that a constraint of a flat set says is 0, or not negative."""
-    if constraint.dim(_DIV):
-        return form_of_aff(constraint.get_aff())
-    terms: dict[Any, int] = {
-        name: value.to_python() for name, value in constraint.get_coefficients_by_name().items()
-    }
-    return LinearForm(terms.pop(1, 0), terms)
-
-
 def _coefficient(aff: isl.Aff, kind: isl.dim_type, position: int) -> int:
     value: int = aff.get_coefficient_val(kind, position).to_python()
     return value

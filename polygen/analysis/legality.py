@@ -157,7 +157,8 @@ def _broken(
     copies = _copies(step, insns, name)
     if not before and copies.unchanged:
         return None
-    if insns[0] == insns[1] and other_name is None and only_itself(step.new, insns[0], name):
+    first, second = insns
+    if first == second and not other_name and only_itself(step.new, first, name, step.old):
         return None
     known = step.new.assumptions.flat
     kept: list[isl.Set] | None = None

@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm, linear_form
+from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.domains import domain_of
 from polygen.analysis.integers import integer_parameters
-from polygen.analysis.isl_affine import aff_on, form_of_constraint
+from polygen.analysis.isl_affine import aff_on
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
@@ -60,9 +61,8 @@ def _bounds_fit(kernel: Kernel, largest: int) -> bool:
     for domain in kernel.domains:
         inside = _Range(kernel, frozenset(domain.inames), largest)
         for part in domain.flat.compute_divs().get_basic_sets():
-            for constraint in part.get_constraints():
-                form = form_of_constraint(constraint)
-                if any(inside.of_form(side) > MOST for side in _sides(form)):
+            for constraint in constraint_forms(part):
+                if any(inside.of_form(side) > MOST for side in _sides(constraint.form)):
                     return False
     return True
 

@@ -8,7 +8,8 @@ from functools import cached_property
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm
-from polygen.analysis.isl_affine import condition_set, form_of_constraint, to_aff
+from polygen.analysis.constraint_forms import constraint_forms
+from polygen.analysis.isl_affine import condition_set, to_aff
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
 
@@ -87,11 +88,10 @@ def separation(condition: Expression) -> Separation | None:
         return None
     (piece,) = plain.get_basic_sets()
     halves: list[HalfSpace] = []
-    for constraint in piece.get_constraints():
-        form = form_of_constraint(constraint)
-        halves.append(HalfSpace(form))
-        if constraint.is_equality():
-            halves.append(HalfSpace(-form))
+    for constraint in constraint_forms(piece):
+        halves.append(HalfSpace(constraint.form))
+        if constraint.is_equality:
+            halves.append(HalfSpace(-constraint.form))
     known = [half for half in halves if half.names]
     return Separation(condition, tuple(known)) if known else None
 

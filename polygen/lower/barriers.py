@@ -279,7 +279,7 @@ class _Placer:
     def _accesses(self, insn: Assigning, name: str) -> Iterator[Access]:
         names = self._arguments.keys() if name == _OVERLAP else (name,)
         found = touched(self._kernel, insn.id)
-        return (a for n in names for a in found.each(n))
+        return (a for n in names for a in found.get(n, ()))
 
     def _may_meet(self, name: str, other: str) -> bool:
         """Tell whether an element of one variable may be an element of another."""

@@ -16,7 +16,8 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
-from polygen.analysis.isl_affine import form_of_aff, form_of_constraint, to_aff, to_pw_aff
+from polygen.analysis.constraint_forms import constraint_forms
+from polygen.analysis.isl_affine import form_of_aff, to_aff, to_pw_aff
 from polygen.errors import InternalError, UnboundedDomain
 from polygen.ir import expression as ex
 from polygen.ir.domain import flat_names, project_out, unflatten, universe
@@ -67,10 +68,17 @@ class Bounds:
 
 @dataclass(frozen=True)
 class _Limit:
-    """One end of a loop: the bound, and the constraint that it comes from."""
+    """One end of a loop: the bound, and the constraint that it comes from: which of a piece."""
 
     bound: LinearForm
-    constraint: isl.Constraint
+    piece: isl.BasicSet
+    position: int
+
+    @property
+    def held(self) -> isl.BasicSet:
+        """What the constraint alone says."""
+        constraint = self.piece.get_constraints()[self.position]
+        return isl.BasicSet.universe(constraint.get_space()).add_constraint(constraint)
 
 
 _Ends: TypeAlias = tuple[list[_Limit], list[_Limit]]
@@ -212,20 +220,17 @@ def _limits(piece: isl.BasicSet, iname: str) -> _Ends:
     """Return the lower and the (exclusive) upper limits that the constraints put on `iname`."""
     lowers: list[_Limit] = []
     uppers: list[_Limit] = []
-    position = piece.get_space().find_dim_by_name(_PARAM, iname)
-    for constraint in piece.get_constraints() if position >= 0 else ():
-        if not constraint.involves_dims(_PARAM, position, 1):
+    for constraint in constraint_forms(piece, iname):
+        factor = constraint.form.terms.get(iname, 0)
+        if not factor:
             continue
-        form = form_of_constraint(constraint)
-        terms = dict(form.terms)
-        factor = terms.pop(iname, 0)
-        rest = LinearForm(form.constant, terms)
-        if not factor or iname in rest.names():
+        rest = constraint.form - LinearForm(0, {iname: factor})
+        if iname in rest.names():
             continue
-        signs = (1, -1) if constraint.is_equality() else (1,)
+        signs = (1, -1) if constraint.is_equality else (1,)
         for sign in signs:
             bounds, bound = _limit(lowers, uppers, rest * sign, factor * sign)
-            bounds.append(_Limit(bound, constraint))
+            bounds.append(_Limit(bound, piece, constraint.position))
     if piece.dim(isl.dim_type.div) and not (lowers and uppers):
         # What bounds it is said through an existential dimension alone.
         return _limits(piece.remove_divs(), iname)
@@ -294,12 +299,8 @@ def _join(
 
 
 def _held(lowers: Sequence[_Limit], uppers: Sequence[_Limit]) -> isl.Set:
-    sets = [_set_of(limit.constraint) for limit in (*lowers, *uppers)]
+    sets = [limit.held for limit in (*lowers, *uppers)]
     return reduce(isl.BasicSet.intersect, sets).to_set()
-
-
-def _set_of(constraint: isl.Constraint) -> isl.BasicSet:
-    return isl.BasicSet.universe(constraint.get_space()).add_constraint(constraint)
 
 
 def _stride(

@@ -9,9 +9,10 @@ from functools import cached_property
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm, linear_form
+from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.domains import domain_of
 from polygen.analysis.integers import integer_parameters
-from polygen.analysis.isl_affine import condition_set, form_of_constraint
+from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -75,9 +76,9 @@ def _comparisons(
 ) -> tuple[list[Expression], list[Expression]]:
     """Return the conditions of a piece, those on what is computed apart."""
     apart: tuple[list[Expression], list[Expression]] = [], []
-    for constraint in piece.get_constraints():
-        form = form_of_constraint(constraint)
-        found = comparison(form, "==" if constraint.is_equality() else ">=")
+    for constraint in constraint_forms(piece):
+        form = constraint.form
+        found = comparison(form, "==" if constraint.is_equality else ">=")
         apart[any(name in computed for name in form.names())].append(found)
     return apart if any(apart) else ([True], [])
 

@@ -7,9 +7,10 @@ from functools import reduce
 
 import islpy as isl
 
+from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.isl_affine import condition_set
 from polygen.ir import expression as ex
-from polygen.ir.domain import flat_names, universe
+from polygen.ir.domain import universe
 from polygen.ir.expression import Expression
 from polygen.lower.conditions import Condition, folded, guards
 
@@ -82,16 +83,10 @@ def _is_tied(known: isl.Set, names: Collection[str]) -> bool:
     pieces = known.get_basic_sets()
     if len(pieces) != 1 or pieces[0].dim(isl.dim_type.div):
         return True
-    inside = [name in names for name in flat_names(known)]
-    for constraint in pieces[0].get_constraints():
-        involved = {
-            is_inside
-            for position, is_inside in enumerate(inside)
-            if constraint.involves_dims(isl.dim_type.param, position, 1)
-        }
-        if len(involved) > 1:
-            return True
-    return False
+    return any(
+        len({name in names for name in constraint.form.terms}) > 1
+        for constraint in constraint_forms(pieces[0])
+    )
 
 
 def equations(values: Mapping[str, Expression]) -> isl.Set:

@@ -16,9 +16,10 @@ from functools import reduce
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm
+from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.dataflow import overlapping
 from polygen.analysis.domains import domain_of
-from polygen.analysis.isl_affine import form_of_constraint, set_condition
+from polygen.analysis.isl_affine import set_condition
 from polygen.analysis.pairs import equal, greater, less, renamed
 from polygen.analysis.second import OTHER
 from polygen.ir import expression as ex
@@ -167,10 +168,10 @@ def _earlier(sweep: tuple[str, ...]) -> isl.Set:
 
 def _determined(points: isl.Set, iname: str) -> Expression | None:
     """Return what an iname is in terms of the others, if one equation says it."""
-    for constraint in points.affine_hull().get_constraints():
-        form = form_of_constraint(constraint)
+    for constraint in constraint_forms(points.affine_hull(), iname):
+        form = constraint.form
         factor = form.terms.get(iname, 0)
-        if constraint.is_equality() and factor in (1, -1):
+        if constraint.is_equality and factor in (1, -1):
             rest = form - LinearForm(0, {iname: factor})
             if iname not in rest.names():
                 return (rest * -factor).expression()

@@ -8,8 +8,9 @@ import islpy as isl
 import numpy as np
 
 from polygen.analysis.affine import LinearForm
+from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.domains import domain_of, surrounding_inames
-from polygen.analysis.isl_affine import form_of_constraint, set_condition
+from polygen.analysis.isl_affine import set_condition
 from polygen.ir.domain import project_out
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -86,11 +87,11 @@ def _bound(domain: isl.Set, iname: str, values: Values, rows: Rows, *, upper: bo
 
 def _constraints(part: isl.BasicSet, iname: str) -> Iterator[tuple[int, LinearForm]]:
     """Yield pairs of which ``factor*iname + rest`` is not negative."""
-    for constraint in part.get_constraints():
-        form = form_of_constraint(constraint)
+    for constraint in constraint_forms(part, iname):
+        form = constraint.form
         factor = form.terms.get(iname, 0)
         rest = form - LinearForm(0, {iname: factor}) if factor else form
         if factor:
             yield factor, rest
-            if constraint.is_equality():
+            if constraint.is_equality:
                 yield -factor, -rest

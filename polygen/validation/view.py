@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping
 
 import islpy as isl
 
+from polygen.analysis.constraint_forms import integer_rows
 from polygen.analysis.domains import domain_of
 from polygen.analysis.known import known_parameters
 from polygen.ir.domain import Domain, flat_names
@@ -148,16 +149,8 @@ def _constraints(flat: isl.Set) -> list[Polynomial] | None:
     if piece.dim(_DIV):
         return None
     order = _CST, _PARAM, isl.dim_type.set, _DIV
-    at_least = _rows(piece.inequalities_matrix(*order))
-    equal = _rows(piece.equalities_matrix(*order))
+    at_least = integer_rows(piece.inequalities_matrix(*order))
+    equal = integer_rows(piece.equalities_matrix(*order))
     monomials = [(), *((name,) for name in flat_names(flat))]
     found = [{m: c for m, c in zip(monomials, row, strict=True) if c} for row in at_least + equal]
     return found + [scaled(value, -1) for value in found[len(at_least) :]]
-
-
-def _rows(matrix: isl.Mat) -> list[list[int]]:
-    columns = range(matrix.cols())
-    return [
-        [matrix.get_element_val(row, column).to_python() for column in columns]
-        for row in range(matrix.rows())
-    ]
