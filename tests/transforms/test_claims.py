@@ -165,7 +165,7 @@ def test_claims_are_printed_and_read() -> None:
     assert lines[lines.index("CLAIMS:") + 1 :][:3] == [
         "assume_injective('idx')",
         "assume_independent('s', 's')",
-        "tag_inames(iname_to_tag={'i': 'g.0'}, force=False, unsafe=True)",
+        "tag_inames(iname_to_tag={'i': 'g.0'}, force=False, ignore_nonexistent=False, unsafe=True)",
     ]
     again = pg.parse_kernel(str(knl))
     assert again == knl
