@@ -67,10 +67,12 @@ from polygen.transforms.assume import assume
 from polygen.transforms.assume_independent import assume_independent
 from polygen.transforms.assume_injective import assume_injective
 from polygen.transforms.chunk_iname import chunk_iname
+from polygen.transforms.distribute_loop import distribute_loop
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.expand_subst import expand_subst
 from polygen.transforms.extract_subst import extract_subst
 from polygen.transforms.fix_parameters import fix_parameters
+from polygen.transforms.fuse_loops import fuse_loops
 from polygen.transforms.index_set_split import index_set_split
 from polygen.transforms.infer_unknown_types import infer_unknown_types
 from polygen.transforms.inline_callable_kernel import inline_callable_kernel
@@ -158,6 +160,7 @@ __all__ = [
     "default_target",
     "dependences",
     "diff",
+    "distribute_loop",
     "duplicate_inames",
     "errors",
     "expand_subst",
@@ -165,6 +168,7 @@ __all__ = [
     "extract_subst",
     "fix_parameters",
     "from_sympy",
+    "fuse_loops",
     "generate_code",
     "get_dot_dependency_graph",
     "get_iname_duplication_options",

@@ -191,6 +191,8 @@ def data_in_bounds(at: Context, inames: frozenset[str]) -> tuple[str, ...] | Non
         at: the frames, and where they are compared.
         inames: of the loops, which both frames are within.
     """
+    if not inames <= at.old.kernel.home_domains.keys():
+        return None
     around = with_surrounding(at.old.kernel, inames)
     for iname in around:
         homes = (frame.kernel.home_domains.get(iname) for frame in (at.old, at.new))

@@ -127,6 +127,19 @@ def _wavefront(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("wavefront", (*inames[:2], tag)) if inames else None
 
 
+def _fuse(knl: Kernel, r: random.Random) -> AnyStep | None:
+    if len(knl.inames) < 2 or len(knl.inames) > 8:
+        return None
+    return AnyStep("fuse_loops", (*r.sample(knl.inames, 2), r.choice((None, None, 0, 1, -2))))
+
+
+def _distribute(knl: Kernel, r: random.Random) -> AnyStep | None:
+    iname = _one(knl, r)
+    if iname is None or len(knl.inames) > 7:
+        return None
+    return AnyStep("distribute_loop", (iname, r.choice((None, _id(knl, r)))))
+
+
 def _join(knl: Kernel, r: random.Random) -> AnyStep | None:
     inames = _together(knl, r, 2)
     options = {"tag": "g.0"} if r.random() < 0.2 else {}
@@ -279,6 +292,8 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "tile": (_tile, 3),
     "unroll_and_jam": (_jam, 3),
     "wavefront": (_wavefront, 2),
+    "fuse_loops": (_fuse, 3),
+    "distribute_loop": (_distribute, 2),
     "join_inames": (_join, 4),
     "affine_map_inames": (_affine_map, 3),
     "split_iname within": (_split_within, 2),

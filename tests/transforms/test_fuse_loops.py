@@ -1,0 +1,218 @@
+"""`fuse_loops` and `distribute_loop`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import (
+    IllegalStep,
+    InvalidArgument,
+    LoopsOfOneInstruction,
+    NestingNotPossible,
+    NotDistributable,
+    NotFusible,
+    TagConflict,
+    UnknownIname,
+    UnknownInstruction,
+)
+from polygen.ir.kernel import Kernel
+from tests.oracle.cases import Step, agree, kernel, loops, lowered
+from tests.transforms.numpy_runs import numpy_agrees
+
+SIZES = [{"n": n} for n in (1, 2, 3, 5, 8)]
+
+
+def two(domains: str, second: str, *data: Any, first: str = "b[i] = 2*a[i]") -> Kernel:
+    """Return two loops, the second after the first."""
+    return kernel(domains, f"{first}  {{id=s, dep=*}}\n{second}  {{id=u, dep=*s}}", *data)
+
+
+ALIKE = two("{ [i,j]: 0<=i,j<n }", "c[j] = b[j] + j")
+BACK = two("{ [i,j]: 0<=i<n and 0<=j<n-1 }", "c[j] = b[j+1] - b[j]")
+SHORT = two("{ [i,j]: 0<=i<n and 2<=j<n-1 }", "c[j] = b[j]")
+FAR = two("{ [i,j]: 0<=i<n and 0<=j<n-7 }", "c[j] = b[j+7]")
+MIRRORED = two("{ [i,j]: 0<=i,j<n }", "c[j] = b[n-1-j]")
+LONGER = two("{ [i,j]: 0<=i<n and 0<=j<m }", "c[j] = 2*a[j]", first="b[i] = 2*x[i]")
+PLANES = kernel(
+    ["{ [t]: 0<=t<3 }", "{ [i,k]: 0<=i<n and 0<=k<=i }", "{ [j,l]: 0<=j<n-1 and 0<=l<n }"],
+    "b[t,i,k] = a[i] + k  {id=s, dep=*}\nc[t,j,l] = b[t,j+1,0]*l  {id=u, dep=*s}\n"
+    "d[t,j] = b[t,j,0]  {id=v, dep=*s}",
+    loop_priority=("t, i, k", "t, j, l"),
+)
+
+
+def fused(by: int | None = None, first: str = "i", second: str = "j") -> Step:
+    """Return the step that fuses."""
+    return lambda knl: pg.fuse_loops(knl, first, second, by)
+
+
+def nest(knl: Kernel) -> list[str]:
+    """Return the loops that are generated, in order."""
+    return [loop.iname for loop in loops(lowered(knl))]
+
+
+@pytest.mark.parametrize(
+    ("knl", "by", "values"),
+    [
+        (ALIKE, 0, "0 <= i < n"),
+        (BACK, 1, "0 <= i < n"),
+        (SHORT, 0, "0 <= i < n"),
+        (LONGER, 0, None),
+        (PLANES, 1, None),
+    ],
+    ids=["alike", "back", "short", "longer", "planes"],
+)
+def test_the_least_shift(knl: Kernel, by: int, values: str | None) -> None:
+    new = pg.fuse_loops(knl, "i", "j")
+    assert new == pg.fuse_loops(knl, "i", "j", by)
+    assert "j" not in new.inames
+    assert nest(new).count("i") == 1
+    assert [step.name for step in new.history] == ["fuse_loops"]
+    assert pg.replay(knl, new.history) == new
+    if values is not None:
+        assert new.home_domains["i"].text.endswith(f"{{ [i] : {values} }}")
+
+
+@pytest.mark.parametrize(
+    "knl", [ALIKE, BACK, SHORT, PLANES], ids=["alike", "back", "short", "planes"]
+)
+def test_it_computes_the_same(knl: Kernel) -> None:
+    agree(knl, SIZES, fused(), fused(2), fused(3))
+    agree(knl, SIZES, lambda k: pg.peel(pg.fuse_loops(k, "i", "j"), "i", 1, 1))
+
+
+def test_loops_of_other_lengths() -> None:
+    agree(LONGER, [{"n": n, "m": m} for n, m in ((1, 1), (4, 2), (2, 5))], fused(), fused(-1))
+
+
+def test_numpy_agrees() -> None:
+    numpy_agrees(
+        two("{ [i,j]: 0<=i<n and 0<=j<n }", "c[j] = b[j]*a[n-1-j]"),
+        fused(),
+        lambda a: {"b": 2 * a, "c": 2 * a * a[::-1]},
+    )
+
+
+def test_numpy_agrees_with_a_shift() -> None:
+    new = pg.fuse_loops(BACK, "i", "j")
+    for target in ("c", "opencl"):
+        run = new.executor(target)
+        for n in (1, 2, 7, 8, 9):
+            a = np.random.default_rng(n).random(n)
+            _, (b, c) = run(a=a, b=np.empty(n))
+            np.testing.assert_allclose(b, 2 * a)
+            np.testing.assert_allclose(c, np.diff(2 * a), atol=1e-12)
+
+
+BOTH = kernel("{ [i,j]: 0<=i,j<n }", "b[i,j] = 0.0")
+BOUNDS = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"], "b[i] = 0.0  {id=s}\nc[i,j] = 0.0  {id=u}")
+BETWEEN = kernel(
+    "{ [i,j,k]: 0<=i,j,k<n }",
+    "b[i] = 2*a[i]  {id=s, dep=*}\nx[0] = sum(k, b[k])  {id=u, dep=*s}\n"
+    "c[j] = x[0]  {id=v, dep=*u}",
+)
+
+
+@pytest.mark.parametrize(
+    ("knl", "given", "kind", "text"),
+    [
+        (BACK, ("i", "j", 0), IllegalStep, "would change what kernel"),
+        (FAR, ("i", "j"), IllegalStep, "would change what kernel"),
+        (MIRRORED, ("i", "j"), IllegalStep, "would change what kernel"),
+        (BETWEEN, ("i", "j"), NotFusible, "'j' cannot be fused with 'i': then"),
+        (BOTH, ("i", "j"), LoopsOfOneInstruction, "for each pair of their values"),
+        (BOUNDS, ("i", "j"), LoopsOfOneInstruction, "for each pair of their values"),
+        (ALIKE, ("i", "k"), UnknownIname, "no iname 'k'"),
+        (ALIKE, ("i", "i"), InvalidArgument, "'i' is named twice"),
+        (ALIKE, ("i", "j", True), InvalidArgument, "by=True, which is not an integer"),
+        (pg.tag_inames(ALIKE, "i: g.0"), ("i", "j"), TagConflict, "tagged g.0 and for"),
+    ],
+)
+def test_refused(knl: Kernel, given: Any, kind: type[pg.UserError], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        pg.fuse_loops(knl, *given)
+    assert text in str(caught.value).replace("for and g.0", "g.0 and for")
+
+
+# --- distribution
+
+CHAIN = kernel(
+    "{ [i]: 1<=i<n }",
+    "b[i] = b[i-1] + a[i]  {id=s}\nc[i] = 2*b[i]  {id=u}\nd[i] = c[i] - e[i-1]  {id=v, dep=*u}\n"
+    "e[i] = d[i] + 1  {id=w}",
+    pg.GlobalArg("b", shape="n"),
+    pg.GlobalArg("e", shape="n"),
+    "...",
+)
+SCALAR = kernel(
+    "{ [i]: 0<=i<n }", "<> t = 2*a[i]  {id=s}\nb[i] = t + 1  {id=u}\nc[i] = b[i]  {id=v}"
+)
+PLANE = kernel(
+    "{ [i,j]: 0<=j<=i<n }", "b[i,j] = 2*a[i]  {id=s}\nc[i,j] = b[i,j]  {id=u}\nd[i] = a[i]  {id=v}",
+    loop_priority="i, j",
+)  # fmt: skip
+
+
+def distributed(*given: Any) -> Step:
+    """Return the step that distributes a loop."""
+    return lambda knl: pg.distribute_loop(knl, "i", *given)
+
+
+def loops_of(knl: Kernel) -> list[list[str]]:
+    """Return the instructions that share a loop."""
+    found: dict[frozenset[str], list[str]] = {}
+    for insn in knl.instructions:
+        outer = frozenset(i for i in insn.within_inames if i.startswith("i"))
+        found.setdefault(outer, []).append(insn.id)
+    return list(found.values())
+
+
+@pytest.mark.parametrize(
+    ("knl", "given", "parts"),
+    [
+        (CHAIN, (), [["s"], ["u"], ["v", "w"]]),
+        (CHAIN, ("v or w",), [["s", "u"], ["v", "w"]]),
+        (SCALAR, (), [["s", "u"], ["v"]]),
+        (PLANE, (), [["s"], ["u"], ["v"]]),
+    ],
+)
+def test_as_many_loops_as_is_legal(knl: Kernel, given: Any, parts: list[list[str]]) -> None:
+    new = pg.distribute_loop(knl, "i", *given)
+    assert loops_of(new) == parts
+    assert pg.replay(knl, new.history) == new
+    assert len(new.history) == 1
+    agree(knl, SIZES, distributed(*given))
+
+
+def test_numpy_agrees_apart() -> None:
+    knl = kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]\nc[i] = b[i] + i")
+    numpy_agrees(knl, distributed(), lambda a: {"b": 2 * a, "c": 2 * a + np.arange(len(a))})
+
+
+def test_one_instruction_keeps_its_loop() -> None:
+    knl = kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]")
+    assert pg.distribute_loop(knl, "i") is knl
+
+
+SUM = kernel("{ [i,j]: 0<=i,j<n }", "out[i] = sum(j, a[i,j])")
+
+
+@pytest.mark.parametrize(
+    ("knl", "given", "kind", "text"),
+    [
+        (CHAIN, ("k",), UnknownIname, "no iname 'k'"),
+        (CHAIN, ("i", "q"), UnknownInstruction, "q"),
+        (CHAIN, ("i", "w"), IllegalStep, "would change what kernel"),
+        (SCALAR, ("i", "u"), NotDistributable, "cannot be distributed so"),
+        (SUM, ("j",), NestingNotPossible, "'j' is no loop"),
+        (pg.tag_inames(SUM, "i: g.0"), ("i",), NestingNotPossible, "'i' is no loop"),
+    ],
+)
+def test_not_distributed(knl: Kernel, given: Any, kind: type[pg.UserError], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        pg.distribute_loop(knl, *given)
+    assert text in str(caught.value)

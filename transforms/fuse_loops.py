@@ -1,0 +1,112 @@
+"""`polygen.fuse_loops`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import islpy as isl
+
+from polygen.errors import IllegalStep, InvalidArgument
+from polygen.ir.domain import rename_dimension, unflatten
+from polygen.ir.kernel import Kernel
+from polygen.source import caller_location
+from polygen.transformation import Iname, Kind, transformation
+from polygen.transforms._widen import values_of, widen
+from polygen.transforms.rename_iname import rename_iname
+from polygen.transforms.shift import shift
+
+_SET = isl.dim_type.set
+
+Shift = Annotated[
+    int, Kind("an integer", lambda _, v: isinstance(v, int) and not isinstance(v, bool))
+]
+
+SHIFTS = (0, 1, -1, 2, -2, 3, -3, 4, -4)  # that are tried
+
+
+@transformation
+def fuse_loops(kernel: Kernel, first: Iname, second: Iname, by: Shift | None = None) -> Kernel:
+    """Make one loop of two, the second shifted against the first if that makes it legal.
+
+    Iteration ``j`` of the second loop is done in iteration ``j + by`` of the first.  The loop
+    runs over the values of both; where one of them has fewer, its instructions are guarded: by an
+    iname of their own, that has one value where they are executed.
+
+    Kind: order and storage.
+
+    Requires:
+        1. The inames are two, they are tagged alike, no instruction and no reduction is within
+           both, and the bounds of neither mention the other.
+        2. One loop can hold the instructions of both, as `rename_iname` requires it.
+        3. With that shift, no dependence is turned around.
+
+    Parameters:
+        first: the iname that stays.
+        second: the iname that becomes the first one.
+        by: by how many iterations the second loop is later; the one of 0, 1, -1, ..., 4, -4 that
+            is legal first, if not given.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel(
+        ...     "{ [i,j]: 0<=i<n and 0<=j<n-1 }", ["b[i] = 2*a[i]", "c[j] = b[j+1] - b[j]"],
+        ...     name="twice", assumptions="n >= 1",
+        ... )
+        >>> knl = pg.fuse_loops(pg.add_dtypes(knl, {"a": "float32"}), "i", "j")
+        >>> print(pg.generate_code(knl, "c"))
+        void twice(float const *restrict a, float *restrict b, float *restrict c, int const n)
+        {
+            for (int i = 0; i < n; ++i) {
+                b[i] = 2.0f * a[i];
+                if (i >= 1)
+                    c[i - 1] = b[i] - b[i - 1];
+            }
+        }
+
+    Raises:
+        UnknownIname: if the kernel has no such iname.
+        InvalidArgument, TagConflict, LoopsOfOneInstruction, DomainsDiffer: if 1 does not hold.
+        NotFusible: if 2 does not hold.
+        IllegalStep: if 3 does not hold.
+
+    Source: Kennedy, McKinley, Maximizing loop parallelism and improving data locality via loop
+    fusion and distribution, LCPC 1993; Darte, Huard, Loop shifting for loop compaction, 2000.
+    """
+    if first == second:
+        raise InvalidArgument(
+            f"fuse_loops: '{first}' is named twice",
+            where=caller_location(),
+            remedy="name the loop that stays, and the one that becomes a part of it",
+        )
+    shifts = SHIFTS if by is None else (by,)
+    for candidate in shifts[:-1]:
+        try:
+            return _fused(kernel, first, second, candidate)
+        except IllegalStep:
+            continue
+    return _fused(kernel, first, second, shifts[-1])
+
+
+def _fused(kernel: Kernel, first: str, second: str, by: int) -> Kernel:
+    """Fuse two loops with a certain shift."""
+    if by:
+        kernel = shift(kernel, second, by)
+    olds = {iname: values_of(kernel, iname) for iname in (first, second)}
+    olds[second] = rename_dimension(olds[second], second, first)
+    context = kernel.assumptions.flat
+    if not olds[first].intersect(context).is_equal(olds[second].intersect(context)):
+        values = _hull(first, olds[first].union(olds[second]).coalesce())
+        for iname, old in olds.items():
+            if not old.intersect(context).is_equal(values.intersect(context)):
+                own = values if iname == first else rename_dimension(values, first, second)
+                kernel = widen(kernel, iname, own)
+    return rename_iname(kernel, second, first, existing_ok=True)
+
+
+def _hull(iname: str, values: isl.Set) -> isl.Set:
+    """Return a convex set around the values, if there is a simple one; else these."""
+    hull = values.simple_hull().to_set()
+    around = unflatten(hull, [iname])
+    bounded = around.dim_has_any_lower_bound(_SET, 0) and around.dim_has_any_upper_bound(_SET, 0)
+    return hull if bounded else values
