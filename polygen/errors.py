@@ -34,6 +34,8 @@ class PolygenError(Exception):
         self.where = where
         self.excerpt = excerpt
         self.remedy = remedy
+        # The id of the instruction concerned, until the excerpt is made of it.
+        self.insn_id = ""
 
     def __str__(self) -> str:
         lines = [self.what]

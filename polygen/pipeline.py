@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from polygen.analysis.index_type import INT32, index_type
 from polygen.analysis.proving import proofs_are_on
+from polygen.errors import UserError
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
+from polygen.ir.verify import excerpt
 from polygen.language.programs import TranslationUnit
 from polygen.lower.hidden import without_auto
 from polygen.lower.lower import Model, lower_prepared, prepare
@@ -28,9 +31,17 @@ def build_program(kernel: Kernel, target: str, index_dtype: DType = INT32) -> Pr
         index_dtype: the type of loop counters and subscripts.
     """
     description = get_target(target)
-    return print_program(_loop_program(kernel, description, index_dtype), description)
+    program = _loop_program(kernel, description, index_dtype)
+    try:
+        return print_program(program, description)
+    except UserError as error:
+        insn = kernel.expanded.instructions_by_id.get(error.insn_id)
+        if insn is not None and error.excerpt is None:
+            error.where, error.excerpt = insn.location, excerpt(kernel.expanded, insn.id)
+        raise
 
 
+@public
 def generate_code(kernel: Kernel | TranslationUnit, target: str | None = None) -> Program:
     """Return the generated source of a kernel, without running anything.
 
@@ -60,6 +71,7 @@ def _one(kernel: Kernel | TranslationUnit) -> Kernel:
     return kernel.default_entrypoint if isinstance(kernel, TranslationUnit) else kernel
 
 
+@public
 def lower_kernel(kernel: Kernel | TranslationUnit, target: str | None = None) -> LoopProgram:
     """Return the loop program of a kernel: the last form before text; print it to read it.
 

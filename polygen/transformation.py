@@ -11,6 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import (
     Annotated,
     Any,
@@ -39,6 +40,7 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, Step
 from polygen.ir.names import check_name
+from polygen.ir.public import classes_of, in_words, no_such, public
 from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.ir.verify import verify
@@ -162,6 +164,7 @@ class Transformation(Protocol[_P]):
 def transformation(function: _Function[_P]) -> Transformation[_P]: ...
 @overload
 def transformation(*, declared: bool) -> Callable[[_Function[_P]], Transformation[_P]]: ...
+@public
 def transformation(function: Any = None, *, declared: bool = False) -> Any:
     """Make a transformation of a function from a kernel to a kernel.
 
@@ -193,7 +196,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
     interface = _Interface(function)
 
     @functools.wraps(function)
-    def step(kernel: Any, *args: Any, unsafe: bool = False, **kwargs: Any) -> Any:
+    def step(kernel: Any = None, /, *args: Any, unsafe: bool = False, **kwargs: Any) -> Any:
         if isinstance(kernel, TranslationUnit):
             old = interface.entry_point(kernel)
             return kernel.with_step(old, step(old, *args, unsafe=unsafe, **kwargs))
@@ -319,6 +322,7 @@ def _with_history(result: Kernel, before: Kernel, step: Step) -> Kernel:
     return result
 
 
+@public
 def replay(original: Kernel, history: Iterable[Step]) -> Kernel:
     """Apply recorded steps to a kernel, one after the other.
 
@@ -342,6 +346,8 @@ class _Interface:
     """The signature of a transformation, with a check for each argument."""
 
     def __init__(self, function: Callable[..., Kernel | Rearranged]) -> None:
+        if not inspect.isroutine(function):
+            raise no_such("transformation", "function", function, (FunctionType,))
         self.name = function.__name__
         self._function = function
         parameters = dict(list(inspect.signature(function).parameters.items())[1:])
@@ -379,7 +385,7 @@ class _Interface:
 
     def bind(self, kernel: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(kernel, Kernel):
-            raise self._error(f"was called on {kernel!r}, which is no kernel")
+            raise no_such(self.name, "kernel", kernel, (Kernel,))
         given = self._by_name(args, kwargs)
         for name, value in given.items():
             kind = self._checks[name if name in self._parameters else str(self._any_name)]
@@ -444,4 +450,7 @@ def _kind(annotation: object) -> Kind | None:
         found = [m for m in getattr(candidate, "__metadata__", ()) if isinstance(m, Kind)]
         if found:
             return found[0]
-    return None
+    classes = classes_of(annotation)
+    if not classes:
+        return None
+    return Kind(f"a {' or a '.join(in_words(classes))}", lambda _, v: isinstance(v, classes))

@@ -144,7 +144,7 @@ def test_what_does_not_fit_together_is_no_result() -> None:
 
 
 def test_a_kernel_is_needed() -> None:
-    with pytest.raises(InvalidArgument, match="scale was called on 3, which is no kernel"):
+    with pytest.raises(InvalidArgument, match="scale was given kernel=3, which is no kernel"):
         scale(3, 2)  # type: ignore[type-var]
 
 

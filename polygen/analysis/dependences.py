@@ -22,6 +22,7 @@ from polygen.analysis.related import Related, direct_pairs, memory_pairs
 from polygen.analysis.second import OTHER
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.public import public
 from polygen.ir.tags import is_parallel
 
 _IN = isl.dim_type.in_
@@ -100,6 +101,7 @@ class Dependence:
         return f"<{' '.join(str(self).split())}>"
 
 
+@public
 def dependences(kernel: Kernel, *, memory: bool = False) -> tuple[Dependence, ...]:
     """Return which instances of a kernel must come before which, and through what.
 

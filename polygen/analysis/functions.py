@@ -19,6 +19,7 @@ from polygen.ir import walk
 from polygen.ir.callables import Signature, user_function
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
+from polygen.ir.reduction import BUILT_IN as REDUCTIONS
 from polygen.ir.show_expression import show_expression
 
 
@@ -189,7 +190,7 @@ def lookup(name: str) -> Function:
     if function is None:
         raise UnknownFunction(
             f"there is no function '{name}'",
-            remedy=did_you_mean(name, FUNCTIONS)
+            remedy=did_you_mean(name, {*FUNCTIONS, *REDUCTIONS})
             + f"; one of your own: register_callable(kernel, '{name}', ScalarCallable(...))",
         )
     return function
@@ -261,6 +262,9 @@ def check_call(call: ex.Call) -> Function:
         raise WrongArity(
             f"'{show_expression(call)}' gives {given} argument{'' if given == 1 else 's'} to "
             f"'{function.name}', which takes {count} argument{plural}",
+            remedy="leave out what is too much"
+            if given > function.least
+            else "give it what it lacks: see docs/reference/expressions.md",
         )
     return function
 

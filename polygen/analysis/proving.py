@@ -10,12 +10,14 @@ from contextvars import ContextVar
 import islpy as isl
 
 from polygen.errors import ProofLimit
+from polygen.ir.public import public
 from polygen.source import caller_location
 
 # None where nothing was said: then POLYGEN_PROOFS decides.
 _WANTED: ContextVar[bool | None] = ContextVar("whether proofs are wanted", default=None)
 
 
+@public
 @contextmanager
 def without_proofs() -> Generator[None]:
     """Make kernels and take steps without proving them, for search loops and for measuring.

@@ -17,8 +17,10 @@ from polygen.analysis.wellformed_cover import check_cover
 from polygen.analysis.wellformed_layout import check_distinct
 from polygen.analysis.wellformed_order import check_order
 from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.public import public
 
 
+@public
 def check_well_formed(kernel: Kernel) -> None:
     """Check that the result of a kernel is determined, as `make_kernel` does.
 
@@ -40,6 +42,7 @@ def check_well_formed(kernel: Kernel) -> None:
     obligations(kernel)
 
 
+@public
 def obligations(kernel: Kernel) -> tuple[Obligation, ...]:
     r"""Return what has to hold for a kernel to be well formed, where data decides.
 

@@ -24,7 +24,8 @@ from polygen.analysis.tabulated import possible_values, values_in_tables
 from polygen.analysis.unknowns import Unknowns
 from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
 from polygen.errors import OutOfBounds
-from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir import walk
+from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_tuple
@@ -129,6 +130,21 @@ def _refuse(kernel: Kernel, reference: Reference, unknowns: Unknowns, outside: i
         f"{shown_element(name, index)}, which is outside of '{name}': its shape is {shape}",
         where=shown_places(kernel, insn_id),
         excerpt=excerpt(kernel, insn_id),
-        remedy="change the bounds of the loop, the subscript or the shape; or say what is known "
+        remedy=_no_iname(kernel, reference)
+        or "change the bounds of the loop, the subscript or the shape; or say what is known "
         "of the sizes: make_kernel(..., assumptions=...)",
     )
+
+
+def _no_iname(kernel: Kernel, reference: Reference) -> str:
+    """Return what to do about a name in a subscript that was perhaps meant to be an iname."""
+    known = {p for domain in (*kernel.domains, kernel.assumptions) for p in domain.parameters}
+    for name in sorted(frozenset[str]().union(*map(walk.free_variables, reference.index)) - known):
+        if isinstance(kernel.variables.get(name), ValueArg):
+            return (
+                f"'{name}' is no iname, but a scalar argument: if it is meant to be a loop, give "
+                f"it a domain, '{{ [{name}]: 0 <= {name} < ... }}' (the inames are "
+                f"{', '.join(kernel.inames) or 'none'}); if not, say what is known of it: "
+                f"make_kernel(..., assumptions='{name} >= 0')"
+            )
+    return ""

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
 from polygen.lower.spaces import chosen_spaces
 
 
+@public
 def address_spaces(kernel: Kernel) -> Mapping[str, AddressSpace]:
     r"""Return who shares each temporary: private, local or global.
 

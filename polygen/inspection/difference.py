@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
 from polygen.ir.show import called_kernels, sections, show_head
 
 
+@public
 def diff(first: Kernel, second: Kernel) -> str:
     """Return the lines in which the texts of two kernels differ; an empty text if in none.
 

@@ -23,10 +23,12 @@ from polygen.errors import UnknownInstruction
 from polygen.inspection.chain import Link, chain
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
 
 
+@public
 def explain_order(kernel: Kernel, first: str, second: str) -> str:
     """Return which instances of two instructions come first, by what, and what needs this order.
 

@@ -14,6 +14,7 @@ from polygen.inspection.graphviz import draw
 from polygen.inspection.nesting import Box, Item, Nesting, nesting
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
 from polygen.ir.show import show_work
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import is_parallel
@@ -39,6 +40,7 @@ _EDGES = {
 _DECLARED = 'color="#b0b0b0"'
 
 
+@public
 def get_dot_dependency_graph(kernel: Kernel, *, with_dependences: bool = False) -> str:
     r"""Return the dependencies of a kernel's instructions, in Graphviz's language.
 
@@ -107,6 +109,7 @@ def _short(found: Dependence) -> str:
     return f"{found.kind} {through}{distance}{'' if found.certain else ', may be'}"
 
 
+@public
 def show_dependency_graph(
     kernel: Kernel,
     path: str | PathLike[str] | None = None,

@@ -9,6 +9,7 @@ from typing import Concatenate, ParamSpec
 from polygen.analysis.proving import with_proofs
 from polygen.errors import InvalidArgument, ReservedName, UnknownName, UserError
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
 
 _P = ParamSpec("_P")
 _WRONG_CALL = (InvalidArgument, ReservedName, UnknownName)
@@ -33,6 +34,7 @@ class Verdict:
         return "legal" if self.error is None else str(self.error)
 
 
+@public
 def is_legal(
     kernel: Kernel,
     step: Callable[Concatenate[Kernel, _P], Kernel],

@@ -10,6 +10,7 @@ from polygen.analysis.pairs import users
 from polygen.inspection.legal import Verdict, is_legal
 from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, is_parallel
 from polygen.transforms.tag_inames import tag_inames
 
@@ -79,6 +80,7 @@ class ParallelInames(Mapping[str, Parallelism]):
         return f"ParallelInames({', '.join(f'{i}: {r.parallel}' for i, r in self._rows.items())})"
 
 
+@public
 def parallel_inames(kernel: Kernel) -> ParallelInames:
     """Return for each iname whether its iterations may run in parallel, and what they carry.
 

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from polygen.analysis.nestable import as_arguments, duplications, is_nestable
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
 from polygen.ir.tags import is_parallel
 
 
+@public
 def has_schedulable_iname_nesting(kernel: Kernel) -> bool:
     """Tell whether some nest has one loop an iname, in an order that dependencies agree with.
 
@@ -32,6 +34,7 @@ def has_schedulable_iname_nesting(kernel: Kernel) -> bool:
     return why_none_is_permitted(kernel) is None
 
 
+@public
 def get_iname_duplication_options(kernel: Kernel) -> Iterator[tuple[str, str]]:
     """Yield the arguments ``iname, within`` of `duplicate_inames` that let a loop nest exist.
 

@@ -16,6 +16,7 @@ from polygen.ir.dtype import to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, Step
 from polygen.ir.layout import Auto, offset_of, show_tags
+from polygen.ir.public import public
 from polygen.ir.show import show_instruction, show_rule
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import InameTag
@@ -24,6 +25,7 @@ from polygen.language.programs import TranslationUnit
 from polygen.source import caller_location
 
 
+@public
 def kernel_to_python(kernel: Kernel | TranslationUnit) -> str:
     """Return a script that makes a kernel, or a program, under the name ``knl``.
 

@@ -159,5 +159,7 @@ def check_name(name: str, *, foreign: bool = False) -> None:
         raise ReservedName(
             f"'{name}' has a meaning in one of the languages that polygen generates, or in isl's",
             where=caller_location(),
-            remedy=f"use another name, such as '{name.strip('_')}_'",
+            remedy=f"write {name.capitalize()}"
+            if name in ("true", "false")
+            else f"use another name, such as '{name.strip('_')}_'",
         )

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from polygen.errors import InvalidArgument, NameTaken, UndeclaredVariable, did_you_mean
+from polygen.errors import (
+    InvalidArgument,
+    NameTaken,
+    ReservedName,
+    UndeclaredVariable,
+    did_you_mean,
+)
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import (
@@ -23,6 +30,7 @@ from polygen.ir.dtype import of_scalar, to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.layout import auto, layout_expressions
 from polygen.ir.names import check_name
+from polygen.ir.substitution import SubstitutionRule
 from polygen.language.extents import to_extents
 from polygen.language.layouts import with_layout
 from polygen.language.parser import located
@@ -69,7 +77,8 @@ def read_kernel_data(kernel_data: Iterable[object] | None) -> Declared:
             complete = complete and "..." not in names
             found: list[tuple[str, _Variable | None]] = [(n, None) for n in names if n != "..."]
         elif isinstance(entry, GlobalArg | ValueArg | TemporaryVariable):
-            found = [(entry.name, normalised(entry))]
+            given = normalised(entry)
+            found = [(n, replace(given, name=n)) for n in map(str.strip, given.name.split(","))]
         else:
             raise InvalidArgument(
                 f"kernel_data has {entry!r}, which is no argument",
@@ -96,6 +105,13 @@ def normalised(variable: _Variable) -> _Variable:
         MalformedTag: if a text is no tag of an axis.
         MalformedExpression: if a text in them is no expression.
     """
+    name: object = variable.name
+    if not isinstance(name, str):
+        raise InvalidArgument(
+            f"{name!r} is no name of a variable",
+            where=caller_location(),
+            remedy="pass a text, as in GlobalArg('a')",
+        )
     dtype = None if variable.dtype is None else to_dtype(variable.dtype)
     if isinstance(variable, ValueArg):
         return replace(variable, dtype=of_scalar(variable.name, dtype))
@@ -148,6 +164,7 @@ class Uses:
         parameters: those that domains, assumptions and declared shapes mention.
         written: each with the first statement that writes it.
         declaring: for each ``<>``, the statement.
+        statements: all of them.
     """
 
     arrays: frozenset[str]
@@ -155,6 +172,7 @@ class Uses:
     parameters: frozenset[str]
     written: dict[str, Statement]
     declaring: dict[str, Statement]
+    statements: tuple[Statement, ...]
 
     @property
     def names(self) -> frozenset[str]:
@@ -195,7 +213,26 @@ def find_uses(
         frozenset(parameters | _in_extents(declared)) - inames,
         written,
         declaring,
+        tuple(statements),
     )
+
+
+def check_rule_names(rules: Iterable[SubstitutionRule], uses: Uses) -> None:
+    """Raise NameTaken, at the statement concerned, if a rule is used as a variable."""
+    for rule in rules:
+        if rule.name not in uses.names:
+            continue
+        for statement in uses.statements:
+            if found := re.search(rf"\b{rule.name}\b(?!\s*\()", statement.text):
+                raise located(
+                    NameTaken,
+                    f"'{rule.name}' is a substitution rule, and is used as a variable here",
+                    statement.text,
+                    found.start(),
+                    f"write {rule.name}({', '.join(rule.arguments)}) for what the rule stands for"
+                    if rule.arguments
+                    else "give one of them another name",
+                )
 
 
 def _written(
@@ -272,12 +309,26 @@ def make_variables(
             remedy="add what is missing, or '...' to have it guessed",
         )
     for name in missing:
-        check_name(name)
+        _check_used_name(name, uses)
         arguments.append(_guessed(name, uses))
     return (
         in_order(arguments, declared),
         tuple([temporaries[name] for name in sorted(temporaries)]),
     )
+
+
+def _check_used_name(name: str, uses: Uses) -> None:
+    """Raise ReservedName, at the statement concerned, if a name that is used cannot be."""
+    try:
+        check_name(name)
+    except ReservedName as error:
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        for statement in uses.statements:
+            if found := word.search(statement.text):
+                raise located(
+                    ReservedName, error.what, statement.text, found.start(), error.remedy
+                ) from None
+        raise
 
 
 def in_order(arguments: Iterable[Argument], declared: Declared) -> tuple[Argument, ...]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from polygen.errors import WrongArity
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
 from polygen.language.layouts import axis_count
 from polygen.language.make_kernel import make_kernel
 from polygen.language.parser import located
 
 
+@public
 def make_copy_kernel(new_dim_tags: str, old_dim_tags: str | None = None) -> Kernel:
     """Return a kernel that copies ``input`` into ``output``, which has another layout.
 

@@ -19,6 +19,7 @@ from polygen.errors import (
     DependencyCycle,
     MalformedKernel,
     UnknownInstruction,
+    UnknownName,
     did_you_mean,
 )
 from polygen.ir import expression as ex
@@ -104,6 +105,7 @@ class Defaults:
 
     Raises:
         UnknownInstruction: if a dependency names no instruction.
+        UnknownName: if ``conflicts=`` names a group that has no instructions.
         DependencyCycle: if instructions have to come before each other.
         MalformedKernel: if ``inames=`` leaves out an iname that another one's domain needs.
     """
@@ -129,6 +131,7 @@ class Defaults:
         if sequential:
             for first, second in pairwise(drafts):
                 self._given[second.id] |= {first.id}
+        _check_groups(drafts)
         self.no_sync_with = {d.id: self._no_sync(d) for d in drafts}
         self.within_inames = self._active_inames()
         self._add_queried()
@@ -383,6 +386,19 @@ class Defaults:
             if automatic
             else "leave out one of these dep=",
         )
+
+
+def _check_groups(drafts: Iterable[Draft]) -> None:
+    known = frozenset[str]().union(*(d.statement.groups for d in drafts))
+    for draft in drafts:
+        for name in sorted(draft.statement.conflicts - known):
+            raise located(
+                UnknownName,
+                f"'{draft.id}' conflicts with the group '{name}', which no instruction is part of",
+                draft.statement.text,
+                max(0, draft.statement.text.rfind(name)),
+                did_you_mean(name, known) + f"; groups={name} makes an instruction part of it",
+            )
 
 
 def _readers_of(draft: Draft, readers: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -9,11 +9,13 @@ from polygen.errors import MalformedText, NameTaken, WrongArity
 from polygen.ir.array import Argument, GlobalArg, ValueArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
+from polygen.ir.public import public
 from polygen.language.make_kernel import make_kernel
 from polygen.language.parser import located
 from polygen.source import caller_location
 
 
+@public
 def make_einsum(spec: str, arg_names: Sequence[str], **knl_creation_kwargs: Any) -> Kernel:
     r"""Return a kernel that sums products of arrays, as `numpy.einsum` does.
 

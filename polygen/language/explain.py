@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Mapping
 
@@ -39,11 +40,20 @@ CLOSING = frozenset(("RPAR", "RSQB", "RBRACE", "LSQB", "LBRACE", "ELSE", "$END")
 # What else stands at the place of an error, or just before it, and what to do about it.
 _HINTS: tuple[tuple[str, str, str], ...] = (
     (
-        r"\{([^{}]*,)?\s*",
-        r"[A-Za-z_]\w*",
-        "the options are id=, id_prefix=, dep=, dep_query=, nosync=, nosync_query=, inames=, "
-        "+inames=, if=, priority=, tags=, groups=, conflicts=, dup=, atomic",
+        r"\A\s*for\b.*",
+        r"",
+        "write 'for i': which values i has, the domain says, \"{ [i]: 0 <= i < n }\"; 'end' closes "
+        "it",
     ),
+    (
+        r"\A\s*(const\s+)?(let|var|auto|int|float|double|long|short|bool|char|unsigned|u?int\d+|float\d+)\s+",
+        r"\w",
+        "write '<> t = ...' for a temporary, or '<float32> t = ...' for one of a certain type",
+    ),
+    (r"\[[^\[\]]*", r":", "there are no slices: write a[i], and let a domain say which i"),
+    (r"\{[^{}]*\bif\s*", r"(?!=)", "write {if=condition}"),
+    (r"\{[^{}]*\w\s*", r":", "an option is written name=value, as in {dep=a:b}"),
+    (r"\{[^{}]*\w\s*=\s*", r"[},]", "say a value, or leave the option out"),
     (r"", r"&&", "write 'and'"),
     (r"", r"\|\|", "write 'or'"),
     (r"\|", r"\|", "write 'or'"),
@@ -74,10 +84,39 @@ _HINTS: tuple[tuple[str, str, str], ...] = (
 
 def hint(text: str, position: int) -> str | None:
     """Return what may help where an instruction is wrong at `position`."""
+    option = _OPTION.match(text, position)
+    if option and _IN_OPTIONS.search(text[:position]):
+        close = difflib.get_close_matches(option[0], _OPTIONS, n=1)
+        meant = [f"did you mean '{name}'?" for name in close]
+        return "; ".join([*meant, f"the options are {', '.join(_OPTIONS)}"])
     for before, here, remedy in _HINTS:
         if re.compile(here).match(text, position) and re.search(before + r"\Z", text[:position]):
             return remedy
-    return None
+    opened = _opened(text[:position])
+    if opened is None or ("\n" not in text[opened:position] and text[position:].strip()):
+        return None
+    shown = text[opened:].partition("\n")[0]
+    return f"close the bracket that '{shown[:20]}' begins with: '{_CLOSED_BY[text[opened]]}'"
+
+
+_OPTION = re.compile(r"[A-Za-z_]\w*")
+_IN_OPTIONS = re.compile(r"\{([^{}]*,)?\s*\Z")
+_OPTIONS = (
+    *("id=", "id_prefix=", "dep=", "dep_query=", "nosync=", "nosync_query=", "inames="),
+    *("+inames=", "if=", "priority=", "tags=", "groups=", "conflicts=", "dup=", "atomic"),
+)
+_CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
+
+
+def _opened(text: str) -> int | None:
+    """Return where the innermost bracket is that is open at the end of a text, if one is."""
+    found: list[int] = []
+    for position, character in enumerate(text):
+        if character in _CLOSED_BY:
+            found.append(position)
+        elif character in _CLOSED_BY.values() and found:
+            found.pop()
+    return found[-1] if found else None
 
 
 def expectation(terminals: Collection[str]) -> str:

@@ -18,8 +18,9 @@ from polygen.ir.instruction import Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_function_name
 from polygen.ir.options import Options
+from polygen.ir.public import public_but
 from polygen.ir.verify import verify
-from polygen.language.arguments import find_uses, make_variables, read_kernel_data
+from polygen.language.arguments import check_rule_names, find_uses, make_variables, read_kernel_data
 from polygen.language.assumptions import parse_assumptions
 from polygen.language.domains import parse_domains
 from polygen.language.functions import with_functions
@@ -33,6 +34,7 @@ from polygen.language.shapes import with_shapes
 from polygen.source import caller_location
 
 
+@public_but("instructions", "target", "loop_priority", "functions")
 def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     domains: object,
     instructions: str | Iterable[str | Instruction | tuple[Any, ...]],
@@ -110,6 +112,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     def made(own: Mapping[int, Sequence[str]]) -> Kernel:
         drafts, rules, loops = make_drafts(instructions, given_loops, called, own)
         uses = find_uses([d.statement for d in drafts], (*loops, known), declared)
+        check_rule_names(rules, uses)
         arguments, temporaries = make_variables(uses, declared)
         kernel = Kernel(
             name=name,
@@ -168,6 +171,7 @@ def check_made(kernel: Kernel) -> None:
         check_well_formed(kernel)
 
 
+@public_but("instructions")
 def make_function(
     domains: object,
     instructions: str | Iterable[str | Instruction | tuple[Any, ...]],

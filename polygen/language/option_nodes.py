@@ -17,7 +17,9 @@ _Token: TypeAlias = Any
 _Children: TypeAlias = list[Any]
 
 SCOPES = ("local", "global", "any")
-_BEFORE = re.compile(r"([\w.*?]+)(?:\[\s*(\{[^{}]*\})\s*\])?")  # an id, and which instances
+_BEFORE = re.compile(
+    r"([\w.*?]+)(?:\[\s*((?:\[[^\[\]{}]*\]\s*->\s*)?\{[^{}]*\})\s*\])?"
+)  # an id, and which instances
 
 
 class Option(NamedTuple):

@@ -18,6 +18,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_function_name
 from polygen.ir.operation import Special
 from polygen.ir.options import Options
+from polygen.ir.public import public
 from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag
 from polygen.ir.verify import verify
@@ -41,6 +42,7 @@ from polygen.language.rules import make_rules
 from polygen.source import caller_location
 
 
+@public
 def parse_kernel(text: object) -> Kernel:
     """Return the kernel whose text is `text`: ``parse_kernel(str(knl)) == knl``.
 
@@ -60,6 +62,7 @@ def parse_kernel(text: object) -> Kernel:
     return found[parts[0].name]
 
 
+@public
 def parse_program(text: object) -> TranslationUnit:
     """Return the program whose text is `text`: ``parse_program(str(program)) == program``.
 

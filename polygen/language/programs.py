@@ -17,6 +17,7 @@ from polygen.errors import (
     did_you_mean,
 )
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
 from polygen.ir.show import called_kernels, show_kernels
 from polygen.ir.verify import verify
 from polygen.language.make_kernel import check_made
@@ -124,6 +125,7 @@ class TranslationUnit:
         )
 
 
+@public
 def merge(translation_units: Sequence[object]) -> TranslationUnit:
     """Return several kernels as one program: those of one call the others by their names.
 

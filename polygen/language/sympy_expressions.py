@@ -11,6 +11,7 @@ from polygen.errors import MalformedExpression, NoSympy
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
+from polygen.ir.public import public
 from polygen.ir.show_expression import show_expression
 from polygen.language.parser import parse_expression
 from polygen.source import caller_location
@@ -32,6 +33,7 @@ _FUNCTIONS = {**{name: name for name in _SAME.split()}, **_NAMES}
 _BACK = {ours: theirs for theirs, ours in _FUNCTIONS.items()}
 
 
+@public
 def from_sympy(expr: Any) -> Expression:
     """Return an expression of sympy's as one of polygen's.
 
@@ -60,6 +62,7 @@ def from_sympy(expr: Any) -> Expression:
     return found
 
 
+@public
 def to_sympy(expr: Expression | str) -> Any:
     """Return an expression of polygen's as one of sympy's.
 

@@ -13,6 +13,7 @@ from polygen.ir.dtype import dtype_name, to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.names import check_name
 from polygen.ir.operation import Definition, Number, Special
+from polygen.ir.public import public
 from polygen.ir.reduction import BUILT_IN
 from polygen.language.operations import add_operation
 from polygen.language.parser import parse_expression
@@ -21,6 +22,7 @@ from polygen.source import caller_location
 CLAIMS = ("associative", "commutative")
 
 
+@public
 def register_reduction(
     name: str,
     combined: str,

@@ -8,12 +8,14 @@ from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, loop_tree
 from polygen.analysis.spaces import with_spaces
 from polygen.ir.instruction import Barrier
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
 from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.reductions import realize_reductions
 from polygen.lower.some_types import with_some_types
 
 
+@public
 def unneeded_barriers(kernel: Kernel) -> tuple[str, ...]:
     r"""Return the ids of those barriers among the instructions that may be left out.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from polygen.errors import InvalidArgument, NoDevice, WrongDevice
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
 from polygen.runtime.c_compiler import compiler_command
 from polygen.runtime.opencl import (
     Context,
@@ -93,6 +94,7 @@ def _no_device(kernel: Kernel, device: Any) -> InvalidArgument:
     )
 
 
+@public
 def default_target() -> str:
     """Return where a call with NumPy arrays and no queue runs: ``"c"`` or ``"opencl"``.
 

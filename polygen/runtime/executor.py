@@ -16,6 +16,7 @@ import numpy as np
 from polygen.errors import InvalidArgument, WrongArgumentType, WrongDevice
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel, fill_slot
+from polygen.ir.public import public
 from polygen.runtime import cache as disk
 from polygen.runtime.arguments import Form, VariantKey, examine, form_of
 from polygen.runtime.arrays import check_array
@@ -56,6 +57,7 @@ class Executor:
     Call it as the kernel itself, with a queue (or None) and arguments by name.
     """
 
+    @public
     def __init__(self, kernel: Kernel, device: Any = None) -> None:
         """Find where to run; nothing is compiled yet."""
         self.kernel = kernel.expanded

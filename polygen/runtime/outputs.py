@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from polygen.analysis.access import touched
+from polygen.analysis.dataflow import sources
 from polygen.analysis.footprint import fully_written
+from polygen.analysis.pairs import users
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
@@ -38,7 +41,21 @@ def must_be_passed(kernel: Kernel, name: str) -> bool:
     if name not in kernel.writers:
         return True
     readers = [insn for insn in kernel.assignments if name in insn.read_names]
-    return not all(_is_written_before(kernel, reader, name) for reader in readers)
+    if all(_is_written_before(kernel, reader, name) for reader in readers):
+        return False
+    return not _finds_what_is_written(kernel.expanded, name)
+
+
+def _finds_what_is_written(kernel: Kernel, name: str) -> bool:
+    """Tell whether every read of an array sees what an instruction wrote, instance by instance."""
+    for insn_id in users(kernel, name):
+        for access in touched(kernel, insn_id)[name]:
+            if access.is_write:
+                continue
+            flow = None if access.reference is None else sources(kernel, access.reference)
+            if flow is None or any(s.writer is None and not s.pairs.is_empty() for s in flow):
+                return False
+    return True
 
 
 def _is_written_before(kernel: Kernel, reader: Assigning, name: str) -> bool:

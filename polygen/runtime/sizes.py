@@ -211,4 +211,10 @@ def _mismatch(
         return WrongStrides(message, where=caller_location(), remedy=remedy)
     from_others = any(f"of '{arg.name}'" not in origins[n] for n in names)
     kind = SizeMismatch if from_others else WrongShape
-    return kind(message, where=caller_location(), remedy=None)
+    remedy = "pass arrays that fit together"
+    if from_others and isinstance(equation.expression, ex.Variable):
+        remedy += (
+            f"; if the sizes may differ, declare GlobalArg('{arg.name}', shape=...) with sizes of "
+            "its own"
+        )
+    return kind(message, where=caller_location(), remedy=remedy)

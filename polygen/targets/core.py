@@ -285,7 +285,7 @@ class Printer:
         if not low <= value <= high:
             raise LiteralOutOfRange(
                 f"{value} is used at type '{dtype.name}', which cannot hold it",
-                remedy="write it as a number of another type, or change the types around it",
+                remedy=f"convert it, as in int64({value}), or change the types around it",
             )
         if integer_type(value) is INT32:
             text, level = integer_text(value, "")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from polygen.errors import InternalError
+from polygen.errors import InternalError, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg
@@ -72,7 +72,11 @@ class StatementPrinter:
     def block(self, nodes: Block, depth: int) -> None:
         """Print statements."""
         for node in nodes:
-            _RULES[type(node)](self, node, depth)
+            try:
+                _RULES[type(node)](self, node, depth)
+            except UserError as error:
+                error.insn_id = error.insn_id or getattr(node, "insn_id", "")
+                raise
 
     def body(self, head: str, nodes: Block, depth: int) -> None:
         """Print a loop or a condition: with braces unless what it holds is one assignment."""

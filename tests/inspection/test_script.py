@@ -125,7 +125,9 @@ def test_programs_and_functions() -> None:
 
 
 def test_what_is_no_kernel() -> None:
-    with pytest.raises(pg.errors.InvalidArgument, match="given 3, which is no kernel") as caught:
+    with pytest.raises(
+        pg.errors.InvalidArgument, match="given kernel=3, which is no kernel and no program"
+    ) as caught:
         pg.kernel_to_python(3)  # type: ignore[arg-type]
     assert "merge" in str(caught.value.remedy)
 
