@@ -148,6 +148,7 @@ class _Maker:
         def with_literals(node: Expression) -> Expression:
             return walk.substitute(node, self._literals)
 
+        silenced = {*self._full.options.silenced_warnings, *callee.options.silenced_warnings}
         known = callee.assumptions.flat
         for name in self._weak:  # so they are sizes, which adapt to what they are combined with
             if known.find_dim_by_name(isl.dim_type.param, name) < 0:
@@ -160,7 +161,7 @@ class _Maker:
             temporaries=tuple([t.in_space(AddressSpace.PRIVATE) for t in callee.temporaries]),
             assumptions=Domain(known),
             target=None,
-            options=self._full.options,
+            options=replace(self._full.options, silenced_warnings=tuple(sorted(silenced))),
         )
 
     def _refused(self, what: str, remedy: str | None = None) -> FunctionNotPossible:
