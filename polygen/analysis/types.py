@@ -173,7 +173,8 @@ def _require(node: Expression, parts: Iterable[Kind], letters: str, what: str) -
         if letter(kind) not in letters:
             raise TypeMismatch(
                 f"'{show_expression(node)}' has an operand of type '{kind_name(kind)}'; "
-                f"it is only there for {what}"
+                f"it is only there for {what}",
+                remedy="a power is written '**'" if isinstance(node, ex.BitwiseXor) else None,
             )
 
 

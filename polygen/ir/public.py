@@ -148,9 +148,10 @@ _WORDS = {
     "str": "text",
     "int": "integer",
     "bool": _TRUTH,
+    **{c.__name__: "collection" for c in (Iterable, Sequence, tuple, list)},
+    "Mapping": "dictionary",
+    "Callable": "function",
 }
-_WORDS |= {c.__name__: "collection" for c in (Iterable, Sequence, tuple, list)}
-_WORDS |= {"Mapping": "dictionary", "Callable": "function", "function": "function"}
 
 
 def in_words(kinds: Iterable[type]) -> list[str]:

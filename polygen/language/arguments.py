@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from polygen.errors import (
     InvalidArgument,
@@ -105,7 +105,7 @@ def normalised(variable: _Variable) -> _Variable:
         MalformedTag: if a text is no tag of an axis.
         MalformedExpression: if a text in them is no expression.
     """
-    name: object = variable.name
+    name: Any = variable.name
     if not isinstance(name, str):
         raise InvalidArgument(
             f"{name!r} is no name of a variable",

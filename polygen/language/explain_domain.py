@@ -60,6 +60,9 @@ class _Constants:
 # What else stands at the place of an error, and what to do about it.
 _HINTS = (
     (r"=", "isl writes an equality as '='"),
+    (r"in\b", "write '0 <= i < n' for 'i in range(n)'"),
+    (r"(?<![\s\S])[^{\[]", "write inames and braces, too: { [i]: 0 <= i < n }"),
+    (r"[A-Za-z_]\w*\s*:", "inames stand in brackets: { [i]: 0 <= i < n }"),
     (r"[A-Za-z_]\w*\s*\[", "a loop domain has no name: leave it out"),
     (r"->", "a loop domain is a set: { [i, j]: ... }"),
     (r";", "for several domains, pass a list of texts"),

@@ -32,6 +32,15 @@ TEXTS: list[tuple[str, type[pg.UserError], str, str, str]] = [
     ("out[i] = 1 {if i > 2}", e.MalformedInstruction, "'i'", "i > 2", "write {if=condition}"),
     ("out[i] = 1 {dep:b}", e.MalformedInstruction, "':'", ":b", "name=value"),
     ("out[i] = 1 {id=}", e.MalformedInstruction, "'}'", "}", "say a value"),
+    ("if i > 2\nout[i] = 1\nelseif i\nend", e.MalformedInstruction, "'i'", "i", "write 'elif'"),
+    ("if i > 2\nout[i] = 1\nendif", e.MalformedInstruction, "the end", "", "closed by 'end'"),
+    ("for i\nout[i] = 1\nend for", e.MalformedInstruction, "'for'", "for", "'end' alone"),
+    ("if (i > 2) {\nout[i] = 1\n}", e.MalformedInstruction, "'{'", "{", "opened without '{'"),
+    (
+        "out[0] = sum(a[i] for i in range(n))",
+        *(e.MalformedInstruction, "'for'", "for i", "write the iname first: sum(i, a[i])"),
+    ),
+    ("/* x */ out[i] = 1", e.MalformedInstruction, "'/'", "/*", "begins with '#'"),
     ("out[i] = true", e.ReservedName, "'true'", "true", "write True"),
     ("out[i] = a[while]", e.ReservedName, "'while'", "while", "another name, such as 'while_'"),
     ("f(x) := 2*x\nout[i] = f[i]", e.NameTaken, "is a substitution rule", "f[i]", "write f(x)"),
@@ -56,6 +65,35 @@ def test_texts(text: str, kind: type[pg.UserError], why: str, marked: str, remed
     line, below = str(error.excerpt).splitlines()[-2:]
     assert line[below.index("^") :].startswith(marked)
     assert remedy in str(error.remedy)
+
+
+@pytest.mark.parametrize(
+    ("domain", "marked", "remedy"),
+    [
+        ("0<=i<n", "0<=", "write inames and braces, too"),
+        ("{ i: 0<=i<n }", "i:", "inames stand in brackets"),
+        ("{ [i]: i in range(n) }", "in range", "write '0 <= i < n' for 'i in range(n)'"),
+    ],
+)
+def test_domains(domain: str, marked: str, remedy: str) -> None:
+    with pytest.raises(e.MalformedDomain) as caught:
+        pg.make_kernel(domain, "out[i] = 1")
+    line, below = str(caught.value.excerpt).splitlines()[-2:]
+    assert line[below.index("^") :].startswith(marked)
+    assert remedy in str(caught.value.remedy)
+
+
+def test_a_power() -> None:
+    with pytest.raises(e.TypeMismatch) as caught:
+        generated("out[i] = a[i]^2", a=np.float32)
+    assert caught.value.remedy == "a power is written '**'"
+
+
+def test_a_loop_that_nothing_is_in() -> None:
+    knl = pg.make_kernel("{ [i, j]: 0<=i,j<n }", "out[i] = a[i]")
+    assert knl.inames == ("i", "j")
+    np.testing.assert_array_equal(knl(a=np.arange(3.0))[1][0], np.arange(3.0))
+    assert pg.remove_unused_inames(knl).inames == ("i",)
 
 
 def test_what_is_said_to_be_right_is() -> None:
