@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,37 +19,37 @@ def softmax(a: Any) -> Any:
     return powers / powers.sum(axis=1)[:, None]
 
 
+CASES: list[tuple[str, dict[str, Callable[[Any], Any]], str]] = [
+    (  # the last is within j, so that the others have loops of their own
+        "<> m = max(j, a[i,j])\n<> s = sum(j, exp(a[i,j] - m))\nb[i,j] = exp(a[i,j] - m)/s",
+        {"b": softmax},
+        "i j j_0 j_1",
+    ),
+    (
+        "b[i] = sum(j, a[i,j])\nc[j] = sum(i, a[i,j])",
+        {"b": lambda a: a.sum(axis=1), "c": lambda a: a.sum(axis=0)},
+        "i i_0 j j_0",
+    ),
+    (
+        "<> mean = sum(j, a[i,j])/n\nb[i] = sum(j, (a[i,j] - mean)**2)",
+        {"b": lambda a: ((a.T - a.sum(axis=1) / max(1, len(a))) ** 2).sum(axis=0)},
+        "i j j_0",
+    ),
+    (  # they can: one loop
+        "b[i] = sum(j, a[i,j])\nc[i] = max(j, a[i,j])",
+        {"b": lambda a: a.sum(axis=1), "c": lambda a: a.max(axis=1, initial=-np.inf)},
+        "i j",
+    ),
+    (
+        "if any(j, a[i,j] > 1)\nb[i] = 1\nelse\nb[i] = sum(j, a[i, j])\nend",
+        {"b": lambda a: np.where((a > 1).any(axis=1), 1.0, a.sum(axis=1))},
+        "i j j_0",
+    ),
+]
+
+
 @pytest.mark.parametrize("target", ["c", "opencl"])
-@pytest.mark.parametrize(
-    ("text", "computed", "inames"),
-    [
-        (  # the last is within j, so that the others have loops of their own
-            "<> m = max(j, a[i,j])\n<> s = sum(j, exp(a[i,j] - m))\nb[i,j] = exp(a[i,j] - m)/s",
-            {"b": softmax},
-            "i j j_0 j_1",
-        ),
-        (
-            "b[i] = sum(j, a[i,j])\nc[j] = sum(i, a[i,j])",
-            {"b": lambda a: a.sum(axis=1), "c": lambda a: a.sum(axis=0)},
-            "i i_0 j j_0",
-        ),
-        (
-            "<> mean = sum(j, a[i,j])/n\nb[i] = sum(j, (a[i,j] - mean)**2)",
-            {"b": lambda a: ((a.T - a.sum(axis=1) / max(1, len(a))) ** 2).sum(axis=0)},
-            "i j j_0",
-        ),
-        (  # they can: one loop
-            "b[i] = sum(j, a[i,j])\nc[i] = max(j, a[i,j])",
-            {"b": lambda a: a.sum(axis=1), "c": lambda a: a.max(axis=1, initial=-np.inf)},
-            "i j",
-        ),
-        (
-            "if any(j, a[i,j] > 1)\nb[i] = 1\nelse\nb[i] = sum(j, a[i, j])\nend",
-            {"b": lambda a: np.where((a > 1).any(axis=1), 1.0, a.sum(axis=1))},
-            "i j j_0",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "computed", "inames"), CASES)
 def test_beside_numpy(text: str, computed: dict[str, Any], inames: str, target: str) -> None:
     knl = pg.make_kernel(SQUARE, text, seq_dependencies="if" in text, target=target)
     assert sorted(knl.inames) == inames.split()

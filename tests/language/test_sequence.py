@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -84,16 +85,16 @@ def within(knl: pg.Kernel) -> list[str]:
     return ["".join(sorted(insn.within_inames)) for insn in knl.instructions]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "computed"),
-    [
-        ("<> t = a[i]\nt = t*t\nb[i] = t", "i i i", lambda a: a * a),
-        ("<> t = a[i]\nt = t*t\n<> u = 2\nu = u*t\nb[i] = u", "i i i i i", lambda a: 2 * a * a),
-        ("b[i] = a[i]\n<> t = b[i]\nt = 3\nb[i] = b[i] + t", "i i i i", lambda a: a + 3),
-        ("b[i] = a[i]\n<> s = 4 - n\nb[i] = b[i] + s", "i i i", lambda a: a + 4 - len(a)),
-        ("<> s = 0\ns = s + a[i]\n<> m = s/2\nb[j] = m", " i  j", lambda a: a * 0 + sum(a) / 2),
-    ],
-)
+BETWEEN: list[tuple[str, str, Callable[[Any], Any]]] = [
+    ("<> t = a[i]\nt = t*t\nb[i] = t", "i i i", lambda a: a * a),
+    ("<> t = a[i]\nt = t*t\n<> u = 2\nu = u*t\nb[i] = u", "i i i i i", lambda a: 2 * a * a),
+    ("b[i] = a[i]\n<> t = b[i]\nt = 3\nb[i] = b[i] + t", "i i i i", lambda a: a + 3),
+    ("b[i] = a[i]\n<> s = 4 - n\nb[i] = b[i] + s", "i i i", lambda a: a + 4 - len(a)),
+    ("<> s = 0\ns = s + a[i]\n<> m = s/2\nb[j] = m", " i  j", lambda a: a * 0 + sum(a) / 2),
+]
+
+
+@pytest.mark.parametrize(("text", "expected", "computed"), BETWEEN)
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_what_stands_between_is_in_the_loop(
     text: str, expected: str, computed: Any, target: str
