@@ -17,6 +17,7 @@ from polygen.errors import (
 from polygen.inspection.address_spaces import address_spaces
 from polygen.inspection.difference import diff
 from polygen.inspection.explain_order import explain_order
+from polygen.inspection.find_schedule import find_schedule
 from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
 from polygen.inspection.legal import Verdict, is_legal
 from polygen.inspection.parallelism import ParallelInames, Parallelism, parallel_inames
@@ -166,6 +167,7 @@ __all__ = [
     "expand_subst",
     "explain_order",
     "extract_subst",
+    "find_schedule",
     "fix_parameters",
     "from_sympy",
     "fuse_loops",

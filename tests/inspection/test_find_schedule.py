@@ -1,0 +1,113 @@
+"""`find_schedule`: steps that isl's scheduler proposes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import InvalidArgument
+from polygen.ir.kernel import Kernel
+from tests.oracle.cases import agree, kernel, loops, lowered
+
+
+def applied(knl: Kernel, tile_size: int = 16) -> Kernel:
+    """Return the kernel after the steps that are proposed."""
+    for step, arguments in pg.find_schedule(knl, tile_size):
+        knl = getattr(pg, step)(knl, **arguments)
+    return knl
+
+
+def names(knl: Kernel) -> list[str]:
+    """Return the names of the steps that are proposed."""
+    return [step for step, _ in pg.find_schedule(knl)]
+
+
+SWEEPS = kernel(
+    "{ [t,i]: 0<=t<n and 1<=i<n-1 }", "a[i] = a[i-1]/2 + a[i+1]  {inames=t:i}",
+    pg.GlobalArg("a", shape="n"), "...", loop_priority="t, i",
+)  # fmt: skip
+SEIDEL = kernel(
+    "{ [i,j]: 1<=i,j<n-1 }", "a[i,j] = (a[i-1,j] + a[i+1,j] + a[i,j-1] + a[i,j+1])/4",
+    pg.GlobalArg("a", shape="n, n"), "...", loop_priority="i, j",
+)  # fmt: skip
+PRODUCT = kernel(
+    "{ [k,i,j]: 0<=i,j,k<n }", "c[i,j] = c[i,j] + a[i,k]*b[k,j]  {inames=i:j:k}",
+    loop_priority="k, i, j",
+)  # fmt: skip
+JACOBI = kernel(
+    "{ [t,i]: 0<=t<n and 1<=i<n-1 }", "b[t+1,i] = b[t,i-1] + b[t,i] - b[t,i+1]",
+    pg.GlobalArg("b", shape="n + 1, n"), "...", loop_priority="t, i",
+)  # fmt: skip
+SUMS = kernel("{ [i,j,k]: 0<=i,j,k<n }", "c[i,j] = sum(k, a[i,k]*b[k,j])", loop_priority="i, j")
+TWO = kernel("{ [i,j]: 0<=i,j<n }", "b[i] = 2*a[i]\nc[j] = b[n-1-j]")
+CHAIN = kernel("{ [i]: 1<=i<n }", "a[i] = a[i-1]", pg.GlobalArg("a", shape="n"), "...")
+MIXED = kernel("{ [i,j]: 0<=i,j<n }", "b[i] = 2*a[i]\nc[i,j] = b[i] + j", loop_priority="i, j")
+DIAGONAL = kernel(
+    "{ [i,j]: 2<=i<n and 0<=j<n-2 }", "a[i,j] = a[i-2,j+1] + a[i-1,j+2]",
+    pg.GlobalArg("a", shape="n, n"), "...", loop_priority="i, j",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("knl", "steps"),
+    [
+        (SWEEPS, ["skew", "tile", "wavefront"]),
+        (SEIDEL, ["tile", "wavefront"]),
+        (JACOBI, ["skew", "tile", "wavefront"]),
+        (SUMS, ["tile"]),
+        (PRODUCT, ["prioritize_loops", "tile"]),
+        (TWO, ["tile", "tile"]),
+        (MIXED, ["tile"]),
+        (CHAIN, []),
+    ],
+)
+def test_what_is_proposed(knl: Kernel, steps: list[str]) -> None:
+    assert names(knl) == steps
+    parallel = {str(tag) for tag in applied(knl).tags.values()}
+    assert ("g.0" in parallel) == bool(steps)
+
+
+@pytest.mark.parametrize(
+    "knl",
+    [SWEEPS, SEIDEL, JACOBI, SUMS, PRODUCT, TWO, MIXED, CHAIN, DIAGONAL],
+    ids=["sweeps", "seidel", "jacobi", "sums", "product", "two", "mixed", "chain", "diagonal"],
+)
+def test_it_computes_the_same(knl: Kernel) -> None:
+    agree(knl, [{"n": n} for n in (0, 1, 2, 5)], lambda k: applied(k, 2), lambda k: applied(k, 3))
+
+
+def test_the_kernel_stays_as_it_is() -> None:
+    before = str(SEIDEL)
+    pg.find_schedule(SEIDEL)
+    assert str(SEIDEL) == before
+    tagged = pg.tag_inames(SUMS, "i: g.0")
+    assert names(tagged) == ["tile"]
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_numpy_agrees(target: str) -> None:
+    run = applied(SUMS, 4).executor(target)
+    for n in (1, 4, 5, 7):
+        a, b = np.random.default_rng(n).random((2, n, n))
+        _, (c,) = run(a=a, b=b)
+        np.testing.assert_allclose(c, a @ b)
+
+
+def test_loops_of_a_nest_that_holds_more() -> None:
+    assert [x.iname for x in loops(lowered(applied(MIXED, 4)))][-1:] == ["j"]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (("knl",), "'knl', which is no kernel"),
+        ((SUMS, 0), "0, which is no positive integer"),
+        ((SUMS, True), "True, which is no positive integer"),
+    ],
+)
+def test_refused(given: Any, text: str) -> None:
+    with pytest.raises(InvalidArgument, match=text):
+        pg.find_schedule(*given)
