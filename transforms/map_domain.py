@@ -22,6 +22,7 @@ from polygen.errors import (
     TagConflict,
 )
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -222,7 +223,13 @@ def _parts(kernel: Kernel, moved: InameMap, values: Mapping[str, Expression]) ->
         d for d in homes if bounds.isdisjoint(d.inames) or not values.keys().isdisjoint(d.inames)
     ]
     parts = [[d] for d in homes]
-    for needed in moved.needs.values():
+    # Where an iname has one value for each of another, what it becomes may be said by that alone.
+    back = [
+        moved.needs[new] | {old}
+        for old, value in values.items()
+        for new in walk.free_variables(value) & moved.needs.keys()
+    ]
+    for needed in (*moved.needs.values(), *back):
         touched = [p for p in parts if any(not needed.isdisjoint(d.inames) for d in p)]
         parts = [p for p in parts if p not in touched]
         parts.append([d for d in homes if any(d in p for p in touched)])

@@ -82,9 +82,9 @@ def _one_number(elements: np.ndarray[Any, Any]) -> Expression | None:
 
 def _after(kernel: Kernel, insn: Instruction, name: str, first: str) -> Instruction:
     """Return an instruction that comes after another one if it touches a variable."""
-    expanded = kernel.expanded.instruction(insn.id)
+    touching = kernel.without_rules.instruction(insn.id)  # calls too, by what they are given
     inames = insn.within_inames | insn.reduction_inames
     bounds = (kernel.home_domains[i].parameters for i in inames)
-    if name in expanded.read_names.union(expanded.written_names, *bounds):
+    if name in touching.read_names.union(touching.written_names, *bounds):
         return insn.copy(depends_on=insn.depends_on | {first})
     return insn

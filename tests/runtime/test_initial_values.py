@@ -186,3 +186,16 @@ def test_a_value_that_is_written_in_no_order_is_refused() -> None:
             "t = a[i] {id=w}\nt = b[i] {id=v}\nout[i] = t {dep=w:v}",
             [declared(np.float64(0)), "..."],
         )
+
+
+def test_beside_a_call() -> None:
+    shifted = pg.make_function("{ [k]: 0<=k<8 }", "y[k] = x[k] + 1", ["x", "y"], name="shifted")
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "[j]: out[i, j] = shifted([j]: t[j])",
+        [declared(RAMP), pg.GlobalArg("out", float, "n, 8"), "..."],
+        functions={"shifted": shifted},
+    )
+    for target in TARGETS:
+        _, (out,) = knl.executor(target)(out=np.zeros((2, 8)))
+        np.testing.assert_array_equal(out, np.stack([RAMP + 1] * 2))

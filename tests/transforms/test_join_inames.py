@@ -161,3 +161,12 @@ def test_the_loops_of_some_instructions() -> None:
     alone = pg.join_inames(knl, "i, j", "k", "g.0", within="*")
     assert alone == pg.join_inames(knl, "i, j", "k", "g.0")
     agree(knl, SIZES[:4], lambda k: pg.join_inames(k, "i, j", within="id:u"))
+
+
+@pytest.mark.parametrize("order", ["p, q", "q, p"])
+def test_of_an_iname_that_another_one_decides(order: str) -> None:
+    domains = ["{ [p]: n<=p<=n+2 or p=0 }", "{ [q]: q=p+1 }"]
+    knl = kernel(domains, "out[p+q] = p + a[q]  {inames=p:q}", assumptions="n>=0")
+    step = joined(order, "r")
+    assert [domain.inames for domain in step(knl).domains] == [("r",)]
+    agree(knl, SIZES[:4], step)
