@@ -6,6 +6,9 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.expression import Expression
 from polygen.ir.layout import Nested, Separate, Strided, Vector
@@ -55,3 +58,14 @@ def _inside(shape: tuple[int, ...], tags: Any, level: int) -> int:
                 extent += 1  # noqa: PLW2901  (as many as there is room for)
             room *= extent
     return room
+
+
+def laid(values: Any, strides: tuple[int, ...], before: int = 0) -> Any:
+    """Return an array with these elements and strides, in a larger one."""
+    spans = [(n - 1) * s for n, s in zip(values.shape, strides, strict=True) if n]
+    low, high = (sum(s for s in spans if (s > 0) is up) for up in (False, True))
+    flat = np.zeros(high - low + before + 20, values.dtype)
+    size = values.itemsize
+    found = as_strided(flat[before - low :], values.shape, [s * size for s in strides])
+    found[...] = values
+    return found

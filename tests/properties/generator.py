@@ -15,30 +15,9 @@ from polygen.errors import DependencyCycle, NoLoopNest
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel
 from tests.properties.expressions import OFFSET, Expressions, Source
+from tests.properties.ranges import FIRST, NEXT
 
 EXTENT = f"n + m + {OFFSET + 12}"
-
-_FIRST = (
-    "0<={x}<n",
-    "0<={x}<n",
-    "-2<={x}<n-2",
-    "1<={x}<m+2",
-    "0<={x}<n and {x} mod 2 = 1",
-    "({x}=0 or n<={x}<n+3)",
-    "0<={x}<6",
-)
-_NEXT = (
-    "0<={x}<m",
-    "0<={x}<={y}",
-    "{y}<={x}<n+1",
-    "{y}-1<={x}<={y}+1",
-    "0<={x}<4",
-    "0<={x} and 2*{x}<={y}+3",
-    "0<={x}<3-{y}",
-    "0<={x}<m and ({x}+{y}) mod 2 = 0",
-    "{x}={y}+1",
-    "0<={x}<=2*{y} and {x}<m",
-)
 
 
 @dataclass
@@ -107,14 +86,14 @@ class Generator:
 
     def _nest(self, names: str) -> None:
         self.present = []
-        parts = [self.random.choice(_FIRST).format(x=names[0])]
+        parts = [self.random.choice(FIRST).format(x=names[0])]
         for at, name in enumerate(names[1:], 1):
             if self.random.random() < 0.15:
                 self._bound_by_data(name, names[:at])
                 parts.append(f"0<={name}<{self.bounds[name].name}")
             else:
                 outer = self.random.choice(names[:at])
-                parts.append(self.random.choice(_NEXT).format(x=name, y=outer))
+                parts.append(self.random.choice(NEXT).format(x=name, y=outer))
         if self.bounds.keys().isdisjoint(names) and self.random.random() < 0.5:
             self.domains.append(f"{{ [{','.join(names)}]: {' and '.join(parts)} }}")
         else:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from polygen.ir.kernel import Kernel
 from polygen.runtime.c_compiler import load_library
 from polygen.runtime.executor import Executor
 from polygen.runtime.opencl import build, default_context
+from tests.oracle.layouts import laid
 
 # Faster to compile than what polygen asks for; other tests compile with that.
 FLAGS = ("-O1",)
@@ -55,7 +56,7 @@ def run_together(
     calls: list[_Call] = []
     for number, (kernel, arguments) in enumerate(kernels):
         named = kernel.copy(name=f"kernel_{number}")
-        copies = {n: np.array(v) if isinstance(v, np.ndarray) else v for n, v in arguments.items()}
+        copies = {name: _copied(value) for name, value in arguments.items()}
         calls.append(_Call(named.executor(target), copies))
     for call in calls:
         with _compiler(target, patch, _put_off), suppress(*no_code):
@@ -70,6 +71,16 @@ def run_together(
             with _compiler(target, patch, _already(compiled, call.source)):
                 call.executor(**call.arguments)
     return [call.arguments if call.source else None for call in calls]
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of an array, with the same strides, or of arrays; numbers as they are."""
+    if isinstance(value, tuple):
+        return tuple(map(_copied, cast("tuple[Any, ...]", value)))
+    if not isinstance(value, np.ndarray):
+        return value
+    array = cast("np.ndarray[Any, Any]", value)
+    return laid(array, tuple(stride // array.itemsize for stride in array.strides))
 
 
 def _put_off(source: str, *_: Any) -> Any:

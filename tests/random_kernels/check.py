@@ -12,17 +12,19 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import MixedAssignees, UserError
+from polygen.errors import MixedAssignees, SubscriptNotConstant, UserError, WaitNeeded
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from tests.oracle.interpreter import interpret
 from tests.proof import sequences
-from tests.proof.any_step import DECLARED, AnyStep, random_step
+from tests.proof.any_step import AnyStep
+from tests.properties.every_step import DECLARED, random_step
 from tests.properties.together import run_together
+from tests.random_kernels.layouts import passed, whole
 from tests.random_kernels.maker import Maker, arguments_of, random_maker
 
 SIZES = ((4, 3), (3, 4), (5, 2), (1, 1), (0, 2), (2, 0))
-NO_CODE = (*sequences.NO_CODE, MixedAssignees)
+NO_CODE = (*sequences.NO_CODE, MixedAssignees, SubscriptNotConstant, WaitNeeded)
 Arrays = dict[str, Any]
 
 
@@ -51,11 +53,14 @@ class Case:
         return f"seed {self.seed}\n{steps}\n{self.kernel}"
 
 
-def make_case(seed: int, *, steps: int = 0) -> Case:
+def make_case(seed: int, *, steps: int = 0, target: str = "c") -> Case:
     """Return what a seed stands for, after trying some steps."""
-    maker = random_maker(seed)
+    maker = random_maker(seed, target)
     kernel = maker.kernel()
-    changed, taken = _changed(kernel, random.Random(seed), steps)
+    choices = random.Random(seed)
+    changed, taken = _changed(kernel, choices, steps)
+    if choices.random() < 0.4:
+        changed = _inlined(changed)
     n, m = SIZES[seed % len(SIZES)]
     arguments = arguments_of(kernel, {"n": n, "m": m}, seed)
     return Case(seed, kernel, changed, taken, arguments, _errors(maker))
@@ -75,6 +80,13 @@ def _changed(kernel: Kernel, r: random.Random, steps: int) -> tuple[Kernel, tupl
             kernel = new
             taken.append(step)
     return kernel, tuple(taken)
+
+
+def _inlined(kernel: Kernel) -> Kernel:
+    """Return the kernel with all of its calls inlined; else there are functions for them."""
+    for name in dict.fromkeys(call.function for call in kernel.calls):
+        kernel = pg.inline_callable_kernel(kernel, name)
+    return kernel
 
 
 def _has_code(kernel: Kernel) -> bool:
@@ -134,10 +146,10 @@ def check_compiled(
         validated: whether polygen compares the loop programs with the kernels, too.
     """
     cases = list(cases)
-    kernels = [(case.changed, case.arguments) for case in cases]
+    kernels = [(case.changed, passed(case.changed, case.arguments)) for case in cases]
     with nullcontext() if validated else pg.without_proofs():
         results = run_together(kernels, target, patch, NO_CODE)
     for case, found in zip(cases, results, strict=True):
         if found is not None:
-            check_arrays(case, found, check_meaning(case), target)
+            check_arrays(case, whole(found), check_meaning(case), target)
     return sum(found is not None for found in results)

@@ -127,6 +127,13 @@ class Expressions(Reductions):
 
         return lambda depth: self._closed(rule(depth))
 
+    def _sign(self, kind: str) -> Rule:
+        def rule(depth: int) -> Value:
+            a = self.of(kind, depth)
+            return a.named(f"({self.random.choice('+-')}{a.text})")
+
+        return rule
+
     def _weak(self, kind: str) -> Rule:
         def rule(depth: int) -> Value | None:
             """A loop counter takes on the type of what it is combined with."""
@@ -144,7 +151,7 @@ class Expressions(Reductions):
 
     def _anywhere(self, kind: str) -> list[Rule]:
         rules = [self._sum, self._product, self._choice, self._reduction, self._invocation]
-        rules += [self._power, self._weak]
+        rules += [self._power, self._weak, self._sign]
         if kind != "c":
             rules.append(self._extremum)
         return [rule(kind) for rule in rules]
@@ -153,7 +160,7 @@ class Expressions(Reductions):
 
     def _integers(self) -> list[Rule]:
         own = [self._quotient, self._bits, self._shift, self._cast, self._call, self._words]
-        return [*self._anywhere("i"), *own, self._best_index, self._count]
+        return [*self._anywhere("i"), *own, self._best_index, self._since, self._count]
 
     def _quotient(self, depth: int) -> Value:
         a, b = self._pair("i", depth)
@@ -297,6 +304,8 @@ class Expressions(Reductions):
         choice = self.random.random()
         if self.parameter is not None and self.parameter.kind == kind and choice < 0.6:
             return self.parameter
+        if choice < 0.1 and kind in "fb":
+            return self._literal(kind)
         if choice < 0.55 and (value := self.maker.read(self, kind)):
             return value
         if choice < 0.7 and kind in "if":
@@ -305,6 +314,16 @@ class Expressions(Reductions):
             self.maker.table()
             return Value(f"table[({self.affine()}) % {len(TABLE)}]", np.dtype(np.int8), max(TABLE))
         return self.input(kind)
+
+    def _literal(self, kind: str) -> Value:
+        """Return a number with digits after the point, or a truth value."""
+        if kind == "b":
+            return Value(self.random.choice(("True", "False")), BOOL, 1)
+        text = self.random.choice(("2.5", ".25", "0.5e1", "1e-1"))
+        if self.random.random() < 0.4:
+            return computed(f"{text}f", np.dtype(np.float32), 5, 0, 2)
+        dtype = np.dtype(self.random.choice(REALS))
+        return computed(f"{dtype.name}({text})", dtype, 5, 0, 2)
 
     def _number(self, kind: str) -> Value:
         """Return an iname, a size or a number, with a type."""

@@ -12,7 +12,7 @@ import polygen as pg
 from tests.oracle import functions as oracle
 from tests.random_kernels.values import ULPS
 
-__all__ = ["CLAIMED", "GENERATORS", "KERNELS", "ONE", "OWN", "TWO", "ULPS"]
+__all__ = ["CALLS", "CLAIMED", "GENERATORS", "KERNELS", "ONE", "OWN", "TWO", "ULPS"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,11 @@ TWO = (
     Function("fma({x}, 2, {y})", 2, lambda m: 2 * m),
 )
 # Names, bits of a word, and how many arguments.
-GENERATORS = (("philox2x32", 32, 3), ("philox4x32", 32, 6), ("threefry2x64", 64, 4))
+GENERATORS = (
+    *(("philox2x32", 32, 3), ("philox4x32", 32, 6), ("philox2x64", 64, 3), ("philox4x64", 64, 6)),
+    *(("threefry2x32", 32, 4), ("threefry4x32", 32, 8)),
+    *(("threefry2x64", 64, 4), ("threefry4x64", 64, 8)),
+)
 
 _CODE = """
 static inline int own_mix_i(int a, int b) { return (a ^ (b & 255)) - (b & 15); }
@@ -93,11 +97,10 @@ pg.register_reduction("xor_all", "a ^ b", 0, associative=True, commutative=True)
 pg.register_reduction("horner3", "3*a + b", 0)
 
 # Kernels that others call: of 5 elements each.
-KERNELS = {
-    "own_plus": pg.make_function(
-        "{ [k]: 0<=k<5 }", "y[k] = x[k] + s", ["s", "x", "y"], name="own_plus"
-    ),
-    "own_largest": pg.make_function(
+_PLUS = pg.make_function("{ [k]: 0<=k<5 }", "y[k] = x[k] + s", ["s", "x", "y"], name="own_plus")
+_KERNELS = (
+    _PLUS,
+    pg.make_function(
         "{ [k]: 0<=k<5 }",
         """
         <> top = max(k, x[k])  {id=top}
@@ -106,5 +109,34 @@ KERNELS = {
         ["x", pg.GlobalArg("y", shape=1)],
         name="own_largest",
     ),
+    pg.make_function(
+        "{ [k, l]: 0<=k<5 and 0<=l<2 }",
+        "y[k] = x[0, 4 - k]*sum(l, x[l, k])",
+        ["x", "y"],
+        name="own_turned",
+        silenced_warnings=("AmbiguousNesting",),
+    ),
+    pg.make_function(
+        "{ [k]: 1<=k<c }", "y[k] = y[k - 1] + x[k] - s", ["c", "s", "x", "y"], name="own_run"
+    ),
+    pg.make_function(
+        "{ [k]: 0<=k<5 }",
+        """
+        [j]: t[j] = own_plus(3*s, [j]: x[j])  {id=call}
+        y[k] = t[4 - k] - 2*x[k]              {dep=call}
+        """,
+        ["s", pg.GlobalArg("x", shape=5), pg.TemporaryVariable("t", np.int32, 5), "..."],
+        functions={"own_plus": _PLUS},
+        name="own_nested",
+    ),
+)
+KERNELS = {kernel.name: kernel for kernel in _KERNELS}
+# What they are given: s a number, x a row, xx two rows, y what is written; of so many elements.
+CALLS = {
+    "own_plus": (5, "{s}, {x}"),
+    "own_largest": (2, "{x}"),
+    "own_turned": (5, "{xx}"),
+    "own_run": (5, "{s}, 2, {x}, {y}"),
+    "own_nested": (5, "{s}, {x}"),
 }
 CLAIMED = ("xor_all",)

@@ -8,6 +8,7 @@ in an earlier one, or in a loop nest before.  So results do not depend on what i
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -36,6 +37,9 @@ _REDUCED = (
 )
 
 
+_ORDERINGS = ["relaxed", "acquire", "release", "acq_rel", "seq_cst"]
+
+
 @dataclass(frozen=True)
 class Rule:
     """A substitution rule, and what is known of an invocation.
@@ -59,6 +63,10 @@ class Maker:
     Attributes:
         data: what is declared.
         constructs: what statements there are in it.
+        ids: the loops that each instruction is in.
+        target: ``"c"`` or ``"opencl"``: they differ in images and in memory orderings.
+        tags: tags of inames.
+        program: what the kernel is of, if it was merged with those that it may call.
     """
 
     random: random.Random
@@ -68,6 +76,10 @@ class Maker:
     sources: list[Source] = field(default_factory=list[Source])
     rules: list[Rule] = field(default_factory=list[Rule])
     constructs: list[str] = field(default_factory=list[str])
+    ids: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    target: str = "c"
+    tags: dict[str, str] = field(default_factory=dict[str, str])
+    program: pg.TranslationUnit | None = None
     in_sequence: bool = False
     reductions: int = 0
     _count: int = 0
@@ -83,15 +95,23 @@ class Maker:
             nest = Nest(self, tuple(letters[: self.random.choice((0, 1, 2, 2, 3))]), fence)
             fill(nest)
             fence = nest.close()
-        return pg.make_kernel(
+        return pg.tag_inames(self._made(), self.tags)
+
+    def _made(self) -> Kernel:
+        merged = self.chance(0.3)
+        knl = pg.make_kernel(
             self.domains or "{ : }",
             "\n".join(self.lines),
             [*self.data.values(), "..."],
             assumptions="n >= 0 and m >= 0",
-            functions={**OWN, **KERNELS},
+            functions=OWN if merged else {**OWN, **KERNELS},
             seq_dependencies=self.in_sequence,
             silenced_warnings=QUIET,
         )
+        if not merged:
+            return knl
+        self.program = pg.merge([knl, *KERNELS.values()])
+        return self.program[knl.name]
 
     def new(self, prefix: str) -> str:
         """Return a name that nothing has yet."""
@@ -128,6 +148,20 @@ class Maker:
         whole = np.dtype(dtype)
         most = largest(whole) if letter == "a" and whole.kind in "iu" else 16
         return Array(name, computed(name, whole, min(most, 1) if whole.kind == "b" else most, 0))
+
+    def unrolled(self, domain: str) -> str:
+        """Return a new iname of an unrolled loop."""
+        iname = self.new("u")
+        self.domains.append(f"{{ [{iname}]: {domain.format(x=iname)} }}")
+        self.tags[iname] = "unr"
+        return iname
+
+    def memory(self) -> list[str]:
+        """Return words that say how an access is atomic."""
+        in_c = self.target == "c"
+        words = [self.random.choice(_ORDERINGS if in_c else ["relaxed"])]
+        words.append(self.random.choice(("device", "all_devices")) if in_c else "device")
+        return [word for word in words if self.chance(0.7)]
 
     def output(self, dtype: str, axes: int) -> str:
         """Declare an array that is written, and return its name."""
@@ -174,7 +208,9 @@ class Maker:
         rule = rule or self._rule(by, argument, depth)
         by.needed |= rule.needed
         tag = self.random.choice(("", "", "$first", "$second"))
-        return rule.value.named(f"{rule.name}{tag}({argument.text})")
+        mentioned = [i for i in rule.inames if re.search(rf"\b{i}\b", rule.value.text)]
+        named = "".join(f", {i}={i}" for i in mentioned if self.chance(0.3))
+        return rule.value.named(f"{rule.name}{tag}({argument.text}{named})")
 
     def _rule(self, by: Expressions, argument: Value, depth: int) -> Rule:
         inames = by.inames if self.chance(0.5) else ()
@@ -196,9 +232,9 @@ def _takes(rule: Rule, argument: Value) -> bool:
     return argument.dtype == known.dtype and sizes
 
 
-def random_maker(seed: int) -> Maker:
+def random_maker(seed: int, target: str = "c") -> Maker:
     """Return the maker of a kernel that a seed stands for."""
-    return Maker(random.Random(seed))
+    return Maker(random.Random(seed), target=target)
 
 
 def arguments_of(kernel: Kernel, sizes: dict[str, int], seed: int) -> dict[str, Any]:
@@ -216,8 +252,7 @@ def arguments_of(kernel: Kernel, sizes: dict[str, int], seed: int) -> dict[str, 
             shape = tuple(
                 e if isinstance(e, int) else sum(sizes.values()) + 20 for e in arg.shape or ()
             )
-            values = _numbers(numbers, arg.name, arg.dtype, shape)
-            found[arg.name] = values if arg.dim_tags is None else np.asfortranarray(values)
+            found[arg.name] = _numbers(numbers, arg.name, arg.dtype, shape)
     names = {arg.name for arg in kernel.arguments}
     return {name: value for name, value in found.items() if name in names}
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import polygen as pg
+from tests.properties.ranges import FIRST, NEXT
 from tests.random_kernels.expressions import COMPLEX, INTEGERS, KINDS, REALS, Expressions
 from tests.random_kernels.sources import Source
 from tests.random_kernels.values import Value, computed
@@ -15,29 +17,9 @@ from tests.random_kernels.values import Value, computed
 if TYPE_CHECKING:
     from tests.random_kernels.maker import Maker
 
-_FIRST = (
-    "0<={x}<n",
-    "0<={x}<n",
-    "-2<={x}<n-2",
-    "1<={x}<m+2",
-    "0<={x}<n and {x} mod 2 = 1",
-    "({x}=0 or n<={x}<n+3)",
-    "0<={x}<6",
-    "0<={x}<n+2 and exists(e: {x} = 3*e + 1)",
-)
-_NEXT = (
-    "0<={x}<m",
-    "0<={x}<={y}",
-    "{y}<={x}<n+1",
-    "{y}-1<={x}<={y}+1",
-    "0<={x}<4",
-    "0<={x} and 2*{x}<={y}+3",
-    "0<={x}<3-{y}",
-    "0<={x}<m and ({x}+{y}) mod 2 = 0",
-    "{x}={y}+1",
-    "0<={x}<=2*{y} and {x}<m",
-    "(0<={x}<{y} or {x}={y}+1)",
-)
+_FIRST = (*FIRST, "0<={x}<n+2 and exists(e: {x} = 3*e + 1)")
+_NEXT = (*NEXT, "(0<={x}<{y} or {x}={y}+1)")
+_SCOPES = ("", "@any", "@local", "@global")
 STORED = {
     "i": INTEGERS,
     "f": REALS,
@@ -81,7 +63,7 @@ class Nest:
     maker: Maker
     names: tuple[str, ...]
     fence: str
-    bounds: dict[str, str] = field(default_factory=dict[str, str])  # ids of what bounds loops
+    bounds: dict[str, set[str]] = field(default_factory=dict[str, set[str]])  # ids of what does
     ids: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def __post_init__(self) -> None:
@@ -109,6 +91,9 @@ class Nest:
             part = r.choice(_NEXT if at else _FIRST).format(x=name, y=outer)
             if at and self.maker.chance(0.15):
                 part = f"0<={name}<{self._bound_by_data(name, self.names[:at])}"
+                if self.maker.chance(0.4):
+                    lower = self._bound_by_data(name, self.names[:at])
+                    part = f"{lower}<={part.removeprefix('0<=')}+{lower}"
             parts.append(part)
         if not self.bounds and self.names and self.maker.chance(0.5):
             self.maker.domains.append(f"{{ [{','.join(self.names)}]: {' and '.join(parts)} }}")
@@ -127,7 +112,7 @@ class Nest:
         self.maker.sources.append(
             Source(name, value, inames, (), frozenset({line.id}), True, False, bounds=True)
         )
-        self.bounds[iname] = line.id
+        self.bounds.setdefault(iname, set()).add(line.id)
         return name
 
     # --- what statements ask for
@@ -168,19 +153,51 @@ class Nest:
 
     def add(self, line: Line, *sources: Source) -> None:
         """Add a line to the text, and what it writes to what can be read."""
-        line.needed |= {self.bounds[i] for i in line.inames if i in self.bounds}
+        line.needed = line.needed.union(*(self.bounds.get(i, ()) for i in line.inames))
         line.needed |= {self.fence} if self.fence else set()
         self.maker.lines += self._text(line)
         self.maker.sources += sources
-        self.ids[line.id] = line.inames
+        self.ids[line.id] = self.maker.ids[line.id] = line.inames
+
+    def _dependencies(self, line: Line) -> list[str]:
+        """Return options that say what a line comes after: ids, patterns of them, and queries."""
+        maker = self.maker
+        asked = {n for n in line.needed if n in maker.ids and not line.bare and maker.chance(0.15)}
+        listed = [
+            f"?{name[1:]}" if re.fullmatch(r"s\d+", name) and maker.chance(0.15) else name
+            for name in sorted(line.needed - asked)
+        ]
+        star = "*" if maker.chance(0.7) or not listed else ""
+        query = " or ".join(map(self._query, sorted(asked)))
+        return [f"dep={star}{':'.join(listed)}", *([f"dep_query={query}"] if asked else [])]
+
+    def _query(self, insn_id: str) -> str:
+        """Return a query that matches one instruction."""
+        maker = self.maker
+        written = [s.name for s in maker.sources if insn_id in s.writers]
+        others = [f"writes:{name}" for name in written[:1]]
+        others += [f"iname:{iname}" for iname in maker.ids[insn_id]]
+        if not others or maker.chance(0.3):
+            return maker.random.choice((insn_id, f"id:{insn_id}"))
+        return f"(id:{insn_id} and {maker.random.choice(('', 'not not '))}{others[0]})"
+
+    def _no_sync(self) -> str:
+        """Return an option that asks for no barrier; in loops, none would be needed."""
+        maker = self.maker
+        known, scope = maker.random.choice(list(maker.ids)), maker.random.choice(_SCOPES)
+        if maker.chance(0.5):
+            return f"nosync={known}{scope}"
+        return f"nosync_query={self._query(known)}{scope}"
 
     def _text(self, line: Line) -> list[str]:
         maker = self.maker
         options = [f"id={line.id}", *line.options]
-        deps = ":".join(sorted(line.needed))
-        if not maker.in_sequence and (deps or maker.chance(0.5)):
-            options.append(f"dep={'*' if maker.chance(0.7) or not deps else ''}{deps}")
-        options += maker.random.choice(((), (), (), ("tags=odd",), ("priority=3",), ("groups=g",)))
+        if not maker.in_sequence and (line.needed or maker.chance(0.5)):
+            options += self._dependencies(line)
+        if maker.ids and maker.chance(0.15):
+            options.append(self._no_sync())
+        more = ("", "", "", "tags=odd", "priority=3", *(() if line.options else ("groups=g",)))
+        options += filter(None, [maker.random.choice(more)])
         around: list[str] = []
         if line.predicate and maker.chance(0.5):
             around.append(f"if {line.predicate}")

@@ -65,12 +65,13 @@ class Reductions:
         inames = self.opened(2)
         a = self.of("f", depth)
         over = self.closed(inames)
-        if self.random.random() < 0.4:
+        if self.random.random() < 0.3:
             operation, limit = self.random.choice((("min", "9"), ("max", "-9")))
             text = f"{operation}({operation}({over}, {a.text}), {limit})"  # of nothing, infinite
             return computed(text, a.dtype, max(a.most, 9), a.error)
-        wide = np.dtype(np.float64) if self.random.random() < 0.4 else a.dtype
-        name = "sum" if wide is a.dtype else "sum<float64>"
+        typed = self.random.random() < 0.4
+        wide = np.dtype(np.float64) if typed else a.dtype
+        name = "sum<float64>" if typed else "sum"
         return self._summed(f"{name}({over}, {a.text})", wide, a, TRIPS ** len(inames))
 
     def _of_complex(self, depth: int) -> Value:
@@ -95,3 +96,12 @@ class Reductions:
         operation = self.random.choice(("argmin", "argmax"))
         text = f"{operation}({iname}, {a.text}, int32({iname}))[1]"
         return Value(text, np.dtype(np.int32), largest(np.dtype(np.int32)))
+
+    def _since(self, depth: int) -> Value:
+        """Return what was added up since a condition held."""
+        inames = self.opened()
+        a, starts = self.of("i", depth), self.of("b", depth)
+        iname = self.closed(inames)
+        operation, wide = self.random.choice(("sum", "product")), _WIDE[a.dtype.kind]
+        text = f"segmented({operation})({iname}, {a.text}, {starts.text})[0]"
+        return Value(text, wide, largest(wide))

@@ -8,6 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 import polygen as pg
+from tests.random_kernels.functions import CALLS
+from tests.random_kernels.more_statements import MORE
 from tests.random_kernels.nest import Line, Nest
 from tests.random_kernels.sources import Source
 from tests.random_kernels.values import Value, computed, joined, largest
@@ -206,7 +208,10 @@ def _atomic(nest: Nest) -> None:
             ">": f"{place} = max({operand}, {place})",
         }
         text = forms.get(operation, f"{place} {operation}= {operand}")
-        nest.add(Line(text, line_id, inames, values.needed, options=("atomic",)))
+        words = maker.memory() if maker.chance(0.7) else []
+        words += ["update"] if maker.chance(0.3) else []
+        option = f"atomic={':'.join(words)}" if words else "atomic"
+        nest.add(Line(text, line_id, inames, values.needed, options=(option,)))
         writers.add(line_id)
     kind = np.dtype(dtype)
     value = Value(name, kind, 5e3 if kind.kind == "f" else largest(kind))
@@ -299,20 +304,18 @@ def _kernel_call(nest: Nest) -> None:
     inames, line_id = nest.inames(), _id(nest)
     row = f"{inames[-1]} + {maker.OFFSET}" if inames else "1"
     given = maker.input("int32", "b")
-    axis, name = maker.new("q"), maker.new("o")
+    axis, other, name = maker.new("q"), maker.new("q"), maker.new("o")
+    called = maker.random.choice(list(CALLS))
+    extent, arguments = CALLS[called]
+    maker.data[name] = pg.GlobalArg(name, "int32", (*(maker.EXTENT,) * len(inames), extent))
     places = [f"{i} + {maker.OFFSET}" for i in inames]
-    shape = (maker.EXTENT,) * len(inames)
-    if maker.chance(0.6):
-        maker.data[name] = pg.GlobalArg(name, "int32", (*shape, 5))
-        places = [*places, axis]
-        text = f"[{axis}]: {name}[{', '.join(places)}] = own_plus({maker.random.randint(0, 9)}, "
-    else:
-        maker.data[name] = pg.GlobalArg(name, "int32", (*shape, 2))
-        text = f"[{axis}]: {name}[{', '.join([*places, axis])}] = own_largest("
-    text += f"[{axis}]: {given.name}[{row}, {axis}])"
-    value = Value(name, INT32, 32)
-    source = Source(name, value, inames, (*inames, ""), frozenset({line_id}), hidden=True)
-    source.argument = False  # its last axis is shorter than what others are read at
+    part = f"[{axis}]: {name}[{', '.join([*places, axis])}]"
+    read = f"[{axis}]: {given.name}[{row}, {axis}]"
+    two = f"[{other}, {axis}]: {given.name}[{row} - {other}, 4 - {axis}]"
+    number = maker.random.randint(0, 4)
+    text = f"{part} = {called}({arguments.format(s=number, x=read, xx=two, y=part)})"
+    source = Source(name, Value(name, INT32, largest(INT32)), inames, (), frozenset({line_id}))
+    source.argument, source.hidden = False, True  # its last axis is shorter than others are
     nest.add(Line(text, line_id, inames, set(), bare=True), source)
 
 
@@ -366,6 +369,7 @@ STATEMENTS: dict[str, tuple[Statement, float]] = {
     "kernel call": (_kernel_call, 1.5),
     "related": (_related, 1),
     "mark": (_mark, 0.5),
+    **MORE,
 }
 
 
@@ -374,8 +378,8 @@ def fill(nest: Nest) -> None:
     maker = nest.maker
     weights = [weight for _, weight in STATEMENTS.values()]
     for chosen in maker.random.choices(list(STATEMENTS), weights, k=maker.random.randint(2, 4)):
-        before = len(nest.ids)
+        before = len(maker.lines)
         STATEMENTS[chosen][0](nest)
-        maker.constructs += [chosen] if len(nest.ids) > before else []
+        maker.constructs += [chosen] if len(maker.lines) > before else []
     if not nest.ids:
         _assign(nest)

@@ -13,6 +13,7 @@ import polygen as pg
 from polygen import errors
 from polygen.ir.kernel import Kernel
 from polygen.runtime.opencl import pyopencl
+from tests.oracle.layouts import laid
 
 LOOPS = "{ [i, j]: 0<=i<n and 0<=j<4 }"
 
@@ -29,17 +30,6 @@ def copies(target_dtype: str, a: dict[str, Any], out: dict[str, Any], loops: str
     ]
     knl = pg.make_kernel(loops, "out[i, j] = a[i, j] + 1", [*data, "..."], loop_priority="i, j")
     return pg.tag_inames(knl, {"j": "unr"})
-
-
-def laid(values: Any, strides: tuple[int, ...], before: int = 0) -> Any:
-    """Return an array with these elements and strides, in a larger one."""
-    spans = [(n - 1) * s for n, s in zip(values.shape, strides, strict=True) if n]
-    low, high = (sum(s for s in spans if (s > 0) is up) for up in (False, True))
-    flat = np.zeros(high - low + before + 20, values.dtype)
-    size = values.itemsize
-    found = as_strided(flat[before - low :], values.shape, [s * size for s in strides])
-    found[...] = values
-    return found
 
 
 def random(n: int, m: int, dtype: str) -> Any:
