@@ -107,7 +107,8 @@ def loops_outside(kernel: Kernel) -> Mapping[str, frozenset[str]]:
     """Return, for each loop, those that structure or a priority puts outside of it.
 
     The nests that are permitted are those that agree with this.  A priority against structure, or
-    against an earlier one, is left out.
+    against an earlier one, is left out; and so is one of loops that are never in one another, for
+    what it says of others by way of these is not asked for.
     """
     inside: dict[str, set[str]] = {}
     together: dict[tuple[str, str], None] = {}
@@ -121,7 +122,8 @@ def loops_outside(kernel: Kernel) -> Mapping[str, frozenset[str]]:
     pairs += [pair for names in kernel.priorities for pair in combinations(names, 2)]
     directly: dict[str, set[str]] = {iname: set() for iname in inside}
     for outer, inner in pairs:
-        if inner in inside and outer in inside and inner not in _above(directly, outer):
+        nested = (min(outer, inner), max(outer, inner)) in together
+        if nested and inner not in _above(directly, outer):
             directly[inner].add(outer)
     return {iname: frozenset(_above(directly, iname)) for iname in inside}
 

@@ -194,3 +194,15 @@ def test_a_loop_of_one_iteration_whose_value_is_computed() -> None:
         pg.GlobalArg("out", shape=("n+3", 8)),
     )
     agree(knl, SIZES[:4], grid("i", 4), split("j", 2), count=lambda _: [3, 0, 2, 1])
+
+
+def test_a_reduction_says_nothing_of_other_nests() -> None:
+    # By way of r, j would be outside of i, where r is a loop.
+    knl = kernel(
+        ["{ [i,j,k]: 0<=i,j,k<4 }", "{ [p,r]: 0<=p,r<4 }"],
+        "a[i,j,k] = i - j + k  {inames=i:j:k}\nb[p] = sum(r, p*r)",
+        pg.GlobalArg("a", "int32", (4, 4, 4)),
+    )
+    knl = prior("j, r, k")(prior("k, i, r")(knl))
+    agree(knl, [{}])
+    assert str(pg.generate_code(knl, "c")).count("for") == 5
