@@ -212,8 +212,9 @@ def link_all(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
         WrongArity, MalformedInstruction: if a call does not fit what it calls.
     """
     calls = {n: [c.function for c in k.calls if c.function in kernels] for n, k in kernels.items()}
+    sorter, order = graphlib.TopologicalSorter(calls), list[str]()
     try:
-        order = list(graphlib.TopologicalSorter(calls).static_order())
+        sorter.prepare()
     except graphlib.CycleError as error:
         circle = error.args[1][::-1]
         raise CallCycle(
@@ -222,6 +223,11 @@ def link_all(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
             where=caller_location(),
             remedy="a kernel cannot call itself, also not through others: write a loop",
         ) from None
+    while sorter.is_active():
+        # By name, so that the same kernels are one program however they were put together.
+        ready = sorted(sorter.get_ready())
+        sorter.done(*ready)
+        order += ready
     found: dict[str, Kernel] = {}
     for name in order:
         found[name] = linked(kernels[name], {n: found[n] for n in calls[name]})

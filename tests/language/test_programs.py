@@ -392,3 +392,14 @@ def test_loops_of_a_call_order_nothing_in_other_work_items() -> None:
             step(knl)
         assert "inline_callable_kernel" in str(caught.value.remedy)
     agree(knl, SIZES, split("i", 2), inlined, steps(inlined, tag(i="g.0")))
+
+
+def test_the_same_kernels_are_one_program_in_any_order() -> None:
+    three = [
+        pg.make_function("{ [i]: 0<=i<n }", "y[i] = x[i] + 1", name=name)
+        for name in ("b", "a", "c")
+    ]
+    program = pg.merge(three)
+    assert [kernel.name for kernel in program] == ["a", "b", "c"]
+    assert pg.merge(three[::-1]) == program
+    assert pg.parse_program(str(program)) == program
