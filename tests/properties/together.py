@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -76,11 +76,10 @@ def run_together(
 def _copied(value: Any) -> Any:
     """Return a copy of an array, with the same strides, or of arrays; numbers as they are."""
     if isinstance(value, tuple):
-        return tuple(map(_copied, cast("tuple[Any, ...]", value)))
+        return tuple(map(_copied, value))
     if not isinstance(value, np.ndarray):
         return value
-    array = cast("np.ndarray[Any, Any]", value)
-    return laid(array, tuple(stride // array.itemsize for stride in array.strides))
+    return laid(value, tuple(stride // value.itemsize for stride in value.strides))
 
 
 def _put_off(source: str, *_: Any) -> Any:

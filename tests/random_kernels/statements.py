@@ -368,7 +368,7 @@ STATEMENTS: dict[str, tuple[Statement, float]] = {
     "scan": (_scan, 2),
     "kernel call": (_kernel_call, 1.5),
     "related": (_related, 1),
-    "mark": (_mark, 0.5),
+    "mark": (_mark, 1.5),
     **MORE,
 }
 

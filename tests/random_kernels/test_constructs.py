@@ -135,7 +135,10 @@ def test_all_operations_are_there() -> None:
     found = ({str(n.operation) for n in ns if isinstance(n, ex.Reduction)} for ns in nodes)
     assert not _lacking({*BUILT_IN, "segmented(sum)", "xor_all", "horner3"}, found)
     nodes = ((_nodes(kernel)) for _, kernel in _made())
-    called = ({str(n.function) for n in ns if isinstance(n, ex.Call)} for ns in nodes)
+    called = (
+        {re.sub(r"_f\d\d$", "", str(n.function)) for n in ns if isinstance(n, ex.Call)}
+        for ns in nodes
+    )
     assert not _lacking({name for name, *_ in GENERATORS}, called)
 
 
@@ -199,7 +202,7 @@ def test_bounds_of_errors_are_small() -> None:
     inexact = [s.value for s in sources if not s.value.exact and np.isfinite(s.value.most)]
     relative = sorted(value.error / value.most for value in inexact)
     assert len(relative) > 100
-    assert relative[len(relative) // 2] < 1e-4
+    assert relative[len(relative) // 2] < 1e-3
     assert relative[len(relative) * 9 // 10] < 0.05
 
 
