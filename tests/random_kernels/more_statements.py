@@ -239,7 +239,7 @@ MORE: dict[str, tuple[Statement, float]] = {
     "image": (_image, 1),
     "bfloat16": (_bfloat16, 1.5),
     "started": (_started, 1),
-    "words": (_words, 1),
+    "words": (_words, 2),
     "grouped": (_grouped, 1),
     "unnamed": (_unnamed, 1),
     "atomic store": (_atomic_store, 1),
