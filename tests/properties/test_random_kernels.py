@@ -12,7 +12,7 @@ import polygen as pg
 from polygen.analysis.nest import BarrierNode
 from polygen.ir.expression import sum_of
 from polygen.ir.kernel import Kernel
-from polygen.lower import bounds, emit
+from polygen.lower import bounds, emit, needed_guards
 from tests.oracle.compare import check, typed
 from tests.oracle.evaluate import OracleError
 from tests.oracle.interpreter import interpret
@@ -138,7 +138,7 @@ def _fails(seeds: range) -> bool:
 
 
 def test_dropped_guards_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emit, "guards", _without_guards)
+    monkeypatch.setattr(needed_guards, "guards", _without_guards)
     assert _fails(range(20))
 
 
