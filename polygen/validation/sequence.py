@@ -207,8 +207,9 @@ class _Sequence:
         """Check that the iterations of several loops of an iname come in the order of one."""
         values: list[isl.Set] = []
         for value, run in runs:
-            parts = [self._points(child, (*block, iname)) for child in run]
-            points = reduce(isl.Set.union, parts)
+            # Of statements: conditions inside a loop may leave out iterations of it.
+            inside = [s for child in run for s in _statements(child)]
+            points = reduce(isl.Set.union, [self._points(s, (*block, iname)) for s in inside])
             if value is not None:
                 if not is_affine(value, self._view.is_integer):
                     self._refuse_nesting(self._first_work(run))

@@ -282,3 +282,16 @@ ENDS = kernel("{ [i]: 0<=i<n or n+3<=i<2*n }", "out[i] = 0.0", pg.GlobalArg("out
 def test_refused(step: Any, kind: type[pg.UserError], text: str) -> None:
     with pytest.raises(kind, match=re.escape(text)):
         step()
+
+
+def test_a_loop_behind_the_one_iteration_of_its_first_part() -> None:
+    # In it, j_outer = 0 is left out by a condition inside.
+    knl = kernel(
+        ["{ [i]: 0<=i<6 }", "{ [j]: 0<=j and 2*j<=i+3 }"],
+        "out[i,j] = i + 10*j",
+        pg.GlobalArg("out", "int32", (6, 6)),
+    )
+    knl = pg.separate_full_tiles(pg.split_iname(knl, "j", 3), "j_inner")
+    source = str(pg.generate_code(knl, "c"))
+    assert source.count("for") == 4
+    agree(knl, [{}])
