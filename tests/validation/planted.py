@@ -19,7 +19,7 @@ from polygen.errors import (
 from polygen.ir import expression as ex
 from polygen.ir import layout
 from polygen.ir.expression import Expression
-from polygen.lower import address, emit
+from polygen.lower import address, emit, needed_guards
 from polygen.lower.program import Assign, Barrier, Block, If, Node
 
 Patch = pytest.MonkeyPatch
@@ -47,7 +47,7 @@ def _no_barriers(patch: Patch) -> None:
 
 
 def _no_guards(patch: Patch) -> None:
-    patch.setattr(emit, "guards", lambda *_: ())
+    patch.setattr(needed_guards, "guards", lambda *_: ())
 
 
 def _wrong_subscripts(patch: Patch) -> None:

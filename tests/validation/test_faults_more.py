@@ -312,7 +312,7 @@ def test_too_much_work_issaid(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_is_switched_off_with_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
     knl = EXAMPLES["guarded_n17"]
-    monkeypatch.setattr("polygen.lower.emit.guards", lambda *_: ())
+    monkeypatch.setattr("polygen.lower.needed_guards.guards", lambda *_: ())
     with pytest.raises(WrongInstances):
         pg.generate_code(knl)
     with pytest.raises(WrongInstances):
