@@ -85,7 +85,12 @@ _Ends: TypeAlias = tuple[list[_Limit], list[_Limit]]
 
 
 def loop_bounds(
-    iname: str, values: isl.Set, known: isl.Set, *, constant_first: bool = False
+    iname: str,
+    values: isl.Set,
+    known: isl.Set,
+    *,
+    constant_first: bool = False,
+    exact: bool = False,
 ) -> Bounds:
     """Return the bounds of a loop.
 
@@ -95,6 +100,7 @@ def loop_bounds(
         known: what holds around the loop; flat.
         constant_first: rather than leave out values, start from a constant; what is left out
             becomes guards.
+        exact: leave out no bound for the sake of constants: the loop is one of several in a row.
 
     Raises:
         UnboundedDomain: if it is not bounded on both sides.
@@ -102,10 +108,10 @@ def loop_bounds(
     # There may be existential dimensions of which isl does not know what they are.
     values = values.compute_divs()
     pieces, ends = _ends(values, iname)
-    constant = _constant_ends(ends[0]) if len(pieces) == 1 else None
+    constant = _constant_ends(ends[0]) if len(pieces) == 1 and not exact else None
     if constant and values.n_basic_set() == 1 and not pieces[0].dim(isl.dim_type.div):
         return _constant_bounds(constant)
-    if len(pieces) == 1 and (steady := _steady_bounds(iname, values, ends[0])):
+    if len(pieces) == 1 and not exact and (steady := _steady_bounds(iname, values, ends[0])):
         return steady
     simplified = values
     if not known.plain_is_universe():
@@ -117,7 +123,10 @@ def loop_bounds(
         return Bounds(0, 0, 1, universe())  # nothing is ever executed
     for lowers, uppers in ends:
         _check(iname, values, lowers, uppers)
-    chosen = [constant] if constant else [_constants(lowers, uppers) for lowers, uppers in ends]
+    if constant:
+        chosen = [constant]
+    else:
+        chosen = ends if exact else [_constants(lowers, uppers) for lowers, uppers in ends]
     lower = _join(ex.Min, [_join(ex.Max, _bounds(lowers)) for lowers, _ in chosen])
     upper = _join(ex.Max, [_join(ex.Min, _tight(uppers, known)) for _, uppers in chosen])
     held = universe() if len(chosen) > 1 else _held(*chosen[0])

@@ -35,7 +35,7 @@ from polygen.lower.conditions import (
 )
 from polygen.lower.needed_guards import NeededGuards, equations
 from polygen.lower.program import Assign, Barrier, Block, Call, If, Loop, Node, Verbatim
-from polygen.lower.separate import EVERYTHING, Part, Separator
+from polygen.lower.separate import EVERYTHING, Part, Separator, with_equality
 from polygen.lower.uniform import check_uniform
 
 _BARRIER = Barrier(frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)))
@@ -256,12 +256,18 @@ class Emitter:
             for part in parts
             if not part.of(values).is_empty()
             # In each part, what is known is another set: guards are remembered by it.
-            for item in self._one_loop(node, replace(place, part=part, known=place.known.copy()))
+            for item in self._one_loop(
+                node, replace(place, part=part, known=place.known.copy()), divided=True
+            )
         ]
 
-    def _one_loop(self, node: LoopNode, place: _Place) -> list[_Item]:
+    def _one_loop(self, node: LoopNode, place: _Place, *, divided: bool = False) -> list[_Item]:
         unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
-        bounds = self._unrolled_bounds(node, place) if unrolled else self._bounds(node, place)
+        bounds = (
+            self._unrolled_bounds(node, place)
+            if unrolled
+            else self._bounds(node, place, divided=divided)
+        )
         inner = replace(
             place,
             loops=place.loops | {node.iname},
@@ -338,16 +344,20 @@ class Emitter:
             bounds = constant_bounds(node.iname, values) or bounds
         return bounds
 
-    def _bounds(self, node: LoopNode, place: _Place, *, fixed: bool = False) -> Bounds:
+    def _bounds(
+        self, node: LoopNode, place: _Place, *, fixed: bool = False, divided: bool = False
+    ) -> Bounds:
         """Return the bounds of a loop, if `fixed` for this copy of an unrolled loop's body."""
         kept = place.loops | {node.iname} | self._parallel(node)
         if _has_barrier(node):
             kept -= self._local_inames  # all items of a group make the same iterations
         first = place.part.of(self._values(node, kept))
+        if place.part.points is not None:
+            first = with_equality(first, node.iname)
         if fixed:
             first = project_out(first.intersect(equations(place.values)), sorted(place.values))
         unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
-        return loop_bounds(node.iname, first, place.known, constant_first=unrolled)
+        return loop_bounds(node.iname, first, place.known, constant_first=unrolled, exact=divided)
 
     def _values(self, node: LoopNode, kept: frozenset[str]) -> isl.Set:
         """Return the values of the `kept` inames for which something in the loop is executed."""

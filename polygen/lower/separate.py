@@ -24,6 +24,8 @@ from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import GroupTag, LocalTag
 from polygen.source import warn
 
+_PARAM = isl.dim_type.param
+
 
 @dataclass(frozen=True)
 class Part:
@@ -39,9 +41,7 @@ class Part:
 
     def of(self, points: isl.Set) -> isl.Set:
         """Return which of the points are in it."""
-        if self.points is None:
-            return points
-        return points.intersect(self.points).detect_equalities()  # i = n - 1, not two bounds
+        return points if self.points is None else points.intersect(self.points)
 
     def where(self, points: isl.Set) -> Part:
         """Return what of it is in a set."""
@@ -53,6 +53,18 @@ class Part:
 
 
 EVERYTHING = Part()
+
+
+def with_equality(values: isl.Set, iname: str) -> isl.Set:
+    """Return a set that says if an iname has but one value in it: ``i = n - 1``, not two bounds."""
+    found = values.detect_equalities()
+    position = found.find_dim_by_name(_PARAM, iname)
+    pinned = position >= 0 and any(
+        c.is_equality() and c.get_coefficient_val(_PARAM, position).abs().is_one()
+        for piece in found.get_basic_sets()
+        for c in piece.get_constraints()
+    )
+    return found if pinned else values
 
 
 def check_separations(kernel: Kernel) -> None:

@@ -8,7 +8,7 @@ import pytest
 import polygen as pg
 from polygen.errors import ExtentNotConstant, InvalidArgument, UnknownIname
 from tests.oracle.cases import agree, kernel
-from tests.transforms.test_split_iname import _assert_bijection
+from tests.transforms.test_split_iname import assert_bijection
 
 LINE = kernel("{ [i]: 0<=i<10 }", "out[i] = 2*a[i]")
 
@@ -16,7 +16,7 @@ LINE = kernel("{ [i]: 0<=i<10 }", "out[i] = 2*a[i]")
 @pytest.mark.parametrize(("chunks", "length"), [(1, 10), (2, 5), (3, 4), (4, 3), (7, 2), (11, 1)])
 def test_lengths(chunks: int, length: int) -> None:
     new = pg.chunk_iname(LINE, "i", chunks)
-    _assert_bijection(LINE, new, "i", length)
+    assert_bijection(LINE, new, "i", length)
     agree(LINE, [{}], lambda k: pg.chunk_iname(k, "i", chunks, inner_tag="unr", slabs=(0, 1)))
 
 

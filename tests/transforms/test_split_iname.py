@@ -32,7 +32,7 @@ def _joined(knl: Kernel) -> isl.Set:
     return flat
 
 
-def _assert_bijection(old: Kernel, new: Kernel, iname: str, length: int) -> None:
+def assert_bijection(old: Kernel, new: Kernel, iname: str, length: int) -> None:
     """Check that ``[outer, inner] -> [length*outer + inner]`` maps the new domain onto the old."""
     outer, inner = f"{iname}_outer", f"{iname}_inner"
     equation = isl.Set(
@@ -74,7 +74,7 @@ KERNELS = {
 @pytest.mark.parametrize("name", KERNELS)
 def test_old_and_new_instances_correspond(name: str, length: int) -> None:
     old = KERNELS[name]
-    _assert_bijection(old, pg.split_iname(old, "i", length), "i", length)
+    assert_bijection(old, pg.split_iname(old, "i", length), "i", length)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -86,7 +86,7 @@ def test_it_computes_the_same(name: str) -> None:
 def test_the_parts_can_be_split_again() -> None:
     old = pg.split_iname(KERNELS["line"], "i", 8)
     for part in "i_inner", "i_outer":
-        _assert_bijection(old, pg.split_iname(old, part, 3), part, 3)
+        assert_bijection(old, pg.split_iname(old, part, 3), part, 3)
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 15, 16, 17])

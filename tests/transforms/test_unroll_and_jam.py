@@ -19,7 +19,7 @@ from polygen.errors import (
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import Step, agree, kernel, loops, lowered
 from tests.transforms.numpy_runs import numpy_agrees
-from tests.transforms.test_split_iname import _assert_bijection
+from tests.transforms.test_split_iname import assert_bijection
 
 PLANE = kernel("{ [i,j]: 0<=i,j<n }", "out[i,j] = 2*a[i,j] + i - j", loop_priority="i, j")
 TRIANGLE = kernel("{ [i,j]: 0<=j<=i<n }", "out[i,j] = 2*a[i,j] + j", loop_priority="i, j")
@@ -44,7 +44,7 @@ def nest(knl: Kernel) -> list[str]:
 @pytest.mark.parametrize("knl", [PLANE, TRIANGLE, CUBE], ids=["plane", "triangle", "cube"])
 def test_it_computes_the_same(knl: Kernel) -> None:
     agree(knl, SIZES, jammed("i", 2), jammed("i", 3), jammed("j", 2))
-    _assert_bijection(knl, pg.unroll_and_jam(knl, "i", 3), "i", 3)
+    assert_bijection(knl, pg.unroll_and_jam(knl, "i", 3), "i", 3)
 
 
 def test_the_nest() -> None:

@@ -95,5 +95,6 @@ APART = kernel("{ [i,j]: 0<=i,j<n }", "b[i] = 0.0\nc[j] = 0.0")
 )
 def test_refused(knl: Kernel, given: dict[str, Any], kind: type[pg.UserError], text: str) -> None:
     with pytest.raises(kind) as caught:
-        pg.wavefront(knl, **{"outer": "i", "inner": "j", **given})
+        options: dict[str, Any] = {"outer": "i", "inner": "j", **given}
+        pg.wavefront(knl, **options)
     assert text in str(caught.value)

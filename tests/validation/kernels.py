@@ -254,6 +254,62 @@ def barrier_beside_a_reduction() -> Kernel:
     return tag(g="g.0", i="l.0", j="l.0")(knl)
 
 
+@_example(n=5)
+def full_tiles_apart() -> Kernel:
+    """Versions of a launch with barriers, and two loops in a row with barriers in them."""
+    fetch = steps(_prefetch("a", "i_inner, k_inner"), _prefetch("b", "k_inner, j_inner"))
+    tiled = steps(_tiles(2), fetch)(_product())
+    return pg.separate_full_tiles(tiled, "i_inner, j_inner, k_inner")
+
+
+@_example(n=6)
+def consecutive_loops() -> Kernel:
+    """A recurrence whose loop became several, in which statements depend on each other."""
+    knl = kernel(
+        "{ [i]: 1<=i<n }",
+        "<> t = a[i] + b[i-1]  {dep=*}\nb[i] = 2*t  {dep=*insn}\nc[i] = b[i] - b[i-1]  {if=i >= 3}",
+        pg.GlobalArg("b", shape="n"),
+        pg.GlobalArg("c", shape="n"),
+        "...",
+    )
+    return pg.index_set_split(pg.peel(knl, "i", 1, 1), "i < 3")
+
+
+@_example(n=6)
+def consecutive_tiles() -> Kernel:
+    knl = kernel(
+        "{ [i,j]: 1<=i<n and 0<=j<n }",
+        "a[i,j] = a[i-1,j] + a[i,j]",
+        pg.GlobalArg("a", shape="n, n"),
+        loop_priority="i, j",
+    )
+    tiled = pg.tile(knl, {"i": 2, "j": 4})
+    return pg.separate_full_tiles(tiled, "i_inner, j_inner")
+
+
+@_example(n=6)
+def versions_of_statements() -> Kernel:
+    """Versions for different groups, of two statements, and of a loop, one after the other."""
+    knl = kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<4 }"],
+        "b[i] = 2*a[i]\nc[i] = b[i] + 1\nd[i] = sum(j, b[i]*j) + c[i]",
+    )
+    knl = pg.tag_inames(knl, "i: g.0")
+    return pg.index_set_split(pg.index_set_split(knl, "2 <= i and i < n - 1"), "j < i")
+
+
+@_example(n=6)
+def waves() -> Kernel:
+    knl = kernel(
+        "{ [i,j]: 1<=i,j<n-1 }",
+        "a[i,j] = a[i-1,j] + a[i,j-1] + a[i+1,j]",
+        pg.GlobalArg("a", shape="n, n"),
+        "...",
+        loop_priority="i, j",
+    )
+    return pg.peel(pg.wavefront(knl, "i", "j", "g.0"), "j", 1, 2)
+
+
 def _arguments(knl: Kernel, sizes: Mapping[str, int]) -> dict[str, Any]:
     found = make_arguments(knl, sizes)
     if "where" in found:
