@@ -98,7 +98,7 @@ def main() -> None:
     options = parser.parse_args()
     os.chdir(ROOT)
     os.environ["CI"] = "1"  # hypothesis tries the same examples each time
-    known = record()
+    known = record(options.jobs)
     chosen = _sample(options.paths, None if options.full else options.count, options.seed)
     table: dict[str, Counter[str]] = {}
     started = time.monotonic()

@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,11 +31,12 @@ TESTS = (
     *MUTATED,
 )
 CACHE = ROOT / ".pytest_cache" / "mutation.json"
-LOG = CACHE.with_suffix(".log")
+SHARE = 8  # files of tests, for a process
 BUDGET = 30.0  # seconds, for the fast tests of a mutant, and again for the slow ones
 OPTIONS = ["-q", "-x", "--no-header", "-p", "no:cacheprovider", "--tb=no", "-rf"]
 
 _NOTE = "__ran__"
+_PASSED = (0, 5)  # 5: there was nothing to run
 
 
 class Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -181,14 +183,16 @@ class Known:
         return sorted(found, key=lambda test: (self.seconds[test], test))
 
 
-def record() -> Known:
-    """Run all tests, unless that was done for the files as they are."""
+def record(jobs: int) -> Known:
+    """Run all tests, unless that was done for the files as they are.
+
+    Parameters:
+        jobs: how many processes.
+    """
     digest = _digest()
     if not CACHE.exists() or json.loads(CACHE.read_text())["digest"] != digest:
         CACHE.parent.mkdir(parents=True, exist_ok=True)
-        _, status = os.waitpid(start(lambda: _record(digest), LOG), 0)
-        if status != 0:
-            raise SystemExit(f"the tests fail as they are:\n{LOG.read_text()[-4000:]}")
+        _merge(digest, list(_recorded(jobs)))
     known = json.loads(CACHE.read_text())
     tests = known["tests"]
     return Known(
@@ -206,18 +210,58 @@ def _digest() -> str:
     return found.hexdigest()
 
 
-def _record(digest: str) -> int:
+def _shares() -> list[list[str]]:
+    """Return the tests in shares, each for a process: importing polygen takes a second."""
+    files: list[str] = []
+    for place in TESTS:
+        inside = (ROOT / place).rglob("*.py" if place in MUTATED else "test_*.py")
+        files += sorted(str(path.relative_to(ROOT)) for path in inside) or [place]
+    return [files[start : start + SHARE] for start in range(0, len(files), SHARE)]
+
+
+def _recorded(jobs: int) -> Iterator[dict[str, Any]]:
+    """Run the shares in processes, several at once; yield what each has noted."""
+    waiting = list(enumerate(_shares()))
+    running: dict[int, int] = {}
+    while waiting or running:
+        if waiting and len(running) < jobs:
+            number, share = waiting.pop()
+            part, log = _part(number)
+            running[start(partial(_record, share, part), log)] = number
+            continue
+        pid, status = os.wait()
+        part, log = _part(running.pop(pid))
+        if os.waitstatus_to_exitcode(status) not in _PASSED:
+            raise SystemExit(f"the tests fail as they are:\n{log.read_text()[-4000:]}")
+        yield json.loads(part.read_text())
+
+
+def _part(number: int) -> tuple[Path, Path]:
+    """Return where a process notes what it found, and what it says."""
+    return CACHE.with_suffix(f".{number}.json"), CACHE.with_suffix(f".{number}.log")
+
+
+def _record(share: Sequence[str], part: Path) -> int:
     recorder = _Recorder()
-    code = int(pytest.main([*OPTIONS, *TESTS], plugins=[recorder]))
-    seconds = recorder.seconds
-    tests = sorted(seconds, key=seconds.__getitem__)
+    code = int(pytest.main([*OPTIONS, *share], plugins=[recorder]))
+    on_import = sorted(recorder.on_import)
+    found = {"seconds": recorder.seconds, "ran": recorder.statements, "on_import": on_import}
+    part.write_text(json.dumps(found))
+    return code
+
+
+def _merge(digest: str, parts: Sequence[dict[str, Any]]) -> None:
+    """Write down what all processes noted, tests as numbers: the fastest first."""
+    seconds: dict[str, float] = {test: s for part in parts for test, s in part["seconds"].items()}
+    tests = sorted(seconds, key=lambda test: (seconds[test], test))
+    statements = {test: places for part in parts for test, places in part["ran"].items()}
     ran: dict[str, list[int]] = {}
     for number, test in enumerate(tests):
-        for place in recorder.statements[test]:
+        for place in statements[test]:
             ran.setdefault(place, []).append(number)
+    on_import = sorted({place for part in parts for place in part["on_import"]})
     known = {"digest": digest, "tests": tests, "seconds": seconds, "ran": ran}
-    CACHE.write_text(json.dumps(known | {"on_import": sorted(recorder.on_import)}))
-    return code
+    CACHE.write_text(json.dumps(known | {"on_import": on_import}))
 
 
 def start(run: Callable[[], int], output: Path) -> int:
