@@ -69,9 +69,10 @@ def tag_inames(
     ``g.0`` to ``g.2`` and ``l.0`` to ``l.2`` map an iname to an axis of the work groups, or of
     the work items in a group; ``l.auto`` lets the work items of a group share the iterations, on an
     axis that is chosen when code is generated (see docs/design.md); ``unr`` makes a copy of the
-    loop's body for each iteration; ``for`` is a loop, as an untagged iname is, and so is ``ord``:
-    all loops run in order.  ``g.auto`` stands for the first axis of work groups that no instruction
-    within the iname is on yet, ``like.j`` for the tag of another iname (``for``, if it has none).
+    loop's body for each iteration, ``unr_hint`` asks the compiler to; ``for`` is a loop, as an
+    untagged iname is, and so is ``ord``: all loops run in order.  ``g.auto`` stands for the first
+    axis of work groups that no instruction within the iname is on yet, ``like.j`` for the tag of
+    another iname (``for``, if it has none).
 
     Kind: order and storage.
 

@@ -26,6 +26,14 @@ class UnrollTag:
 
 
 @dataclass(frozen=True, slots=True)
+class UnrollHintTag:
+    """A loop that the compiler is asked to unroll."""
+
+    def __str__(self) -> str:
+        return "unr_hint"
+
+
+@dataclass(frozen=True, slots=True)
 class GroupTag:
     """The index of the work group along an axis of the grid."""
 
@@ -53,11 +61,13 @@ class AutoLocalTag:
         return "l.auto"
 
 
-InameTag: TypeAlias = ForTag | UnrollTag | GroupTag | LocalTag | AutoLocalTag
+InameTag: TypeAlias = ForTag | UnrollTag | UnrollHintTag | GroupTag | LocalTag | AutoLocalTag
 HardwareTag: TypeAlias = GroupTag | LocalTag
 
 _AXIS = re.compile(r"(?P<kind>[gl])\.(?P<axis>[0-2])")
-_PLAIN: dict[str, InameTag] = {"for": ForTag(), "unr": UnrollTag(), "l.auto": AutoLocalTag()}
+_PLAIN: dict[str, InameTag] = {
+    str(tag): tag for tag in (ForTag(), UnrollTag(), UnrollHintTag(), AutoLocalTag())
+}
 
 
 def parse_tag(text: str) -> InameTag:
@@ -75,8 +85,8 @@ def parse_tag(text: str) -> InameTag:
     if match is None:
         raise MalformedTag(
             f"'{text}' is no iname tag",
-            remedy="the tags are: for, unr, g.0 to g.2 (work groups), l.0 to l.2 (work items), "
-            "l.auto; in tag_inames also g.auto, ord and like.INAME",
+            remedy="the tags are: for, unr, unr_hint, g.0 to g.2 (work groups), l.0 to l.2 (work "
+            "items), l.auto; in tag_inames also g.auto, ord and like.INAME",
         )
     axis = int(match["axis"])
     return GroupTag(axis) if match["kind"] == "g" else LocalTag(axis)

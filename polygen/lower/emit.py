@@ -23,7 +23,7 @@ from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, KernelCall, first_element
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag, LocalTag, UnrollTag, is_parallel
+from polygen.ir.tags import GroupTag, LocalTag, UnrollHintTag, UnrollTag, is_parallel
 from polygen.ir.verify import excerpt
 from polygen.lower.address import linearize, simplify
 from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
@@ -287,12 +287,13 @@ class Emitter:
         items = self._items(node.children, inner)
         outside = self._hoisted(items, node.iname, place)
         body = self._wrap([_without(item, outside) for item in items])
+        hint = isinstance(self._kernel.tags.get(node.iname), UnrollHintTag)
         lower, upper = (
             simplify(walk.substitute(e, place.values)) for e in (bounds.lower, bounds.upper)
         )
         return [
             _Item(
-                (Loop(node.iname, lower, upper, body, bounds.step),) if body else (),
+                (Loop(node.iname, lower, upper, body, bounds.step, unroll=hint),) if body else (),
                 (*conditions, *outside),
                 frozenset[str]().union(*(item.writes for item in items)),
                 any(item.synchronizes for item in items),

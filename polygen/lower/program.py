@@ -130,6 +130,7 @@ class Loop:
     Attributes:
         parallel: how many perfectly nested loops, this one first, are independent of each other
             in every iteration and may run on several threads; 0 if this one runs upward.
+        unroll: whether the compiler is asked to unroll it.
     """
 
     iname: str
@@ -138,6 +139,7 @@ class Loop:
     body: Block
     step: int = 1
     parallel: int = 0
+    unroll: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +341,8 @@ def _declaration(node: Declare) -> str:
 
 
 def _threads(loop: Loop) -> str:
+    if loop.unroll:
+        return "to be unrolled"
     if loop.parallel < 2:
         return "parallel" if loop.parallel else ""
     return f"parallel, with the {loop.parallel - 1} inside"

@@ -20,6 +20,14 @@ def _parallel_loop(loops: int) -> str:
     return f"#pragma omp parallel for{collapse}"
 
 
+_MOST_COPIES, _SOME_COPIES = 64, 8
+
+
+def _unroll(count: int | None) -> str:
+    copies = _SOME_COPIES if count is None else max(1, min(count, _MOST_COPIES))
+    return f"#pragma GCC unroll {copies}"
+
+
 _SIGNS = {"sum": "+", "product": "*", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
 
 
@@ -201,5 +209,6 @@ uint16_t $name(float a)
     restrict="restrict",
     atomics=_ATOMICS,
     parallel_loop=_parallel_loop,
+    unroll=_unroll,
     runs_host=True,
 )

@@ -192,6 +192,11 @@ def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:
     if node.parallel and p.target.parallel_loop is not None:
         p.line(depth, p.target.parallel_loop(node.parallel))
         p.threads = True
+    if node.unroll:
+        count = None
+        if isinstance(node.lower, int) and isinstance(node.upper, int):
+            count = len(range(node.lower, node.upper, node.step))
+        p.line(depth, p.target.unroll(count))
     p.body(p.loop_head(node), node.body, depth)
     if node.parallel:
         p.threads = p.target.parallel_loop is None

@@ -113,6 +113,8 @@ class Target:
         atomics: what it has for atomic operations, or None.
         parallel_loop: the line before loops that run on several threads, given their number;
             None if loops of the source cannot.
+        unroll: the line before a loop that the compiler is asked to unroll, given the number of its
+            iterations, or None if that is no constant.
         runs_host: whether its functions run loops around launches, and all launches, themselves.
     """
 
@@ -155,6 +157,7 @@ class Target:
     restrict: str
     atomics: Atomics | None = None
     parallel_loop: Callable[[int], str] | None = None
+    unroll: Callable[[int | None], str] = lambda _: "#pragma unroll"
     runs_host: bool = False
 
     @property

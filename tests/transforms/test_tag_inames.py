@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import polygen as pg
@@ -78,3 +79,25 @@ def test_refused(knl: Kernel, given: Any, kind: type[pg.UserError], text: str) -
     with pytest.raises(kind) as caught:
         pg.tag_inames(knl, given)
     assert text in str(caught.value)
+
+
+LINE = kernel("{ [i,j]: 0<=i<n and 0<=j<4 }", "out[i,j] = 2*a[i,j]", loop_priority="i, j")
+
+
+def test_a_hint_to_unroll() -> None:
+    new = pg.tag_inames(LINE, "i: unr_hint, j: unr_hint")
+    assert pg.parse_kernel(str(new)) == new
+    assert pg.untag_inames(new, "i, j") == LINE
+    agree(
+        LINE, [{"n": n} for n in (0, 1, 3)], lambda k: pg.tag_inames(k, "i: unr_hint, j: unr_hint")
+    )
+    typed = pg.add_dtypes(new, {"a": "float32"})
+    c, opencl = (str(pg.generate_code(typed, target)) for target in ("c", "opencl"))
+    assert c.count("#pragma GCC unroll 8\n    for (int i = 0") == 1
+    assert c.count("#pragma GCC unroll 4\n        for (int j = 0") == 1
+    assert opencl.count("#pragma unroll\n") == 2
+    assert str(pg.lower_kernel(typed)).count("# to be unrolled") == 2
+    for target in ("c", "opencl"):
+        a = np.arange(12, dtype=np.float32).reshape(3, 4)
+        _, (out,) = typed.executor(target)(a=a)
+        np.testing.assert_array_equal(out, 2 * a)
