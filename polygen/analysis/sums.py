@@ -70,6 +70,7 @@ class Comparing(Protocol):
 
     def other_work(self, old: Expression, new: Expression, at: Context, bad: isl.Set) -> Difference:
         """Return that an expression is another at some points."""
+        ...
 
     def stored(self, node: Expression, frame: Frame, points: isl.Set) -> Stored | None:
         """Return what one instruction stored of what is read, if only that kernel has it."""
