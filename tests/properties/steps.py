@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
 import polygen as pg
+from polygen.errors import NestingNotPossible, NothingMatches
 from polygen.ir.kernel import Kernel
 from tests.properties.generator import Case
 
@@ -45,6 +47,11 @@ class Steps:
             self._prioritize,
             self._rename,
             self._know,
+            self._shift,
+            self._reverse,
+            self._untag,
+            self._interchange,
+            self._rule,
         ]
         for _ in range(count):
             self._random.choice(kinds)()
@@ -150,3 +157,45 @@ class Steps:
         facts = [f"{name} >= {value}", f"{name} <= {value + 2}", f"{name} mod 2 = {value % 2}"]
         facts += [f"{a} <= {b}" for a, b in product(left, left) if self._sizes[a] <= self._sizes[b]]
         self.kernel = pg.assume(self.kernel, self._random.choice(facts))
+
+    def _shift(self) -> None:
+        """Give the iterations of a loop other numbers."""
+        iname = self._pick(lambda _: True)
+        if iname is not None:
+            sizes = [n for n in self._sizes if n in self.kernel.parameters]
+            by = self._random.choice((1, -3, *sizes))
+            self.kernel = pg.shift(self.kernel, iname, by)
+
+    def _reverse(self) -> None:
+        """Let a loop run downward that may run in any order."""
+        iname = self._pick(lambda i: self._is_free(i) and i not in self._sequential)
+        if iname is not None:
+            self.kernel = pg.reverse(self.kernel, iname)
+
+    def _is_free(self, iname: str) -> bool:
+        """Tell whether the iterations of a loop may come in any order."""
+        parts = {iname, iname.partition("_")[0]}
+        return parts.isdisjoint(self._serial | self._ordered)
+
+    def _untag(self) -> None:
+        """Make a loop of an axis, or of copies."""
+        tagged = sorted(i for i in self.kernel.tags if self._is_free(i))
+        if tagged:
+            self.kernel = pg.untag_inames(self.kernel, self._random.choice(tagged))
+
+    def _interchange(self) -> None:
+        """Exchange two loops that may be nested either way."""
+        free = [i for i in self.kernel.inames if i not in self.kernel.tags and self._is_free(i)]
+        if len(free) < 2 or self._serial or self._ordered:
+            return
+        with suppress(NestingNotPossible):
+            self.kernel = pg.interchange(self.kernel, *self._random.sample(free, 2))
+
+    def _rule(self) -> None:
+        """Read an array through a rule, or expand all rules."""
+        if self.kernel.substitutions:
+            self.kernel = pg.remove_unused_inames(pg.expand_subst(self.kernel))
+            return
+        name = self.kernel.new_name("f")
+        with suppress(NothingMatches):
+            self.kernel = pg.extract_subst(self.kernel, name, "ia[x]", ["x"])

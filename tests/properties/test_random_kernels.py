@@ -113,6 +113,15 @@ def test_much_compiled_opencl(start: int, monkeypatch: pytest.MonkeyPatch) -> No
 # --- that these tests can fail
 
 
+def test_steps_of_all_kinds_are_taken() -> None:
+    with pg.without_proofs():
+        found = [case.transformed.history for _, case in _cases(range(120))]
+    names = {step.name for history in found for step in history}
+    assert names >= {"split_iname", "tag_inames", "prioritize_loops", "rename_iname", "assume"}
+    assert names >= {"shift", "reverse", "untag_inames", "interchange", "extract_subst"}
+    assert names >= {"expand_subst", "fix_parameters"}
+
+
 def _without_guards(*args: Any) -> tuple[()]:
     return ()
 

@@ -76,7 +76,7 @@ def run_together(
 def _copied(value: Any) -> Any:
     """Return a copy of an array, with the same strides, or of arrays; numbers as they are."""
     if isinstance(value, tuple):
-        return tuple(map(_copied, value))
+        return tuple(_copied(part) for part in value)
     if not isinstance(value, np.ndarray):
         return value
     return laid(value, tuple(stride // value.itemsize for stride in value.strides))

@@ -34,7 +34,7 @@ def _laid_out(kernel: Kernel, arguments: Mapping[str, Any]) -> Iterator[GlobalAr
 
 def _passed(arg: GlobalArg, values: Any, sizes: Mapping[str, int]) -> Any:
     strides = _strides(arg, values.shape, sizes)
-    if isinstance((arg.dim_tags or ())[-1], Separate):
+    if any(isinstance(tag, Separate) for tag in arg.dim_tags or ()):
         return tuple(laid(values[:, part], strides[:1]) for part in range(values.shape[-1]))
     return laid(values, strides)
 
