@@ -98,8 +98,11 @@ class _Comparison:
     # --- what instructions compute
 
     def _instruction(self, before: Assigning, after: Assigning) -> Difference | None:
-        if self._is_dead(before, after) or self._is_untouched(before, after):
+        if self._is_dead(before, after):
             return None
+        found = self._stored_otherwise(before)
+        if found is not None or self._is_untouched(before, after):
+            return found
 
         def value(iname: str) -> Expression:
             return self._instances.value(before.id, iname)
@@ -150,8 +153,7 @@ class _Comparison:
     def _verbatim(self, before: Assigning, after: Assigning, at: Context) -> Difference | None:
         """Compare two texts of C: of what they read, the same writes have to come before."""
         same = isinstance(before, CInstruction) and isinstance(after, CInstruction)
-        marks = ("code", "read_variables", "written_names")
-        if not same or any(getattr(before, mark) != getattr(after, mark) for mark in marks):
+        if not same or before.form != after.form:
             return Difference(before.id, what="it would execute other verbatim C")
         for old, new in zip(before.evaluated, after.evaluated, strict=True):
             found = self._matcher.match(old, new, at)
@@ -160,6 +162,16 @@ class _Comparison:
         for name in sorted(before.read_names.intersection(self._old.variables)):
             if not (self._settled.holds(name) or self._matcher.pasts.whole_is_same(name, at)):
                 return undecided(before, name, "verbatim C touches it, in a way that is not known")
+        return None
+
+    def _stored_otherwise(self, insn: Assigning) -> Difference | None:
+        """Return what verbatim C touches that is declared otherwise: its text may rely on that."""
+        if not isinstance(insn, CInstruction):
+            return None
+        for name in sorted(insn.read_names.union(insn.written_names)):
+            if self._old.variables.get(name) != self._new.variables.get(name):
+                what = f"it is verbatim C, for which '{name}' would be declared otherwise"
+                return Difference(insn.id, what=what)
         return None
 
     def _assigned(self, was: _Pair, now: _Pair, context: Context) -> Difference | None:

@@ -211,12 +211,8 @@ def _same_code(
     """Tell whether two instructions are one text, for which all names mean the same."""
     if not isinstance(before, CInstruction) or not isinstance(after, CInstruction):
         return False
-    marks = ("code", "read_variables", "written_names")
-    return (
-        all(getattr(before, mark) == getattr(after, mark) for mark in marks)
-        and [name for name, _ in before.iname_exprs] == [name for name, _ in after.iname_exprs]
-        and all(map(same, map(_as_index, before.evaluated), map(_as_index, after.evaluated)))
-    )
+    evaluated = (map(_as_index, insn.evaluated) for insn in (before, after))
+    return before.form == after.form and all(map(same, *evaluated))
 
 
 def _as_index(node: Expression) -> Expression:

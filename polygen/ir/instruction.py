@@ -189,6 +189,12 @@ class CInstruction(Opaque):
     location: SourceLocation | None = field(default=None, compare=False)
 
     @property
+    def form(self) -> tuple[object, ...]:
+        """All that is said of the text, but for the expressions that it evaluates."""
+        written = [(ex.name_of(a), len(ex.index_of(a))) for a in self.assignees]
+        return self.code, self.read_variables, [name for name, _ in self.iname_exprs], written
+
+    @property
     def evaluated(self) -> tuple[Expression, ...]:
         """The expressions of inames, and the subscripts of what is written."""
         index = [i for assignee in self.assignees for i in ex.index_of(assignee)]

@@ -135,3 +135,17 @@ def test_what_polygen_allocates_overlaps_nothing(target: str) -> None:
     found = {(name, bool(restricted)) for restricted, name in pointers}
     assert {("a", False), ("shared", True)} <= found
     assert not {("a", True), ("shared", False)} & found
+
+
+def test_loops_of_other_names_in_a_loop_that_data_bounds() -> None:
+    count = pg.TemporaryVariable("count", "int32")
+    data = (array("x", "8"), array("s", "n"), array("m", "n", dtype="int32"), array("y", "n"))
+    lines = """count = m[i] {id=count, dep=*}
+    s[i] = s[i] + x[j] {id=s, inames=i:j, dep=*count}
+    <float64> t = 2*x[k] {id=t, inames=i:k, dep=*s}
+    y[i] = sum(k, t) {id=y, inames=i, dep=*t}"""
+    domains = [*LOOP, "{ [j]: 0<=j<count and j<8 }", "{ [k]: 0<=k<4 }"]
+    with pg.without_proofs():
+        knl = kernel(domains, lines, *data, count)
+    with pytest.raises(CannotProve, match="how often it is executed depends on data"):
+        pg.split_iname(knl, "i", 4)

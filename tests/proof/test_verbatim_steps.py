@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -103,3 +105,59 @@ def test_verbatim_c_before_what_it_reads() -> None:
     late = ("b[i] = 2*a[i] {id=b, dep=*c}", READER.replace("*b", "*"), *LOADED)
     with pytest.raises(CannotProve, match=r"verbatim C touches it|depends on data"):
         exchange(before, _kernel(*late))
+
+
+NAMED = '... code(k=i, l=n-1-i) "out[k] = a[l];" reads(a) writes(out[i], c) {id=c, inames=i}'
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        NAMED.replace("k=i, l=n-1-i", "l=i, k=n-1-i"),
+        NAMED.replace("out[i], c", "out, c[i]"),
+        NAMED.replace("out[i], c", "out[i], c[i]"),
+    ],
+)
+@pytest.mark.parametrize("rest", [(COPY,), STORED])
+def test_what_is_said_of_verbatim_c(other: str, rest: tuple[str, ...]) -> None:
+    """The text is the same, and the expressions are: what they are expressions of is not."""
+    for old, new in ((NAMED, other), (other, NAMED)):
+        with pytest.raises(NotTheSame, match="execute other verbatim C"):
+            exchange(_kernel(old, COPY), _kernel(new, *rest))
+
+
+def test_a_copy_each_of_what_verbatim_c_writes() -> None:
+    with pg.without_proofs():
+        lines = '... code(i) "t = a[i];" reads(a) writes(t) {id=t, inames=i}\nb[i] = t {dep=*t}'
+        data = [pg.GlobalArg(name, np.float64, shape=8) for name in "ab"]
+        knl = kernel(["{ [i]: 0<=i<8 }"], lines, *data, pg.TemporaryVariable("t", np.float64))
+    with pytest.raises(NotTheSame, match="'t' is declared otherwise"):
+        pg.privatize_temporaries_with_inames(knl, "i", "t")
+
+
+TEXTS = {
+    "what it reads": (
+        "t[k, l] = 2*k + l {id=t, dep=*}",
+        '... code(i) "out[i] = t[3];" reads(t) writes(out[i]) {id=c, dep=*t, inames=i}',
+    ),
+    "what it writes": (
+        "t[k, l] = 2*k + l {id=t, dep=*}",
+        '... code(i) "t[3] = a[i];" reads(a) writes(t) {id=c, dep=*t, inames=i}',
+        "out[i] = t[1, 1] {id=out, dep=*c}",
+    ),
+}
+
+
+@pytest.mark.parametrize("touched", TEXTS)
+@pytest.mark.parametrize("options", [{"shape": (4, 2), "order": "F"}, {"shape": (4, 3)}])
+def test_where_elements_are_that_verbatim_c_touches(touched: str, options: dict[str, Any]) -> None:
+    """Its text counts from the first element: t[3] is t[1, 1] in rows of two, and only there."""
+
+    def made(**options: Any) -> Kernel:
+        t = pg.TemporaryVariable("t", np.float64, **options)
+        with pg.without_proofs():
+            domains = [*ROW, "{ [k,l]: 0<=k<4 and 0<=l<2 }"]
+            return kernel(domains, "\n".join(TEXTS[touched]), A, B, C, OUT, t)
+
+    with pytest.raises(NotTheSame, match=r"'t' (would be|is) declared otherwise"):
+        exchange(made(shape=(4, 2)), made(**options))
