@@ -163,8 +163,8 @@ class Steps:
         iname = self._pick(lambda _: True)
         if iname is not None:
             sizes = [n for n in self._sizes if n in self.kernel.parameters]
-            by = self._random.choice((1, -3, *sizes))
-            self.kernel = pg.shift(self.kernel, iname, by)
+            offsets: list[int | str] = [1, -3, *sizes]
+            self.kernel = pg.shift(self.kernel, iname, self._random.choice(offsets))
 
     def _reverse(self) -> None:
         """Let a loop run downward that may run in any order."""
