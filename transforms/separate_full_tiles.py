@@ -15,6 +15,7 @@ from polygen.ir import expression as ex
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.ir.show_expression import show_expression
 from polygen.source import caller_location
 from polygen.transformation import Inames, to_names, transformation
 from polygen.transforms._separate import separated
@@ -84,6 +85,7 @@ def separate_full_tiles(kernel: Kernel, inames: Inames) -> Kernel:
                 asked.append(form_condition(least))
     if not asked:
         return kernel  # all tiles are full
+    asked.sort(key=show_expression)
     return separated(kernel, asked[0] if len(asked) == 1 else ex.LogicalAnd(tuple(asked)))
 
 

@@ -10,6 +10,7 @@ import islpy as isl
 from polygen.analysis.affine import LinearForm
 from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.isl_affine import condition_set, to_aff
+from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
 
@@ -79,6 +80,16 @@ def separation(condition: Expression) -> Separation | None:
 
     A condition that holds always, or never, is none either.
     """
+    found: list[HalfSpace] = []
+    for part in walk.conjuncts(condition):
+        halves = _halves(part)
+        if halves is None:
+            return None
+        found += [half for half in halves if half not in found]
+    return Separation(condition, tuple(found)) if found else None
+
+
+def _halves(condition: Expression) -> list[HalfSpace] | None:
     points = condition_set(condition)
     if points is None:
         return None
@@ -87,13 +98,12 @@ def separation(condition: Expression) -> Separation | None:
     if plain.n_basic_set() != 1 or not plain.is_equal(points):
         return None
     (piece,) = plain.get_basic_sets()
-    halves: list[HalfSpace] = []
+    found: list[HalfSpace] = []
     for constraint in constraint_forms(piece):
-        halves.append(HalfSpace(constraint.form))
+        found.append(HalfSpace(constraint.form))
         if constraint.is_equality:
-            halves.append(HalfSpace(-constraint.form))
-    known = [half for half in halves if half.names]
-    return Separation(condition, tuple(known)) if known else None
+            found.append(HalfSpace(-constraint.form))
+    return [half for half in found if half.names]
 
 
 @per_kernel

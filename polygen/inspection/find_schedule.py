@@ -254,7 +254,8 @@ class _Finder:
             return
         before = set(self._kernel.inames)
         if len(names) > 1 and self._take("tile", sizes=sizes):
-            tiles = [i for i in self._kernel.inames if i not in before and i.endswith("_outer")]
+            new = [i for i in self._kernel.inames if i not in before]
+            tiles = [i for name in names[:2] for i in new if i.startswith(f"{name}_outer")]
             self._take("wavefront", outer=tiles[0], inner=tiles[1])
 
 
