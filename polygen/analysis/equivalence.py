@@ -120,7 +120,7 @@ class _Comparison:
             found = self._at_instances(before, after, context)
         else:
             found = Difference(before.id, what="it leaves out iterations, or has new ones")
-        if exact and also:
+        if (exact and also) or (found is not None and not found.certain):
             return found
         inames = before.within_inames | after.within_inames
         if found is not None or not self._matcher.sums.run_as_often(context, context, inames):

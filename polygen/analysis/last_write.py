@@ -13,13 +13,14 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.access import Access, touched
+from polygen.analysis.access import Access, index_set, touched
 from polygen.analysis.affine import LinearForm
 from polygen.analysis.copies import axes, same_copy
 from polygen.analysis.distance import subscripts
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.pairs import conflict, equal
 from polygen.analysis.realized import Place, places
+from polygen.analysis.scratch import certainly_written
 from polygen.analysis.second import OTHER
 from polygen.ir.domain import project_out
 from polygen.ir.instruction import Instruction
@@ -35,14 +36,15 @@ def write_in_iteration(kernel: Kernel, read: Access) -> _Found:
 
     Parameters:
         kernel: of its conflicting instances, it is known which come first.
-        read: of an array that overlaps no other.
+        read: of an array that overlaps no other.  Where data says whether it is made, what it would
+            see.
 
     Returns:
         The writer's id, and a flat set: the reader's inames and, with a suffix, the writer's.
         None if that is not so, or not seen at once.
     """
     reference = read.reference
-    if reference is None or not read.exact:
+    if reference is None or not (read.exact or index_set(kernel, reference)[1]):
         return None
     key = (read.insn_id, read.name, reference.index, read.inames, reference.conditions)
     known: dict[object, _Found] = kernel.memo.setdefault(write_in_iteration, {})
@@ -62,14 +64,15 @@ def _write_in_iteration(kernel: Kernel, read: Access) -> _Found:
     here = place.get((read.insn_id, read.inames), ())
     loops = _loops_around(place[writer.id, writer.within_inames], here)
     copy = same_copy(kernel, (read.insn_id, writer.id), read.name, UNMOVED)
-    if loops is None or not written.exact or not copy.certain:
+    there = certainly_written(kernel, writer, written, read)
+    if loops is None or there is None or not copy.certain:
         return None
     axis, other = (axes(kernel, i, read.name) for i in (writer.id, read.insn_id))
     same = {*loops, *(i for tag, i in axis.items() if other.get(tag) == i)}
     if not axis.keys() <= other.keys() or not _is_one(kernel, writer, written, same):
         return None
     known = kernel.assumptions.flat
-    wanted = [*map(equal, loops), copy.possible, known]
+    wanted = [*map(equal, loops), copy.possible, known, *(() if written.exact else (there,))]
     pairs = reduce(isl.Set.intersect, wanted, conflict(kernel, read, written).pairs)
     found = project_out(pairs, [i + OTHER for i in writer.within_inames])
     if not read.relation.params().intersect(known).is_subset(found):

@@ -120,7 +120,7 @@ class Sums:
             return other
         inner = Context(linked, before, after)
         found = self._comparing.match(old.operand, new.operand, inner)
-        if exact and also:
+        if (exact and also) or (found is not None and not found.certain):
             return found
         inames = frozenset((*old.inames, *new.inames))
         if found is not None or not self.run_as_often(at, inner, inames):

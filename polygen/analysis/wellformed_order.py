@@ -203,11 +203,12 @@ def _check_pair(kernel: Kernel, a: Access, b: Access, loose: Loose) -> Iterator[
         pairs = reduce(isl.Set.intersect, map(equal, sorted(frame)), pairs)
     if pairs.is_empty():
         return
+    loops = moments(kernel).loops(a, b)
+    by_nests = loose.greater is not None and a.name == b.name
+    if by_nests and same_in_every_nest(kernel, a.name, loops):
+        return
     bounds = a.name == b.name and all(x.exact or x.reference is None for x in (a, b))
     if (found.certain or bounds) and copy.certain:
-        loops = moments(kernel).loops(a, b)
-        if loose.greater is not None and same_in_every_nest(kernel, a.name, loops):
-            return
         _refuse(kernel, _Found(a, b, found.kind, loose, witness(pairs)))
     yield _obligation(a, b, loose)
 

@@ -261,6 +261,12 @@ def stored(use: str, times: str = TIMES, more: str = "", bound: str = "m") -> Te
     return counted(lines, *NUMBERS[: 2 if more else 1], T, bound=bound)
 
 
+def in_loop(line: str) -> Text:
+    """Return the kernel with a factor that is stored in each iteration."""
+    use = "c[i] = c[i] + t*a[j] {id=c, dep=*m:t, inames=i:j}"
+    return counted(f"{TIMES}\n{line}\n{use}", NUMBERS[0], T)
+
+
 COUNTS = [
     Rewrite(
         "a sum as long as data says",
@@ -305,5 +311,27 @@ COUNTS = [
         ),
         "CannotProve",
         "how often it is executed depends on data",
+    ),
+    Rewrite(
+        "stored in a loop as long as data says",
+        COUNTED,
+        ADDED,
+        in_loop("t = 2*b[i] {id=t, inames=i:j, dep=*m}"),
+    ),
+    Rewrite(
+        "something else stored in a loop as long as data says",
+        COUNTED,
+        ADDED,
+        in_loop("t = 2*b[0*i] {id=t, inames=i:j, dep=*m}"),
+        "CannotProve",
+        "how often it is executed depends on data",
+    ),
+    Rewrite(
+        "stored in some iterations of a loop as long as data says",
+        COUNTED,
+        ADDED,
+        in_loop("t = 2*b[i] {id=t, inames=i:j, dep=*m, if=j > 0}"),
+        "CannotProve",
+        "which elements are touched depends on data",
     ),
 ]
