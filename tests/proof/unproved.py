@@ -21,7 +21,6 @@ REASONS = {
     "values are not computed",
     "type": "a number without a type of its own is stored in a variable: it may be another number "
     "in the expression that takes the variable's place",
-    "code": "verbatim C is taken to touch all elements of what it is said to read",
 }
 
 # The seed and number of each step: how it begins, and the reason.
@@ -34,22 +33,6 @@ UNPROVED: dict[tuple[int, int], tuple[str, str]] = {
     (264, 1): ("duplicate_inames(['i', 'j'], ['last_t', 's0'])", "unneeded"),
     (537, 3): ("assignment_to_subst('v')", "type"),
     (579, 2): ("add_prefetch('b', ['j', 'i_outer']", "nest"),
-}
-
-# The same for kernels over the whole language, `tests.proof.wide`.
-WIDE: dict[tuple[int, int], tuple[str, str]] = {
-    (53, 4): ("tag_inames({'io_inner': 'g.0'", "code"),
-    (161, 3): ("tag_inames({'i': 'g.0'}", "code"),
-    (173, 2): ("map_domain(\"{ [i] -> [i'] : i' = n - i }\")", "code"),
-    (236, 3): ("duplicate_inames(['i_inner'], ['s1'])", "alike"),
-    (238, 1): ("map_domain(\"{ [i, j] -> [i', j'] :", "alike"),
-    (246, 4): ("tag_inames({'i': 'l.1'})", "code"),
-    (247, 1): ("tag_inames({'i': 'l.0'})", "code"),
-    (251, 4): ("map_domain(\"{ [i, r10] -> [i', r10'] :", "code"),
-    (260, 4): ("assignment_to_subst('t15')", "type"),
-    (273, 4): ("tag_inames({'r14': 'g.1', 'i': 'l.0'})", "code"),
-    (295, 3): ("split_iname('i', 2, outer_tag=None, inner_tag='l.0')", "code"),
-    (331, 3): ('map_domain("{ [i_outer, i_inner] ->', "code"),
 }
 
 
