@@ -152,9 +152,11 @@ class _Comparison:
 
     def _verbatim(self, before: Assigning, after: Assigning, at: Context) -> Difference | None:
         """Compare two texts of C: of what they read, the same writes have to come before."""
-        same = isinstance(before, CInstruction) and isinstance(after, CInstruction)
-        if not same or before.form != after.form:
-            return Difference(before.id, what="it would execute other verbatim C")
+        other = Difference(before.id, what="it would execute other verbatim C")
+        if not (isinstance(before, CInstruction) and isinstance(after, CInstruction)):
+            return other
+        if before.form != after.form:
+            return other
         for old, new in zip(before.evaluated, after.evaluated, strict=True):
             found = self._matcher.match(old, new, at)
             if found is not None:
