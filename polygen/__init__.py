@@ -17,6 +17,7 @@ from polygen.errors import (
 from polygen.inspection.address_spaces import address_spaces
 from polygen.inspection.difference import diff
 from polygen.inspection.explain_order import explain_order
+from polygen.inspection.find_instructions import find_instructions
 from polygen.inspection.find_schedule import find_schedule
 from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
 from polygen.inspection.legal import Verdict, is_legal
@@ -60,7 +61,10 @@ from polygen.proof import Rearranged
 from polygen.runtime.devices import default_target
 from polygen.runtime.executor import Executor
 from polygen.transformation import replay, transformation
+from polygen.transforms.add_barrier import add_barrier
+from polygen.transforms.add_dependency import add_dependency
 from polygen.transforms.add_dtypes import add_dtypes
+from polygen.transforms.add_nosync import add_nosync
 from polygen.transforms.add_prefetch import add_prefetch
 from polygen.transforms.affine_map_inames import affine_map_inames
 from polygen.transforms.assignment_to_subst import assignment_to_subst
@@ -80,6 +84,7 @@ from polygen.transforms.inline_callable_kernel import inline_callable_kernel
 from polygen.transforms.interchange import interchange
 from polygen.transforms.join_inames import join_inames
 from polygen.transforms.map_domain import map_domain
+from polygen.transforms.map_instructions import map_instructions
 from polygen.transforms.peel import peel
 from polygen.transforms.precompute import precompute
 from polygen.transforms.prioritize_loops import prioritize_loops
@@ -92,11 +97,15 @@ from polygen.transforms.register_preamble_generators import (
     register_preamble_generators,
 )
 from polygen.transforms.register_symbol_manglers import register_symbol_manglers
+from polygen.transforms.remove_dependency import remove_dependency
+from polygen.transforms.remove_instructions import remove_instructions
 from polygen.transforms.remove_unused_inames import remove_unused_inames
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.rename_inames import rename_inames
+from polygen.transforms.replace_instruction_ids import replace_instruction_ids
 from polygen.transforms.reverse import reverse
 from polygen.transforms.separate_full_tiles import separate_full_tiles
+from polygen.transforms.set_instruction_priority import set_instruction_priority
 from polygen.transforms.set_options import set_options
 from polygen.transforms.shift import shift
 from polygen.transforms.skew import skew
@@ -104,6 +113,7 @@ from polygen.transforms.split_iname import split_iname
 from polygen.transforms.split_reduction_inward import split_reduction_inward
 from polygen.transforms.split_reduction_outward import split_reduction_outward
 from polygen.transforms.tag_inames import tag_inames
+from polygen.transforms.tag_instructions import tag_instructions
 from polygen.transforms.tile import tile
 from polygen.transforms.unroll_and_jam import unroll_and_jam
 from polygen.transforms.untag_inames import untag_inames
@@ -147,7 +157,10 @@ __all__ = [
     "UserError",
     "ValueArg",
     "Verdict",
+    "add_barrier",
+    "add_dependency",
     "add_dtypes",
+    "add_nosync",
     "add_prefetch",
     "address_spaces",
     "affine_map_inames",
@@ -167,6 +180,7 @@ __all__ = [
     "expand_subst",
     "explain_order",
     "extract_subst",
+    "find_instructions",
     "find_schedule",
     "fix_parameters",
     "from_sympy",
@@ -188,6 +202,7 @@ __all__ = [
     "make_function",
     "make_kernel",
     "map_domain",
+    "map_instructions",
     "merge",
     "obligations",
     "parallel_inames",
@@ -201,12 +216,16 @@ __all__ = [
     "register_preamble_generators",
     "register_reduction",
     "register_symbol_manglers",
+    "remove_dependency",
+    "remove_instructions",
     "remove_unused_inames",
     "rename_iname",
     "rename_inames",
+    "replace_instruction_ids",
     "replay",
     "reverse",
     "separate_full_tiles",
+    "set_instruction_priority",
     "set_options",
     "shift",
     "show_dependency_graph",
@@ -215,6 +234,7 @@ __all__ = [
     "split_reduction_inward",
     "split_reduction_outward",
     "tag_inames",
+    "tag_instructions",
     "tile",
     "to_sympy",
     "transformation",

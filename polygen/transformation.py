@@ -89,6 +89,11 @@ def are_inames(kernel: Kernel, value: Any) -> bool:
     return all(is_iname(kernel, name) for name in to_names(given))
 
 
+def is_name(_kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` could be a name."""
+    return isinstance(value, str) and value.isascii() and value.isidentifier()
+
+
 def is_new_name(kernel: Kernel, value: Any) -> bool:
     """Tell whether `value` is a text; raise if it cannot be a new name."""
     if not isinstance(value, str):
@@ -129,6 +134,7 @@ Iname: TypeAlias = Annotated[str, Kind("the name of an iname", is_iname)]
 Inames: TypeAlias = Annotated[
     str | Sequence[str], Kind("inames: 'i, j' or a sequence of them", are_inames)
 ]
+Name: TypeAlias = Annotated[str, Kind("a name: letters, digits and underscores", is_name)]
 NewName: TypeAlias = Annotated[str, Kind("a name that is not used yet", is_new_name)]
 Names: TypeAlias = Annotated[
     str | Sequence[str], Kind("names: 'i, j' or a sequence of them", lambda _, v: _are_texts(v))

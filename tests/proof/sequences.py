@@ -21,6 +21,7 @@ from polygen.errors import (
     PrivateAcrossLaunches,
     ReductionNotSequential,
     UserError,
+    WaitNeeded,
 )
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
@@ -44,6 +45,7 @@ NO_CODE = (
     NotUnrollable,
     PrivateAcrossLaunches,
     ReductionNotSequential,
+    WaitNeeded,
 )
 Draw = Callable[[Kernel, random.Random], AnyStep]
 

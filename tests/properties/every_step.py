@@ -281,6 +281,56 @@ def _nothing(*_: Any) -> None:
     """Stand for no preamble, and for no symbol."""
 
 
+# --- instructions
+
+
+def _after(knl: Kernel, r: random.Random) -> AnyStep:
+    return AnyStep("add_dependency", (_id(knl, r), _id(knl, r)))
+
+
+def _not_after(knl: Kernel, r: random.Random) -> AnyStep | None:
+    pairs = [(i.id, before) for i in knl.instructions for before in sorted(i.depends_on)]
+    return AnyStep("remove_dependency", r.choice(pairs)) if pairs else None
+
+
+def _priority(knl: Kernel, r: random.Random) -> AnyStep:
+    return AnyStep("set_instruction_priority", (_id(knl, r), r.randint(-1, 2)))
+
+
+def _no_wait(knl: Kernel, r: random.Random) -> AnyStep:
+    options = {"bidirectional": r.random() < 0.5, "force": True, "empty_ok": True}
+    scope = r.choice(("local", "global", "any"))
+    return AnyStep("add_nosync", (scope, _id(knl, r), _id(knl, r)), options)
+
+
+def _barrier(knl: Kernel, r: random.Random) -> AnyStep | None:
+    if any(isinstance(insn, pg.Barrier) for insn in knl.instructions):
+        return None
+    kind = {"synchronization_kind": r.choice(("local", "local", "global"))}
+    return AnyStep("add_barrier", (_id(knl, r), r.choice((None, _id(knl, r)))), kind)
+
+
+def _tag_one(knl: Kernel, r: random.Random) -> AnyStep:
+    return AnyStep("tag_instructions", ("marked", r.choice((None, _id(knl, r)))))
+
+
+def _other_id(knl: Kernel, r: random.Random) -> AnyStep:
+    old = _id(knl, r)
+    return AnyStep("replace_instruction_ids", ({old: knl.new_name(f"{old}_too")},))
+
+
+def _free_of_all(insn: pg.Instruction) -> pg.Instruction:
+    return insn.copy(depends_on=frozenset(), tags=frozenset(("free",)))
+
+
+def _mapped(knl: Kernel, r: random.Random) -> AnyStep:
+    return AnyStep("map_instructions", (_id(knl, r), _free_of_all))
+
+
+def _remove(knl: Kernel, r: random.Random) -> AnyStep | None:
+    return AnyStep("remove_instructions", (_id(knl, r),)) if len(knl.instructions) > 1 else None
+
+
 # What makes steps of some kind, and how often: `weight` is relative.
 MORE: dict[str, tuple[_Kind, float]] = {
     "untag_inames": (_untag, 3),
@@ -306,6 +356,15 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "tag_inames in a text": (_tag_text, 2),
     "expand_subst within": (_expand_within, 1),
     "inline_callable_kernel": (_inline, 2),
+    "add_dependency": (_after, 2),
+    "remove_dependency": (_not_after, 2),
+    "set_instruction_priority": (_priority, 0.5),
+    "add_nosync": (_no_wait, 0.3),
+    "add_barrier": (_barrier, 0.5),
+    "tag_instructions": (_tag_one, 0.3),
+    "replace_instruction_ids": (_other_id, 0.3),
+    "map_instructions": (_mapped, 1),
+    "remove_instructions": (_remove, 1),
     "add_dtypes": (_types, 0.5),
     "infer_unknown_types": (_infer, 0.5),
     "assume_injective": (_injective, 0.7),

@@ -1,0 +1,100 @@
+"""`polygen.replace_instruction_ids`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, cast
+
+from polygen.errors import NameTaken
+from polygen.ir.claims import Claim, Independent
+from polygen.ir.instruction import Instruction
+from polygen.ir.kernel import Kernel
+from polygen.source import caller_location
+from polygen.transformation import Kind, is_name, transformation
+
+
+def _are_ids(kernel: Kernel, value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    for old, new in cast("Mapping[object, object]", value).items():
+        if not isinstance(old, str) or not is_name(kernel, _single(new)):
+            return False
+        kernel.instruction(old)
+    return True
+
+
+def _single(new: object) -> object:
+    """Return the name that is given alone, or in a sequence, as Loo.py has it."""
+    items = cast("Sequence[object]", new) if isinstance(new, tuple | list) else ()
+    return items[0] if len(items) == 1 else new
+
+
+Replacements = Annotated[
+    Mapping[str, str | Sequence[str]],
+    Kind("a dictionary from ids to new ids, such as {'insn': 'load'}", _are_ids),
+]
+
+
+@transformation(declared=True)
+def replace_instruction_ids(kernel: Kernel, replacements: Replacements) -> Kernel:
+    """Give instructions other ids, wherever these are mentioned.
+
+    Kind: change of names; what is computed stays the same.
+
+    Requires:
+        1. No two instructions have one id afterwards.
+
+    Parameters:
+        replacements: the new id of each instruction that gets one; ids may be exchanged.  A
+            sequence of one id is the same as that id.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel(
+        ...     "{ [i]: 0<=i<n }", ["b[i] = 2*a[i]  {id=one}", "c[i] = b[i] + 1  {id=two}"]
+        ... )
+        >>> knl = pg.replace_instruction_ids(knl, {"one": "twice", "two": "add"})
+        >>> for line in str(knl).splitlines()[-3:-1]:
+        ...     print(line)
+        [i] b[i] = 2*a[i]  {id=twice}
+        [i] c[i] = b[i] + 1  {id=add, dep=twice}
+
+    Raises:
+        UnknownInstruction: if the kernel has no such instruction.
+        NameTaken: if 1 does not hold.
+        InvalidArgument: if a new id is no name.
+
+    Source: Loo.py's transformation of this name.
+    """
+    ids = {insn.id: insn.id for insn in kernel.instructions}
+    ids |= {old: str(_single(new)) for old, new in replacements.items()}
+    owners: dict[str, str] = {}
+    for old, new in ids.items():
+        if new in owners:
+            raise NameTaken(
+                f"replace_instruction_ids: '{owners[new]}' and '{old}' would both be '{new}'",
+                where=caller_location(),
+                remedy=f"'{kernel.new_name(new)}' is free",
+            )
+        owners[new] = old
+    return kernel.copy(
+        instructions=tuple([_renamed(insn, ids) for insn in kernel.instructions]),
+        claims=tuple([_renamed_claim(claim, ids) for claim in kernel.claims]),
+    )
+
+
+def _renamed(insn: Instruction, ids: Mapping[str, str]) -> Instruction:
+    return insn.copy(
+        id=ids[insn.id],
+        depends_on=frozenset([ids[i] for i in insn.depends_on]),
+        happens_after=frozenset([replace(r, first=ids[r.first]) for r in insn.happens_after]),
+        no_sync_with=frozenset([(ids[i], scope) for i, scope in insn.no_sync_with]),
+    )
+
+
+def _renamed_claim(claim: Claim, ids: Mapping[str, str]) -> Claim:
+    if isinstance(claim, Independent):
+        return Independent(ids[claim.first], ids[claim.second])
+    return claim
