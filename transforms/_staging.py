@@ -100,7 +100,7 @@ def staged(kernel: Kernel, which: Selection, how: Storage) -> Kernel:
     around = {
         name: rule
         for name, rule in kernel.rules.items()
-        if name != which.rule and which.rule in used_rules((rule.expression,), kernel.rules)
+        if name != which.rule and which.rule in used_rules(rule.invocations, kernel.rules)
     }
     inner = kernel.copy(
         instructions=tuple(

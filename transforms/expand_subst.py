@@ -35,7 +35,7 @@ def expand_subst(kernel: Kernel, within: Within | None = None) -> Kernel:
     """
     insns = matching(kernel, within)
     ids = {insn.id for insn in insns}
-    gone = used_rules([node for insn in insns for node in insn.reads], kernel.rules)
+    gone = used_rules([use for insn in insns for use in insn.invocations], kernel.rules)
     new = kernel.copy(
         instructions=tuple(
             insn.map_expressions(lambda e: expand(e, kernel.rules)) if insn.id in ids else insn

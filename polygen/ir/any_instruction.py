@@ -110,10 +110,10 @@ class Instruction(Options):
         """What it assigns to."""
         return ()
 
-    @property
+    @cached_property
     def written_names(self) -> tuple[str, ...]:
         """The names of the variables that are written."""
-        return tuple(ex.name_of(assignee) for assignee in self.assignees)
+        return tuple([ex.name_of(assignee) for assignee in self.assignees])
 
     @property
     def evaluated(self) -> tuple[Expression, ...]:

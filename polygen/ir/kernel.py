@@ -245,10 +245,11 @@ class Kernel:
 
     def without_unused(self, names: Iterable[str]) -> Kernel:
         """Return the kernel without those of the named rules that nothing invokes."""
-        nodes = [node for insn in self.instructions for node in insn.reads]
         dropped = frozenset(names)
         kept = [rule for rule in self.substitutions if rule.name not in dropped]
-        used = used_rules([*nodes, *(rule.expression for rule in kept)], self.rules)
+        uses = [use for insn in self.instructions for use in insn.invocations]
+        uses += [use for rule in kept for use in rule.invocations]
+        used = used_rules(uses, self.rules)
         return self.copy(
             substitutions=tuple(
                 [r for r in self.substitutions if r.name in used or r.name not in dropped]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from polygen.errors import InternalError
@@ -32,6 +33,11 @@ class SubstitutionRule:
     inames: tuple[str, ...]
     expression: Expression
     location: SourceLocation | None = field(default=None, compare=False)
+
+    @cached_property
+    def invocations(self) -> tuple[ex.Invocation, ...]:
+        """Where it stands for what other rules say."""
+        return tuple(invocations(self.expression))
 
     def values(self, use: ex.Invocation) -> dict[str, Expression]:
         """Return what an invocation puts in place of the arguments and inames."""
@@ -65,14 +71,13 @@ def expand(node: Expression, rules: Rules) -> Expression:
     return walk.rewrite(node, rule) if rules else node
 
 
-def used_rules(nodes: Iterable[Expression], rules: Rules) -> frozenset[str]:
-    """Return the names of the rules that expressions invoke, through other rules too."""
+def used_rules(uses: Iterable[ex.Invocation], rules: Rules) -> frozenset[str]:
+    """Return the names of the rules that are invoked, through other rules too."""
     found: set[str] = set()
-    pending = list(nodes)
-    while pending:
-        new = {use.rule for use in invocations(pending.pop())} & rules.keys() - found
+    pending = {use.rule for use in uses}
+    while new := pending & rules.keys() - found:
         found |= new
-        pending += [rules[name].expression for name in sorted(new)]
+        pending = {use.rule for name in new for use in rules[name].invocations}
     return frozenset(found)
 
 

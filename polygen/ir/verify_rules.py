@@ -20,7 +20,7 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_instruction, show_rule
 from polygen.ir.show_expression import show_expression
-from polygen.ir.substitution import SubstitutionRule, expand, invocations
+from polygen.ir.substitution import SubstitutionRule, expand
 
 
 def check_rules(kernel: Kernel) -> None:
@@ -33,7 +33,7 @@ def check_rules(kernel: Kernel) -> None:
         _check_names(kernel, rule)
     uses: list[tuple[ex.Invocation, Instruction | SubstitutionRule]] = []  # and what they stand in
     for rule in kernel.substitutions:
-        uses += [(use, rule) for use in invocations(rule.expression)]
+        uses += [(use, rule) for use in rule.invocations]
     for insn in kernel.instructions:
         uses += [(use, insn) for use in insn.invocations]
     for use, place in uses:
@@ -131,7 +131,7 @@ def check_circles(rules: Collection[SubstitutionRule]) -> None:
     Raises:
         RuleCycle: if one does.
     """
-    graph = {rule.name: {use.rule for use in invocations(rule.expression)} for rule in rules}
+    graph = {rule.name: {use.rule for use in rule.invocations} for rule in rules}
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:

@@ -84,6 +84,7 @@ class Exchange:
         self._without = without
         self._kernel = view.kernel
         self._by_id = {work.insn.id: work for work in works.all}
+        self._paths: dict[tuple[Statement, str | None], Path] = {}
         self._users: dict[str, list[str]] = {}
         for work in works.all:
             for name in all_reads(view.kernel, work.insn).union(work.insn.written_names):
@@ -289,8 +290,14 @@ class Exchange:
         space: AddressSpace,
     ) -> bool:
         """Tell that of two statements; parameters are those of `_is_separated`."""
-        before, after = (_path(c.statement, h) for c, h in zip(copies, heads, strict=True))
+        before, after = (self._path(c.statement, h) for c, h in zip(copies, heads, strict=True))
         return self._is_between(before, after, piece, space)
+
+    def _path(self, statement: Statement, head: str | None) -> Path:
+        found = self._paths.get((statement, head))
+        if found is None:
+            found = self._paths[statement, head] = _path(statement, head)
+        return found
 
     def _is_between(self, before: Path, after: Path, piece: Piece, space: AddressSpace) -> bool:
         """Tell whether what is at one place is executed by all items before the other by any."""

@@ -207,10 +207,11 @@ class ProgramTerms(Terms):
 
     def bound(self, iname: str) -> Polynomial | None:
         """Return the value of an iname, in terms of the loops around; None if it has none."""
-        for frame in self._frame.outwards():
+        frame: Frame | None = self._frame
+        while frame is not None:
             if iname in frame.bound:
-                meaning = frame.bound[iname]
-                return of_atom(iname) if meaning is None else self.counter(iname)
+                return of_atom(iname) if frame.bound[iname] is None else self.counter(iname)
+            frame = frame.parent
         return None
 
     def counter(self, name: str) -> Polynomial | None:
