@@ -167,18 +167,18 @@ class Exchange:
             (pair.other_name or pair.name) if kind == "flow" else None,
         )
         space = self._kernel.address_space(pair.name)
-        for copies in product(*pair.copies):
-            if not _is_in_piece(*copies, pair.piece) or self._are_apart(
+        if self._is_separated(pair.copies, pair.piece, heads, space):
+            return
+        items = [tag for tag in axes if isinstance(tag, LocalTag)]
+        differing = [pairs.intersect(self._indices(pair, tag)[1]) for tag in items]
+        differing = [found for found in differing if not found.is_empty()]
+        for copies in product(*pair.copies) if differing else ():
+            if _is_in_piece(*copies, pair.piece) and not self._are_apart(
                 copies, pair.piece, heads, space
             ):
-                continue
-            here = self._executed_by(pair, copies, pairs)
-            for tag in axes:
-                if isinstance(tag, LocalTag):
-                    _, differ = self._indices(pair, tag)
-                    self._refuse(
-                        pair, here.intersect(differ), "work items, without a barrier between"
-                    )
+                for found in differing:
+                    here = self._executed_by(pair, copies, found)
+                    self._refuse(pair, here, "work items, without a barrier between")
 
     def _executed_by(self, pair: _Pair, copies: tuple[Copy, Copy], pairs: isl.Set) -> isl.Set:
         """Return the pairs of instances that two statements execute, of several."""
