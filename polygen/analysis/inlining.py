@@ -6,7 +6,7 @@ the same before and after a step.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -58,6 +58,7 @@ class _Parts:
     tags: dict[str, InameTag]
     priorities: list[tuple[str, ...]]
     claims: list[Claim]
+    separations: list[Expression]
     preambles: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     ids: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
 
@@ -83,6 +84,7 @@ def inlined(kernel: Kernel, names: Collection[str] | None = None) -> Kernel:
         dict(kernel.tags),
         list(kernel.priorities),
         list(kernel.claims),
+        list(kernel.separations),
     )
     for insn in kernel.instructions:
         if not isinstance(insn, KernelCall) or not (names is None or insn.function in names):
@@ -98,11 +100,19 @@ def inlined(kernel: Kernel, names: Collection[str] | None = None) -> Kernel:
         tags=parts.tags,
         priorities=tuple(parts.priorities),
         claims=tuple(dict.fromkeys(parts.claims)),
+        separations=tuple(_possible(kernel, parts)),
         preambles=tuple(sorted({*kernel.preambles, *parts.preambles})),
     )
     if names is None:
         kernel.memo[_PARTS] = parts.ids
     return new
+
+
+def _possible(kernel: Kernel, parts: _Parts) -> Iterator[Expression]:
+    """Yield the separations that mention no data: sizes of what is called may be such."""
+    if parts.separations:
+        known = {*kernel.parameters, *(i for domain in parts.domains for i in domain.inames)}
+        yield from (c for c in parts.separations if walk.free_variables(c) <= known)
 
 
 _PARTS = "the instructions that each call stands for, by ids"
@@ -184,6 +194,7 @@ class Inlining:
         parts.tags |= {new[iname]: tag for iname, tag in kernel.tags.items()}
         parts.priorities += self._priorities()
         parts.claims += [self._claim(c) for c in kernel.claims if not isinstance(c, Injective)]
+        parts.separations += map(self.converted, kernel.separations)
         parts.preambles += kernel.preambles
         parts.ids[self._call.id] = tuple(self._ids.values())
 

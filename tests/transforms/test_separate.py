@@ -299,3 +299,21 @@ def test_a_loop_behind_the_one_iteration_of_its_first_part() -> None:
     source = str(pg.generate_code(knl, "c"))
     assert source.count("for") == 4
     agree(knl, [{}])
+
+
+def test_what_is_called() -> None:
+    twice = pg.make_function("{ [k]: 0<=k<s }", "y[k] = 2*x[k]  {if=k < 6}", name="twice")
+    twice = pg.index_set_split(twice, "k < s - 2")
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "[k]: out[i, k] = twice(5, [k]: a[i, k])",
+        [pg.GlobalArg("a", "float32", "n, 5"), pg.GlobalArg("out", "float32", "n, 5"), "..."],
+        functions={"twice": twice},
+    )
+    new = pg.inline_callable_kernel(knl, "twice")
+    assert len(new.separations) == 1
+    assert ranges(new)[-2:] == [("twice_k", "0", "3"), ("twice_k", "3", "5")]
+    a = np.arange(15, dtype=np.float32).reshape(3, 5)
+    for each in (knl, new):
+        _, (out,) = each.executor("c")(a=a)
+        np.testing.assert_array_equal(out, 2 * a)

@@ -19,7 +19,7 @@ BARRIER = Barrier(frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)))
 EXAMPLES = {example.name: example for example in examples()}
 
 
-# The loop over the tile at the rim has one iteration at most: who waits at its end waits for nobody.
+# The loop over the tile at the rim has one iteration at most: at its end, nobody waits for anybody.
 LEFT = {"full_tiles_apart": (BarrierPlace("product", "insn_update", "insn"),)}
 
 
