@@ -64,6 +64,7 @@ from polygen.transformation import replay, transformation
 from polygen.transforms.add_barrier import add_barrier
 from polygen.transforms.add_dependency import add_dependency
 from polygen.transforms.add_dtypes import add_dtypes
+from polygen.transforms.add_inames_to_insn import add_inames_to_insn
 from polygen.transforms.add_nosync import add_nosync
 from polygen.transforms.add_prefetch import add_prefetch
 from polygen.transforms.affine_map_inames import affine_map_inames
@@ -98,6 +99,7 @@ from polygen.transforms.register_preamble_generators import (
 )
 from polygen.transforms.register_symbol_manglers import register_symbol_manglers
 from polygen.transforms.remove_dependency import remove_dependency
+from polygen.transforms.remove_inames_from_insn import remove_inames_from_insn
 from polygen.transforms.remove_instructions import remove_instructions
 from polygen.transforms.remove_unused_inames import remove_unused_inames
 from polygen.transforms.rename_iname import rename_iname
@@ -160,6 +162,7 @@ __all__ = [
     "add_barrier",
     "add_dependency",
     "add_dtypes",
+    "add_inames_to_insn",
     "add_nosync",
     "add_prefetch",
     "address_spaces",
@@ -217,6 +220,7 @@ __all__ = [
     "register_reduction",
     "register_symbol_manglers",
     "remove_dependency",
+    "remove_inames_from_insn",
     "remove_instructions",
     "remove_unused_inames",
     "rename_iname",

@@ -61,6 +61,8 @@ class Rearranged:
             are still there.
         by_instruction: for an instruction (by its id) of which something else is true, what is
             said there instead of `values`.
+        ids: for instructions of the kernel before, what they are called in this one.  An
+            instruction of this kernel that has their old id is another one.
     """
 
     kernel: Kernel
@@ -68,6 +70,7 @@ class Rearranged:
     by_instruction: Mapping[str, Mapping[str, Expression]] = field(
         default_factory=dict[str, Mapping[str, Expression]]
     )
+    ids: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def instances(self) -> InstanceMap:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import (
@@ -30,14 +31,15 @@ import numpy as np
 
 from polygen.analysis.inlining import parts_of_calls
 from polygen.analysis.instance_map import at_new_instance
-from polygen.analysis.proving import limited_step, proofs_are_on
+from polygen.analysis.proving import limited_step, proofs_are_on, without_proofs
 from polygen.analysis.relations import moved_relations
-from polygen.analysis.sound import keeps_sound, note_sound, only_adds_types
+from polygen.analysis.sound import is_sound, keeps_sound, note_sound, only_adds_types
 from polygen.analysis.wellformed_calls import check_calls_of_kernels
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
+from polygen.ir.ids import with_ids
 from polygen.ir.kernel import Kernel, Step
 from polygen.ir.names import check_name
 from polygen.ir.public import classes_of, in_words, no_such, public
@@ -207,7 +209,9 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             old = interface.entry_point(kernel)
             return kernel.with_step(old, step(old, *args, unsafe=unsafe, **kwargs))
         arguments = interface.bind(kernel, args, kwargs)
-        with limited_step(interface.name, kernel.name):
+        # Whoever vouches for a step does so for the steps that it takes inside.
+        proofs = without_proofs() if unsafe else nullcontext()
+        with limited_step(interface.name, kernel.name), proofs:
             returned = interface.call(kernel, arguments)
         if not isinstance(returned, Kernel | Rearranged):
             raise interface.no_kernel(returned)
@@ -222,7 +226,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         if unsafe:
             arguments["unsafe"] = True
         elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
-            prove(interface.name, kernel.expanded, _expanded(result))
+            prove(interface.name, _under_its_ids(kernel, result).expanded, _expanded(result))
             check_calls_of_kernels(result.kernel)
         taken = Step(interface.name, tuple(arguments.items()), step)
         claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
@@ -234,6 +238,16 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         return new
 
     return step
+
+
+def _under_its_ids(kernel: Kernel, result: Rearranged) -> Kernel:
+    """Return the kernel before a step, with the ids that the step says."""
+    if not result.ids:
+        return kernel
+    renamed = with_ids(kernel, result.ids)
+    if is_sound(kernel.expanded):
+        note_sound(renamed.expanded)
+    return renamed
 
 
 def _expanded(result: Rearranged) -> Rearranged:

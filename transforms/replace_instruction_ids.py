@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, cast
 
 from polygen.errors import NameTaken
-from polygen.ir.claims import Claim, Independent
-from polygen.ir.instruction import Instruction
+from polygen.ir.ids import with_ids
 from polygen.ir.kernel import Kernel
+from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Kind, is_name, transformation
 
@@ -36,11 +35,11 @@ Replacements = Annotated[
 ]
 
 
-@transformation(declared=True)
-def replace_instruction_ids(kernel: Kernel, replacements: Replacements) -> Kernel:
+@transformation
+def replace_instruction_ids(kernel: Kernel, replacements: Replacements) -> Rearranged:
     """Give instructions other ids, wherever these are mentioned.
 
-    Kind: change of names; what is computed stays the same.
+    Kind: order and storage; nothing changes but names.
 
     Requires:
         1. No two instructions have one id afterwards.
@@ -79,22 +78,4 @@ def replace_instruction_ids(kernel: Kernel, replacements: Replacements) -> Kerne
                 remedy=f"'{kernel.new_name(new)}' is free",
             )
         owners[new] = old
-    return kernel.copy(
-        instructions=tuple([_renamed(insn, ids) for insn in kernel.instructions]),
-        claims=tuple([_renamed_claim(claim, ids) for claim in kernel.claims]),
-    )
-
-
-def _renamed(insn: Instruction, ids: Mapping[str, str]) -> Instruction:
-    return insn.copy(
-        id=ids[insn.id],
-        depends_on=frozenset([ids[i] for i in insn.depends_on]),
-        happens_after=frozenset([replace(r, first=ids[r.first]) for r in insn.happens_after]),
-        no_sync_with=frozenset([(ids[i], scope) for i, scope in insn.no_sync_with]),
-    )
-
-
-def _renamed_claim(claim: Claim, ids: Mapping[str, str]) -> Claim:
-    if isinstance(claim, Independent):
-        return Independent(ids[claim.first], ids[claim.second])
-    return claim
+    return Rearranged(with_ids(kernel, ids), ids=ids)

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from polygen.errors import NothingMatches
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
 from polygen.language.within import matching
 
 
+@public
 def find_instructions(
     kernel: Kernel, within: str | Sequence[str] | None = None
 ) -> tuple[Instruction, ...]:

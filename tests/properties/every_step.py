@@ -331,6 +331,19 @@ def _remove(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("remove_instructions", (_id(knl, r),)) if len(knl.instructions) > 1 else None
 
 
+def _more_inames(knl: Kernel, r: random.Random) -> AnyStep | None:
+    iname = _one(knl, r)
+    return None if iname is None else AnyStep("add_inames_to_insn", (iname, _id(knl, r)))
+
+
+def _fewer_inames(knl: Kernel, r: random.Random) -> AnyStep | None:
+    insn = r.choice(knl.instructions)
+    around = sorted(insn.within_inames)
+    if not around:
+        return None
+    return AnyStep("remove_inames_from_insn", (r.choice(around), insn.id))
+
+
 # What makes steps of some kind, and how often: `weight` is relative.
 MORE: dict[str, tuple[_Kind, float]] = {
     "untag_inames": (_untag, 3),
@@ -365,6 +378,8 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "replace_instruction_ids": (_other_id, 0.3),
     "map_instructions": (_mapped, 1),
     "remove_instructions": (_remove, 1),
+    "add_inames_to_insn": (_more_inames, 1),
+    "remove_inames_from_insn": (_fewer_inames, 1),
     "add_dtypes": (_types, 0.5),
     "infer_unknown_types": (_infer, 0.5),
     "assume_injective": (_injective, 0.7),
