@@ -21,6 +21,7 @@ from polygen.inspection.find_instructions import find_instructions
 from polygen.inspection.find_schedule import find_schedule
 from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
 from polygen.inspection.legal import Verdict, is_legal
+from polygen.inspection.padding import find_padding_multiple
 from polygen.inspection.parallelism import ParallelInames, Parallelism, parallel_inames
 from polygen.inspection.schedulable import (
     get_iname_duplication_options,
@@ -66,6 +67,7 @@ from polygen.transforms.add_dependency import add_dependency
 from polygen.transforms.add_dtypes import add_dtypes
 from polygen.transforms.add_inames_to_insn import add_inames_to_insn
 from polygen.transforms.add_nosync import add_nosync
+from polygen.transforms.add_padding import add_padding
 from polygen.transforms.add_prefetch import add_prefetch
 from polygen.transforms.affine_map_inames import affine_map_inames
 from polygen.transforms.assignment_to_subst import assignment_to_subst
@@ -83,10 +85,12 @@ from polygen.transforms.index_set_split import index_set_split
 from polygen.transforms.infer_unknown_types import infer_unknown_types
 from polygen.transforms.inline_callable_kernel import inline_callable_kernel
 from polygen.transforms.interchange import interchange
+from polygen.transforms.join_array_dims import join_array_dims
 from polygen.transforms.join_inames import join_inames
 from polygen.transforms.map_domain import map_domain
 from polygen.transforms.map_instructions import map_instructions
 from polygen.transforms.peel import peel
+from polygen.transforms.permute_array_dims import permute_array_dims
 from polygen.transforms.precompute import precompute
 from polygen.transforms.prioritize_loops import prioritize_loops
 from polygen.transforms.privatize_temporaries_with_inames import (
@@ -107,13 +111,17 @@ from polygen.transforms.rename_inames import rename_inames
 from polygen.transforms.replace_instruction_ids import replace_instruction_ids
 from polygen.transforms.reverse import reverse
 from polygen.transforms.separate_full_tiles import separate_full_tiles
+from polygen.transforms.set_array_axis_names import set_array_axis_names
 from polygen.transforms.set_instruction_priority import set_instruction_priority
 from polygen.transforms.set_options import set_options
+from polygen.transforms.set_temporary_address_space import set_temporary_address_space
 from polygen.transforms.shift import shift
 from polygen.transforms.skew import skew
+from polygen.transforms.split_array_dim import split_array_dim
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.split_reduction_inward import split_reduction_inward
 from polygen.transforms.split_reduction_outward import split_reduction_outward
+from polygen.transforms.tag_array_axes import tag_array_axes
 from polygen.transforms.tag_inames import tag_inames
 from polygen.transforms.tag_instructions import tag_instructions
 from polygen.transforms.tile import tile
@@ -164,6 +172,7 @@ __all__ = [
     "add_dtypes",
     "add_inames_to_insn",
     "add_nosync",
+    "add_padding",
     "add_prefetch",
     "address_spaces",
     "affine_map_inames",
@@ -184,6 +193,7 @@ __all__ = [
     "explain_order",
     "extract_subst",
     "find_instructions",
+    "find_padding_multiple",
     "find_schedule",
     "fix_parameters",
     "from_sympy",
@@ -197,6 +207,7 @@ __all__ = [
     "inline_callable_kernel",
     "interchange",
     "is_legal",
+    "join_array_dims",
     "join_inames",
     "kernel_to_python",
     "lower_kernel",
@@ -212,6 +223,7 @@ __all__ = [
     "parse_kernel",
     "parse_program",
     "peel",
+    "permute_array_dims",
     "precompute",
     "prioritize_loops",
     "privatize_temporaries_with_inames",
@@ -229,14 +241,18 @@ __all__ = [
     "replay",
     "reverse",
     "separate_full_tiles",
+    "set_array_axis_names",
     "set_instruction_priority",
     "set_options",
+    "set_temporary_address_space",
     "shift",
     "show_dependency_graph",
     "skew",
+    "split_array_dim",
     "split_iname",
     "split_reduction_inward",
     "split_reduction_outward",
+    "tag_array_axes",
     "tag_inames",
     "tag_instructions",
     "tile",

@@ -293,6 +293,10 @@ class NotPrivatizable(UserError):
     """A temporary that cannot have elements for each iteration of a loop."""
 
 
+class AxisNotPossible(UserError):
+    """An axis of an array that is not there, or that cannot be split, joined or padded."""
+
+
 class FootprintNotAffine(UserError):
     """Uses of which it is not known which elements they need, because data decides."""
 

@@ -63,6 +63,8 @@ class Rearranged:
             said there instead of `values`.
         ids: for instructions of the kernel before, what they are called in this one.  An
             instruction of this kernel that has their old id is another one.
+        restated: where the proof starts, if not at the kernel before: that one with another
+            interface, which the step changes on purpose; or what proved steps made of it.
     """
 
     kernel: Kernel
@@ -71,6 +73,7 @@ class Rearranged:
         default_factory=dict[str, Mapping[str, Expression]]
     )
     ids: Mapping[str, str] = field(default_factory=dict[str, str])
+    restated: Kernel | None = None
 
     @property
     def instances(self) -> InstanceMap:

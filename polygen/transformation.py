@@ -223,17 +223,18 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         if kernel.separations:
             result = _with_separations(kernel, result)
         verify(result.kernel)
+        start = kernel if result.restated is None else result.restated
         if unsafe:
             arguments["unsafe"] = True
         elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
-            prove(interface.name, _under_its_ids(kernel, result).expanded, _expanded(result))
+            prove(interface.name, _under_its_ids(start, result).expanded, _expanded(result))
             check_calls_of_kernels(result.kernel)
         taken = Step(interface.name, tuple(arguments.items()), step)
         claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
         new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
         if keeps_sound(kernel.expanded, new) and only_adds_types(kernel, new):
             note_sound(new.expanded)
-        if unsafe or (proofs_are_on() and not declared):
+        if unsafe or (proofs_are_on() and not declared and _came_by_steps(start, kernel)):
             new.memo[_BEFORE] = kernel  # what is copied from it has a memo of its own
         return new
 

@@ -19,7 +19,13 @@ NOT_DRAWN = {
     "assume_independent": "a claim on data, which random data would have to keep",
 }
 # What is believed, and changes what a kernel may be called with.
-DECLARED = (*any_step.DECLARED, "assume_injective")
+DECLARED = (
+    *any_step.DECLARED,
+    "assume_injective",
+    "tag_array_axes",
+    "set_array_axis_names",
+    "add_padding",
+)
 
 _Kind = Callable[[Kernel, random.Random], AnyStep | None]
 
@@ -224,6 +230,78 @@ def _tag_text(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("tag_inames", (r.choice(texts), r.random() < 0.2))
 
 
+# --- arrays
+
+
+def _arrays(knl: Kernel) -> list[str]:
+    return sorted(n for n, v in knl.variables.items() if getattr(v, "shape", None))
+
+
+def _tag_axes(knl: Kernel, r: random.Random) -> AnyStep | None:
+    arrays = _arrays(knl)
+    if not arrays:
+        return None
+    name = r.choice(arrays)
+    count = len(knl.array(name).shape or ())
+    levels = ", ".join(f"N{level}" for level in r.sample(range(count), count))
+    tags = r.choice(("F", "C", levels, levels.replace("N0", "N0(pad_to=3)")))
+    return AnyStep("tag_array_axes", (name, tags))
+
+
+def _name_axes(knl: Kernel, r: random.Random) -> AnyStep | None:
+    arrays = _arrays(knl)
+    if not arrays:
+        return None
+    name = r.choice(arrays)
+    names = [f"x{axis}" for axis in range(len(knl.array(name).shape or ()))]
+    return AnyStep("set_array_axis_names", (name, names))
+
+
+def _axis_of_temporary(knl: Kernel, r: random.Random) -> tuple[str, int, int] | None:
+    """Return an axis of a temporary, and how many it has; other axes of arguments are seen."""
+    found = [t for t in knl.temporaries if t.shape and len(t.shape) < 4]
+    if not found:
+        return None
+    t = r.choice(found)
+    return t.name, r.randrange(len(t.shape)), len(t.shape)
+
+
+def _split_axis(knl: Kernel, r: random.Random) -> AnyStep | None:
+    found = _axis_of_temporary(knl, r)
+    if found is None or len(knl.inames) > 7:
+        return None
+    spec = (found[0], found[1], r.choice("CF"))
+    return AnyStep("split_array_dim", (spec, r.choice((2, 3)), r.random() < 0.3))
+
+
+def _join_axes(knl: Kernel, r: random.Random) -> AnyStep | None:
+    found = _axis_of_temporary(knl, r)
+    if found is None:
+        return None
+    return AnyStep("join_array_dims", ((found[0], max(0, found[1] - 1), r.choice("CF")),))
+
+
+def _permute_axes(knl: Kernel, r: random.Random) -> AnyStep | None:
+    found = _axis_of_temporary(knl, r)
+    if found is None:
+        return None
+    return AnyStep("permute_array_dims", (found[0], r.sample(range(found[2]), found[2])))
+
+
+def _pad(knl: Kernel, r: random.Random) -> AnyStep | None:
+    arrays = [n for n in _arrays(knl) if knl.array(n).dtype is not None]
+    if not arrays:
+        return None
+    return AnyStep("add_padding", (r.choice(arrays), r.choice((0, 0, 1)), r.choice((16, 24))))
+
+
+def _space(knl: Kernel, r: random.Random) -> AnyStep | None:
+    if not knl.temporaries:
+        return None
+    space = r.choice(("private", "local", "global", "auto"))
+    return AnyStep("set_temporary_address_space", (r.choice(knl.temporaries).name, space))
+
+
 # --- expressions, calls and what is known
 
 
@@ -367,6 +445,13 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "chunk_iname": (_chunk, 1),
     "rename_inames": (_rename_several, 1),
     "tag_inames in a text": (_tag_text, 2),
+    "tag_array_axes": (_tag_axes, 2),
+    "set_array_axis_names": (_name_axes, 0.5),
+    "set_temporary_address_space": (_space, 2),
+    "split_array_dim": (_split_axis, 2),
+    "join_array_dims": (_join_axes, 2),
+    "permute_array_dims": (_permute_axes, 1),
+    "add_padding": (_pad, 1),
     "expand_subst within": (_expand_within, 1),
     "inline_callable_kernel": (_inline, 2),
     "add_dependency": (_after, 2),
