@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from polygen.analysis.asked_early import condition_changes
 from polygen.analysis.domains import with_surrounding
 from polygen.analysis.groups import conflicts_with_groups
 from polygen.analysis.order import order_of
-from polygen.analysis.realized import places
+from polygen.analysis.realized import places, shares_reduction_loops
 from polygen.errors import (
     DependencyCycle,
     DomainCycle,
@@ -39,6 +40,18 @@ def why_none_is_permitted(kernel: Kernel) -> UserError | None:
     except DependencyCycle:
         what = "a reduction would have to run in a loop, and before or after it"
         return DependencyCycle(what, excerpt=excerpt(kernel, *reducing))
+    return _why_not_in_its_loop(kernel) if shares_reduction_loops(kernel) else None
+
+
+def _why_not_in_its_loop(kernel: Kernel) -> UserError | None:
+    for insn in kernel.instructions:
+        changing = condition_changes(kernel, insn)
+        if changing is not None:
+            what = (
+                "a reduction would have to run in a loop, and after it: whether it is computed, "
+                f"'{changing}' in that loop decides"
+            )
+            return DependencyCycle(what, excerpt=excerpt(kernel, changing, insn.id))
     return None
 
 

@@ -113,7 +113,7 @@ class _Realizer:
             assignee=accumulators[0],
             expression=facts.identity(dtypes)[0],
             within_inames=insn.within_inames - inside,
-            depends_on=self._outside(insn.depends_on, inside),
+            depends_on=self._outside(insn.depends_on, inside, through=bool(conditions)),
             predicates=conditions if scan is None else (),  # which reads no data too early
             location=insn.location,
         )
@@ -195,13 +195,25 @@ class _Realizer:
             )
         )
 
-    def _outside(self, ids: frozenset[str], inames: Iterable[str]) -> frozenset[str]:
+    def _outside(
+        self, ids: frozenset[str], inames: Iterable[str], *, through: bool
+    ) -> frozenset[str]:
         """Return those of the instructions that are not in the loop of a reduction.
 
-        What stands in it, such as a prefetch, comes after the start of the accumulator.
+        What stands in it, such as a prefetch, comes after the start of the accumulator.  But what
+        that comes after may decide whether there is a start: it is returned, if asked for.
         """
         by_id: dict[str, Instruction] = {**self._kernel.instructions_by_id, **self._made}
-        return frozenset(i for i in ids if by_id[i].within_inames.isdisjoint(inames))
+        pending, inside = list(ids), set[str]()
+        found: set[str] = set()
+        while pending:
+            insn = by_id[pending.pop()]
+            if insn.within_inames.isdisjoint(inames):
+                found.add(insn.id)
+            elif through and insn.id not in inside:
+                inside.add(insn.id)
+                pending += insn.depends_on
+        return frozenset(found)
 
     def _accumulators(self, reduction: ex.Reduction) -> tuple[ex.Variable, ...]:
         names: list[ex.Variable] = []

@@ -405,7 +405,7 @@ class _Maker:
                 assignee=ex.Variable(name),
                 expression=identity,
                 within_inames=around.difference(sweep),
-                depends_on=self._outside(insn.depends_on, sweep or node.inames),
+                depends_on=self._before(insn.depends_on, sweep or node.inames, conditions),
                 predicates=() if sweep else conditions,  # one that is carried may always start
                 location=origin.location,
             )
@@ -429,10 +429,21 @@ class _Maker:
         self._done[-1].sweep = sweep
         return update.id
 
-    def _outside(self, ids: frozenset[str], inames: Iterable[str]) -> frozenset[str]:
-        """Return those of the kernel's instructions that are not in the loop of a reduction."""
+    def _before(
+        self, ids: frozenset[str], inames: Iterable[str], conditions: tuple[Expression, ...]
+    ) -> frozenset[str]:
+        """Return those of the kernel's instructions that come before the loop of a reduction.
+
+        Where a condition is asked, those as well that something in the loop comes after.
+        """
         by_id = self._kernel.instructions_by_id
-        return frozenset(i for i in ids if i in by_id and by_id[i].within_inames.isdisjoint(inames))
+        known = ids.intersection(by_id)
+        apart = frozenset(i for i in known if by_id[i].within_inames.isdisjoint(inames))
+        within = known - apart
+        if not conditions or not within:
+            return apart
+        further = frozenset[str]().union(*(by_id[i].depends_on for i in within))
+        return apart | self._before(further, inames, conditions)
 
 
 def _not_computed(kernel: Kernel, insn: Assigning, node: ex.Reduction) -> WrongStatement:
