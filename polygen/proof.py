@@ -219,6 +219,8 @@ def _other_interface(old: Kernel, new: Kernel, instances: InstanceMap) -> str | 
         return "it assumes something else"
     if old.arguments != new.arguments:
         return "it has other arguments"
+    if old.options.allow_reassociation != new.options.allow_reassociation:
+        return "it says otherwise whether sums may be added up in another order"
     for name in sorted({n for i in old.instructions for n in instances.of(i.id)}):
         if name not in old.home_domains:
             return f"'{name}' is no iname, and stays what it is"
@@ -269,4 +271,5 @@ def _nothing_moved(old: Kernel, new: Kernel) -> bool:
         and old.assumptions == new.assumptions
         and old.arguments == new.arguments
         and old.temporaries == new.temporaries
+        and old.options.allow_reassociation == new.options.allow_reassociation
     )

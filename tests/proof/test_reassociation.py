@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import Reassociated
+from polygen.errors import NotTheSame, Reassociated
 from polygen.ir.kernel import Kernel
+from polygen.transformation import transformation
 from tests.oracle.cases import Step, kernel, prior, split, steps, tag
 from tests.oracle.compare import typed
 from tests.oracle.interpreter import interpret
@@ -39,6 +41,19 @@ def test_it_is_an_option() -> None:
     assert pg.set_options(ROWS, allow_reassociation=True).options == knl.options
     with pytest.raises(pg.UserError, match="'allow_reassociation' is True or False, not 0"):
         pg.set_options(ROWS, allow_reassociation=0)
+
+
+def test_a_step_cannot_permit_itself_to_reorder() -> None:
+    @transformation
+    def permit(knl: Kernel, iname: str | None = None) -> Kernel:
+        """Let sums be added up in another order."""
+        options = replace(knl.options, allow_reassociation=True)
+        knl = knl.copy(options=options)
+        return knl if iname is None else knl.copy(priorities=((iname,),))
+
+    for arguments in ((), ("j",)):
+        with pytest.raises(NotTheSame, match="says otherwise whether sums may be added up"):
+            permit(PLANE, *arguments)
 
 
 KEPT: list[tuple[Kernel, Step]] = [
