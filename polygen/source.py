@@ -17,6 +17,7 @@ _OWN = tuple(
         Path(__file__).parent,
         (Path(__file__).parent / "transforms").resolve(),
         functools.__file__,  # cached properties of ours are called from there
+        "<polygen:",  # wrappers that were generated
     )
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, cast
 
-from polygen.errors import TagConflict, UnknownIname, did_you_mean
+from polygen.errors import TagConflict
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import ForTag, GroupTag, InameTag
 from polygen.source import caller_location
@@ -135,11 +135,7 @@ def _named(
         else:
             found = [name] if name in kernel.home_domains else []
         if not found and not ignore_nonexistent:
-            raise UnknownIname(
-                f"kernel '{kernel.name}' has no iname '{name}'",
-                where=caller_location(),
-                remedy=did_you_mean(name, kernel.inames),
-            )
+            kernel.check_iname(name)
         yield from ((iname, tag) for iname in found)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.layout import Auto, AxisTag, DimTags
+from polygen.ir.public import public_class
 
 # What may be given for a shape, strides or a type where a variable is declared.  `make_kernel`
 # turns these into what the attributes below say, so that every kernel has only that.
@@ -68,6 +69,7 @@ def is_array(value: object) -> TypeGuard[np.ndarray[Any, Any]]:
     return isinstance(value, np.ndarray)
 
 
+@public_class
 @dataclass(frozen=True, slots=True, eq=False)
 class GlobalArg(_ByValue):
     """An array that the caller passes, in the device's memory.
@@ -150,6 +152,7 @@ class ImageArg(GlobalArg):
         ) -> None: ...
 
 
+@public_class
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueArg(_ByValue):
     """A scalar that the caller passes, or that is found from the shapes of the arrays.
@@ -167,6 +170,7 @@ class ValueArg(_ByValue):
         def __init__(self, name: str, dtype: object = None) -> None: ...
 
 
+@public_class
 @dataclass(frozen=True, slots=True, eq=False)
 class TemporaryVariable(_ByValue):
     """A variable that lives while the kernel runs.

@@ -13,6 +13,7 @@ from polygen.errors import BuiltInFunction, InvalidArgument
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, dtype_name, to_dtype
 from polygen.ir.names import check_name
+from polygen.ir.public import public_class
 from polygen.source import caller_location
 
 _FORM = re.compile(r"\s*([\w\s,]*?)\s*->\s*([\w\s,]+?)\s*")
@@ -42,6 +43,7 @@ class Signature:
         return f"{self.name}({arguments}) -> {results}"
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class ScalarCallable:
     """A function of numbers that kernels may call.

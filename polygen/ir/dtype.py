@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygen.errors import InvalidArgument, TypeNotSupported
+from polygen.errors import InvalidArgument, TypeNotSupported, close_names
 from polygen.source import caller_location
 
 DType: TypeAlias = np.dtype[Any]
@@ -40,10 +40,53 @@ def to_dtype(spec: object) -> DType:
         raise InvalidArgument(
             f"{spec!r} is no element type",
             where=caller_location(),
-            remedy="use a NumPy type such as np.float32, or its name",
+            remedy=f"{meant_type(spec)}use a NumPy type such as np.float32, or its name",
         )
     native: DType = dtype.newbyteorder("=")
     return native
+
+
+_NAMES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128", "bfloat16"),
+)
+# What C and Fortran call types that NumPy has by other names, or calls something else.
+_ELSEWHERE = {
+    "char": "int8",
+    "signed char": "int8",
+    "uchar": "uint8",
+    "unsigned char": "uint8",
+    "unsigned short": "uint16",
+    "unsigned": "uint32",
+    "unsigned int": "uint32",
+    "unsigned long": "uint64",
+    "long long": "int64",
+    "long int": "int64",
+    "unsigned long long": "uint64",
+    "size_t": "uint64",
+    "ptrdiff_t": "int64",
+    "double complex": "complex128",
+    "float complex": "complex64",
+    "real": "float32",
+    "real*4": "float32",
+    "real*8": "float64",
+    "integer": "int32",
+}
+
+
+def meant_type(spec: object) -> str:
+    """Return which type a text that names none may mean, as the beginning of a remedy.
+
+    >>> meant_type("flaot32")
+    "did you mean 'float32'? "
+    """
+    if not isinstance(spec, str):
+        return ""
+    name = " ".join(spec.lower().split())
+    name = name.removeprefix("np.").removesuffix("_t")  # C's int32_t
+    found = _ELSEWHERE.get(name) or _ELSEWHERE.get(f"{name}_t")
+    close = [found] if found else close_names(name, _NAMES, 1, alike=0.7)
+    return f"did you mean '{close[0]}'? " if close else ""
 
 
 def _bfloat16() -> DType:

@@ -20,6 +20,7 @@ from polygen.ir.any_instruction import (
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import Atomicity, Update, update_of
 from polygen.ir.expression import Expression
+from polygen.ir.public import public_class
 from polygen.source import SourceLocation
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 
+@public_class
 @dataclass(frozen=True)
 class Barrier(Instruction):
     """A point that all work items reach before any goes on.
@@ -57,6 +59,7 @@ class Barrier(Instruction):
     location: SourceLocation | None = field(default=None, compare=False)
 
 
+@public_class
 @dataclass(frozen=True)
 class NoOp(Instruction):
     """Does nothing: a point in the order that others may depend on."""
@@ -68,6 +71,7 @@ class NoOp(Instruction):
     location: SourceLocation | None = field(default=None, compare=False)
 
 
+@public_class
 @dataclass(frozen=True)
 class Assignment(Assigning):
     """``assignee = expression``, once for each value of the inames it is within.
@@ -123,6 +127,7 @@ class Assignment(Assigning):
         return self.copy(assignee=assignee, expression=expression, **changes)
 
 
+@public_class
 @dataclass(frozen=True)
 class MultiAssignment(Assigning):
     """``a, b = x, y``: values for several assignees, all read before anything is written.
@@ -157,6 +162,7 @@ class MultiAssignment(Assigning):
         return self.copy(assignees=assignees, values=values, **changes)
 
 
+@public_class
 @dataclass(frozen=True)
 class CInstruction(Opaque):
     """Verbatim C: a text that is pasted into the generated code, and what it reads and writes.
@@ -224,6 +230,7 @@ class CInstruction(Opaque):
         )
 
 
+@public_class
 @dataclass(frozen=True)
 class KernelCall(Opaque):
     """``[j]: y[i, j] = f(n, [j]: x[i, j])``: another kernel is executed, on parts of arrays.

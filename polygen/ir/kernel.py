@@ -31,7 +31,7 @@ from polygen.ir.instruction import Assigning, Instruction, KernelCall, identical
 from polygen.ir.options import Options
 from polygen.ir.substitution import SubstitutionRule, expand, used_rules
 from polygen.ir.tags import InameTag
-from polygen.source import SourceLocation
+from polygen.source import SourceLocation, caller_location
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -310,11 +310,25 @@ class Kernel:
     def check_iname(self, iname: str) -> None:
         """Raise UnknownIname if no domain has this iname."""
         if iname not in self.home_domains:
+            remedy = did_you_mean(iname, self.inames)
+            if (callee := self._callee_with(iname)) is not None:
+                remedy = (
+                    f"'{callee.name}', which it calls, has one: take the step on that kernel of a "
+                    f"program, program.with_kernel(...(program['{callee.name}'], ...)), or "
+                    "inline_callable_kernel first"
+                )
             raise UnknownIname(
                 f"kernel '{self.name}' has no iname '{iname}'",
-                where=self.location,
-                remedy=did_you_mean(iname, self.inames),
+                where=caller_location(),
+                remedy=remedy,
             )
+
+    def _callee_with(self, iname: str) -> Kernel | None:
+        """Return a kernel that this one calls, or that such a one calls, which has an iname."""
+        callees = [call.callee for call in self.calls if call.callee is not None]
+        nested = (callee._callee_with(iname) for callee in callees)
+        having = (callee for callee in callees if iname in callee.inames)
+        return next((found for found in (*having, *nested) if found is not None), None)
 
     def variable(self, name: str) -> Argument | TemporaryVariable:
         """Return the argument or temporary of this name.

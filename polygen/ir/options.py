@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polygen.errors import UnknownTarget, did_you_mean
+from polygen.source import caller_location
+
+TARGET_NAMES = ("opencl", "c")
+
+
+def unknown_target(name: str) -> UnknownTarget:
+    """Return the error that says that there is no target of this name."""
+    return UnknownTarget(
+        f"there is no target '{name}'",
+        where=caller_location(),
+        remedy=did_you_mean(name, TARGET_NAMES),
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class Options:

@@ -52,6 +52,61 @@ def _checked(function: Callable[_P, _R], left_out: frozenset[str]) -> Callable[_
     return checked
 
 
+_Made = TypeVar("_Made")
+
+
+def public_class(kind: type[_Made]) -> type[_Made]:
+    """Return a dataclass so that making an object of it refuses arguments that it does not have.
+
+    Raises:
+        InvalidArgument: (making an object does) if a call does not fit.
+    """
+    make: Callable[..., None] = vars(kind)["__init__"]
+    signature = inspect.signature(make)
+
+    @functools.wraps(make)
+    def checked(self: object, *args: Any, **kwargs: Any) -> None:
+        try:
+            make(self, *args, **kwargs)
+        except TypeError as error:
+            if _fits(signature, (self, *args), kwargs):
+                raise
+            raise _not_made(type(self).__name__, signature, error, kwargs) from None
+
+    type.__setattr__(kind, "__init__", checked)
+    return kind
+
+
+def _fits(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def _not_made(
+    name: str, signature: inspect.Signature, error: TypeError, kwargs: Mapping[str, Any]
+) -> InvalidArgument:
+    """Return the error for a call that does not fit a class."""
+    parameters = list(signature.parameters.values())[1:]
+    needed = [p.name for p in parameters if p.default is p.empty]
+    names = [p.name for p in parameters]
+    shown = ", ".join([*needed, *[f"{n}=..." for n in names if n not in needed]])
+    for given in kwargs:
+        if given not in names:
+            return InvalidArgument(
+                f"{name} has no argument '{given}'",
+                where=caller_location(),
+                remedy=f"{did_you_mean(given, names)}; it is {name}({shown})",
+            )
+    return InvalidArgument(
+        f"{name} cannot be made like this: {str(error).partition('() ')[2]}",
+        where=caller_location(),
+        remedy=f"it is {name}({shown})",
+    )
+
+
 class _Interface:
     def __init__(self, function: Callable[..., object], left_out: frozenset[str]) -> None:
         self._function = function

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from polygen.errors import MalformedTag
+from polygen.errors import MalformedTag, close_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +85,25 @@ def parse_tag(text: str) -> InameTag:
     if match is None:
         raise MalformedTag(
             f"'{text}' is no iname tag",
-            remedy="the tags are: for, unr, unr_hint, g.0 to g.2 (work groups), l.0 to l.2 (work "
-            "items), l.auto; in tag_inames also g.auto, ord and like.INAME",
+            remedy=f"{_meant(text)}the tags are: for, unr, unr_hint, g.0 to g.2 (work groups), "
+            "l.0 to l.2 (work items), l.auto; in tag_inames also g.auto, ord and like.INAME",
         )
     axis = int(match["axis"])
     return GroupTag(axis) if match["kind"] == "g" else LocalTag(axis)
+
+
+_OTHERWISE = re.compile(r"(?P<kind>[gl])(roup|ocal)?(id)?[._]?(?P<axis>[0-2]|auto)")
+
+
+def _meant(text: str) -> str:
+    """Return what a text that is no tag may have been meant to be, as the beginning of a remedy."""
+    known = [*_PLAIN, "g.auto", *(f"{kind}.{axis}" for kind in "gl" for axis in range(3))]
+    if match := _OTHERWISE.fullmatch(text.lower()):
+        return f"did you mean '{match['kind']}.{match['axis']}'? "
+    if "." in text:
+        return ""  # an axis that there is not
+    close = close_names(text.lower(), known, 1)
+    return f"did you mean '{close[0]}'? " if close else ""
 
 
 def is_parallel(tag: InameTag | None) -> bool:

@@ -26,7 +26,7 @@ from polygen.ir.array import (
     ValueArg,
 )
 from polygen.ir.domain import Domain
-from polygen.ir.dtype import of_scalar, to_dtype
+from polygen.ir.dtype import DType, of_scalar, to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.layout import auto, layout_expressions
 from polygen.ir.names import check_name
@@ -78,6 +78,7 @@ def read_kernel_data(kernel_data: Iterable[object] | None) -> Declared:
             found: list[tuple[str, _Variable | None]] = [(n, None) for n in names if n != "..."]
         elif isinstance(entry, GlobalArg | ValueArg | TemporaryVariable):
             given = normalised(entry)
+            _check_extents(given)
             found = [(n, replace(given, name=n)) for n in map(str.strip, given.name.split(","))]
         else:
             raise InvalidArgument(
@@ -112,7 +113,7 @@ def normalised(variable: _Variable) -> _Variable:
             where=caller_location(),
             remedy="pass a text, as in GlobalArg('a')",
         )
-    dtype = None if variable.dtype is None else to_dtype(variable.dtype)
+    dtype = _element_type(name, variable.dtype)
     if isinstance(variable, ValueArg):
         return replace(variable, dtype=of_scalar(variable.name, dtype))
     shape = variable.shape
@@ -136,6 +137,30 @@ def normalised(variable: _Variable) -> _Variable:
         )
     extents = None if shape is None else to_extents(shape, variable.name)
     return with_layout(replace(variable, dtype=dtype, shape=extents))
+
+
+def _check_extents(variable: _Variable) -> None:
+    """Raise InvalidArgument if a variable is declared with less than no elements."""
+    shape = () if isinstance(variable, ValueArg) else variable.shape or ()
+    negative = [extent for extent in shape if isinstance(extent, int) and extent < 0]
+    if negative:
+        raise InvalidArgument(
+            f"the shape of '{variable.name}' has a negative extent, {negative[0]}",
+            where=caller_location(),
+            remedy="write how many elements the axis has; or leave the shape out, and it is "
+            "guessed from the subscripts",
+        )
+
+
+def _element_type(name: str, given: object) -> DType | None:
+    """Return the type that a variable is declared with, if it is."""
+    if given is None:
+        return None
+    try:
+        return to_dtype(given)
+    except InvalidArgument as error:
+        error.what = f"the type of '{name}': {error.what}"
+        raise
 
 
 def _space(name: str, given: object) -> AddressSpace:

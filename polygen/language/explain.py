@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Collection, Mapping
+
+from polygen.analysis.functions import FUNCTIONS
 
 # What is written for a terminal of the grammars whose name says little.
 _SPELLINGS: Mapping[str, str] = {
@@ -37,6 +40,8 @@ _SPELLINGS: Mapping[str, str] = {
 
 CLOSING = frozenset(("RPAR", "RSQB", "RBRACE", "LSQB", "LBRACE", "ELSE", "$END"))
 
+_COMMENT = "a comment begins with '#'"
+
 # What else stands at the place of an error, or just before it, and what to do about it.
 _HINTS: tuple[tuple[str, str, str], ...] = (
     (
@@ -63,7 +68,9 @@ _HINTS: tuple[tuple[str, str, str], ...] = (
         r"for\b",
         "write the iname first: sum(i, a[i]); which values it has, its domain says",
     ),
-    (r"", r"/\*", "a comment begins with '#'"),
+    (r"", r"/\*|//", _COMMENT),
+    (r"//.*", r"", _COMMENT),
+    (r"", r";.*//", f"leave it out: an instruction ends with its line; {_COMMENT}"),
     (r"", r"&&", "write 'and'"),
     (r"", r"\|\|", "write 'or'"),
     (r"\|", r"\|", "write 'or'"),
@@ -77,7 +84,6 @@ _HINTS: tuple[tuple[str, str, str], ...] = (
     (r"", r"[\"']", "there are no strings in the language"),
     (r"", r";\s*(\n|\Z)", "leave it out: an instruction ends with its line"),
     (r"", r";", "write one instruction a line"),
-    (r"", r"\.", "names have no parts"),
     (
         r"(\A|\n)\s*[A-Za-z_]\w*",
         r"\(",
@@ -102,6 +108,11 @@ def hint(text: str, position: int) -> str | None:
     for before, here, remedy in _HINTS:
         if re.compile(here).match(text, position) and re.search(before + r"\Z", text[:position]):
             return remedy
+    part = _PART.search(text)
+    while part is not None and part.end() < position:
+        part = _PART.search(text, part.end())
+    if part is not None and part.start() < position <= part.end():
+        return _without_parts(part["whole"], part["whole"] + (part["index"] or ""), part["part"])
     opened = _opened(text[:position])
     if opened is None or ("\n" not in text[opened:position] and text[position:].strip()):
         return None
@@ -116,6 +127,40 @@ _OPTIONS = (
     *("+inames=", "if=", "priority=", "tags=", "groups=", "conflicts=", "dup=", "atomic"),
 )
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
+
+
+# What a name and a dot, or an element and a dot, are followed by.
+_PART = re.compile(
+    r"(?P<whole>[A-Za-z_]\w*|\))(?P<index>\[[^\[\]]*\])?\s*\.\s*(?P<part>[A-Za-z_]\w*)"
+)
+_MODULES = ("math", "cmath", "np", "numpy", "scipy", "jnp", "cp", "torch", "pymbolic", "pg")
+_PARTS = {
+    "real": "write real({})",
+    "imag": "write imag({})",
+    "conj": "write conj({})",
+    "conjugate": "write conj({})",
+    "T": "write the subscripts in the other order: a[j, i]",
+    "shape": "declare the array with a size, GlobalArg('a', shape='n'), and write n",
+    "size": "declare the array with a size, GlobalArg('a', shape='n'), and write n",
+    "dtype": "write the type, as in float32(x)",
+    "astype": "write float32({})",
+    "sum": "write sum(i, a[i]), with an iname i",
+    "min": "write min(i, a[i]), with an iname i",
+    "max": "write max(i, a[i]), with an iname i",
+    "dot": "write sum(k, a[i, k]*b[k]), with an iname k",
+}
+_NUMBERS = {"pi": repr(math.pi), "tau": repr(math.tau), "e": repr(math.e)}
+
+
+def _without_parts(whole: str, operand: str, part: str) -> str:
+    """Return what to write for ``operand.part``, which begins with the name `whole`."""
+    if whole not in _MODULES:
+        return _PARTS.get(part, "names have no parts").format("x" if whole == ")" else operand)
+    if part in _NUMBERS:
+        return f"write the number: {_NUMBERS[part]}"
+    if part in FUNCTIONS:
+        return f"write {part}(...) without {whole}."
+    return f"names have no parts: there is no '{whole}' in the language"
 
 
 def _opened(text: str) -> int | None:

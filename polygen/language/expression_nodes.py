@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 from polygen.analysis.functions import FUNCTIONS
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType, to_dtype
+from polygen.ir.dtype import DType, meant_type, to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.operation import OPERAND, Operation
 from polygen.ir.reduction import facts_of, keeping, name_of, widens, with_dtype
@@ -373,7 +373,7 @@ def element_type(token: _Token, otherwise: str = ", or leave it out: <>") -> DTy
     try:
         return to_dtype(token.value)
     except InvalidArgument:
-        near = did_you_mean(
-            token.value, ("int8", "int16", "int32", "int64", "float32", "float64", "bool")
+        remedy = (
+            f"{meant_type(token.value)}write the name of a NumPy type, such as float32{otherwise}"
         )
-        raise Refused(f"'{token}' is no element type", token.start_pos, near + otherwise) from None
+        raise Refused(f"'{token}' is no element type", token.start_pos, remedy) from None

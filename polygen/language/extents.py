@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from polygen.errors import InvalidArgument
+from polygen.errors import InvalidArgument, MalformedExpression
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.language.parser import parse_expression, parse_expressions
@@ -23,6 +23,15 @@ def to_extents(given: Any, name: str, what: str = "shape") -> tuple[Expression, 
         InvalidArgument: if it is something else.
         MalformedExpression: if a text in it is no expression.
     """
+    try:
+        return _to_extents(given, name, what)
+    except MalformedExpression as error:
+        error.what = f"the {what} of '{name}': {error.what}"
+        error.remedy = error.remedy or "separate them by commas, as in 'n, 2*m'"
+        raise
+
+
+def _to_extents(given: Any, name: str, what: str) -> tuple[Expression, ...]:
     if isinstance(given, str):
         text = given.strip()
         enclosed = text.startswith("(") and text.endswith(")") and text.count("(") == 1

@@ -17,7 +17,7 @@ from polygen.ir.callables import ScalarCallable
 from polygen.ir.instruction import Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_function_name
-from polygen.ir.options import Options
+from polygen.ir.options import TARGET_NAMES, Options, unknown_target
 from polygen.ir.public import public_but
 from polygen.ir.verify import verify
 from polygen.language.arguments import check_rule_names, find_uses, make_variables, read_kernel_data
@@ -228,8 +228,10 @@ def _checked_functions(functions: object) -> dict[str, Any]:
 
 
 def _checked_target(target: object) -> str | None:
-    if target is None or isinstance(target, str):
+    if target is None or (isinstance(target, str) and target in TARGET_NAMES):
         return target
+    if isinstance(target, str):
+        raise unknown_target(target)
     raise InvalidArgument(
         f"target={target!r} is no target",
         where=caller_location(),

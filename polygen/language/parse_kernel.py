@@ -17,7 +17,7 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_function_name
 from polygen.ir.operation import Special
-from polygen.ir.options import Options
+from polygen.ir.options import TARGET_NAMES, Options, unknown_target
 from polygen.ir.public import public
 from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag
@@ -267,6 +267,8 @@ def _read_line(parts: _Parts, section: str, line: str) -> str:
         check_function_name(rest.strip())
         if title == "KERNEL":
             parts.name = rest.strip()
+        elif rest.strip() not in TARGET_NAMES:
+            raise unknown_target(rest.strip())
         else:
             parts.target = rest.strip()
     elif section:

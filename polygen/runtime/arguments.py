@@ -20,8 +20,10 @@ from polygen.errors import (
 )
 from polygen.ir.array import GlobalArg, ValueArg
 from polygen.ir.dtype import DType, computed_in, is_bfloat16
+from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_tuple
+from polygen.ir.show_expression import show_expression
 from polygen.lower.hidden import has_auto
 from polygen.runtime.allocation import placed
 from polygen.runtime.arrays import ArrayInfo, describe
@@ -112,10 +114,14 @@ def form_of(kernel: Kernel, target: str, classes: Mapping[str, type]) -> Form:
 
 
 def _missing(kernel: Kernel, name: str, what: str) -> MissingArgument:
+    remedy = f"pass {name}=..."
+    values = [i.expression for i in kernel.instructions if isinstance(i, Assignment)]
+    if any(show_expression(value).endswith(f"//{name}") for value in values):
+        remedy += f"; '//' divides, and a comment begins with '#': # {name}"
     return MissingArgument(
         f"kernel '{kernel.name}' was called without '{name}', {what}",
         where=caller_location(),
-        remedy=f"pass {name}=...",
+        remedy=remedy,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polygen.errors import UnknownTarget, did_you_mean
+from polygen.ir.options import unknown_target
 from polygen.targets.c_openmp import C_OPENMP
 from polygen.targets.opencl import OPENCL
 from polygen.targets.target import Target
@@ -23,5 +23,5 @@ def get_target(name: str) -> Target:
     """
     target = TARGETS.get(name)
     if target is None:
-        raise UnknownTarget(f"there is no target '{name}'", remedy=did_you_mean(name, TARGETS))
+        raise unknown_target(name)
     return target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 import polygen as pg
 from polygen import errors as e
+from polygen.ir.options import TARGET_NAMES
+from polygen.targets.registry import TARGETS
 
 LINE = "{ [i]: 0<=i<n }"
 
@@ -211,3 +214,166 @@ def test_python_s_integers_have_64_bits() -> None:
     assert knl(a=a, alpha=np.int8(2))[1][0].dtype == np.int8
     assert pg.add_dtypes(knl, {"alpha": np.int8})(a=a, alpha=2)[1][0].dtype == np.int8
     assert knl(a=np.ones(3, np.float32), alpha=2.0)[1][0].dtype == np.float32
+
+
+def test_a_comment_of_c() -> None:
+    """One word behind ``//`` is a division, which only the call finds out."""
+    for text in ("out[i] = a[i]  // twice", "out[i] = a[i] + 1 // twice"):
+        knl = pg.make_kernel(LINE, text)
+        with pytest.raises(e.MissingArgument, match="without 'twice'") as caught:
+            knl(a=np.ones(3))
+        assert "a comment begins with '#': # twice" in str(caught.value.remedy)
+    knl = pg.make_kernel(LINE, "out[i] = a[i]  # twice")
+    np.testing.assert_array_equal(knl(a=np.ones(3))[1][0], np.ones(3))
+    with pytest.raises(e.MissingArgument) as caught:
+        pg.make_kernel(LINE, "out[i] = a[i] * twice")(a=np.ones(3))
+    assert caught.value.remedy == "pass twice=..."
+
+
+@pytest.mark.parametrize(
+    ("tag", "meant"),
+    [
+        *(("gid.0", "g.0"), ("l0", "l.0"), ("unrol", "unr"), ("unroll", "unr"), ("G.1", "g.1")),
+        *(("group.2", "g.2"), ("local_0", "l.0"), ("lid.1", "l.1"), ("auto", "l.auto")),
+        *(("lauto", "l.auto"), ("g.3", ""), ("vec", ""), ("l.9", ""), ("", "")),
+    ],
+)
+def test_tags_that_are_misspelt(tag: str, meant: str) -> None:
+    knl = pg.make_kernel(LINE, "out[i] = a[i]", assumptions="n = 4")
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: pg.tag_inames(knl, {"i": tag}),
+        lambda: pg.split_iname(knl, "i", 4, inner_tag=tag),
+    )
+    for call in calls:
+        with pytest.raises(e.InvalidArgument, match=f"'{tag}' is no iname tag") as caught:
+            call()
+        remedy = str(caught.value.remedy)
+        assert remedy.startswith(f"did you mean '{meant}'? the tags" if meant else "the tags are")
+        assert "test_habits.py" in str(caught.value.where)
+    if meant:
+        assert pg.tag_inames(knl, {"i": meant}).tags
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        *(("flaot32", "float32"), ("Float64", "float64"), ("float 32", "float32")),
+        *(("unsigned int", "uint32"), ("size_t", "uint64"), ("char", "int8")),
+        *(("int32_t", "int32"), ("real*8", "float64"), ("long  long", "int64")),
+        *(("U4", ""), ("text", ""), ("object", "")),
+    ],
+)
+def test_types_that_are_misspelt(name: str, meant: str) -> None:
+    knl = pg.make_kernel(LINE, "out[i] = a[i]*s")
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: pg.add_dtypes(knl, {"a": name}),
+        lambda: pg.make_kernel(LINE, "out[i] = a[i]", [pg.GlobalArg("a", name), "..."]),
+        lambda: pg.make_kernel(LINE, "out[i] = a[i]*s", [pg.ValueArg("s", name), "..."]),
+    )
+    for call in calls:
+        with pytest.raises(e.InvalidArgument, match="is no element type") as caught:
+            call()
+        remedy = str(caught.value.remedy)
+        assert remedy.startswith(f"did you mean '{meant}'? use" if meant else "use a NumPy type")
+    assert caught.value.what.startswith("the type of 's': ")
+    if meant:
+        assert pg.add_dtypes(knl, {"a": meant}).variables["a"].dtype == np.dtype(meant)
+
+
+def test_types_of_c_and_of_numpy_that_are_the_same() -> None:
+    """As NumPy has it: float is Python's, of 64 bits."""
+    names = {"double": "f8", "float": "f8", "half": "f2", "short": "i2", "int": "i8", "long": "i8"}
+    for name, meant in names.items():
+        knl = pg.make_kernel(LINE, f"<{name}> t = a[i]\nout[i] = t")
+        assert knl.variables["t"].dtype == np.dtype(meant)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "remedy", "right"),
+    [
+        ("a[i].real", "write real(a[i])", "real(a[i])"),
+        ("a[i].imag + 1", "write imag(a[i])", "imag(a[i]) + 1"),
+        ("2*a[i].conj()", "write conj(a[i])", "2*conj(a[i])"),
+        ("math.sin(a[i])", "write sin(...) without math.", "sin(a[i])"),
+        ("numpy.exp(a[i])", "write exp(...) without numpy.", "exp(a[i])"),
+        ("np.sqrt(a[i])", "write sqrt(...) without np.", "sqrt(a[i])"),
+        ("a[i] + math.pi", "write the number: 3.141592653589793", "a[i] + 3.141592653589793"),
+        ("np.pi*a[i]", "write the number: 3.141592653589793", "3.141592653589793*a[i]"),
+        ("a[i].astype(float32)", "write float32(a[i])", "float32(a[i])"),
+        ("a.T[i]", "the subscripts in the other order", "a[i]"),
+        ("a.shape", "declare the array with a size", "n"),
+        ("math.oddity(a[i])", "there is no 'math' in the language", "a[i]"),
+        ("a[i].part", "names have no parts", "a[i]"),
+        ("(a[i] + 1).real", "write real(x)", "real(a[i] + 1)"),
+    ],
+)
+def test_names_with_parts(wrong: str, remedy: str, right: str) -> None:
+    with pytest.raises(e.MalformedInstruction) as caught:
+        pg.make_kernel(LINE, f"out[i] = {wrong}")
+    assert remedy in str(caught.value.remedy)
+    line, below = str(caught.value.excerpt).splitlines()
+    assert line == f"out[i] = {wrong}"
+    assert line[below.index("^") :].startswith((".", "np.", "*a[i]"))
+    pg.make_kernel(LINE, f"out[i] = {right}")
+
+
+def test_an_extent_that_is_negative() -> None:
+    for subscript, variable in (
+        ("0", pg.GlobalArg("a", np.float32, -3)),
+        ("0, 0", pg.GlobalArg("a", np.float32, "4, -3")),
+        ("0", pg.TemporaryVariable("a", np.float32, (-3,))),
+    ):
+        with pytest.raises(e.InvalidArgument, match="'a' has a negative extent, -3"):
+            pg.make_kernel(LINE, f"a[{subscript}] = 1", [variable, "..."])
+    pg.make_kernel("{ [i]: 0<=i<0 }", "out[i] = a[i]", [pg.GlobalArg("a", np.float32, 0), "..."])
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"), [("fortran", "there are: c, opencl"), ("opencI", "did you mean 'opencl'?")]
+)
+def test_a_target_that_there_is_not(name: str, remedy: str) -> None:
+    text = str(pg.make_kernel(LINE, "out[i] = 1", target="c"))
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: pg.make_kernel(LINE, "out[i] = 1", target=name),
+        lambda: pg.generate_code(pg.make_kernel(LINE, "out[i] = 1"), name),
+        lambda: pg.parse_kernel(text.replace("TARGET: c", f"TARGET: {name}")),
+    )
+    for call in calls:
+        with pytest.raises(e.UnknownTarget, match=f"there is no target '{name}'") as caught:
+            call()
+        assert caught.value.remedy == remedy
+        assert "test_habits.py" in str(caught.value.where)
+    assert tuple(TARGETS) == TARGET_NAMES
+
+
+def test_shapes_without_commas() -> None:
+    for variable in (pg.GlobalArg("t", np.int8, "n m"), pg.TemporaryVariable("t", np.int8, "2 3")):
+        with pytest.raises(
+            e.MalformedExpression, match=r"the shape of 't': found '[m3]'"
+        ) as caught:
+            pg.make_kernel(LINE, "t[0, 0] = 1", [variable, "..."])
+        assert str(caught.value.remedy) == "separate them by commas, as in 'n, 2*m'"
+        line, below = str(caught.value.excerpt).splitlines()
+        assert line[below.index("^") :] in ("m", "3")
+
+
+def test_an_iname_of_a_kernel_that_is_called() -> None:
+    twice = pg.make_function("{ [k]: 0<=k<8 }", "y[k] = 2*x[k]", ["x", "y"])
+    knl = pg.make_kernel(
+        LINE,
+        "[j]: out[i, j] = twice([j]: a[i, j])",
+        [pg.GlobalArg("a", np.float32, "n, 8"), pg.GlobalArg("out", np.float32, "n, 8"), "..."],
+        functions={"twice": twice},
+    )
+    program = pg.merge([knl])
+    for given in (knl, program):
+        step: Any
+        for step, argument in ((pg.reverse, "k"), (pg.tag_inames, {"k": "unr"})):
+            with pytest.raises(e.UnknownIname, match="has no iname 'k'") as caught:
+                step(given, argument)
+            assert "'twice', which it calls, has one" in str(caught.value.remedy)
+            assert "test_habits.py" in str(caught.value.where)
+    program = program.with_kernel(pg.split_iname(program["twice"], "k", 4))
+    assert "k_inner" in program["twice"].inames
+    inlined = pg.inline_callable_kernel(knl, "twice")
+    assert pg.split_iname(inlined, "twice_k", 4).inames

@@ -114,3 +114,26 @@ def test_a_close_name_is_suggested() -> None:
 )
 def test_single_calls(call: Callable[[], object], what: str) -> None:
     assert what in refused(call).what
+
+
+@pytest.mark.parametrize(
+    ("call", "what", "remedy"),
+    [
+        (pg.GlobalArg, "missing 1 required positional argument: 'name'", "is GlobalArg(n"),
+        (pg.ConstantArg, "ConstantArg cannot be made", "it is ConstantArg(name, dtype"),
+        (pg.ValueArg, "ValueArg cannot be made", "it is ValueArg(name, dtype=...)"),
+        (pg.TemporaryVariable, "cannot be made like this: missing 1", "(name, dtype=..."),
+        (lambda: pg.ValueArg("n", shape=3), "ValueArg has no argument 'shape'", "(name, dtype="),  # type: ignore[call-arg]
+        (lambda: pg.GlobalArg("a", dtyp=3), "GlobalArg has no argument 'dtyp'", "mean 'dtype'"),  # type: ignore[call-arg]
+        (lambda: pg.ValueArg("a", 1, 2), "takes from 2 to 3 positional arguments", "ValueArg(name"),  # type: ignore[call-arg]
+        (pg.Assignment, "missing 3 required", "Assignment(id, assignee, expression"),
+        (lambda: pg.Barrier("b"), "missing 1 required positional argument: 'scope'", "Barrier(id"),  # type: ignore[call-arg]
+        (lambda: pg.NoOp(name="b"), "NoOp has no argument 'name'", "NoOp(id"),  # type: ignore[call-arg]
+        (pg.CInstruction, "CInstruction cannot be made like this", "(iname_exprs, code, read"),
+        (pg.ScalarCallable, "ScalarCallable cannot be", "(signatures, preambles=...)"),
+    ],
+)  # fmt: skip
+def test_what_classes_are_given(call: Callable[[], object], what: str, remedy: str) -> None:
+    error = refused(call)
+    assert what in error.what
+    assert remedy in str(error.remedy)
