@@ -16,6 +16,7 @@ from polygen.analysis.proving import limited
 from polygen.errors import InvalidArgument, UserError
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import public_but
 from polygen.ir.show_expression import show_expression
 from polygen.source import caller_location
 from polygen.transforms.affine_map_inames import affine_map_inames
@@ -33,6 +34,7 @@ _STEPS: dict[str, Any] = {
 _GROUPS, _ITEMS = 3, 2  # axes that are used
 
 
+@public_but("tile_size")
 def find_schedule(kernel: Kernel, tile_size: int = 16) -> list[Step]:
     """Return steps that would make the loops of a kernel tiled and parallel; none is taken.
 
@@ -69,7 +71,7 @@ def find_schedule(kernel: Kernel, tile_size: int = 16) -> list[Step]:
     parallelizer and locality optimizer, PLDI 2008; Verdoolaege, Janssens, Scheduling for PPCG,
     2017.
     """
-    _check(kernel, tile_size)
+    _check_size(tile_size)
     found = _Finder(kernel, tile_size)
     with limited(f"no schedule was found for kernel '{kernel.name}'", "transform it by hand"):
         for inames in [*_nests(loop_tree(kernel, quiet=True))]:
@@ -78,15 +80,12 @@ def find_schedule(kernel: Kernel, tile_size: int = 16) -> list[Step]:
     return found.steps
 
 
-def _check(kernel: object, tile_size: object) -> None:
-    is_size = isinstance(tile_size, int) and not isinstance(tile_size, bool) and tile_size > 0
-    if not isinstance(kernel, Kernel) or not is_size:
-        what = tile_size if isinstance(kernel, Kernel) else kernel
+def _check_size(tile_size: object) -> None:
+    if not isinstance(tile_size, int) or isinstance(tile_size, bool) or tile_size <= 0:
         raise InvalidArgument(
-            f"find_schedule was given {what!r}, which is no "
-            + ("positive integer" if isinstance(kernel, Kernel) else "kernel"),
+            f"find_schedule was given tile_size={tile_size!r}, which is no positive integer",
             where=caller_location(),
-            remedy="pass a kernel, and the extent of a tile",
+            remedy="pass the extent of a tile along each loop, such as 16",
         )
 
 

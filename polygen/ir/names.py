@@ -8,6 +8,7 @@ from polygen.errors import ReservedName
 from polygen.source import caller_location
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST = 200  # PoCL makes folders that are called like kernels; file systems allow 255
 
 # Keywords and type names of C, C++ (which CUDA C is), OpenCL C and polygen's own language, and
 # what isl's notation means.
@@ -153,6 +154,12 @@ def check_name(name: str, *, foreign: bool = False) -> None:
             f"'{name}' is no identifier",
             where=caller_location(),
             remedy="use letters, digits and underscores, not beginning with a digit",
+        )
+    if len(name) > _LONGEST:
+        raise ReservedName(
+            f"'{name[:40]}...' is a name of {len(name)} characters",
+            where=caller_location(),
+            remedy=f"use {_LONGEST} at most",
         )
     is_math = _MATH.fullmatch(name) and not foreign
     if name in RESERVED or _FAMILIES.fullmatch(name) or is_math:

@@ -261,3 +261,17 @@ def test_names_that_headers_and_builtins_have(target: str) -> None:
     np.testing.assert_allclose(given["length"], step + 0.5 * x**2 + i // 2 + (i - 5) % 3)
     np.testing.assert_allclose(given["j1"], np.exp(x + 1j) * (1 + 2j))
     assert given["index"][0] == 7
+
+
+def test_names_have_an_end() -> None:
+    """PoCL makes folders that are called like kernels, and file systems allow 255 letters."""
+    for way in ("name of a kernel", "array", "iname in text", "new name of an iname"):
+        with pytest.raises(
+            ReservedName, match=r"'a{40}\.\.\.' is a name of 201 characters"
+        ) as caught:
+            WAYS[way]("a" * 201)
+        assert caught.value.remedy == "use 200 at most"
+    knl = pg.make_kernel("{ [i]: 0<=i<4 }", "out[i] = 2*a[i]", name="k" * 200)
+    for target in ("c", "opencl"):
+        _, (out,) = knl.executor(target)(a=np.arange(4.0))
+        np.testing.assert_array_equal(out, 2 * np.arange(4.0))

@@ -103,7 +103,7 @@ def test_loops_of_a_nest_that_holds_more() -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        (("knl",), "'knl', which is no kernel"),
+        (("knl",), "kernel='knl', which is no kernel"),
         ((SUMS, 0), "0, which is no positive integer"),
         ((SUMS, True), "True, which is no positive integer"),
     ],
