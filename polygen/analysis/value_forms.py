@@ -127,9 +127,9 @@ class ValueForms:
         self._points = kernel.assumptions.flat
 
     def touched(self, reference: Reference, axis: int) -> Touched | None:
-        """Return what a reference touches along an axis; None if that has no form."""
-        if not isinstance(reference.insn, Assigning):
-            return None
+        """Return what a reference certainly touches along an axis; None if that has no form."""
+        if not isinstance(reference.insn, Assigning) or reference.vague:
+            return None  # verbatim C may touch nothing
         names = self._names.fresh(reference.inames)
         frame = Frame(self._kernel, reference.insn, names, reference.conditions)
         self._points, exact = executed(frame)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import CannotProve, NotTheSame, UserError
+from polygen.errors import CannotProve, NewObligation, NotTheSame, UserError
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel
 from tests.proof.exchange import exchange
@@ -161,3 +161,24 @@ def test_where_elements_are_that_verbatim_c_touches(touched: str, options: dict[
 
     with pytest.raises(NotTheSame, match=r"'t' (would be|is) declared otherwise"):
         exchange(made(shape=(4, 2)), made(**options))
+
+
+@pytest.mark.parametrize("condition", ["", ", if=p[i] >= 0"])
+def test_an_element_that_data_chooses_beside_verbatim_c(condition: str) -> None:
+    """What the text is said to read, or write, is no reason to believe that it does."""
+    touching = '... code(i) "out[i] = a[0];" reads(a) writes(out, c[p[i]]) {id=c, inames=i, dep=*}'
+    use = "b[i] = a[p[i]] {{id=b, dep={dep}, if=p[i] >= 0}}"
+    load = f"<float64> t = a[p[i]] {{id=t, dep=*{condition}}}"
+
+    def made(*lines: str) -> Kernel:
+        with pg.without_proofs():
+            p = pg.GlobalArg("p", np.int32, shape="n")
+            return kernel(ROW, "\n".join((touching, *lines)), A, B, C, OUT, p)
+
+    old = made(use.format(dep="*"))
+    new = made(load, use.format(dep="*t").replace("a[p[i]]", "t"))
+    if condition:
+        assert exchange(old, new).instruction("c") == old.instruction("c")
+        return
+    with pytest.raises(NewObligation, match=r"a\[p\[i\]\] is inside of 'a'"):
+        exchange(old, new)
