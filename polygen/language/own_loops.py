@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from polygen.analysis.access import references
 from polygen.analysis.permitted import why_none_is_permitted
+from polygen.ir import walk
 from polygen.ir.kernel import Kernel
 
 
@@ -38,7 +40,23 @@ def _separable(kernel: Kernel) -> dict[int, tuple[str, ...]]:
             continue
         if reduced != kernel.expanded.instructions_by_id[insn.id].reduction_inames:
             continue  # a rule has reductions, and other instructions may use it
-        if not taken.isdisjoint(reduced):
+        if not taken.isdisjoint(reduced) and not _reads_what_its_loop_holds(kernel, insn.id):
             found[position] = tuple(sorted(reduced))
         taken |= reduced
     return found
+
+
+def _reads_what_its_loop_holds(kernel: Kernel, insn_id: str) -> bool:
+    """Tell whether a reduction reads what each iteration of its loop writes anew.
+
+    Of that, a loop of its own would find nothing but what the last iteration wrote.
+    """
+    insn = kernel.expanded.instruction(insn_id)
+    for reference in references(insn):
+        reduced = reference.inames - insn.within_inames
+        index = frozenset[str]().union(*map(walk.free_variables, reference.index))
+        writers = kernel.expanded.writers.get(reference.name, ())
+        written = any(not reduced.isdisjoint(w.within_inames) for w in writers)
+        if written and reduced.isdisjoint(index):
+            return True
+    return False

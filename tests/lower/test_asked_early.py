@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import NotFusible
+from polygen.errors import DependencyCycle, NotFusible
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel, same
 from tests.oracle.compare import check_arrays
@@ -79,3 +79,11 @@ def test_what_an_inner_condition_reads() -> None:
         d = given["d"] + given["x"]
         _, (found, _) = knl(**deepcopy(given))
         assert found[0] == given["x"].sum() * np.count_nonzero(d[:, 0] > 0)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_what_only_an_iteration_holds_is_not_read_in_another_loop(use: str) -> None:
+    """In a loop of its own, the reduction would find the last value of t only."""
+    lines = "<float64> t = 2*x[j] {id=t, inames=i:j, dep=*}", CHANGE.replace("*}", "*t}")
+    with pytest.raises(DependencyCycle, match="whether it is computed, 'last' in that loop"):
+        kernel(DOMAINS, "\n".join((*lines, USES[use].format(more="*t"))), *DATA)
