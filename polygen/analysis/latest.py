@@ -7,7 +7,7 @@ have none get lost.  Here the reads that are left are found by subtraction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -116,20 +116,31 @@ def _latest(reader: Timed, writes: Iterable[_Writes], columns: Sequence[int]) ->
             found = times if found is None else found.union(times)
     if found is None or found.is_empty():
         return None
-    latest = greatest(found.detect_equalities())
-    if not found.domain().is_subset(latest.domain()):
-        raise InternalError("isl loses the last of some writes")
-    return latest
+    return greatest(found.detect_equalities())
 
 
 def greatest(times: isl.Map) -> isl.Map:
     """Return the greatest time of each read."""
+    wanted = times.domain()
+    for find in (isl.Map.lexmax, _none_greater):  # isl fails at some, and loses others
+        found = _tried(find, times)
+        if found is not None and wanted.is_subset(found.domain()):
+            return found
+    raise InternalError("isl loses the last of some writes")
+
+
+def _tried(find: Callable[[isl.Map], isl.Map], times: isl.Map) -> isl.Map | None:
     try:
-        return times.lexmax()
+        found: isl.Map = find(times)
     except isl.Error as error:
         if _DEFECT not in str(error):
             raise
-    # By what it means: those that none of the same read is greater than.
+        return None
+    return found
+
+
+def _none_greater(times: isl.Map) -> isl.Map:
+    """Return the greatest times by what that means: no other time of the same read is greater."""
     greater = isl.Map.lex_gt(times.get_space().range())
     return times.subtract(times.apply_range(greater))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 
 import islpy as isl
 
@@ -96,8 +97,27 @@ def _points(isl_set: isl.Set) -> list[tuple[int, ...]]:
 
     if not isl_set.is_bounded():
         raise OracleError(f"unbounded: {isl_set}")
-    isl_set.foreach_point(note)
+    try:
+        isl_set.foreach_point(note)
+    except isl.Error as error:
+        if "unexpected missing (bounded) solution" not in str(error):  # which isl 0.27 may say
+            raise
+        return [*_points_in_box(isl_set)]
     return found
+
+
+def _points_in_box(isl_set: isl.Set) -> Iterator[tuple[int, ...]]:
+    """Yield the points of a set, one of the box around it after the other."""
+    ranges: list[range] = []
+    for axis in range(isl_set.dim(_SET)):
+        ends = isl_set.dim_min_val(axis), isl_set.dim_max_val(axis)
+        ranges.append(range(ends[0].to_python(), ends[1].to_python() + 1))
+    for point in product(*ranges):
+        left = isl_set
+        for axis, value in enumerate(point):
+            left = left.fix_val(_SET, axis, isl.Val(value))
+        if not left.is_empty():
+            yield point
 
 
 def surrounding(kernel: Kernel, iname: str) -> frozenset[str]:

@@ -164,7 +164,10 @@ class Steps:
         if iname is not None:
             sizes = [n for n in self._sizes if n in self.kernel.parameters]
             offsets: list[int | str] = [1, -3, *sizes]
-            self.kernel = pg.shift(self.kernel, iname, self._random.choice(offsets))
+            offset = self._random.choice(offsets)
+            self.kernel = pg.shift(self.kernel, iname, offset)
+            if isinstance(offset, str):
+                self._constant.discard(iname)  # it can be neither unrolled nor on a local axis
 
     def _reverse(self) -> None:
         """Let a loop run downward that may run in any order."""
