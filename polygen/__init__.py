@@ -105,12 +105,15 @@ from polygen.transforms.register_symbol_manglers import register_symbol_manglers
 from polygen.transforms.remove_dependency import remove_dependency
 from polygen.transforms.remove_inames_from_insn import remove_inames_from_insn
 from polygen.transforms.remove_instructions import remove_instructions
+from polygen.transforms.remove_unused_arguments import remove_unused_arguments
 from polygen.transforms.remove_unused_inames import remove_unused_inames
+from polygen.transforms.rename_argument import rename_argument
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.rename_inames import rename_inames
 from polygen.transforms.replace_instruction_ids import replace_instruction_ids
 from polygen.transforms.reverse import reverse
 from polygen.transforms.separate_full_tiles import separate_full_tiles
+from polygen.transforms.set_argument_order import set_argument_order
 from polygen.transforms.set_array_axis_names import set_array_axis_names
 from polygen.transforms.set_instruction_priority import set_instruction_priority
 from polygen.transforms.set_options import set_options
@@ -234,13 +237,16 @@ __all__ = [
     "remove_dependency",
     "remove_inames_from_insn",
     "remove_instructions",
+    "remove_unused_arguments",
     "remove_unused_inames",
+    "rename_argument",
     "rename_iname",
     "rename_inames",
     "replace_instruction_ids",
     "replay",
     "reverse",
     "separate_full_tiles",
+    "set_argument_order",
     "set_array_axis_names",
     "set_instruction_priority",
     "set_options",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.language.within import matching
+from polygen.proof import Rearranged
 from polygen.transformation import Inames, Within, to_names, transformation
 
 
 @transformation
-def add_inames_to_insn(kernel: Kernel, inames: Inames, insn_match: Within) -> Kernel:
+def add_inames_to_insn(kernel: Kernel, inames: Inames, insn_match: Within) -> Rearranged:
     """Let some instructions be executed in each iteration of further loops.
 
     Kind: order and storage.
@@ -54,10 +55,15 @@ def add_inames_to_insn(kernel: Kernel, inames: Inames, insn_match: Within) -> Ke
 
     Source: Loo.py's transformation of this name.
     """
-    meant = {insn.id for insn in matching(kernel, insn_match)}
     added = frozenset(to_names(inames))
+    insns = matching(kernel, insn_match)
+    # An instruction with more instances is not the one that it was: it has to write the values.
+    others = {
+        i.id: kernel.new_name(f"{i.id}_before") for i in insns if not added <= i.within_inames
+    }
 
     def inside(insn: Instruction) -> Instruction:
-        return insn.copy(within_inames=insn.within_inames | added) if insn.id in meant else insn
+        return insn.copy(within_inames=insn.within_inames | added) if insn.id in others else insn
 
-    return kernel.copy(instructions=tuple(map(inside, kernel.instructions)))
+    new = kernel.copy(instructions=tuple(map(inside, kernel.instructions)))
+    return Rearranged(new, ids=others)

@@ -69,7 +69,11 @@ def remove_inames_from_insn(kernel: Kernel, inames: Inames, insn_match: Within) 
                 remedy="name an iname that one of them is within",
             )
     # An instruction with fewer instances is not the one that it was: it has to write the values.
-    others = {i.id: kernel.new_name(i.id) for i in insns if not gone.isdisjoint(i.within_inames)}
+    others = {
+        i.id: kernel.new_name(f"{i.id}_before")
+        for i in insns
+        if not gone.isdisjoint(i.within_inames)
+    }
 
     def outside(insn: Instruction) -> Instruction:
         return insn.copy(within_inames=insn.within_inames - gone) if insn.id in others else insn

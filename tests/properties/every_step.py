@@ -17,6 +17,8 @@ from tests.proof.any_step import AnyStep
 # Why it is not drawn.
 NOT_DRAWN = {
     "assume_independent": "a claim on data, which random data would have to keep",
+    "rename_argument": "the kernels of a sequence are called with the same arguments",
+    "remove_unused_arguments": "the kernels of a sequence are called with the same arguments",
 }
 # What is believed, and changes what a kernel may be called with.
 DECLARED = (
@@ -422,6 +424,14 @@ def _fewer_inames(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("remove_inames_from_insn", (r.choice(around), insn.id))
 
 
+# --- arguments
+
+
+def _argument_order(knl: Kernel, r: random.Random) -> AnyStep:
+    names = [argument.name for argument in knl.arguments]
+    return AnyStep("set_argument_order", (r.sample(names, len(names)),))
+
+
 # What makes steps of some kind, and how often: `weight` is relative.
 MORE: dict[str, tuple[_Kind, float]] = {
     "untag_inames": (_untag, 3),
@@ -465,6 +475,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "remove_instructions": (_remove, 1),
     "add_inames_to_insn": (_more_inames, 1),
     "remove_inames_from_insn": (_fewer_inames, 1),
+    "set_argument_order": (_argument_order, 0.3),
     "add_dtypes": (_types, 0.5),
     "infer_unknown_types": (_infer, 0.5),
     "assume_injective": (_injective, 0.7),
