@@ -36,7 +36,7 @@ BUDGET = 30.0  # seconds, for the fast tests of a mutant, and again for the slow
 OPTIONS = ["-q", "-x", "--no-header", "-p", "no:cacheprovider", "--tb=no", "-rf"]
 
 _NOTE = "__ran__"
-_PASSED = (0, 5)  # 5: there was nothing to run
+_RAN = (0, 1, 5)  # 1: some failed; 5: there was nothing to run
 
 
 class Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -119,6 +119,7 @@ class _Recorder:
         self.statements: dict[str, list[str]] = {}
         self.seconds: dict[str, float] = {}
         self.on_import: set[str] = set()
+        self.failed: set[str] = set()
         self._ran: set[str] = set()
         paths = [path for name in MUTATED for path in sorted((ROOT / name).rglob("*.py"))]
         modules = {path: _noting(path) for path in (p.relative_to(ROOT) for p in paths)}
@@ -135,6 +136,10 @@ class _Recorder:
             self.seconds[item.nodeid] = _time() - started
             self.statements[item.nodeid] = sorted(self._ran)
             self._ran.clear()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed.add(report.nodeid)
 
 
 def _time() -> float:
@@ -186,6 +191,8 @@ class Known:
 def record(jobs: int) -> Known:
     """Run all tests, unless that was done for the files as they are.
 
+    Tests that fail as they are tell nothing of mutants: they are named, and left out.
+
     Parameters:
         jobs: how many processes.
     """
@@ -231,8 +238,11 @@ def _recorded(jobs: int) -> Iterator[dict[str, Any]]:
             continue
         pid, status = os.wait()
         part, log = _part(running.pop(pid))
-        if os.waitstatus_to_exitcode(status) not in _PASSED:
-            raise SystemExit(f"the tests fail as they are:\n{log.read_text()[-4000:]}")
+        if os.waitstatus_to_exitcode(status) not in _RAN:
+            raise SystemExit(f"the tests cannot run:\n{log.read_text()[-4000:]}")
+        for line in log.read_text().splitlines():
+            if line.startswith("fails as it is"):
+                sys.stdout.write(f"{line}\n")
         yield json.loads(part.read_text())
 
 
@@ -243,7 +253,11 @@ def _part(number: int) -> tuple[Path, Path]:
 
 def _record(share: Sequence[str], part: Path) -> int:
     recorder = _Recorder()
-    code = int(pytest.main([*OPTIONS, *share], plugins=[recorder]))
+    options = [option for option in OPTIONS if option != "-x"]
+    code = int(pytest.main([*options, *share], plugins=[recorder]))
+    for test in sorted(recorder.failed):
+        sys.stderr.write(f"fails as it is: {test}\n")
+        del recorder.seconds[test], recorder.statements[test]
     on_import = sorted(recorder.on_import)
     found = {"seconds": recorder.seconds, "ran": recorder.statements, "on_import": on_import}
     part.write_text(json.dumps(found))
