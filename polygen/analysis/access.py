@@ -82,8 +82,10 @@ def _references(insn: Instruction) -> tuple[Reference, ...]:
     inames = insn.within_inames
     conditions = tuple(part for p in insn.predicates for part in walk.conjuncts(p))
     found: list[Reference] = []
+    plain = (p for p in insn.predicates if not walk.reductions(p))
+    early = tuple(part for p in plain for part in walk.conjuncts(p))
     for predicate in insn.predicates:
-        found += _reads(predicate, insn, inames, ())
+        found += _reads(predicate, insn, inames, (), ())
     vague = isinstance(insn, CInstruction)
     if isinstance(insn, CInstruction):
         for name in sorted(insn.read_variables):
@@ -92,7 +94,7 @@ def _references(insn: Instruction) -> tuple[Reference, ...]:
     operation = "" if update is None else update.operation
     evaluated = insn.evaluated if update is None else (update.operand, *insn.evaluated[1:])
     for node in evaluated:
-        found += _reads(node, insn, inames, conditions)
+        found += _reads(node, insn, inames, conditions, early)
     for is_write in (True,) if update is None else (False, True):
         for target in insn.assignees:
             name, index = ex.name_of(target), ex.index_of(target)
@@ -107,7 +109,7 @@ def _references_of_call(call: KernelCall) -> tuple[Reference, ...]:
     names = call.read_names.union(call.written_names)
     found = [r for part in call.parts for r in references(part) if r.name in names]
     for node in (*call.predicates, *call.evaluated):
-        found += _reads(node, call, call.within_inames, ())
+        found += _reads(node, call, call.within_inames, (), ())
     return tuple(sorted([replace(r, insn=call) for r in found], key=lambda r: r.is_write))
 
 
@@ -143,7 +145,18 @@ def _reads(
     insn: Instruction,
     inames: frozenset[str],
     conditions: tuple[Expression, ...],
+    early: tuple[Expression, ...],
 ) -> Iterator[Reference]:
+    """Yield the reads in an expression.
+
+    Parameters:
+        node: the expression.
+        insn: the instruction.
+        inames: those of the instruction, and of the reductions that the expression stands in.
+        conditions: those under which it is evaluated.
+        early: those of them under which reductions in it are: a condition that has a reduction
+            itself is asked later.
+    """
     if isinstance(node, ex.Variable):
         if node.name not in inames:
             yield Reference(insn, node.name, (), False, inames, conditions)
@@ -152,18 +165,20 @@ def _reads(
         raise InternalError(f"what rule '{node.rule}' reads is not seen before it is expanded")
     if isinstance(node, ex.SubArrayRef):
         for part in first_element(node):
-            yield from _reads(part, insn, inames, conditions)
+            yield from _reads(part, insn, inames, conditions, early)
         return
     if isinstance(node, ex.Subscript):
         index = ex.index_tuple(node)
         yield Reference(insn, ex.name_of(node), index, False, inames, conditions)
         for part in index:
-            yield from _reads(part, insn, inames, conditions)
+            yield from _reads(part, insn, inames, conditions, early)
         return
     if isinstance(node, ex.Reduction):
-        inames = inames.union(node.inames)
-    for part, known in evaluated_under(node, conditions):
-        yield from _reads(part, insn, inames, known)
+        inames, conditions = inames.union(node.inames), early
+    late = isinstance(node, ex.If) and bool(walk.reductions(node.condition))
+    both = zip(evaluated_under(node, conditions), evaluated_under(node, early), strict=True)
+    for (part, known), (_, sure) in both:
+        yield from _reads(part, insn, inames, known, early if late else sure)
 
 
 @per_kernel

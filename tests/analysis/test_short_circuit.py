@@ -88,6 +88,33 @@ def test_a_reduction_is_computed_before_it_is_asked_for() -> None:
         guarded("b[i] = 1 {if=i<n and sum(j, p[i+j])>0}", "{ [i,j]: 0<=i<m and 0<=j<1 }")
 
 
+ONE = "{ [i,j,k]: 0<=i<m and 0<=j,k<1 }"
+MIXED = [
+    "b[i] = if(i<n and sum(k, k+1)>0, sum(j, p[i+j]), 2)",
+    "b[i] = if(i>=n or sum(k, k+1)>0, 2, sum(j, p[i+j]))",
+    "b[i] = sum(j, p[i+j]) {if=i<n and sum(k, k+1)>0}",
+]
+
+
+@pytest.mark.parametrize("text", MIXED)
+def test_a_reduction_is_computed_before_a_condition_with_another(text: str) -> None:
+    """That asks for both at once, when both have been computed."""
+    with pytest.raises(OutOfBounds, match=r"reads p\["):
+        guarded(text, ONE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "b[i] = if(sum(k, k+1)>0, if(i<n, sum(j, p[i+j]), 3), 2)",
+        "b[i] = if(i<n and sum(k, k+1)>0, p[i], 2)",
+        "b[i] = if(i<n, sum(j, p[i+j]), 2)*if(sum(k, k)>0, 2, 1)",
+    ],
+)
+def test_a_reduction_is_computed_under_conditions_without_any(text: str) -> None:
+    agree_in_arrays(guarded(text, ONE), SIZES, split("i", 3))
+
+
 def test_a_guard_is_not_asked_ahead_of_what_guards_it() -> None:
     """The condition does not depend on the inner loop."""
     knl = kernel(
