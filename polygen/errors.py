@@ -522,6 +522,10 @@ class NegativeSize(UserError):
     """An array that would have fewer than no elements."""
 
 
+class OutOfMemory(UserError):
+    """A temporary that is larger than the memory there is for it."""
+
+
 class WrongStrides(UserError):
     """An array whose strides are not what was declared, or cannot be used at all."""
 

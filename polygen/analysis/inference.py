@@ -66,10 +66,10 @@ def _not_integers(scalars: Mapping[str, DType | None]) -> frozenset[str]:
 
 
 def _extents(kernel: Kernel) -> Iterable[Expression]:
-    for arg in kernel.arguments:
-        if isinstance(arg, GlobalArg):
-            yield from arg.shape or ()
-            yield from layout_expressions(arg)
+    for array in (*kernel.arguments, *kernel.temporaries):
+        if isinstance(array, GlobalArg | TemporaryVariable):
+            yield from array.shape or ()
+            yield from layout_expressions(array)
     for found in references_by_name(kernel).values():
         for reference in found:
             yield from reference.index

@@ -12,6 +12,7 @@ from functools import reduce
 
 import islpy as isl
 
+from polygen.analysis.affine import linear_form
 from polygen.analysis.calls import given_by, refusal
 from polygen.analysis.functions import FUNCTIONS
 from polygen.analysis.inference import sizes
@@ -19,7 +20,7 @@ from polygen.analysis.isl_affine import condition_set
 from polygen.errors import MalformedInstruction
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import TemporaryVariable
+from polygen.ir.array import TemporaryVariable, ValueArg
 from polygen.ir.claims import Claim, Independent, Injective
 from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
 from polygen.ir.expression import Expression
@@ -190,13 +191,30 @@ class Inlining:
         kernel, new = self._kernel, self.names
         parts.domains += [self._domain(domain) for domain in kernel.domains]
         parts.instructions += [self._copied(insn) for insn in kernel.instructions]
-        parts.temporaries += [replace(t, name=new[t.name]) for t in kernel.temporaries]
+        parts.temporaries += [
+            replace(t, name=new[t.name], shape=tuple([self._extent(t.name, e) for e in t.shape]))
+            for t in kernel.temporaries
+        ]
         parts.tags |= {new[iname]: tag for iname, tag in kernel.tags.items()}
         parts.priorities += self._priorities()
         parts.claims += [self._claim(c) for c in kernel.claims if not isinstance(c, Injective)]
         parts.separations += map(self.converted, kernel.separations)
         parts.preambles += kernel.preambles
         parts.ids[self._call.id] = tuple(self._ids.values())
+
+    def _extent(self, name: str, extent: Expression) -> Expression:
+        """Return an extent of a temporary in terms of the parameters of the kernel that calls."""
+        found = self.converted(extent)
+        form = linear_form(found)
+        found = found if form is None else form.expression()
+        for other in sorted(walk.free_variables(found)):
+            if not isinstance(self._caller.variables.get(other), ValueArg):
+                raise refusal(self._caller, self._call)(
+                    MalformedInstruction,
+                    f"the temporary '{name}' of kernel '{self._kernel.name}' would have the extent "
+                    f"{show_expression(found)}, which is known only once the kernel runs",
+                )
+        return found
 
     def _claim(self, claim: Claim) -> Claim:
         if isinstance(claim, Independent):

@@ -28,13 +28,13 @@ def is_never_written(kernel: Kernel, name: str) -> bool:
 def known_parameters(kernel: Kernel) -> isl.Set:
     """Return the values that the parameters may have, as a flat set.
 
-    Those that the assumptions allow, and for which no array argument has an extent less than 0:
-    calls check both.
+    Those that the assumptions allow, and for which no array has an extent less than 0: calls check
+    both.
     """
     extents = {
         extent: None
-        for array in kernel.arguments
-        if isinstance(array, GlobalArg)
+        for array in (*kernel.arguments, *kernel.temporaries)
+        if isinstance(array, GlobalArg | TemporaryVariable)
         for extent in array.shape or ()
         if not isinstance(extent, int)
     }

@@ -178,7 +178,8 @@ class TemporaryVariable(_ByValue):
     Attributes:
         name: how instructions call it.
         dtype: the type of its elements; None until it is inferred.
-        shape: the extent of each axis, in elements: constants.  A scalar has none.
+        shape: the extent of each axis, in elements: constants, and of one that is global, also in
+            terms of the kernel's parameters.  A scalar has none.
         address_space: who shares it.  ``AUTO``, for which `polygen.auto` may be given, is what
             suits: see `polygen.address_spaces`.
         dim_tags: where elements lie, as for `GlobalArg`; None for one that is row-major.

@@ -30,7 +30,7 @@ from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import layout_expressions
 from polygen.ir.names import check_name
-from polygen.ir.show import show_instruction
+from polygen.ir.show import show_instruction, show_tuple
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, LocalTag, is_parallel
 from polygen.ir.verify_claims import check_claims
@@ -367,13 +367,24 @@ def _check_extents(kernel: Kernel) -> None:
                         where=kernel.location,
                         remedy=did_you_mean(name, kernel.parameters),
                     )
-        constant = all(isinstance(extent, int) for extent in variable.shape or ())
-        if isinstance(variable, TemporaryVariable) and not constant:
-            raise MalformedKernel(
-                f"the shape of the temporary '{variable.name}' is not constant",
-                where=kernel.location,
-                remedy="write numbers, or make it an argument",
-            )
+        if isinstance(variable, TemporaryVariable):
+            _check_constant(kernel, variable)
+
+
+def _check_constant(kernel: Kernel, temporary: TemporaryVariable) -> None:
+    """Check that the runtime allocates a temporary whose size a call decides."""
+    space = temporary.address_space
+    names = frozenset[str]().union(*map(walk.free_variables, temporary.shape))
+    if not names or space is AddressSpace.GLOBAL:
+        return
+    values = ", ".join(f"{name}=..." for name in sorted(names))
+    raise MalformedKernel(
+        f"the shape of the temporary '{temporary.name}', {show_tuple(temporary.shape)}, is not "
+        f"constant, and it is {space.value}: only a global one may be as large as a call says",
+        where=kernel.location,
+        remedy=f"declare TemporaryVariable('{temporary.name}', ..., "
+        f"address_space=pg.AddressSpace.GLOBAL), or fix_parameters(kernel, {values})",
+    )
 
 
 def _check_image(kernel: Kernel, image: ImageArg) -> None:

@@ -180,6 +180,9 @@ def _check_temporary(kernel: Kernel, array: TemporaryVariable) -> None:
         if not isinstance(tag.stride, int) or tag.stride < 0:
             why = f"is a temporary with the tag {tag}"
             raise _refused(kernel, array, why, "write a number that is not negative")
+        if not all(isinstance(extent, int) for extent in array.shape):
+            why = f"is a temporary of the shape {show_tuple(array.shape)} with the tag {tag}"
+            raise _refused(kernel, array, why, "use C, F, or N0, N1, ...: sizes decide the strides")
 
 
 def _check_uses(kernel: Kernel, array: Array) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from polygen.analysis.footprint import GuessedShape, guess_shape
 from polygen.errors import ShapeNotFound
 from polygen.ir import expression as ex
-from polygen.ir.array import Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
@@ -42,7 +42,7 @@ def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
     )
     temporaries = tuple(
         [
-            with_order(replace(t, shape=_constant(kernel, t.name, guesses[t.name].shape)))
+            with_order(replace(t, shape=_of_temporary(kernel, t, guesses[t.name].shape)))
             if t.name in guesses
             else t
             for t in kernel.temporaries
@@ -79,13 +79,16 @@ def _lacks_shape(kernel: Kernel, variable: Argument | TemporaryVariable) -> bool
     )
 
 
-def _constant(kernel: Kernel, name: str, shape: tuple[Expression, ...]) -> tuple[Expression, ...]:
-    if all(isinstance(extent, int) for extent in shape):
+def _of_temporary(
+    kernel: Kernel, temporary: TemporaryVariable, shape: tuple[Expression, ...]
+) -> tuple[Expression, ...]:
+    constant = all(isinstance(extent, int) for extent in shape)
+    if constant or temporary.address_space is AddressSpace.GLOBAL:
         return shape
-    extents = ", ".join(show_expression(extent) for extent in shape)
+    name, extents = temporary.name, ", ".join(show_expression(extent) for extent in shape)
     raise ShapeNotFound(
         f"the temporary '{name}' would have the shape ({extents}), which is not constant",
         where=kernel.location,
         remedy=f"declare it with a constant shape: TemporaryVariable('{name}', shape=...), or "
-        "make it an argument",
+        "with address_space=pg.AddressSpace.GLOBAL, or make it an argument",
     )

@@ -34,6 +34,7 @@ from polygen.runtime.outputs import must_be_passed, written_arrays
 from polygen.runtime.scalars import check_range, scalar_dtype
 from polygen.runtime.separate import passed_arguments
 from polygen.runtime.sizes import find_sizes, size_names
+from polygen.runtime.temporaries import check_temporaries
 from polygen.source import caller_location
 
 # --- forms
@@ -192,7 +193,8 @@ def examine(form: Form, values: Mapping[str, Any]) -> Call:
         for array in (*arrays.values(), *allocated.values()):
             if array.name in written:
                 check_distinct(kernel, array)
-    key = _variant_key(form, arrays, sizes, allocated)
+    most = check_temporaries(kernel, sizes)
+    key = _variant_key(form, arrays, sizes, allocated, most)
     return Call(arrays, sizes, allocated, key)
 
 
@@ -247,6 +249,7 @@ def _variant_key(
     arrays: Mapping[str, ArrayInfo],
     sizes: Mapping[str, int],
     allocated: Mapping[str, ArrayInfo],
+    most: int,
 ) -> VariantKey:
     dtypes = [(name, array.dtype) for name, array in arrays.items()]
     found = {arg.name: layout_of(arg, arrays[arg.name]) for arg in form.arrays}
@@ -257,7 +260,7 @@ def _variant_key(
             *(abs(size) for size in sizes.values()),
             *(_extent(array) for array in arrays.values()),
             *(_extent(array) for array in allocated.values()),
-            0,
+            most,
         )
     )
     index_dtype = index_type(form.kernel, largest)

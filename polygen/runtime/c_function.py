@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,8 +10,6 @@ import numpy as np
 from polygen.errors import WrongArgumentType
 from polygen.ir.array import Argument, GlobalArg
 from polygen.ir.dtype import DType
-from polygen.ir.layout import storage_count, unit
-from polygen.runtime.allocation import aligned
 from polygen.runtime.c_compiler import load_library
 from polygen.targets.program import Program
 
@@ -62,6 +59,8 @@ _SCALARS: dict[str, Any] = {
 def load_function(program: Program) -> CFunction:
     """Compile a C program and return its function, which takes addresses and numbers.
 
+    Those of global temporaries come last: see `polygen.runtime.temporaries.with_memory`.
+
     Raises:
         NoCompiler: if there is no compiler.
         CompilationFailed: if it does not accept the source, or the kernel's build options.
@@ -72,20 +71,7 @@ def load_function(program: Program) -> CFunction:
     function: CFunction = library[program.loop_program.name]
     function.argtypes = [_ctype(argument) for argument in program.arguments]
     function.restype = None
-    temporaries = [
-        (storage_count(t) * unit(t), t.dtype, t.alignment)
-        for t in program.loop_program.global_temporaries
-        if t.dtype is not None  # all have types
-    ]
-    return partial(_run_with_temporaries, function, temporaries) if temporaries else function
-
-
-def _run_with_temporaries(
-    function: CFunction, temporaries: list[tuple[int, DType, int | None]], *values: Any
-) -> None:
-    # New ones for each call: several threads may be in here.
-    arrays = [aligned(count, dtype, np.empty, size) for count, dtype, size in temporaries]
-    function(*values, *(array.ctypes.data for array in arrays))
+    return function
 
 
 def _ctype(argument: Argument) -> Any:

@@ -10,11 +10,11 @@ from typing import Any
 
 from polygen.errors import InternalError, LaunchFailed
 from polygen.ir import walk
-from polygen.ir.array import TemporaryVariable, ValueArg
-from polygen.ir.layout import storage_count, unit
+from polygen.ir.array import ValueArg
 from polygen.lower.program import HostNode, Launch
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.opencl import Queue, pyopencl
+from polygen.runtime.temporaries import is_sized, new_buffer
 from polygen.source import caller_location
 from polygen.targets.program import DeviceFunction, Program
 
@@ -77,26 +77,33 @@ class Run:
         )
         self._last: list[Any] = []
         self._temporaries = {
-            temporary.name: _allocate(queue, temporary)
-            for temporary in program.loop_program.global_temporaries
+            t.name: new_buffer(queue, t, fixed)
+            for t in program.loop_program.global_temporaries
+            if not is_sized(t)
         }
+        # They may be large: they are there for a call alone, and not for as long as this plan is.
+        self._sized = {t.name: t for t in program.loop_program.global_temporaries if is_sized(t)}
         self._launches = {
             function.name: self._prepare(built, function, names) for function in program.launches
         }
         # The usual case, which needs no walk through loops and launches.
         self._only = None
-        if len(self._host) == 1 and isinstance(self._host[0], Launch) and not self._temporaries:
+        temporaries = program.loop_program.global_temporaries
+        if len(self._host) == 1 and isinstance(self._host[0], Launch) and not temporaries:
             self._only = self._launches[self._host[0].name]
 
     def _prepare(self, built: Any, function: DeviceFunction, names: Sequence[str]) -> _Prepared:
         kernel = pyopencl().Kernel(built, function.name)
         passed: list[tuple[int, int]] = []
         looped: list[tuple[int, str, Any]] = []
+        sized: list[tuple[int, str]] = []
         for index, arg in enumerate(function.arguments):
             if arg.name in names:
                 passed.append((index, names.index(arg.name)))
             elif arg.name in self._temporaries:
                 kernel.set_arg(index, self._temporaries[arg.name])
+            elif arg.name in self._sized:
+                sized.append((index, arg.name))
             elif not isinstance(arg, ValueArg) or arg.dtype is None:
                 raise InternalError(f"nothing is passed for '{arg.name}' of '{function.name}'")
             elif arg.name in self._fixed:
@@ -107,7 +114,7 @@ class Run:
         if all(walk.free_variables(n) <= self._fixed.keys() for n in function.group_counts):
             grid = grid_of(function, self._fixed)
             _check_group(self._queue.device, function, grid)
-        return _Prepared(function, kernel, tuple(passed), tuple(looped), grid)
+        return _Prepared(function, kernel, tuple(passed), tuple(looped), tuple(sized), grid)
 
     def __call__(self, wait: list[Any], *values: Any) -> Any:
         """Enqueue everything, after some events, and return the event of the last launch.
@@ -136,10 +143,13 @@ class Run:
         if self._chained:
             wait = wait + self._last
         event = None
+        buffers = {n: new_buffer(self._queue, t, self._fixed) for n, t in self._sized.items()}
         for launch, loops in _sequence(self._host, self._fixed):
             prepared = self._launches[launch.name]
             for index, name, to_type in prepared.looped:
                 prepared.kernel.set_arg(index, to_type(loops[name]))
+            for index, name in prepared.sized:
+                prepared.kernel.set_arg(index, buffers[name])
             grid = prepared.grid or grid_of(prepared.function, loops)
             if prepared.grid is None:
                 _check_group(self._queue.device, prepared.function, grid)
@@ -160,6 +170,7 @@ class _Prepared:
         kernel: its kernel.
         passed: the position in the kernel, and in the call, of what a call passes.
         looped: position, name and type of the variables of loops on the host.
+        sized: position and name of the temporaries that are allocated for each call.
         grid: its grid, or None if that depends on loops on the host.
     """
 
@@ -167,6 +178,7 @@ class _Prepared:
     kernel: Any
     passed: tuple[tuple[int, int], ...]
     looped: tuple[tuple[int, str, Any], ...]
+    sized: tuple[tuple[int, str], ...]
     grid: Grid | None
 
 
@@ -181,15 +193,6 @@ def _sequence(
         lower, upper = value_of(node.lower, values), value_of(node.upper, values)
         for index in range(lower, upper, node.step):
             yield from _sequence(node.body, {**values, node.iname: index})
-
-
-def _allocate(queue: Queue, temporary: TemporaryVariable) -> Any:
-    cl = pyopencl()
-    if temporary.dtype is None:
-        raise InternalError(f"temporary '{temporary.name}' has no type")
-    count = storage_count(temporary) * unit(temporary)
-    size = max(1, count) * temporary.dtype.itemsize
-    return cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size)
 
 
 def _check_group(device: Any, launch: DeviceFunction, grid: Grid) -> None:

@@ -16,6 +16,7 @@ from polygen.runtime.opencl import Queue, build, check_alignments, pyopencl
 from polygen.runtime.opencl_run import Run
 from polygen.runtime.outputs import is_fully_written
 from polygen.runtime.scalars import passed_as
+from polygen.runtime.temporaries import with_memory
 from polygen.runtime.variant import Variant
 
 # The values of what the wrapper asks for: see `polygen.runtime.wrapper.Wrapper.plan`.
@@ -25,7 +26,7 @@ Plan: TypeAlias = tuple[Any, ...]
 def plan_for_c(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
     """Return what a wrapper for C may ask for."""
     plan: dict[str, Any] = {
-        "pg_run": variant.c_function,
+        "pg_run": with_memory(variant.c_function, variant.program, call.sizes),
         "pg_hidden": tuple(value_of_hidden(hidden, call.places) for hidden in variant.hidden),
     }
     plan |= {f"pg_size_{name}": size for name, size in call.sizes.items()}

@@ -33,6 +33,8 @@ def size_names(kernel: Kernel) -> frozenset[str]:
         if isinstance(arg, GlobalArg):
             for expression in (*(arg.shape or ()), *layout_expressions(arg)):
                 found |= walk.free_variables(expression)
+    for temporary in kernel.temporaries:
+        found = found.union(*map(walk.free_variables, temporary.shape))
     return frozenset(a.name for a in kernel.arguments if isinstance(a, ValueArg)) & found
 
 

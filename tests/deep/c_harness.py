@@ -20,7 +20,8 @@ import polygen as pg
 from polygen.ir.array import GlobalArg
 from polygen.targets.program import Program
 from tests.deep.case_table import Case
-from tests.oracle.compare import integer, make_arguments, typed
+from tests.oracle.compare import make_arguments, typed
+from tests.oracle.evaluate import integer
 from tests.oracle.interpreter import interpret
 
 Array: TypeAlias = "np.ndarray[Any, Any]"

@@ -14,7 +14,8 @@ from polygen.ir.array import GlobalArg, ValueArg
 from polygen.lower.program import HostNode, Launch
 from polygen.targets.program import DeviceFunction, Program
 from tests.deep.case_table import Case
-from tests.oracle.compare import integer, make_arguments, typed
+from tests.oracle.compare import make_arguments, typed
+from tests.oracle.evaluate import integer
 from tests.oracle.interpreter import interpret
 
 Job: TypeAlias = dict[str, Any]

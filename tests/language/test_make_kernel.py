@@ -305,7 +305,7 @@ WRONG: list[tuple[Any, Any, dict[str, Any], type[PolygenError], str, str]] = [
      MalformedKernel, "mentions 'i', which is no scalar argument", ""),
     (LINE, "out[i] = 1", {"kernel_data": [GlobalArg("x"), "..."]}, ShapeNotFound, "'x'", "shape="),
     (LINE, "out[i] = 1", {"kernel_data": [TemporaryVariable("x", None, "n"), "..."]},
-     MalformedKernel, "'x' is not constant", ""),
+     MalformedKernel, "'x', (n), is not constant", "GLOBAL"),
     (LINE, "<> t = 1", {"kernel_data": [TemporaryVariable("t"), "..."]},
      NameTaken, "'t' is declared here and in kernel_data", ""),
     (LINE, "x = 1\nout[i] = x", {"kernel_data": [ValueArg("x"), "..."]},

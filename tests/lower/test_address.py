@@ -14,7 +14,7 @@ from polygen.ir.layout import Strided
 from polygen.ir.show_expression import show_expression
 from polygen.language.parser import parse_statement
 from polygen.lower.address import element_count, linearize, row_major_strides, simplify
-from tests.oracle.compare import integer
+from tests.oracle.evaluate import integer
 
 SIZES = {"n": 3, "m": 4, "k": 2}
 N, M, K, INAME, JNAME, LNAME = (ex.Variable(name) for name in "nmkijl")

@@ -9,29 +9,16 @@ import numpy as np
 
 import polygen as pg
 from polygen.ir.array import AddressSpace, GlobalArg
-from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.lower.lower import Model, lower
 from polygen.lower.program import LoopProgram
-from tests.oracle.evaluate import Evaluator, Value
+from tests.oracle.evaluate import integer
 from tests.oracle.interpreter import Outcome, interpret
 from tests.oracle.machine import execute
 from tests.oracle.trace import Traced, traced
 
 FLOAT64 = np.dtype(np.float64)
-
-
-class _Sizes(Evaluator):
-    """Evaluates expressions of sizes."""
-
-    def variable(self, name: str) -> Value:
-        return self.samples[name]
-
-
-def integer(node: Expression, sizes: Mapping[str, int]) -> int:
-    """Return the value of an expression of sizes, such as an extent."""
-    return int(_Sizes(sizes).value(node))
 
 
 def make_arguments(

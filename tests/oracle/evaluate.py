@@ -297,3 +297,15 @@ _RULES: dict[type, Callable[[Evaluator, Any], Value]] = {
     ex.LogicalOr: lambda e, n: np.bool_(any(e.holds(c) for c in n.children)),
     ex.LogicalNot: lambda e, n: np.bool_(not e.holds(n.child)),
 }
+
+
+class _Sizes(Evaluator):
+    """Evaluates expressions of sizes."""
+
+    def variable(self, name: str) -> Value:
+        return self.samples[name]
+
+
+def integer(node: Expression, sizes: Mapping[str, int]) -> int:
+    """Return the value of an expression of sizes, such as an extent."""
+    return int(_Sizes(sizes).value(node))

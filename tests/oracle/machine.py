@@ -87,12 +87,13 @@ class _Machine:
             elements = table.initializer
             assert elements is not None
             self._globals[table.name] = Cells.of_array(table.name, elements)
+        at = _Scope(self, ChainMap({}, self._globals), _NOBODY)
         for t in program.global_temporaries:
             assert t.dtype is not None
-            extents = tuple([int(e) for e in t.shape if isinstance(e, int)])
+            extents = tuple([max(0, at.integer(e)) for e in t.shape])
             self._globals[t.name] = cells = Cells(t.name, t.dtype, prod(extents))
             if t.dim_tags is not None:
-                cells.places = _places(t, extents, int)
+                cells.places = _places(t, extents, at.integer)
 
     def _place_arguments(self) -> None:
         """Say where elements are, for arguments with a layout."""

@@ -11,7 +11,7 @@ import numpy as np
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
-from tests.oracle.evaluate import OracleError, Value, as_read, convert
+from tests.oracle.evaluate import OracleError, Value, as_read, convert, integer
 from tests.oracle.spaces import KINDS, space_of
 from tests.oracle.typing import size_names
 
@@ -73,10 +73,10 @@ class Memory:
         if name in self.arrays:
             found: tuple[int, ...] = self.arrays[name].shape
             return found
-        return tuple(e for e in self._temporary(name).shape if isinstance(e, int))
+        return tuple([integer(e, self._sizes) for e in self._temporary(name).shape])
 
     def _check(self, name: str, index: tuple[int, ...]) -> None:
-        shape = self.arrays[name].shape if name in self.arrays else self._temporary(name).shape
+        shape = self.shape(name)
         if len(shape) != len(index) or not all(
             0 <= i < int(extent) for i, extent in zip(index, shape, strict=True)
         ):

@@ -22,8 +22,8 @@ def size_names(kernel: Kernel) -> frozenset[str]:
     found: set[str] = set()
     for domain in (*kernel.domains, kernel.assumptions):
         found.update(domain.parameters)
-    for arg in kernel.arguments:
-        if isinstance(arg, GlobalArg):
+    for arg in (*kernel.arguments, *kernel.temporaries):
+        if isinstance(arg, GlobalArg | TemporaryVariable):
             for extent in (*(arg.shape or ()), *layout_expressions(arg)):
                 found |= walk.free_variables(extent)
     for insn in kernel.instructions:

@@ -10,7 +10,7 @@ import numpy as np
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, Separate, Strided, Vector
-from tests.oracle.compare import integer
+from tests.oracle.evaluate import integer
 from tests.oracle.layouts import laid, places
 
 Arrays = dict[str, Any]

@@ -189,12 +189,12 @@ def test_a_value_that_is_written_in_no_order_is_refused() -> None:
 
 
 def test_beside_a_call() -> None:
-    shifted = pg.make_function("{ [k]: 0<=k<8 }", "y[k] = x[k] + 1", ["x", "y"], name="shifted")
+    increased = pg.make_function("{ [k]: 0<=k<8 }", "y[k] = x[k] + 1", ["x", "y"], name="increased")
     knl = pg.make_kernel(
         "{ [i]: 0<=i<n }",
-        "[j]: out[i, j] = shifted([j]: t[j])",
+        "[j]: out[i, j] = increased([j]: t[j])",
         [declared(RAMP), pg.GlobalArg("out", float, "n, 8"), "..."],
-        functions={"shifted": shifted},
+        functions={"increased": increased},
     )
     for target in TARGETS:
         _, (out,) = knl.executor(target)(out=np.zeros((2, 8)))

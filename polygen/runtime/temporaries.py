@@ -1,0 +1,126 @@
+"""Global temporaries: memory that the runtime allocates, as much as the sizes of a call ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from polygen.errors import InternalError, NegativeSize, OutOfMemory
+from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.dtype import DType
+from polygen.ir.kernel import Kernel
+from polygen.ir.layout import storage_count, unit
+from polygen.ir.show import show_tuple
+from polygen.runtime.allocation import aligned
+from polygen.runtime.evaluate import value_of
+from polygen.runtime.extents import extent_of
+from polygen.runtime.opencl import Queue, pyopencl
+from polygen.source import caller_location
+from polygen.targets.program import Program
+
+_MOST_BYTES = 2**63 - 1
+
+
+def is_sized(temporary: TemporaryVariable) -> bool:
+    """Tell whether the sizes of a call decide how large a temporary is."""
+    return not all(isinstance(extent, int) for extent in temporary.shape)
+
+
+def check_temporaries(kernel: Kernel, sizes: Mapping[str, int]) -> int:
+    """Check the temporaries whose sizes a call decides; return how many elements the largest has.
+
+    Raises:
+        NegativeSize: if one would have an extent less than 0.
+    """
+    largest = 0
+    for temporary in kernel.temporaries:
+        if temporary.address_space is AddressSpace.GLOBAL and is_sized(temporary):
+            shape = tuple([extent_of(kernel, extent, sizes) for extent in temporary.shape])
+            if any(extent < 0 for extent in shape):
+                raise NegativeSize(
+                    f"the temporary '{temporary.name}' of kernel '{kernel.name}' would get the "
+                    f"shape {shape} = {show_tuple(temporary.shape)}",
+                    where=caller_location(),
+                    remedy="pass sizes that are not negative",
+                )
+            largest = max(largest, _elements(replace(temporary, shape=shape)))
+    return largest
+
+
+def with_memory(
+    function: Callable[..., None], program: Program, sizes: Mapping[str, int]
+) -> Callable[..., None]:
+    """Return a compiled C function that is passed the memory of its global temporaries."""
+    temporaries = program.loop_program.global_temporaries
+    if not temporaries:
+        return function
+    counts = [(t, _count(t, sizes), _dtype(t)) for t in temporaries]
+    return partial(_run_with_temporaries, function, counts)
+
+
+def _run_with_temporaries(
+    function: Callable[..., None],
+    temporaries: list[tuple[TemporaryVariable, int, DType]],
+    *values: Any,
+) -> None:
+    # New ones for each call: several threads may be in here.
+    arrays = [_new_array(t, count, dtype) for t, count, dtype in temporaries]
+    function(*values, *[array.ctypes.data for array in arrays])
+
+
+def _new_array(temporary: TemporaryVariable, count: int, dtype: DType) -> Any:
+    _check_bytes(temporary, count * dtype.itemsize)
+    try:
+        return aligned(count, dtype, np.empty, temporary.alignment)
+    except MemoryError:
+        raise _out_of_memory(temporary, count * dtype.itemsize, "this machine has not") from None
+
+
+def new_buffer(queue: Queue, temporary: TemporaryVariable, sizes: Mapping[str, int]) -> Any:
+    """Return a buffer on a device for a global temporary.
+
+    Raises:
+        OutOfMemory: if the device has not as much memory.
+    """
+    cl = pyopencl()
+    size = max(1, _count(temporary, sizes)) * _dtype(temporary).itemsize
+    _check_bytes(temporary, size)
+    try:
+        return cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size)
+    except cl.Error as error:
+        raise _out_of_memory(temporary, size, f"the device refuses ({error})") from None
+
+
+def _check_bytes(temporary: TemporaryVariable, size: int) -> None:
+    if size > _MOST_BYTES:
+        raise _out_of_memory(temporary, size, "no machine has")
+
+
+def _out_of_memory(temporary: TemporaryVariable, size: int, why: str) -> OutOfMemory:
+    return OutOfMemory(
+        f"the temporary '{temporary.name}', of the shape {show_tuple(temporary.shape)}, needs "
+        f"{size} bytes, which {why}",
+        where=caller_location(),
+        remedy="pass smaller sizes, or make the temporary smaller, with fewer elements at a time",
+    )
+
+
+def _count(temporary: TemporaryVariable, sizes: Mapping[str, int]) -> int:
+    """Return how many elements the memory of a temporary has, padding included."""
+    # An extent may be negative where nothing is computed: see `extent_of`.
+    shape = tuple([max(0, value_of(extent, sizes)) for extent in temporary.shape])
+    return _elements(replace(temporary, shape=shape))
+
+
+def _elements(temporary: TemporaryVariable) -> int:
+    return storage_count(temporary) * unit(temporary)
+
+
+def _dtype(temporary: TemporaryVariable) -> DType:
+    if temporary.dtype is None:
+        raise InternalError(f"temporary '{temporary.name}' has no type")
+    return temporary.dtype
