@@ -70,11 +70,14 @@ from polygen.transforms.add_nosync import add_nosync
 from polygen.transforms.add_padding import add_padding
 from polygen.transforms.add_prefetch import add_prefetch
 from polygen.transforms.affine_map_inames import affine_map_inames
+from polygen.transforms.alias_temporaries import alias_temporaries
 from polygen.transforms.assignment_to_subst import assignment_to_subst
 from polygen.transforms.assume import assume
 from polygen.transforms.assume_independent import assume_independent
 from polygen.transforms.assume_injective import assume_injective
+from polygen.transforms.change_arg_to_image import change_arg_to_image
 from polygen.transforms.chunk_iname import chunk_iname
+from polygen.transforms.concatenate_arrays import concatenate_arrays
 from polygen.transforms.distribute_loop import distribute_loop
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.expand_subst import expand_subst
@@ -179,13 +182,16 @@ __all__ = [
     "add_prefetch",
     "address_spaces",
     "affine_map_inames",
+    "alias_temporaries",
     "assignment_to_subst",
     "assume",
     "assume_independent",
     "assume_injective",
     "auto",
+    "change_arg_to_image",
     "check_well_formed",
     "chunk_iname",
+    "concatenate_arrays",
     "default_target",
     "dependences",
     "diff",

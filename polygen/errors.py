@@ -297,6 +297,10 @@ class AxisNotPossible(UserError):
     """An axis of an array that is not there, or that cannot be split, joined or padded."""
 
 
+class NotConcatenable(UserError):
+    """Arrays or temporaries that are too different to share one storage."""
+
+
 class FootprintNotAffine(UserError):
     """Uses of which it is not known which elements they need, because data decides."""
 

@@ -167,6 +167,20 @@ def with_subscripts(kernel: Kernel, changes: Mapping[str, Callable[[Index], Inde
     )
 
 
+def with_names(kernel: Kernel, names: Mapping[str, str]) -> Kernel:
+    """Return the kernel with other names of arrays and temporaries where these are used."""
+    values = {old: ex.Variable(new) for old, new in names.items()}
+    return kernel.copy(
+        instructions=tuple(
+            [
+                insn.map_expressions(lambda e: walk.substitute(e, values))
+                for insn in kernel.instructions
+            ]
+        ),
+        substitutions=tuple([rule.with_values(values) for rule in kernel.substitutions]),
+    )
+
+
 def with_index(node: ex.Subscript, index: Index) -> ex.Subscript:
     """Return the element of the same array with other subscripts."""
     return ex.Subscript(node.aggregate, index[0] if len(index) == 1 else index)

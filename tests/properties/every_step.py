@@ -16,6 +16,7 @@ from tests.proof.any_step import AnyStep
 
 # Why it is not drawn.
 NOT_DRAWN = {
+    "change_arg_to_image": "there is no image in C, where these kernels run, too",
     "assume_independent": "a claim on data, which random data would have to keep",
     "rename_argument": "the kernels of a sequence are called with the same arguments",
     "remove_unused_arguments": "the kernels of a sequence are called with the same arguments",
@@ -297,6 +298,21 @@ def _pad(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("add_padding", (r.choice(arrays), r.choice((0, 0, 1)), r.choice((16, 24))))
 
 
+def _two_temporaries(knl: Kernel, r: random.Random) -> list[str] | None:
+    names = [t.name for t in knl.temporaries]
+    return r.sample(names, 2) if len(names) > 1 else None
+
+
+def _concatenate(knl: Kernel, r: random.Random) -> AnyStep | None:
+    names = _two_temporaries(knl, r)
+    return AnyStep("concatenate_arrays", (names, None, r.choice((0, 0, 1)))) if names else None
+
+
+def _alias(knl: Kernel, r: random.Random) -> AnyStep | None:
+    names = _two_temporaries(knl, r)
+    return AnyStep("alias_temporaries", (names, None, r.random() < 0.7)) if names else None
+
+
 def _space(knl: Kernel, r: random.Random) -> AnyStep | None:
     if not knl.temporaries:
         return None
@@ -462,6 +478,8 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "join_array_dims": (_join_axes, 2),
     "permute_array_dims": (_permute_axes, 1),
     "add_padding": (_pad, 1),
+    "concatenate_arrays": (_concatenate, 1),
+    "alias_temporaries": (_alias, 2),
     "expand_subst within": (_expand_within, 1),
     "inline_callable_kernel": (_inline, 2),
     "add_dependency": (_after, 2),
