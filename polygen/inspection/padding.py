@@ -7,11 +7,13 @@ from itertools import count
 from polygen.errors import AxisNotPossible, InvalidArgument
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import element_strides
+from polygen.ir.public import public_but
 from polygen.source import caller_location
 from polygen.transforms._arrays import check_axis, is_array
 from polygen.transforms._axes import with_all_tags
 
 
+@public_but("allowed_waste")
 def find_padding_multiple(
     kernel: Kernel, variable: str, axis: int, align_bytes: int, allowed_waste: float = 0.1
 ) -> int:

@@ -25,7 +25,7 @@ RESERVED = frozenset(
 
     kernel global local constant generic read_only write_only read_write uniform pipe half
     bool2 bool3 bool4 size_t ptrdiff_t intptr_t uintptr_t uchar ushort uint ulong quad
-    image1d_t image2d_t image3d_t sampler_t event_t barrier
+    sampler_t event_t barrier vec_step
     read_imagef read_imagei read_imageui CLK_NORMALIZED_COORDS_FALSE CLK_ADDRESS_CLAMP
     CLK_FILTER_NEAREST
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
@@ -64,7 +64,8 @@ _FAMILIES = re.compile(
     | (bool|u?char|u?short|u?int|u?long|half|float|double)(2|3|4|8|16)
     | (as|convert)_(u?char|u?short|u?int|u?long|half|float|double)(2|3|4|8|16)?(_.*)?
     | atom(ic)?_(add|sub|xchg|inc|dec|cmpxchg|min|max|and|or|xor|init|load|store)
-    | atomic_(exchange|fetch)_.*
+    | atomic_(exchange|fetch)_.* | ATOMIC_(FLAG|VAR)_INIT
+    | image[123]d_.*t | MAX_WORK_DIM | CL_(COMPLETE|QUEUED|RUNNING|SUBMITTED)
     """,
     re.VERBOSE,
 )
@@ -102,21 +103,50 @@ _FUNCTIONS = frozenset(
     cross ctz degrees distance dot fast_distance fast_length fast_normalize fract hadd isequal
     isnotequal isordered length lgamma_r mad24 mad_hi mad_sat mem_fence mix mul24 mul_hi normalize
     popcount prefetch radians read_mem_fence rhadd rotate select shuffle shuffle2 sign sincos
-    smoothstep step sub_sat upsample vec_step wait_group_events work_group_barrier write_mem_fence
+    smoothstep step sub_sat upsample wait_group_events work_group_barrier write_mem_fence
     """.split()  # noqa: SIM905
 )
 _FUNCTION_FAMILIES = re.compile(
     r"(native|half)_(cos|divide|exp(2|10)?|log(2|10)?|powr|recip|rsqrt|sin|sqrt|tan)"
     r"|v(load|store)(a?_half)?(2|3|4|8|16)?(_rt[ezpn])?|(read|write)_image.*"
+    # of POSIX, in math.h; and types
+    r"|(drem|finite|gamma|isinf|isnan|[jy][01n]|lgamma|scalb|significand)[fl]?(_r)?|conj[fl]?|signgam"
+    r"|u?int(_fast|_least)(8|16|32|64)_t|u?intmax_t|(float|double)_t|as_(u?intptr|ptrdiff|size)_t"
+    r"|cl_mem_fence_flags|kernel_exec|intel_sub_group_.*"
 )
+
+
+# What isl's notation means, whichever of its letters are capitals.
+_ISL_WORDS = frozenset(
+    """
+    exists and or implies not infty infinity nan min max rat true false ceild floord mod ceil floor
+    """.split()  # noqa: SIM905
+)
+
+
+def is_isl_word(name: str) -> bool:
+    """Tell whether isl's notation has a meaning for a name."""
+    return name.lower() in _ISL_WORDS
+
+
+def check_in_domain(name: str) -> None:
+    """Raise ReservedName if domains cannot mention a name: isl reads it as something else."""
+    if is_isl_word(name):
+        raise ReservedName(
+            f"'{name}' is a word of isl's notation, which no iname and no size can be called like",
+            where=caller_location(),
+            remedy=f"use another name, such as '{name}_'; arrays may have this one",
+        )
 
 
 def check_function_name(name: str) -> None:
     """Raise ReservedName if `name` cannot be that of a kernel."""
     check_name(name)
+    check_declared(name)
     if name in _FUNCTIONS or _FUNCTION_FAMILIES.fullmatch(name):
         raise ReservedName(
-            f"'{name}' is a function of OpenCL C, which a kernel cannot be called like",
+            f"'{name}' is a function or a type of C or OpenCL C, which no function can be called "
+            "like",
             where=caller_location(),
             remedy=f"use another name, such as '{name}_'",
         )

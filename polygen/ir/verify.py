@@ -29,7 +29,7 @@ from polygen.ir.domain import Domain
 from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import layout_expressions
-from polygen.ir.names import check_name
+from polygen.ir.names import check_in_domain, check_name
 from polygen.ir.show import show_instruction, show_tuple
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, LocalTag, is_parallel
@@ -313,7 +313,10 @@ def _has_items(kernel: Kernel, insn: Instruction) -> bool:
 
 def _check_domain_parameters(kernel: Kernel) -> None:
     for domain in kernel.domains:
+        for name in domain.inames:
+            check_in_domain(name)
         for name in domain.parameters:
+            check_in_domain(name)
             variable = kernel.variables.get(name)
             scalar = isinstance(variable, TemporaryVariable) and not variable.shape
             if not (scalar or isinstance(variable, ValueArg) or name in kernel.home_domains):

@@ -7,11 +7,14 @@ found: they are the names that are neither inames nor bound by ``exists``.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import islpy as isl
 
-from polygen.errors import MalformedDomain
+from polygen.errors import MalformedDomain, ReservedName
+from polygen.ir.names import is_isl_word
 from polygen.language.explain_domain import explain_domain
+from polygen.language.parser import located
 from polygen.source import caller_location
 
 _BRACES = re.compile(r"\s*\{[^{}]*\}\s*")
@@ -26,6 +29,9 @@ KEYWORDS = frozenset(
     true false implies int infty infinity nan rat
     """.split()  # noqa: SIM905
 )
+
+
+_NO_NAMES = frozenset(("infty", "infinity", "nan", "rat"))
 
 
 def read_set(text: str) -> isl.Set:
@@ -47,6 +53,7 @@ def read_set(text: str) -> isl.Set:
     for match in _BOUND.finditer(body):
         bound.update(_LEADING.findall(match[1]))
     free = sorted(set(_NAME.findall(body)) - bound - set(declared))
+    _check_words(text, body, inames)
     if not _BRACES.fullmatch(body):  # isl ignores what follows the first brace that closes
         raise explain_domain(text)
     try:
@@ -81,3 +88,20 @@ def as_set(given: isl.BasicSet | isl.Set) -> isl.Set:
 def malformed(what: str, text: str, remedy: str | None = None) -> MalformedDomain:
     """Return an error that shows the text of a domain."""
     return MalformedDomain(what, where=caller_location(), excerpt=text.strip(), remedy=remedy)
+
+
+def _check_words(text: str, body: str, inames: Collection[str]) -> None:
+    """Raise ReservedName if isl would read a name as a word of its own.
+
+    It does so whichever letters are capitals.
+    """
+    for match in _NAME.finditer(body):
+        name = match[0]
+        if is_isl_word(name) and (name in inames or name not in KEYWORDS - _NO_NAMES):
+            raise located(
+                ReservedName,
+                f"'{name}' is a word of isl's notation, and no name",
+                text,
+                len(text) - len(body) + match.start(),
+                f"use another name, such as '{name}_'; isl's words are written in small letters",
+            )

@@ -205,7 +205,7 @@ def test_names_beside_reserved_ones() -> None:
 
 @pytest.mark.parametrize("name", ["dot", "step", "normalize", "select", "vload4", "native_sin"])
 def test_kernels_are_not_called_as_functions_are(name: str) -> None:
-    with pytest.raises(ReservedName, match="a function of OpenCL C") as caught:
+    with pytest.raises(ReservedName, match="a function or a type of C or OpenCL C") as caught:
         pg.make_kernel(LINE, COPY, name=name)
     assert caught.value.remedy == f"use another name, such as '{name}_'"
     pg.make_kernel(LINE, f"{name}[i] = a[i]")  # a variable may be
@@ -275,3 +275,88 @@ def test_names_have_an_end() -> None:
     for target in ("c", "opencl"):
         _, (out,) = knl.executor(target)(a=np.arange(4.0))
         np.testing.assert_array_equal(out, 2 * np.arange(4.0))
+
+
+ISL_WORDS = [
+    "Max",
+    "MIN",
+    "Exists",
+    "AND",
+    "Or",
+    "nan",
+    "NaN",
+    "infty",
+    "Infinity",
+    "rat",
+    "CEILD",
+    "mod",
+]
+
+
+@pytest.mark.parametrize("name", ISL_WORDS)
+def test_words_of_isl_s_notation(name: str) -> None:
+    """It has them whichever letters are capitals, so that no text with them could be read back."""
+    for domain, text in (
+        (f"{{ [{name}]: 0<={name}<4 }}", "out[0] = 1"),
+        (f"[n] -> {{ [{name}]: 0<={name}<n }}", "out[0] = 1"),
+        (f"{{ [i, {name}]: 0<=i<4 and {name} = i }}", "out[i] = 1"),
+    ):
+        with pytest.raises(ReservedName, match=f"'{name}' is a word of isl's") as caught:
+            pg.make_kernel(domain, text)
+        line, below = str(caught.value.excerpt).splitlines()
+        assert line == domain
+        assert line[below.index("^") :].startswith(name)
+        assert f"such as '{name}_'" in str(caught.value.remedy)
+    if name != "mod":
+        with pytest.raises(ReservedName, match=f"'{name}' is a word of isl's"):
+            pg.make_kernel(f"{{ [i]: 0<=i<{name} }}", "out[i] = 1")
+    knl = pg.make_kernel("{ [i]: 0<=i<8 }", "out[i] = 1")
+    for way in ("iname of a set", "size of a set", "new name of an iname", "new iname of a split"):
+        with pytest.raises(ReservedName, match="isl's"):
+            WAYS[way](name)
+    knl = pg.make_kernel("{ [i]: 0<=i<8 }", f"out[i] = {name}_[i]")
+    assert pg.parse_kernel(str(knl)) == knl
+
+
+def test_arrays_may_be_called_as_isl_s_words_are() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<4 }", "Max[i] = 2*MIN[i] + Rat", name="And")
+    assert pg.parse_kernel(str(knl)) == knl
+    for target in ("c", "opencl"):
+        _, (out,) = knl.executor(target)(MIN=np.arange(4.0), Rat=1.0)
+        np.testing.assert_array_equal(out, 2 * np.arange(4.0) + 1)
+
+
+# Names that headers of C and of OpenCL C define, and that nothing else here is like.
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ATOMIC_FLAG_INIT", "CL_COMPLETE", "MAX_WORK_DIM", "image1d_array_t", "vec_step"),
+        "image2d_array_depth_t",
+    ],
+)
+def test_macros_of_opencl(name: str) -> None:
+    for way in ("name of a kernel", "array", "temporary in text", "iname in text", "size in text"):
+        with pytest.raises(ReservedName, match="has a meaning in one of the languages"):
+            WAYS[way](name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("j0", "y1f", "gamma", "signgam", "drem", "isinff", "lgammaf_r", "scalb", "significand"),
+        *("intmax_t", "uint_fast8_t", "float_t", "as_size_t", "cl_mem_fence_flags", "kernel_exec"),
+    ],
+)
+def test_kernels_are_not_called_as_parts_of_headers_are(name: str) -> None:
+    """A variable may be: it hides them."""
+    for way in ("name of a kernel", "name of a function"):
+        with pytest.raises(ReservedName, match="a function or a type of C or OpenCL C") as caught:
+            WAYS[way](name)
+        assert caught.value.remedy == f"use another name, such as '{name}_'"
+    check_name(name)
+
+
+@pytest.mark.parametrize("name", ["M_PI", "INT_MAX", "FLT_EPSILON"])
+def test_kernels_are_not_called_as_numbers_are(name: str) -> None:
+    with pytest.raises(ReservedName, match="is a number in C"):
+        pg.make_kernel(LINE, COPY, name=name)

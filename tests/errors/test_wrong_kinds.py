@@ -25,6 +25,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "diff": (3,),
     "replay": ((),),
     "is_legal": (pg.reverse,),
+    "find_padding_multiple": ("a", 0, 64),
     "explain_order": ("a", "b"),
 }
 OF_PROGRAMS = {"generate_code", "lower_kernel", "kernel_to_python"}
