@@ -83,6 +83,7 @@ from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.expand_subst import expand_subst
 from polygen.transforms.extract_subst import extract_subst
 from polygen.transforms.fix_parameters import fix_parameters
+from polygen.transforms.fold_constants import fold_constants
 from polygen.transforms.fuse_loops import fuse_loops
 from polygen.transforms.index_set_split import index_set_split
 from polygen.transforms.infer_unknown_types import infer_unknown_types
@@ -122,6 +123,7 @@ from polygen.transforms.set_instruction_priority import set_instruction_priority
 from polygen.transforms.set_options import set_options
 from polygen.transforms.set_temporary_address_space import set_temporary_address_space
 from polygen.transforms.shift import shift
+from polygen.transforms.simplify_indices import simplify_indices
 from polygen.transforms.skew import skew
 from polygen.transforms.split_array_dim import split_array_dim
 from polygen.transforms.split_iname import split_iname
@@ -205,6 +207,7 @@ __all__ = [
     "find_padding_multiple",
     "find_schedule",
     "fix_parameters",
+    "fold_constants",
     "from_sympy",
     "fuse_loops",
     "generate_code",
@@ -259,6 +262,7 @@ __all__ = [
     "set_temporary_address_space",
     "shift",
     "show_dependency_graph",
+    "simplify_indices",
     "skew",
     "split_array_dim",
     "split_iname",

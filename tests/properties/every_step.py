@@ -440,12 +440,20 @@ def _fewer_inames(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("remove_inames_from_insn", (r.choice(around), insn.id))
 
 
-# --- arguments
+# --- arguments and expressions
 
 
 def _argument_order(knl: Kernel, r: random.Random) -> AnyStep:
     names = [argument.name for argument in knl.arguments]
     return AnyStep("set_argument_order", (r.sample(names, len(names)),))
+
+
+def _simpler(_knl: Kernel, _r: random.Random) -> AnyStep:
+    return AnyStep("simplify_indices")
+
+
+def _folded(_knl: Kernel, _r: random.Random) -> AnyStep:
+    return AnyStep("fold_constants")
 
 
 # What makes steps of some kind, and how often: `weight` is relative.
@@ -494,6 +502,8 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "add_inames_to_insn": (_more_inames, 1),
     "remove_inames_from_insn": (_fewer_inames, 1),
     "set_argument_order": (_argument_order, 0.3),
+    "simplify_indices": (_simpler, 0.7),
+    "fold_constants": (_folded, 0.5),
     "add_dtypes": (_types, 0.5),
     "infer_unknown_types": (_infer, 0.5),
     "assume_injective": (_injective, 0.7),
