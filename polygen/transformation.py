@@ -246,6 +246,7 @@ def _under_its_ids(kernel: Kernel, result: Rearranged) -> Kernel:
     if not result.ids:
         return kernel
     renamed = with_ids(kernel, result.ids)
+    verify(renamed)  # no two instructions may become one
     if is_sound(kernel.expanded):
         note_sound(renamed.expanded)
     return renamed

@@ -25,8 +25,10 @@ def _are_ids(kernel: Kernel, value: Any) -> bool:
 
 def _single(new: object) -> object:
     """Return the name that is given alone, or in a sequence, as Loo.py has it."""
-    items = cast("Sequence[object]", new) if isinstance(new, tuple | list) else ()
-    return items[0] if len(items) == 1 else new
+    if not isinstance(new, tuple | list):
+        return new
+    items = cast("Sequence[object]", new)
+    return items[0] if len(items) == 1 else None
 
 
 Replacements = Annotated[

@@ -321,6 +321,16 @@ def test_what_is_mapped_is_proved() -> None:
     refused(InvalidArgument, "f=4, which is not a function", pg.map_instructions, CHAIN, "z", 4)
 
 
+def test_a_step_cannot_make_one_instruction_of_two() -> None:
+    @pg.transformation
+    def confuse(knl: Kernel) -> pg.Rearranged:
+        (*kept, last) = knl.instructions
+        new = knl.copy(instructions=(*kept, last.copy(depends_on=frozenset("y"))))
+        return pg.Rearranged(new, ids={"x": "y"})
+
+    refused(NameTaken, "more than one instruction 'y'", confuse, CHAIN)
+
+
 # --- remove_instructions
 
 
