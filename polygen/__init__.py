@@ -75,6 +75,7 @@ from polygen.transforms.assignment_to_subst import assignment_to_subst
 from polygen.transforms.assume import assume
 from polygen.transforms.assume_independent import assume_independent
 from polygen.transforms.assume_injective import assume_injective
+from polygen.transforms.buffer_array import buffer_array
 from polygen.transforms.change_arg_to_image import change_arg_to_image
 from polygen.transforms.chunk_iname import chunk_iname
 from polygen.transforms.concatenate_arrays import concatenate_arrays
@@ -190,6 +191,7 @@ __all__ = [
     "assume_independent",
     "assume_injective",
     "auto",
+    "buffer_array",
     "change_arg_to_image",
     "check_well_formed",
     "chunk_iname",

@@ -313,6 +313,17 @@ def _alias(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("alias_temporaries", (names, None, r.random() < 0.7)) if names else None
 
 
+def _buffer(knl: Kernel, r: random.Random) -> AnyStep | None:
+    written = sorted(n for n in knl.writers if getattr(knl.variables[n], "shape", None))
+    if not written or len(knl.inames) > 7:
+        return None
+    name = r.choice(written)
+    insn = r.choice(knl.writers[name])
+    swept = r.sample(sorted(insn.within_inames), min(len(insn.within_inames), r.randint(0, 2)))
+    options = {"within": insn.id, "default_tag": None}
+    return AnyStep("buffer_array", (name, swept), options)
+
+
 def _space(knl: Kernel, r: random.Random) -> AnyStep | None:
     if not knl.temporaries:
         return None
@@ -488,6 +499,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "add_padding": (_pad, 1),
     "concatenate_arrays": (_concatenate, 1),
     "alias_temporaries": (_alias, 2),
+    "buffer_array": (_buffer, 2),
     "expand_subst within": (_expand_within, 1),
     "inline_callable_kernel": (_inline, 2),
     "add_dependency": (_after, 2),
