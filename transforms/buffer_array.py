@@ -105,7 +105,7 @@ def buffer_array(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         FootprintNotAffine, FootprintNotConstant, NotSwept, ProofLimit: if 2 does not hold.
         AxisNotPossible, VerbatimNotPossible: if 3 does not hold.
         IllegalStep, CannotProve, NotTheSame: if 4 or 5 does not hold.
-        NoLoopNest, DependencyCycle: if the new loops and those of the instructions cannot be nested.
+        NoLoopNest, DependencyCycle: if the new loops and those that are there cannot be nested.
 
     Source: Loo.py's transformation of this name.
     """
