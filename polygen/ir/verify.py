@@ -120,15 +120,7 @@ def _check_names(kernel: Kernel, insn: Instruction) -> None:
             excerpt=excerpt(kernel, insn.id),
             remedy="leave out one of groups= and conflicts=",
         )
-    known = kernel.variables.keys()
-    for name in sorted(insn.read_names.union(insn.written_names) - insn.within_inames - known):
-        raise UnknownName(
-            f"instruction '{insn.id}' mentions '{name}', which is no argument, temporary or "
-            "iname of its loops",
-            where=insn.location,
-            excerpt=excerpt(kernel, insn.id),
-            remedy=did_you_mean(name, {*known, *insn.within_inames}),
-        )
+    check_mentioned(kernel, insn)
     for iname in sorted(insn.within_inames | insn.reduction_inames):
         kernel.check_iname(iname)
     if both := sorted(insn.within_inames & insn.reduction_inames):
@@ -137,6 +129,26 @@ def _check_names(kernel: Kernel, insn: Instruction) -> None:
             where=insn.location,
             excerpt=excerpt(kernel, insn.id),
             remedy="use another iname for the reduction, or leave it out of inames=",
+        )
+
+
+def check_mentioned(kernel: Kernel, insn: Instruction) -> None:
+    """Check that what an instruction mentions is a variable, or an iname of its loops.
+
+    Raises:
+        UnknownName: if it mentions something else.
+    """
+    known = kernel.variables.keys()
+    for name in sorted(insn.read_names.union(insn.written_names) - insn.within_inames - known):
+        remedy = did_you_mean(name, {*known, *insn.within_inames})
+        if name in kernel.home_domains:
+            remedy = f"let it be in the loop of '{name}', too: {{+inames={name}}}"
+        raise UnknownName(
+            f"instruction '{insn.id}' mentions '{name}', which is no argument, temporary or "
+            "iname of its loops",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy=remedy,
         )
 
 
@@ -183,6 +195,9 @@ def _check_subscripts(kernel: Kernel, insn: Instruction) -> None:
                 f"instruction '{insn.id}' uses '{name}' with {given} subscripts; it has {expected}",
                 where=insn.location,
                 excerpt=excerpt(kernel, insn.id),
+                remedy=f"write one for each axis, here {expected}"
+                if expected
+                else f"write '{name}' alone, or declare it with a shape",
             )
     for name in insn.written_names:
         _check_written(kernel, insn, name)

@@ -260,6 +260,15 @@ def check_rule_names(rules: Iterable[SubstitutionRule], uses: Uses) -> None:
                 )
 
 
+def _place(text: str, name: str) -> int:
+    """Return where an instruction assigns to a variable: not in a subscript."""
+    for match in re.finditer(rf"\b{name}\b", text):
+        before = text[: match.start()]
+        if before.count("[") == before.count("]"):
+            return match.start()
+    return 0
+
+
 def _written(
     statements: Iterable[Statement], inames: frozenset[str]
 ) -> tuple[dict[str, Statement], dict[str, Statement]]:
@@ -273,7 +282,7 @@ def _written(
                     NameTaken,
                     f"'{name}' is an iname: loops set it, instructions cannot",
                     statement.text,
-                    max(0, statement.text.find(name)),
+                    _place(statement.text, name),
                     "give the variable another name",
                 )
             written.setdefault(name, statement)
@@ -387,7 +396,7 @@ def _guessed(name: str, uses: Uses) -> Argument:
             UndeclaredVariable,
             f"'{name}' is written, but nothing declares it",
             statement.text,
-            max(0, statement.text.find(name)),
+            _place(statement.text, name),
             f"for a temporary, write '<> {name} = ...' in the first instruction that writes it; "
             "an array needs subscripts",
         )

@@ -11,7 +11,7 @@ from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariabl
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
-from polygen.ir.verify import excerpt
+from polygen.ir.verify import check_mentioned, excerpt
 from polygen.language.arguments import Declared, in_order
 from polygen.language.layouts import with_order
 
@@ -23,14 +23,16 @@ def with_shapes(kernel: Kernel, declared: Declared) -> Kernel:
 
     Raises:
         ShapeNotFound: if the subscripts of an array do not determine its shape.
+        UnknownName: if a subscript is an iname whose loop the instruction is not in.
     """
-    guesses = {
-        variable.name: _guessed(kernel, variable.name)
-        for variable in (*kernel.arguments, *kernel.temporaries)
-        if _lacks_shape(kernel, variable)
-    }
-    if not guesses:
+    given = (*kernel.arguments, *kernel.temporaries)
+    lacking = [v.name for v in given if _lacks_shape(kernel, v)]
+    if not lacking:
         return kernel
+    if not kernel.substitutions and not kernel.calls:
+        for insn in kernel.instructions:
+            check_mentioned(kernel, insn)
+    guesses = {name: _guessed(kernel, name) for name in lacking}
     new = [ValueArg(name) for guess in guesses.values() for name in guess.new_parameters]
     arguments = tuple(
         [

@@ -29,7 +29,7 @@ PROGRAMS: list[tuple[str, type[UserError], str, str]] = [
     ("a[i], a[i//2] = 1, 2", errors.WrittenTwice, "insn[i=0]", "a[i//2]"),
     ("<> t, <> t = 1, 2", errors.NameTaken, "'t' is declared twice", "<> t, <> t"),
     ("<> t, u = 1, 2", errors.UndeclaredVariable, "'u' is written, but nothing declares", "u = 1"),
-    ("a[i], i = 1, 2", errors.NameTaken, "'i' is an iname", "i], i = 1"),
+    ("a[i], i = 1, 2", errors.NameTaken, "'i' is an iname", "i = 1, 2"),
     ("a[i], n = 1, 2", errors.UndeclaredVariable, "'n' is written", "n = 1"),
     # --- updates
     ("<> t += a[i]", errors.MalformedInstruction, "before it has a value", "+= a"),
