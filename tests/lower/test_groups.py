@@ -77,6 +77,8 @@ def test_as_brute_force_says(seed: int) -> None:
     deps = {n: [m for m in names[:k] if chooser.random() < 0.25] for k, n in enumerate(names)}
     groups = {n: [g for g in "gh" if chooser.random() < 0.4] for n in names}
     apart = {n: [g for g in "gh" if g not in groups[n] and chooser.random() < 0.5] for n in names}
+    known = {g for found in groups.values() for g in found}  # others are refused
+    apart = {n: [g for g in found if g in known] for n, found in apart.items()}
     lines = [
         f"{n}_[i] = 1 {{id={n}, dep=*{':'.join(deps[n])}, groups={':'.join(groups[n])}, "
         f"conflicts={':'.join(apart[n])}}}"

@@ -27,6 +27,10 @@ class OracleError(Exception):
     """The program that is interpreted does something that it must not do."""
 
 
+class OracleLimitError(Exception):
+    """The interpreter does not know how the program is executed: that says nothing of it."""
+
+
 class Evaluator:
     """Evaluates expressions; subclasses say what variables, elements and reductions are.
 

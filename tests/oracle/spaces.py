@@ -17,7 +17,7 @@ from polygen.ir.array import AddressSpace
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
-from tests.oracle.evaluate import Evaluator, OracleError, Value
+from tests.oracle.evaluate import Evaluator, OracleLimitError, Value
 from tests.oracle.points import Points
 
 KINDS: Mapping[AddressSpace, tuple[type, ...]] = {
@@ -75,7 +75,7 @@ class _Chosen:
         self._parallel = {i for i, t in kernel.tags.items() if str(t)[0] in "gl"}
 
     def _no_data(self, name: str) -> int:
-        raise OracleError(f"a loop ends at '{name}'")
+        raise OracleLimitError(f"a loop ends at '{name}'")
 
     def space(self, name: str) -> AddressSpace:
         touches = list(self._touches(name))
@@ -167,7 +167,7 @@ class _Chosen:
         inner = {later for p in said for later in p[1:]}
         found = [i for i in self._kernel.inames if i in loops and i not in inner]
         if len(found) > 1 and any(self._loops(i, fixed) != loops for i in group):
-            raise OracleError("more than one loop may be outside")
+            raise OracleLimitError("more than one loop may be outside")
         return found[0]
 
 
