@@ -187,7 +187,7 @@ def expectation(terminals: Collection[str]) -> str:
         names -= {"LPAR", "COMMA", "SEMICOLON", "RELATION", "AND", "OR", "EQUAL"}  # operators, too
     found += sorted(word for name, word in _SPELLINGS.items() if name in names)
     if len(found) < 2:
-        return found[0] if found else "the end"
+        return found[0] if found else "the end" if "$END" in names or not names else "more"
     return f"{', '.join(found[:-1])} or {found[-1]}"
 
 

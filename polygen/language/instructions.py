@@ -47,6 +47,7 @@ from polygen.language.relations import parse_relation
 from polygen.language.rules import expand_rules, make_rules, resolve_rules
 from polygen.language.statement import Statement, Verbatim
 from polygen.language.trees import pair_as_text, readable
+from polygen.language.verbatim import without_texts
 from polygen.source import SourceLocation, caller_location
 
 
@@ -266,6 +267,8 @@ def _as_statement(insn: Instruction) -> Statement:
             where=caller_location(),
             remedy="use letters, digits and underscores",
         )
+    if isinstance(insn, CInstruction):
+        insn = without_texts(insn)
     insn = insn.map_expressions(lambda node: readable(node, f"instruction '{insn.id}'"))
     return Statement(
         assignees=insn.results if isinstance(insn, KernelCall) else insn.assignees,

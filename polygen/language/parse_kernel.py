@@ -258,6 +258,9 @@ _SECTIONS: Mapping[str, Callable[[_Parts, str], None]] = {
 }
 
 
+_TITLE = re.compile(r"[A-Z][A-Z ]*:\s*")
+
+
 def _read_line(parts: _Parts, section: str, line: str) -> str:
     """Read a line of `section`, and return the section that the next one is in."""
     title, colon, rest = line.partition(":")
@@ -271,7 +274,7 @@ def _read_line(parts: _Parts, section: str, line: str) -> str:
             raise unknown_target(rest.strip())
         else:
             parts.target = rest.strip()
-    elif section:
+    elif section and not _TITLE.fullmatch(line):
         _SECTIONS[section](parts, line)
     else:
         raise MalformedText(

@@ -75,6 +75,8 @@ def test_nothing_is_filled_in() -> None:
         ("KERNEL: scale", "KERNEL:", MalformedText, "line 2: this is no line", None),
         ("KERNEL: scale", "TARGET: c", MalformedText, "no line with the name", None),
         ("ARGUMENTS:", "ARGUMENT:", MalformedText, "line 5: this is no line", None),
+        ("DOMAINS:", "DOMANS:", MalformedText, "this is no line of a kernel's text", None),
+        ("INSTRUCTIONS:", "INSTRUCTION:", MalformedText, "this is no line", None),
         ("GlobalArg", "LocalArg", MalformedText, "line 6: found 'LocalArg' where", 3),
         ("float32", "float31", MalformedText, "line 6: 'float31' is no element type", 20),
         ("shape: (n)", "shape: n", MalformedText, "line 6: found 'n' where", 36),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ import polygen as pg
 from polygen.errors import (
     CannotProve,
     InvalidArgument,
+    MalformedExpression,
     MalformedInstruction,
     MalformedKernel,
     ObligationUnchecked,
@@ -171,6 +172,49 @@ def test_shapes_and_types_have_to_be_said() -> None:
 def test_an_id_is_needed() -> None:
     with pytest.raises(InvalidArgument, match="cannot be the id"):
         pg.make_kernel("{ [i]: 0<=i<n }", [pg.CInstruction((), "x")])
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize(
+    ("inames", "written"),
+    [
+        ("i, j", "out[j, i]; count[i]"),
+        (("i", "j"), ("out[j, i]", "count[i]")),
+        ([("i", ex.Variable("i")), "j"], ["out[j, i]", "count[i]"]),
+    ],
+)
+def test_texts(target: str, inames: Any, written: Any) -> None:
+    """What an instruction made in Python says of its code may be texts."""
+    code = "out[j*n + i] = u*u - j; count[i] = i + j;"
+    reads: Any = {"u", "n"}
+    within, after = frozenset("ij"), frozenset("u")
+    insn = pg.CInstruction(inames, code, reads, written, "c", within, after)
+    knl = pg.make_kernel(
+        "{ [i, j]: 0<=i<n and 0<=j<3 }",
+        ["<> u = x[i]  {id=u, inames=i:j}", insn],
+        [
+            pg.GlobalArg("x", np.float64, "n"),
+            pg.GlobalArg("out", np.float64, "3, n"),
+            pg.GlobalArg("count", np.int32, "n"),
+            "...",
+        ],
+        loop_priority="i, j",
+    )
+    assert pg.parse_kernel(str(knl)) == knl
+    for n in (0, 1, 7):
+        x = np.arange(n) / 4
+        arrays = {"out": np.zeros((3, n)), "count": np.zeros(n, np.int32)}
+        _, (out, count) = knl.executor(target)(x=x, n=n, **arrays)
+        np.testing.assert_array_equal(out, x * x - np.arange(3)[:, None])
+        np.testing.assert_array_equal(count, np.arange(n) + 2)
+
+
+def test_texts_that_are_none() -> None:
+    with pytest.raises(MalformedInstruction, match="iname_exprs of instruction 'c' have 3 among"):
+        pg.make_kernel("{ [i]: 0<=i<n }", [pg.CInstruction(cast("Any", [3]), "x;", id="c")])
+    insn = pg.CInstruction((), "x;", assignees=cast("Any", "y[i"), id="c")
+    with pytest.raises(MalformedExpression):
+        pg.make_kernel("{ [i]: 0<=i<n }", [insn])
 
 
 def replace_all(changes: dict[str, Any], node: Any) -> tuple[Any, ...]:
