@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -133,8 +132,7 @@ def test_loops_are_nested_as_was_asked_for(priorities: tuple[str, ...]) -> None:
     )
     knl = pg.tag_inames(knl, {"p": "l.auto", "q": "l.auto"})
     assert [loop.iname for loop in loops(lowered(knl))] == ["p", "q", "g"]
-    for outer, inner in pairwise(priorities):
-        knl = pg.prioritize_loops(knl, (outer, inner))
+    knl = pg.prioritize_loops(knl, priorities)
     assert [loop.iname for loop in loops(lowered(knl))] == ["q", "p", "g"]
     assert_same(knl, make_arguments(knl, {}))
 
