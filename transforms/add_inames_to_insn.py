@@ -52,6 +52,7 @@ def add_inames_to_insn(kernel: Kernel, inames: Inames, insn_match: Within) -> Re
             `insn_match` means no instruction.
         MalformedKernel: if 1 does not hold.
         IllegalStep, CannotProve, NotTheSame, NoLoopNest: if 2 does not hold.
+        MalformedRelation: if a dependency on instances mentions one of the instructions.
 
     Source: Loo.py's transformation of this name.
     """

@@ -55,6 +55,7 @@ def remove_inames_from_insn(kernel: Kernel, inames: Inames, insn_match: Within) 
         InameNotUsed: if 1 does not hold.
         UnknownName, MalformedKernel: if 2 does not hold.
         IllegalStep, CannotProve, NotTheSame: if 3 does not hold.
+        MalformedRelation: if a dependency on instances mentions one of the instructions.
 
     Source: Loo.py's transformation of this name.
     """
