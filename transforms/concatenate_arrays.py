@@ -41,7 +41,7 @@ def concatenate_arrays(
     Requires:
         1. There are several arrays, each named once.
         2. They are alike: of one type, in one address space, of the same extents along all other
-           axes, with the same tags, none of which is a stride.
+           axes, with the same tags, none of which is a stride; not declared ``may_alias``.
         3. Each use of them is in sight: none in verbatim C, in a call of another kernel, in the
            values of a table of constants, in a claim.
 
@@ -111,6 +111,8 @@ def _check_alike(kernel: Kernel, names: Sequence[str], axis: int) -> None:
             why = "are not declared alike"
         elif any(isinstance(tag, Strided) for tag in array.dim_tags or ()):
             why = "have strides that are given"
+        elif isinstance(array, GlobalArg) and array.may_alias:
+            why = "may overlap: they have no places one after the other"
         elif Injective(name) in kernel.claims:
             why = f"cannot be one: a claim says something of '{name}'"
         if why:

@@ -171,6 +171,13 @@ def test_what_is_not_alike() -> None:
         pg.concatenate_arrays(pg.tag_array_axes(knl, "a, d", "stride:2"), "a, d")
     with pytest.raises(NotConcatenable, match="cannot be one: a claim says something of 'd'"):
         pg.concatenate_arrays(pg.assume_injective(knl, "d"), "a, d")
+    overlapping = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "out[i] = a[i] + b[i]",
+        [pg.GlobalArg(x, "float32", "n", may_alias=True) for x in ("a", "b")] + ["..."],
+    )
+    with pytest.raises(NotConcatenable, match="may overlap"):
+        pg.concatenate_arrays(overlapping, "a, b")
     for few in ("a", "a, a"):
         with pytest.raises(InvalidArgument, match="is not several arrays, each once"):
             pg.concatenate_arrays(knl, few)
