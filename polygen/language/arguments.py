@@ -225,9 +225,11 @@ def find_uses(
                 kind.add(ex.name_of(access))
             functions |= _called(expression)
     if both := sorted(functions & (arrays | scalars | inames)):
+        callers = [s.text for s in statements if any(both[0] in _called(x) for x in s.expressions)]
         raise NameTaken(
             f"'{both[0]}' is a function in one place and a variable in another",
             where=caller_location(),
+            excerpt=callers[0],
             remedy=f"give the variable another name, such as '{both[0]}_'",
         )
     written, declaring = _written(statements, inames)
