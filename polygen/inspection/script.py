@@ -122,7 +122,12 @@ def _written(value: object) -> str | None:
         return repr(value)
     if isinstance(value, list | tuple):
         parts = [_written(part) for part in cast("tuple[object, ...]", value)]
-        return None if None in parts else f"[{', '.join(filter(None, parts))}]"
+        if None in parts:
+            return None
+        inside = ", ".join(filter(None, parts))
+        if isinstance(value, list):
+            return f"[{inside}]"
+        return f"({inside},)" if len(parts) == 1 else f"({inside})"
     if isinstance(value, Mapping):
         pairs = [
             (_written(k), _written(v)) for k, v in cast("Mapping[object, object]", value).items()

@@ -165,3 +165,17 @@ def test_changed_lines_only() -> None:
     tagged = pg.tag_inames(knl, {"i": "g.0"})
     assert pg.diff(knl, tagged) == "INAME TAGS:\n+ i: g.0"
     assert pg.diff(tagged, knl) == "INAME TAGS:\n- i: g.0"
+
+
+def test_tuples_stay_tuples() -> None:
+    """A pair of an array and an axis is none as a list."""
+    temporary = pg.TemporaryVariable("t", np.float64, "n", pg.AddressSpace.GLOBAL)
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        ["t[i] = a[i]  {id=write}", "out[i] = t[i]  {dep=write}"],
+        [temporary, "..."],
+    )
+    knl = pg.split_array_dim(knl, ("t", 0), 4)
+    script = pg.kernel_to_python(knl)
+    assert script.endswith("knl = pg.split_array_dim(knl, ('t', 0), 4)")
+    assert run(script) == knl
