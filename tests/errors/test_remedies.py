@@ -17,6 +17,22 @@ CUBE = "{ [i, j, k]: 0<=i,j,k<n }"
 ROWS = [LINE, "{ [j]: 0<=j<end }"]
 
 
+def _unchanged(knl: pg.Kernel) -> pg.Kernel:
+    return knl
+
+
+def _on_items(knl: pg.Kernel) -> pg.Kernel:
+    return pg.tag_inames(knl, "i: l.0, j: l.0")
+
+
+def _on_groups(knl: pg.Kernel) -> pg.Kernel:
+    return pg.tag_inames(knl, "i: g.2, j: g.2")
+
+
+def _split(knl: pg.Kernel) -> pg.Kernel:
+    return pg.split_iname(knl, "i", 4, outer_tag="l.0", inner_tag="l.0")
+
+
 class Case(NamedTuple):
     """A program that is wrong, and what its author meant.
 
@@ -40,7 +56,7 @@ class Case(NamedTuple):
     remedy: str
     right: str
     data: tuple[Any, ...] = ("...",)
-    step: Callable[[pg.Kernel], pg.Kernel] = lambda k: k
+    step: Callable[[pg.Kernel], pg.Kernel] = _unchanged
 
 
 W = pg.ConstantArg("w", np.float32, "n")
@@ -335,7 +351,7 @@ CASES = {
         "another axis",
         "b[i, j] = 1",
         ("...",),
-        lambda k: pg.tag_inames(k, "i: l.0, j: l.0"),
+        _on_items,
     ),
     "axis: groups": Case(
         "{ [i, j]: 0<=i,j<4 }",
@@ -346,7 +362,7 @@ CASES = {
         "another axis",
         "b[i, j] = 1",
         ("...",),
-        lambda k: pg.tag_inames(k, "i: g.2, j: g.2"),
+        _on_groups,
     ),
     "axis: split": Case(
         "{ [i]: 0<=i<16 }",
@@ -357,7 +373,7 @@ CASES = {
         "another axis",
         "b[i] = 1",
         ("...",),
-        lambda k: pg.split_iname(k, "i", 4, outer_tag="l.0", inner_tag="l.0"),
+        _split,
     ),
     "missing: subscript": Case(
         SQUARE,
