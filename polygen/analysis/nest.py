@@ -230,8 +230,8 @@ class _Nest:
         ids = [insn.id for group in stuck for insn in group]
         loops = sorted({i for insn_id in ids for i in self._loops[insn_id] - outer})
         raise DependencyCycle(
-            "each of these instructions must come after another of them, for an iname is one loop "
-            f"only: {', '.join(loops)}",
+            "each of these instructions must come after another of them"
+            + (f", for an iname is one loop only: {', '.join(loops)}" if loops else ""),
             where=self._kernel.instruction(ids[0]).location,
             excerpt=excerpt(self._kernel, *ids),
             remedy=self._way_out(ids, loops),

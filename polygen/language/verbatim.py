@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from polygen.errors import MalformedInstruction
 from polygen.ir import expression as ex
@@ -41,8 +41,9 @@ def without_texts(insn: CInstruction) -> CInstruction:
 def _named(insn: CInstruction, given: Any) -> tuple[str, Expression]:
     if isinstance(given, str):
         return given.strip(), ex.Variable(given.strip())
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):
-        return given
+    pair = cast("tuple[Any, ...]", given) if isinstance(given, tuple) else ()
+    if len(pair) == 2 and isinstance(pair[0], str):
+        return pair[0], pair[1]
     raise MalformedInstruction(
         f"the iname_exprs of instruction '{insn.id}' have {given!r} among them",
         where=caller_location(),
