@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from polygen.errors import MalformedInstruction
 from polygen.ir import expression as ex
@@ -41,7 +41,7 @@ def without_texts(insn: CInstruction) -> CInstruction:
 def _named(insn: CInstruction, given: Any) -> tuple[str, Expression]:
     if isinstance(given, str):
         return given.strip(), ex.Variable(given.strip())
-    pair = cast("tuple[Any, ...]", given) if isinstance(given, tuple) else ()
+    pair: tuple[Any, ...] = given if isinstance(given, tuple) else ()
     if len(pair) == 2 and isinstance(pair[0], str):
         return pair[0], pair[1]
     raise MalformedInstruction(
