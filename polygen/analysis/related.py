@@ -32,7 +32,7 @@ from polygen.analysis.pairs import (
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
 from polygen.analysis.second import OTHER
 from polygen.ir import expression as ex
-from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.array import GlobalArg
 from polygen.ir.domain import project_out
 from polygen.ir.kernel import Kernel
 
@@ -119,8 +119,6 @@ def _overlapping(kernel: Kernel) -> Iterator[Related]:
 
 def _frame(kernel: Kernel, name: str) -> frozenset[str]:
     """Return inames between whose iterations a temporary passes nothing: as many as there are."""
-    if not isinstance(kernel.variables[name], TemporaryVariable):
-        return frozenset()
     inames = apart(kernel, name, common_inames(kernel, name))
     for loop in reversed(order_of(kernel).loops(users(kernel, name)[0])):
         if passes_nothing(kernel, name, inames):

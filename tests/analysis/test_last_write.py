@@ -49,6 +49,11 @@ NOT_FOUND = {
         "t[f] = a[g,e,f] {id=w, inames=g:e:f}\nout[g,l] = t[l] {id=r, inames=g:l, dep=w}",
         (8,),
     ),
+    "several instances in one subscript": (
+        "{ [g,l,e,f]: 0<=g<n and 0<=l<8 and 0<=e<8 and 0<=f<8 }",
+        "t[e+f] = a[g,e,f] {id=w, inames=g:e:f}\nout[g,l] = t[l] {id=r, inames=g:l, dep=w}",
+        (15,),
+    ),
     "two writers": (
         TILE,
         "t[f] = a[g,f] {id=w}\nt[0] = 1 {id=v, dep=w}\nout[g,l] = t[l] {id=r, dep=v:w}",

@@ -7,6 +7,7 @@ from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from tests.oracle.cases import SIZES, agree, guards, kernel, loops, lowered, tag
+from tests.proof.patterns import array, scalar
 
 # For i >= n there is no j.
 DOMAINS = ["{ [i]: 0<=i<n+3 }", "{ [j]: 0<=j<n-i }"]
@@ -122,3 +123,15 @@ def test_what_is_computed_everywhere_is_asked_for_before_the_loop() -> None:
     agree(knl, SIZES)
     (guard,) = guards(lowered(knl))
     assert loops(lowered(knl))[1] in guard.body
+
+
+def test_all_the_scalars_of_a_condition_have_values_where_it_is_asked() -> None:
+    """The loop of j has no iteration where `t` was not written, and the condition stays in it."""
+    text = """s = c[i] {id=s, inames=i, dep=*}
+    t = c[i+1] {id=t, inames=i, dep=*, if=i<3}
+    x[i,j] = 1 {id=x, dep=s:t, if=s+t>0}"""
+    lines = "\n".join(line.strip() for line in text.splitlines())
+    data = (scalar("s"), scalar("t"), array("c", "n+1"), array("x", "n", "4"))
+    knl = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<4 and i+j<3 }"], lines, *data)
+    code = str(pg.generate_code(knl, "c"))
+    assert code.index("for (int j = 0; j < 3 - i; ++j)") < code.index("s + t > ")

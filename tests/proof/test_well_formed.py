@@ -305,3 +305,10 @@ def test_a_step_that_was_vouched_for_is_believed_when_it_is_read() -> None:
     assert claim in str(racy)
     with pytest.raises(UnorderedAccess):
         pg.parse_kernel(str(racy).replace(claim, ""))
+
+
+def test_a_bound_without_a_value_is_shown_with_the_sizes() -> None:
+    text = "m = p[i] {id=m, inames=i, if=i>0, dep=*}\nx[i] = sum(j, j) {id=s, inames=i, dep=m}"
+    data = (pg.TemporaryVariable("m", "int32"), pg.GlobalArg("p", "int32", "n"), "...")
+    with pytest.raises(UninitializedRead, match=r"for n=1, 'm' bounds a loop around s\[i=0\]"):
+        kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }"], text, *data)
