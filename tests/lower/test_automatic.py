@@ -200,6 +200,13 @@ def test_what_all_work_items_have_alike_may_be_read() -> None:
     assert_same(knl, make_arguments(knl, {"n": 2}))
 
 
+def test_one_that_is_in_no_subscript_of_what_is_written() -> None:
+    knl = kernel(["{ [g]: 0<=g<n }", "{ [p]: 0<=p<8 }"], "out[g] = sum(p, a[g, p])")
+    knl = pg.tag_inames(knl, {"g": "g.0", "p": "l.auto"})
+    assert _tags(knl) == {"p": "for"}
+    assert_same(knl, make_arguments(knl, {"n": 2}))
+
+
 @pytest.mark.parametrize("target", ["c", "opencl"])
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_it_runs(target: str, n: int) -> None:

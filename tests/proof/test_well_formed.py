@@ -21,7 +21,7 @@ from tests.proof import catalogue_ill_formed, catalogue_well_formed
 from tests.proof.catalogue_ill_formed import IllFormed
 from tests.proof.catalogue_well_formed import WellFormed
 from tests.proof.faults import faults
-from tests.proof.patterns import PATTERNS
+from tests.proof.patterns import PATTERNS, array, scalar
 from tests.proof.trace import Instance, instance, trace
 
 ILL = catalogue_ill_formed.CATALOGUE
@@ -312,3 +312,20 @@ def test_a_bound_without_a_value_is_shown_with_the_sizes() -> None:
     data = (pg.TemporaryVariable("m", "int32"), pg.GlobalArg("p", "int32", "n"), "...")
     with pytest.raises(UninitializedRead, match=r"for n=1, 'm' bounds a loop around s\[i=0\]"):
         kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }"], text, *data)
+
+
+@pytest.mark.parametrize("between", ["p = d[i]", "q[i] = d[i]"])
+def test_a_condition_that_may_have_changed_says_nothing_of_what_was_written(between: str) -> None:
+    """The read has the writer's condition, of which a variable is overwritten in between."""
+    own = between.startswith("p")
+    asked = "p" if own else "b[i]"
+    lines = [
+        *(["p = c[i] {id=p, inames=i, dep=*}"] if own else []),
+        f"t = 1 {{id=t, inames=i, dep={'p' if own else '*'}, if={asked}>0}}",
+        f"{between} {{id=between, inames=i, dep=t}}",
+        f"out[i] = t {{id=out, inames=i, dep=between, if={asked}>0}}",
+    ]
+    temporaries = [scalar("t"), *([scalar("p")] if own else [])]
+    arrays = [array("c", "n"), *([] if own else [array(n, "n", may_alias=True) for n in "bq"])]
+    knl = kernel("{ [i]: 0<=i<n }", "\n".join(lines), *temporaries, *arrays, "...")
+    assert ("written", "t") in [(o.kind, o.array) for o in pg.obligations(knl)]
