@@ -103,3 +103,10 @@ def test_one_type_that_is_not_known() -> None:
     # Known in one of them only.
     assert not same_type(first, "t", _kernel("u[i]", dtype="float32", known=False), "t")
     assert not same_type(_kernel("u[i]", dtype="float32", known=False), "t", first, "t")
+
+
+def test_bfloat16_is_another_type_than_what_it_is_computed_in() -> None:
+    short, float_ = (_kernel("f[i]", dtype=dtype) for dtype in ("bfloat16", "float32"))
+    assert same_type(short, "t", short, "t")
+    assert not same_type(short, "t", float_, "t")
+    assert not same_type(float_, "t", short, "t")

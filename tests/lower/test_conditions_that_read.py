@@ -125,13 +125,23 @@ def test_what_is_computed_everywhere_is_asked_for_before_the_loop() -> None:
     assert loops(lowered(knl))[1] in guard.body
 
 
+def _sums(domain: str, written: str, asked: str) -> str:
+    lines = [
+        "s = c[i] {id=s, inames=i, dep=*}",
+        f"t = c[i+1] {{id=t, inames=i, dep=*, if={written}}}",
+        f"x[i,j] = 1 {{id=x, dep=s:t, if={asked}}}",
+    ]
+    data = (scalar("s"), scalar("t"), array("c", "n+1"), array("x", "n", "4"))
+    knl = kernel(["{ [i]: 0<=i<n }", domain], "\n".join(lines), *data)
+    return str(pg.generate_code(knl, "c"))
+
+
 def test_all_the_scalars_of_a_condition_have_values_where_it_is_asked() -> None:
     """The loop of j has no iteration where `t` was not written, and the condition stays in it."""
-    text = """s = c[i] {id=s, inames=i, dep=*}
-    t = c[i+1] {id=t, inames=i, dep=*, if=i<3}
-    x[i,j] = 1 {id=x, dep=s:t, if=s+t>0}"""
-    lines = "\n".join(line.strip() for line in text.splitlines())
-    data = (scalar("s"), scalar("t"), array("c", "n+1"), array("x", "n", "4"))
-    knl = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<4 and i+j<3 }"], lines, *data)
-    code = str(pg.generate_code(knl, "c"))
+    code = _sums("{ [j]: 0<=j<4 and i+j<3 }", "i<3", "s+t>0")
     assert code.index("for (int j = 0; j < 3 - i; ++j)") < code.index("s + t > ")
+
+
+def test_a_scalar_that_is_written_where_data_says() -> None:
+    code = _sums("{ [j]: 0<=j<4 }", "c[i]>0 and i<3", "c[i]>0 and i<3 and s+t>0")
+    assert code.index("for (int j = 0; j < 4; ++j)") < code.index("s + t > ")
