@@ -41,9 +41,16 @@ def test_a_priority_holds_through_what_structure_requires() -> None:
 
 
 def test_priorities_hold_through_each_other() -> None:
+    knl = kernel("{ [a,b,c]: 0<=a,b,c<n }", "x[a,b,c] = 0  {dep=*}")
+    knl = pg.prioritize_loops(pg.prioritize_loops(knl, "c, b"), "b, a")
+    assert _nest(knl) == ["c", "b", "a"]
+
+
+def test_priorities_of_loops_in_no_common_nest_say_nothing_of_others() -> None:
     knl = kernel("{ [a,b,c]: 0<=a,b,c<n }", "x[a,c] = 0  {dep=*}\ny[b] = 0  {dep=*}")
     knl = pg.prioritize_loops(pg.prioritize_loops(knl, "c, b"), "b, a")
-    assert _nest(knl) == ["c", "a"]
+    assert loops_outside(knl)["a"] == frozenset()
+    assert _nest(pg.prioritize_loops(knl, "c, a")) == ["c", "a"]
 
 
 def test_structure_goes_before_a_priority() -> None:
