@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from polygen.errors import MalformedInstruction
 from polygen.ir import expression as ex
@@ -41,7 +42,7 @@ def without_texts(insn: CInstruction) -> CInstruction:
 def _named(insn: CInstruction, given: Any) -> tuple[str, Expression]:
     if isinstance(given, str):
         return given.strip(), ex.Variable(given.strip())
-    pair: tuple[Any, ...] = given if isinstance(given, tuple) else ()
+    pair = cast("Sequence[Any]", given) if isinstance(given, tuple) else ()
     if len(pair) == 2 and isinstance(pair[0], str):
         return pair[0], pair[1]
     raise MalformedInstruction(
