@@ -135,6 +135,7 @@ def _sufficient(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
 
 def _prove(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
     with limited(
+        new,
         f"{step} could not be proved for kernel '{new.name}'",
         f"if you know that the step is right, {step}(..., unsafe=True) takes it and notes it in "
         "the kernel",

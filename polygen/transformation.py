@@ -211,7 +211,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         arguments = interface.bind(kernel, args, kwargs)
         # Whoever vouches for a step does so for the steps that it takes inside.
         proofs = without_proofs() if unsafe else nullcontext()
-        with limited_step(interface.name, kernel.name), proofs:
+        with limited_step(interface.name, kernel), proofs:
             returned = interface.call(kernel, arguments)
         if not isinstance(returned, Kernel | Rearranged):
             raise interface.no_kernel(returned)

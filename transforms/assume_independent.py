@@ -54,6 +54,7 @@ def assume_independent(kernel: Kernel, insn1: str, insn2: str) -> Kernel:
     if claim in kernel.claims:
         return kernel
     with limited(
+        kernel,
         f"whether instructions of kernel '{kernel.name}' are independent could not be seen",
         "or use assume_injective",
     ):

@@ -141,6 +141,7 @@ def dependences(kernel: Kernel, *, memory: bool = False) -> tuple[Dependence, ..
     references (1991).
     """
     with limited(
+        kernel,
         f"the dependences of kernel '{kernel.name}' could not be found",
         "dependences(..., memory=True) takes less work",
     ):

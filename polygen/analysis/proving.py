@@ -10,6 +10,7 @@ from contextvars import ContextVar
 import islpy as isl
 
 from polygen.errors import ProofLimit
+from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.source import caller_location
 
@@ -53,15 +54,17 @@ def proofs_are_on() -> bool:
     return os.environ.get("POLYGEN_PROOFS") != "0" if wanted is None else wanted
 
 
+# For each hundred instructions that are begun:
 MOST_OPERATIONS = 3_000_000  # of isl, in one proof: usually seconds
 MOST_IN_A_STEP = 2_000_000  # of isl, in what a transformation does itself
 
 
 @contextmanager
-def limited(what: str, otherwise: str) -> Generator[None]:
+def limited(kernel: Kernel, what: str, otherwise: str) -> Generator[None]:
     """Bound what isl may do in a proof, and raise an error if that is not enough.
 
     Parameters:
+        kernel: the kernel: more may be done for more instructions.
         what: what could not be proved: the subject of a sentence.
         otherwise: what the user can do who knows that it is so.
 
@@ -69,20 +72,26 @@ def limited(what: str, otherwise: str) -> Generator[None]:
         ProofLimit: if isl has more to do than is reasonable.
     """
     sets = "the sets of pairs of instances that touch one element"
-    with _limited(MOST_OPERATIONS, f"{what} within the limit: {sets}", otherwise):
+    most = MOST_OPERATIONS * _hundreds(kernel)
+    with _limited(most, f"{what} within the limit: {sets}", otherwise):
         yield
 
 
+def _hundreds(kernel: Kernel) -> int:
+    return 1 + len(kernel.instructions) // 100
+
+
 @contextmanager
-def limited_step(step: str, kernel_name: str) -> Generator[None]:
+def limited_step(step: str, kernel: Kernel) -> Generator[None]:
     """Bound what isl may do in a step itself, and raise an error if that is not enough.
 
     Raises:
         ProofLimit: if isl has more to do than is reasonable.
     """
-    what = f"{step} could not be taken for kernel '{kernel_name}' within the limit: the sets of"
+    what = f"{step} could not be taken for kernel '{kernel.name}' within the limit: the sets of"
     otherwise = "or take the step earlier, while the loops are simpler"
-    with _limited(MOST_IN_A_STEP, f"{what} instances and elements", otherwise):
+    most = MOST_IN_A_STEP * _hundreds(kernel)
+    with _limited(most, f"{what} instances and elements", otherwise):
         yield
 
 

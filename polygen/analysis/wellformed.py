@@ -63,6 +63,7 @@ def obligations(kernel: Kernel) -> tuple[Obligation, ...]:
 @per_kernel
 def _obligations(kernel: Kernel) -> tuple[Obligation, ...]:
     with limited(
+        kernel,
         f"kernel '{kernel.name}' could not be shown to be well formed",
         "or make the kernel within polygen.without_proofs()",
     ):

@@ -64,6 +64,7 @@ def explain_order(kernel: Kernel, first: str, second: str) -> str:
     expanded = kernel.expanded
     a, b = _instruction(kernel, first), _instruction(kernel, second)
     with limited(
+        kernel,
         f"the order of '{first}' and '{second}' could not be explained",
         "print(lower_kernel(kernel)) shows the order that was taken",
     ):

@@ -73,7 +73,8 @@ def find_schedule(kernel: Kernel, tile_size: int = 16) -> list[Step]:
     """
     _check_size(tile_size)
     found = _Finder(kernel, tile_size)
-    with limited(f"no schedule was found for kernel '{kernel.name}'", "transform it by hand"):
+    what = f"no schedule was found for kernel '{kernel.name}'"
+    with limited(kernel, what, "transform it by hand"):
         for inames in [*_nests(loop_tree(kernel, quiet=True))]:
             if not any(iname in kernel.tags for iname in inames):
                 found.look_at(inames)

@@ -43,7 +43,8 @@ def validate(kernel: Kernel, program: LoopProgram) -> None:
     for function, its_program in zip(functions, program.functions, strict=True):
         validate(function, its_program)
     try:
-        with limited(f"the loop program of kernel '{kernel.name}' could not be checked", ""):
+        what = f"the loop program of kernel '{kernel.name}' could not be checked"
+        with limited(kernel, what, ""):
             check(kernel, program)
     except ProofLimit:
         warn(

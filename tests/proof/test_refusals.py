@@ -59,6 +59,18 @@ def test_a_limit_is_an_error_and_leaves_isl_usable(monkeypatch: pytest.MonkeyPat
     assert "i_outer" in pg.split_iname(knl, "i", 3).inames
 
 
+def test_more_may_be_done_for_more_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "\n".join(f"<> t{k} = a[i] + {k}" for k in range(120))
+    total = " + ".join(f"t{k}" for k in range(120))
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", f"{lines}\nout[i] = {total}")
+    with proving.limited(knl, "something", "or not"):
+        assert isl.DEFAULT_CONTEXT.get_max_operations() == 2 * proving.MOST_OPERATIONS
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
+    # As much for each instruction as fewer of them need.
+    monkeypatch.setattr(proving, "MOST_OPERATIONS", 400_000)
+    assert "i_outer" in pg.split_iname(knl, "i", 128).inames
+
+
 def test_the_work_of_a_step_itself_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     knl = PATTERNS["wavefront"].kernel()
     monkeypatch.setattr(proving, "MOST_IN_A_STEP", 20)
