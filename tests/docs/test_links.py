@@ -45,3 +45,9 @@ def test_every_page_can_be_reached() -> None:
         reached.add(page)
         ahead += [file for file, _ in _links(page)]
     assert set(PAGES) - reached == set()
+
+
+def test_the_readme_names_every_transformation() -> None:
+    text = TOP.read_text()
+    files = (ROOT / "polygen" / "transforms").glob("[a-z]*.py")
+    assert [f.stem for f in files if not re.search(rf"\b{f.stem}\b", text)] == []
