@@ -39,3 +39,15 @@ def test_data_decides_which_copy_was_overwritten() -> None:
         knl = pg.tag_inames(knl, {"y": "l.0", "x": "l.0"})
     with pytest.raises(CannotProve, match="both would use the same copy"):
         pg.untag_inames(knl, "x")
+
+
+def test_what_may_overlap_is_read_before_it_is_written() -> None:
+    """Only the second array is written, and only after the first was read."""
+    a, b = (pg.GlobalArg(name, "float32", "n", may_alias=True) for name in "ab")
+    knl = kernel(
+        "{ [i, j]: 0<=i,j<n }",
+        "c[i] = a[i]  {id=r}\nb[j] = 0  {id=w, dep=r}",
+        *(a, b, pg.GlobalArg("c", "float32", "n")),
+    )
+    with pytest.raises(CannotProve, match=r"r\[i=1\] reads the element of 'a' that w\[i=0\]"):
+        pg.rename_iname(knl, "j", "i", existing_ok=True)
