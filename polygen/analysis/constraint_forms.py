@@ -71,11 +71,6 @@ def _forms(
         yield ConstraintForm(LinearForm(constant, terms), is_equality, before + row)
 
 
-def integer_rows(matrix: isl.Mat) -> list[list[int]]:
-    """Return the rows of a matrix of integers."""
-    return [_row(matrix, row) for row in range(matrix.rows())]
-
-
 def _row(matrix: isl.Mat, row: int) -> list[int]:
     values = [matrix.get_element_val(row, column) for column in range(matrix.cols())]
     return [0 if value.is_zero() else value.to_python() for value in values]

@@ -6,10 +6,11 @@ from collections.abc import Container, Mapping
 
 import islpy as isl
 
-from polygen.analysis.constraint_forms import integer_rows
+from polygen.analysis.affine import LinearForm
+from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.domains import domain_of
 from polygen.analysis.known import known_parameters
-from polygen.ir.domain import Domain, flat_names
+from polygen.ir.domain import Domain
 from polygen.ir.dtype import is_integer
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import HardwareTag
@@ -19,7 +20,7 @@ from polygen.validation.frames import Frame, frames_of
 from polygen.validation.polynomial import Polynomial, scaled
 from polygen.validation.readings import Layouts, ProgramTerms, items_of
 
-_CST, _PARAM, _DIV = isl.dim_type.cst, isl.dim_type.param, isl.dim_type.div
+_DIV = isl.dim_type.div
 
 
 class View:
@@ -148,9 +149,12 @@ def _constraints(flat: isl.Set) -> list[Polynomial] | None:
     (piece,) = flat.get_basic_sets()
     if piece.dim(_DIV):
         return None
-    order = _CST, _PARAM, isl.dim_type.set, _DIV
-    at_least = integer_rows(piece.inequalities_matrix(*order))
-    equal = integer_rows(piece.equalities_matrix(*order))
-    monomials = [(), *((name,) for name in flat_names(flat))]
-    found = [{m: c for m, c in zip(monomials, row, strict=True) if c} for row in at_least + equal]
-    return found + [scaled(value, -1) for value in found[len(at_least) :]]
+    constraints = constraint_forms(piece)
+    equal = [_polynomial(c.form) for c in constraints if c.is_equality]
+    at_least = [_polynomial(c.form) for c in constraints if not c.is_equality]
+    return [*at_least, *equal, *(scaled(value, -1) for value in equal)]
+
+
+def _polynomial(form: LinearForm) -> Polynomial:
+    found: Polynomial = {(name,): c for name, c in form.terms.items() if isinstance(name, str)}
+    return found | {(): form.constant} if form.constant else found
