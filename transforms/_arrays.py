@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, TypeAlias, cast
 
-from polygen.errors import AxisNotPossible, VerbatimNotPossible
+from polygen.errors import AxisNotPossible, InvalidArgument, VerbatimNotPossible
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import Array, GlobalArg, TemporaryVariable
@@ -107,6 +107,22 @@ def _check_verbatim(kernel: Kernel, insn: CInstruction, names: frozenset[str]) -
             excerpt=excerpt(kernel, insn.id),
             remedy="declare it as the text needs it, or write what that does as instructions",
         )
+
+
+def several(step: str, given: str | Sequence[str], what: str, order: str) -> tuple[str, ...]:
+    """Return the names that a step is given, of which there have to be two at least.
+
+    Raises:
+        InvalidArgument: if there are fewer, or one is named twice.
+    """
+    names = to_names(given)
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise InvalidArgument(
+            f"{step}: {', '.join(names)} is not several {what}, each once",
+            where=caller_location(),
+            remedy=f"name two or more, {order}",
+        )
+    return names
 
 
 def check_rewritable(kernel: Kernel, names: Iterable[str], *, parts: bool = False) -> None:

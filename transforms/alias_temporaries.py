@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from polygen.errors import InvalidArgument, NotConcatenable
+from polygen.errors import NotConcatenable
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Strided
 from polygen.source import caller_location
-from polygen.transformation import NewName, to_names, transformation
-from polygen.transforms._arrays import Temporaries, check_rewritable, with_names
+from polygen.transformation import NewName, transformation
+from polygen.transforms._arrays import Temporaries, check_rewritable, several, with_names
 
 
 @transformation
@@ -74,13 +74,9 @@ def alias_temporaries(
 
     Source: Loo.py's transformation of this name.
     """
-    given = to_names(names)
-    if len(given) < 2 or len(set(given)) < len(given):
-        raise InvalidArgument(
-            f"alias_temporaries: {', '.join(given)} is not several temporaries, each once",
-            where=caller_location(),
-            remedy="name two or more, the one that is used first in front",
-        )
+    given = several(
+        "alias_temporaries", names, "temporaries", "the one that is used first in front"
+    )
     check_rewritable(kernel, given)
     _check_alike(kernel, given)
     name = base_name_prefix or given[0]

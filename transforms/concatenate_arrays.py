@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from polygen.analysis.affine import linear_form
-from polygen.errors import InvalidArgument, NotConcatenable
+from polygen.errors import NotConcatenable
 from polygen.ir import expression as ex
 from polygen.ir.array import Array, GlobalArg
 from polygen.ir.claims import Injective
@@ -17,13 +17,14 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Strided
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import NewName, to_names, transformation
+from polygen.transformation import NewName, transformation
 from polygen.transforms._arrays import (
     Arrays,
     AxisNumber,
     Index,
     check_axis,
     check_rewritable,
+    several,
     with_names,
     with_subscripts,
 )
@@ -72,13 +73,7 @@ def concatenate_arrays(
 
     Source: Loo.py's transformation of this name.
     """
-    names = to_names(array_names)
-    if len(names) < 2 or len(set(names)) < len(names):
-        raise InvalidArgument(
-            f"concatenate_arrays: {', '.join(names)} is not several arrays, each once",
-            where=caller_location(),
-            remedy="name two or more, the first one first",
-        )
+    names = several("concatenate_arrays", array_names, "arrays", "the first one first")
     check_rewritable(kernel, names)
     _check_alike(kernel, names, axis_nr)
     name = new_name or kernel.new_name("_".join(names))
