@@ -59,9 +59,10 @@ from polygen.language.user_reductions import register_reduction
 from polygen.lower.unneeded import unneeded_barriers
 from polygen.pipeline import generate_code, lower_kernel
 from polygen.proof import Rearranged
+from polygen.recipes import apply, replay
 from polygen.runtime.devices import default_target
 from polygen.runtime.executor import Executor
-from polygen.transformation import replay, transformation
+from polygen.transformation import transformation
 from polygen.transforms.add_barrier import add_barrier
 from polygen.transforms.add_dependency import add_dependency
 from polygen.transforms.add_dtypes import add_dtypes
@@ -186,6 +187,7 @@ __all__ = [
     "address_spaces",
     "affine_map_inames",
     "alias_temporaries",
+    "apply",
     "assignment_to_subst",
     "assume",
     "assume_independent",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from types import FunctionType
@@ -344,26 +344,6 @@ def _with_history(result: Kernel, before: Kernel, step: Step) -> Kernel:
     return result
 
 
-@public
-def replay(original: Kernel, history: Iterable[Step]) -> Kernel:
-    """Apply recorded steps to a kernel, one after the other.
-
-    For every kernel, ``replay(knl.original, knl.history) == knl``; on another kernel, the same
-    steps are a recipe.
-
-    Parameters:
-        original: the kernel to start from.
-        history: the steps, as `Kernel.history` has them.
-
-    Raises:
-        UserError: if a step does not apply to the kernel that it meets.
-    """
-    kernel = original
-    for step in history:
-        kernel = step.apply(kernel, **dict(step.arguments))
-    return kernel
-
-
 class _Interface:
     """The signature of a transformation, with a check for each argument."""
 
@@ -371,6 +351,8 @@ class _Interface:
         if not inspect.isroutine(function):
             raise no_such("transformation", "function", function, (FunctionType,))
         self.name = function.__name__
+        mine = str(function.__module__).startswith("polygen.")
+        self._help = f"polygen.{self.name}" if mine else self.name
         self._function = function
         parameters = dict(list(inspect.signature(function).parameters.items())[1:])
         # A transformation may take names of its choice, as in fix_parameters(knl, n=4).
@@ -453,7 +435,7 @@ class _Interface:
         return InvalidArgument(
             f"{self.name} {what}",
             where=caller_location(),
-            remedy=(cause.remedy if cause else remedy) or f"see help(polygen.{self.name})",
+            remedy=(cause.remedy if cause else remedy) or f"see help({self._help})",
         )
 
 

@@ -136,6 +136,7 @@ def test_refused(
     if kind is InvalidArgument:  # the others say where the kernel was made
         assert "test_transformation.py:" in str(caught.value)
         assert "remedy: " in str(caught.value)
+        assert "help(polygen." not in str(caught.value)  # where there is no such function
 
 
 def test_what_does_not_fit_together_is_no_result() -> None:
