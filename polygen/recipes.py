@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from types import FunctionType
@@ -58,8 +58,7 @@ def apply(kernel: _Whole, steps: Iterable[WrittenStep]) -> _Whole:
     polygen.errors.UnknownIname: step 2 of 2, reverse: kernel 'polygen_kernel' has no iname 'j'
     ...
     """
-    if not isinstance(kernel, Kernel | TranslationUnit):
-        raise no_such("apply", "kernel", kernel, (Kernel, TranslationUnit))
+    _check_kernel(kernel)
     written = _listed(steps)
     for number, step in enumerate(written, start=1):
         place = f"step {number} of {len(written)}"
@@ -97,8 +96,13 @@ def replay(original: Kernel, history: Iterable[Step]) -> Kernel:
     return kernel
 
 
+def _check_kernel(kernel: object) -> None:
+    if not isinstance(kernel, Kernel | TranslationUnit):
+        raise no_such("apply", "kernel", kernel, (Kernel, TranslationUnit))
+
+
 @contextmanager
-def _named(step: str) -> Iterator[None]:
+def _named(step: str) -> Generator[None]:
     """Let errors begin with what step they are about."""
     try:
         yield
@@ -114,17 +118,21 @@ def _named(step: str) -> Iterator[None]:
 
 def _listed(steps: object) -> list[object]:
     # A single step in the place of several is the usual slip.
-    if isinstance(steps, str | Mapping) or (isinstance(steps, tuple | list) and _is_step(steps)):
+    if isinstance(steps, str | Mapping) or _is_step(steps):
         raise _malformed(f"apply was given steps={steps!r}, which is no list of steps")
     return list(cast("Iterable[object]", steps))
 
 
-def _is_step(value: Sequence[object]) -> bool:
-    return bool(value) and (isinstance(value[0], str) or callable(value[0]))
+def _is_step(value: object) -> bool:
+    """Tell whether a value is a tuple or a list that begins with a name or a function."""
+    if not isinstance(value, tuple | list):
+        return False
+    parts = cast("Sequence[object]", value)
+    return bool(parts) and (isinstance(parts[0], str) or callable(parts[0]))
 
 
 def _taken_apart(step: object, place: str) -> tuple[Callable[..., object], list[Any]]:
-    if not isinstance(step, tuple | list) or not _is_step(cast("Sequence[object]", step)):
+    if not _is_step(step):
         raise _malformed(f"{place} is {step!r}, which does not begin with a name or a function")
     first, *arguments = cast("Sequence[Any]", step)
     if not isinstance(first, str):
