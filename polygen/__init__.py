@@ -15,6 +15,7 @@ from polygen.errors import (
     UserError,
 )
 from polygen.inspection.address_spaces import address_spaces
+from polygen.inspection.bank_conflicts import bank_conflicts
 from polygen.inspection.difference import diff
 from polygen.inspection.explain_order import explain_order
 from polygen.inspection.find_instructions import find_instructions
@@ -63,6 +64,7 @@ from polygen.recipes import apply, replay
 from polygen.runtime.devices import default_target
 from polygen.runtime.executor import Executor
 from polygen.transformation import transformation
+from polygen.transforms.add_bank_padding import add_bank_padding
 from polygen.transforms.add_barrier import add_barrier
 from polygen.transforms.add_dependency import add_dependency
 from polygen.transforms.add_dtypes import add_dtypes
@@ -177,6 +179,7 @@ __all__ = [
     "UserError",
     "ValueArg",
     "Verdict",
+    "add_bank_padding",
     "add_barrier",
     "add_dependency",
     "add_dtypes",
@@ -193,6 +196,7 @@ __all__ = [
     "assume_independent",
     "assume_injective",
     "auto",
+    "bank_conflicts",
     "buffer_array",
     "change_arg_to_image",
     "check_well_formed",

@@ -230,6 +230,12 @@ class Kernel:
         return _slot("inlined")(kernel) if kernel.calls else kernel
 
     @cached_property
+    def on_axes(self) -> Kernel:
+        """The expanded kernel with an axis, or a loop, for each iname tagged ``l.auto``."""
+        found: Kernel = _slot("axes")(self.expanded)
+        return found
+
+    @cached_property
     def without_rules(self) -> Kernel:
         """The kernel with what its substitution rules stand for; itself if it has none."""
         if not self.substitutions:
@@ -372,7 +378,7 @@ _SLOTS: dict[str, Callable[..., Any]] = {}
 
 
 def fill_slot(name: str, function: Callable[..., Any]) -> None:
-    """Let kernels use `function`: for ``"show"``, ``"inlined"``, ``"space"``, ``"executor"``."""
+    """Let kernels use `function`: for ``"show"``, ``"inlined"``, ``"space"``, ``"axes"``, ..."""
     _SLOTS[name] = function
 
 

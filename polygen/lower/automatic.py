@@ -16,11 +16,12 @@ from polygen.analysis.affine import linear_form
 from polygen.analysis.distance import width_of
 from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.proving import without_proofs
+from polygen.analysis.spaces import with_spaces
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.instruction import Assigning
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel, fill_slot, per_kernel
 from polygen.ir.layout import Auto, element_strides
 from polygen.ir.tags import AutoLocalTag, LocalTag
 from polygen.language.priorities import circle
@@ -153,3 +154,10 @@ def _stride(kernel: Kernel, reference: Reference, iname: str) -> float:
 def _estimate(extent: ex.Expression | Auto | None) -> int:
     form = None if extent is None or isinstance(extent, Auto) else linear_form(extent)
     return _LARGE if form is None else form.evaluate(dict.fromkeys(form.names(), _LARGE))
+
+
+def _on_axes(kernel: Kernel) -> Kernel:
+    return assign_axes(with_spaces(kernel))
+
+
+fill_slot("axes", _on_axes)

@@ -28,6 +28,7 @@ DECLARED = (
     "tag_array_axes",
     "set_array_axis_names",
     "add_padding",
+    "add_bank_padding",
 )
 
 _Kind = Callable[[Kernel, random.Random], AnyStep | None]
@@ -298,6 +299,12 @@ def _pad(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("add_padding", (r.choice(arrays), r.choice((0, 0, 1)), r.choice((16, 24))))
 
 
+def _bank_pad(knl: Kernel, r: random.Random) -> AnyStep | None:
+    names = [t.name for t in knl.temporaries if t.address_space is pg.AddressSpace.LOCAL]
+    banks = (r.choice((4, 32)), r.choice((2, 4)))
+    return AnyStep("add_bank_padding", (r.choice(names), *banks)) if names else None
+
+
 def _two_temporaries(knl: Kernel, r: random.Random) -> list[str] | None:
     names = [t.name for t in knl.temporaries]
     return r.sample(names, 2) if len(names) > 1 else None
@@ -497,6 +504,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "join_array_dims": (_join_axes, 2),
     "permute_array_dims": (_permute_axes, 1),
     "add_padding": (_pad, 1),
+    "add_bank_padding": (_bank_pad, 1),
     "concatenate_arrays": (_concatenate, 1),
     "alias_temporaries": (_alias, 2),
     "buffer_array": (_buffer, 2),
