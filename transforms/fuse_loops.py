@@ -11,6 +11,7 @@ from polygen.ir.domain import rename_dimension, unflatten
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
 from polygen.transformation import Iname, Kind, transformation
+from polygen.transforms._fusible import check_two_loops
 from polygen.transforms._widen import values_of, widen
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.shift import shift
@@ -36,7 +37,7 @@ def fuse_loops(kernel: Kernel, first: Iname, second: Iname, by: Shift | None = N
 
     Requires:
         1. The inames are two, they are tagged alike, no instruction and no reduction is within
-           both, and the bounds of neither mention the other.
+           both, and the bounds of neither need the other.
         2. One loop can hold the instructions of both, as `rename_iname` requires it.
         3. With that shift, no dependence is turned around.
 
@@ -79,6 +80,7 @@ def fuse_loops(kernel: Kernel, first: Iname, second: Iname, by: Shift | None = N
             where=caller_location(),
             remedy="name the loop that stays, and the one that becomes a part of it",
         )
+    check_two_loops(kernel, second, first)
     shifts = SHIFTS if by is None else (by,)
     for candidate in shifts[:-1]:
         try:

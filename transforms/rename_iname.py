@@ -7,24 +7,17 @@ from collections.abc import Sequence
 import islpy as isl
 
 from polygen.analysis.instance_map import instruction_at
-from polygen.analysis.instances import iname_groups
 from polygen.analysis.pairs import witness
 from polygen.analysis.permitted import why_none_is_permitted
-from polygen.errors import (
-    DomainsDiffer,
-    LoopsOfOneInstruction,
-    NotFusible,
-    TagConflict,
-)
+from polygen.errors import NotFusible
 from polygen.ir import expression as ex
 from polygen.ir.domain import Domain, flat_names, project_out, rename_dimension, unflatten
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import ForTag
-from polygen.ir.verify import excerpt
 from polygen.language.priorities import circle
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Iname, Within, is_new_name, transformation
+from polygen.transforms._fusible import check_two_loops, differ
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.split_iname import uses_alone
 
@@ -150,40 +143,15 @@ def _renamed(domain: Domain, old: str, new: str) -> Domain:
 def _fused(kernel: Kernel, old: str, new: str) -> Rearranged:
     if old == new:
         return Rearranged(kernel)
-    _check_tags(kernel, old, new)
-    _check_instructions(kernel, old, new)
+    check_two_loops(kernel, old, new)
     result = _with_domains(kernel, _joined_domains(kernel, old, new), old, new)
     _check_one_loop(result.kernel, old, new)
     return result
 
 
-def _check_tags(kernel: Kernel, old: str, new: str) -> None:
-    first, second = (kernel.tags.get(i, ForTag()) for i in (old, new))
-    if first != second:
-        raise TagConflict(
-            f"'{old}' cannot be fused with '{new}': they are tagged {first} and {second}",
-            where=caller_location(),
-            remedy="fuse first, then tag",
-        )
-
-
-def _check_instructions(kernel: Kernel, old: str, new: str) -> None:
-    for insn in kernel.expanded.instructions:
-        if any(old in group and new in group for group in iname_groups(insn)):
-            raise LoopsOfOneInstruction(
-                f"'{old}' cannot be fused with '{new}': instruction '{insn.id}' is executed for "
-                "each pair of their values",
-                where=caller_location(),
-                excerpt=excerpt(kernel, insn.id),
-                remedy="fuse loops of different instructions",
-            )
-
-
 def _joined_domains(kernel: Kernel, old: str, new: str) -> tuple[Domain, ...]:
     """Return the domains with one iname instead of two."""
     first, second = kernel.home_domains[old], kernel.home_domains[new]
-    if old in second.parameters or new in first.parameters:
-        raise _differ(kernel, old, new, "the bounds of one mention the other")
     if first == second:
         joined = _one_of_both(kernel, first, old, new)
     else:
@@ -230,18 +198,7 @@ def _check_values(kernel: Kernel, olds: isl.Set, news: isl.Set, inames: tuple[st
             given = ", ".join(f"{n}={point[n]}" for n in flat_names(left) if n in point)
             lacks = new if has == old else old
             what = f"{has}={value} is there, {lacks}={value} is not"
-            raise _differ(kernel, old, new, f"for {given}, {what}" if given else what)
-
-
-def _differ(kernel: Kernel, old: str, new: str, why: str) -> DomainsDiffer:
-    homes = dict.fromkeys(kernel.home_domains[i].text for i in (old, new))
-    return DomainsDiffer(
-        f"'{old}' cannot be fused with '{new}': they do not have the same values: {why}",
-        where=caller_location(),
-        excerpt="\n".join(homes),
-        remedy=f"if they are the same for the sizes that occur, say so first (assume); or shift "
-        f"'{old}' (map_domain)",
-    )
+            raise differ(kernel, old, new, f"for {given}, {what}" if given else what)
 
 
 def _check_one_loop(kernel: Kernel, old: str, new: str) -> None:

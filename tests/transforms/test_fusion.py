@@ -172,7 +172,7 @@ REFUSED: list[tuple[Kernel, tuple[str, str], type[pg.UserError], str]] = [
         kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"], "b[i] = 0.0"),
         ("j", "i"),
         DomainsDiffer,
-        "the bounds of one mention the other",
+        "the bounds of one need the other",
     ),
     (kernel(LINE, "b[i,j] = a[i]"), ("j", "i"), LoopsOfOneInstruction, "'insn' is executed for"),
     (
