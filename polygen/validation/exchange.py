@@ -102,7 +102,7 @@ class Exchange:
 
     def _pairs(self) -> Iterator[_Pair]:
         for name, other in self._exchanged():
-            for ids in product(self._users[name], self._users[other or name]):
+            for ids in product(*(self._users.get(n, ()) for n in (name, other or name))):
                 first, second = (self._by_id[i] for i in ids)
                 if (
                     name not in first.insn.written_names

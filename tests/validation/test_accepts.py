@@ -82,3 +82,11 @@ def test_a_number_need_not_equal_itself(condition: str) -> None:
     holds = {"x[i] <= x[i]": ~np.isnan(x), "x[0] == x[0]": True, "float32(i) < float32(i)": False}
     expected = np.where(holds[condition], 1, 2) * np.array([1, 0, 1, 0, 0, 0, 1])
     np.testing.assert_array_equal(out, expected)
+
+
+def test_an_array_that_may_overlap_others_and_that_nothing_touches() -> None:
+    """After steps that leave reads out, say."""
+    unused = pg.GlobalArg("unused", "float64", "n", may_alias=True)
+    knl = grid("i", 4)(kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", unused, "..."))
+    assert "unused" in knl.variables
+    _accepted(Example("unused", prepare(pg.add_dtypes(knl, {"a": "float64"}))))
