@@ -102,7 +102,7 @@ class Nest:
             self.maker.domains += [f"{{ [{x}]: {part} }}" for x, part in pairs]
 
     def _bound_by_data(self, iname: str, outer: tuple[str, ...]) -> str:
-        inames = outer[: self.maker.random.randint(1, len(outer))]
+        inames = outer[: self.maker.random.randint(self._least(), len(outer))]
         name = self.maker.new("c")
         self.maker.data["count"] = pg.GlobalArg("count", "int32", (self.maker.EXTENT,))
         text = f"<int32> {name} = count[{inames[-1]} + {self.maker.OFFSET}]"
@@ -115,12 +115,19 @@ class Nest:
         self.bounds.setdefault(iname, set()).add(line.id)
         return name
 
+    def _least(self) -> int:
+        """Return how many loops at least what computes a bound is in.
+
+        In a sequence, what is outside of a loop would come between its instructions.
+        """
+        return max(map(len, self.ids.values()), default=1) if self.maker.in_sequence else 1
+
     # --- what statements ask for
 
     def inames(self, least: int = 0) -> tuple[str, ...]:
         """Return the loops of an instruction."""
         count = len(self.names)
-        if self.maker.in_sequence:  # what is outside of a loop would come between its instructions
+        if self.maker.in_sequence:  # see `_least`
             return self.names
         depth = self.maker.random.choice((count, count, self.maker.random.randint(0, count)))
         return self.names[: max(depth, min(least, count))]
