@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -23,13 +23,13 @@ from polygen.ir.layout import Nested
 from tests.oracle.cases import kernel
 
 LOCAL = pg.AddressSpace.LOCAL
-Offset = Callable[..., int | None]
+Offset: TypeAlias = Callable[[int, int, int, int], int | None]
 
 
 def counted(
     offset: Offset,
-    group: Sequence[int],
-    outer: Sequence[int],
+    group: tuple[int, int],
+    outer: tuple[int, int],
     size: int,
     banks: int = 32,
     width: int = 4,
@@ -37,8 +37,8 @@ def counted(
     """Return the most words of one bank for which work items ask together, one by one.
 
     Parameters:
-        offset: from the numbers of the work item (l0, l1) and the values of loops around it to the
-            element that is touched; None if it takes no part.
+        offset: from the numbers of the work item (l0, l1) and the values of two loops around it to
+            the element that is touched; None if it takes no part.
         group: the work items along each axis.
         outer: how many values these loops have.
         size: the bytes of an element.
@@ -46,11 +46,11 @@ def counted(
     words_of_one = max(1, size // width)
     together = banks // words_of_one
     most = 1
-    for values in product(*map(range, outer)):
+    for k, m in product(range(outer[0]), range(outer[1])):
         for start in range(0, group[0] * group[1], together):
             asked: dict[int, set[int]] = defaultdict(set)
             for number in range(start, min(start + together, group[0] * group[1])):
-                found = offset(number % group[0], number // group[0], *values)
+                found = offset(number % group[0], number // group[0], k, m)
                 if found is not None:
                     first = found * size // width
                     for word in range(first, first + words_of_one):
@@ -59,8 +59,12 @@ def counted(
     return most
 
 
+def linear(a: int, b: int, c: int, d: int = 0) -> Offset:
+    return lambda x, y, k, m: a * x + b * y + c * k + d * m
+
+
 def tile_kernel(
-    subscripts: str, group: Sequence[int], outer: Sequence[int], shape: Any, dtype: str
+    subscripts: str, group: tuple[int, int], outer: tuple[int, int], shape: Any, dtype: str
 ) -> Kernel:
     """Return a kernel that reads a local temporary `t` in loops over `k` and `m`."""
     with pg.without_proofs():
@@ -84,12 +88,7 @@ def test_linear_subscripts_of_all_kinds(dtype: str) -> None:
             a, b, c, d = (int(v) for v in rng.integers(0, 20, 4))
             knl = tile_kernel(f"{a}*x + {b}*y + {c}*k + {d}*m", group, (3, 2), 5000, dtype)
             (found,) = pg.bank_conflicts(knl, "t")
-            wanted = counted(
-                lambda x, y, k, m, s=(a, b, c, d): int(np.dot((x, y, k, m), s)),
-                group,
-                (3, 2),
-                size,
-            )
+            wanted = counted(linear(a, b, c, d), group, (3, 2), size)
             assert found.ways == wanted, (group, a, b, c, d)
             assert not found.is_write
 
@@ -134,7 +133,7 @@ def test_work_items_that_take_no_part_do_not_count() -> None:
     # A group is 20 x 2; only half of it loads, and 8 read.
     assert ways["load", "t[32*x]"] == 20
     assert ways["insn", "t[32*(y + 2*w)]"] == counted(
-        lambda x, y: 32 * (y + 2 * x) if x < 4 else None, (20, 2), (), 4
+        lambda x, y, _k, _m: 32 * (y + 2 * x) if x < 4 else None, (20, 2), (1, 1), 4
     )
     (one, _) = pg.bank_conflicts(knl, "u")
     assert (one.is_write, one.ways) == (True, 1)
@@ -205,13 +204,6 @@ def test_the_least_of_the_best() -> None:
     """Try every padding, and count one by one."""
     for group in ((16, 8), (10, 6)):
         for size, dtype in ((4, "float32"), (8, "float64")):
-
-            def sums(more: int, group: Sequence[int] = group, size: int = size) -> int:
-                length = 20 + more
-                row = counted(lambda x, y, k, _m: length * y + x + k, group, (2, 1), size)
-                column = counted(lambda x, y, k, _m: length * x + 2 * y + k, group, (2, 1), size)
-                return row + column
-
             with pg.without_proofs():
                 knl = kernel(
                     f"{{ [x, y, k]: 0<=x<{group[0]} and 0<=y<{group[1]} and 0<=k<2 }}",
@@ -220,12 +212,17 @@ def test_the_least_of_the_best() -> None:
                 )
                 knl = pg.tag_inames(knl, {"x": "l.0", "y": "l.1"})
             new = pg.add_bank_padding(knl, "t")
-            best = min(range(64), key=sums)
+            sums = {
+                more: counted(linear(1, 20 + more, 1), group, (2, 1), size)
+                + counted(linear(20 + more, 2, 1), group, (2, 1), size)
+                for more in range(64)
+            }
+            best = min(sums, key=lambda more: sums[more])
             (t,) = new.temporaries
             tag = Nested(0) if t.dim_tags is None else t.dim_tags[1]
             assert isinstance(tag, Nested)
             assert max(tag.pad_to, 20) == 20 + best
-            assert sum(filter(None, ways(new))) == sums(best)
+            assert sum(filter(None, ways(new))) == sums[best]
 
 
 def test_several_and_the_order_of_axes() -> None:
