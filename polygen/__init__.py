@@ -80,6 +80,7 @@ from polygen.transforms.assume_independent import assume_independent
 from polygen.transforms.assume_injective import assume_injective
 from polygen.transforms.buffer_array import buffer_array
 from polygen.transforms.change_arg_to_image import change_arg_to_image
+from polygen.transforms.change_arg_to_temporary import change_arg_to_temporary
 from polygen.transforms.chunk_iname import chunk_iname
 from polygen.transforms.concatenate_arrays import concatenate_arrays
 from polygen.transforms.distribute_loop import distribute_loop
@@ -88,6 +89,7 @@ from polygen.transforms.expand_subst import expand_subst
 from polygen.transforms.extract_subst import extract_subst
 from polygen.transforms.fix_parameters import fix_parameters
 from polygen.transforms.fold_constants import fold_constants
+from polygen.transforms.fuse_kernels import fuse_kernels
 from polygen.transforms.fuse_loops import fuse_loops
 from polygen.transforms.index_set_split import index_set_split
 from polygen.transforms.infer_unknown_types import infer_unknown_types
@@ -199,6 +201,7 @@ __all__ = [
     "bank_conflicts",
     "buffer_array",
     "change_arg_to_image",
+    "change_arg_to_temporary",
     "check_well_formed",
     "chunk_iname",
     "concatenate_arrays",
@@ -217,6 +220,7 @@ __all__ = [
     "fix_parameters",
     "fold_constants",
     "from_sympy",
+    "fuse_kernels",
     "fuse_loops",
     "generate_code",
     "get_dot_dependency_graph",

@@ -333,6 +333,10 @@ class NotFusible(UserError):
     """Two loops that cannot be one: something has to come between them, or nest otherwise."""
 
 
+class KernelsDiffer(UserError):
+    """Kernels that are to become one, and say different things of what they share."""
+
+
 class InameNotUsed(UserError):
     """An iname that none of the instructions has which a step is about."""
 

@@ -20,6 +20,8 @@ NOT_DRAWN = {
     "assume_independent": "a claim on data, which random data would have to keep",
     "rename_argument": "the kernels of a sequence are called with the same arguments",
     "remove_unused_arguments": "the kernels of a sequence are called with the same arguments",
+    "change_arg_to_temporary": "the kernels of a sequence are called with the same arguments",
+    "fuse_kernels": "it takes several kernels: tests/transforms/test_fuse_kernels.py draws pairs",
 }
 # What is believed, and changes what a kernel may be called with.
 DECLARED = (
