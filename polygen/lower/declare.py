@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.array import AddressSpace
 from polygen.ir.expression import Expression
 from polygen.lower.program import Assign, Block, Call, Declare, If, Loop, Node, Verbatim
 
@@ -41,25 +42,30 @@ def mentioned(nodes: Iterable[Node]) -> frozenset[str]:
     return frozenset(found)
 
 
-def place_declarations(block: Block, wanted: Mapping[str, Declare]) -> Block:
+def place_declarations(
+    block: Block, wanted: Mapping[str, Declare], items: Container[str] = ()
+) -> Block:
     """Return the block with the variables that it mentions declared.
 
     A scalar moves into a loop or a condition if its first use there is an assignment that does
     not depend on its old value.  A declaration takes the place of such an assignment.
 
     Parameters:
+        block: what executes in one group, or in one work item.
         wanted: how each variable would be declared.
+        items: the loops over the work items of a group: what these share stays outside.
     """
     if not wanted:
         return block
-    return _Placer(block, wanted).place(block, wanted)
+    return _Placer(block, wanted, items).place(block, wanted)
 
 
 class _Placer:
     """Looks up once which nodes mention which variables: blocks may be long."""
 
-    def __init__(self, block: Block, wanted: Mapping[str, Declare]) -> None:
+    def __init__(self, block: Block, wanted: Mapping[str, Declare], items: Container[str]) -> None:
         self._wanted = wanted
+        self._items = items
         self._mentioned: dict[int, frozenset[str]] = {}
         self._users: dict[int, dict[str, list[Node]]] = {}
         self._assigned: dict[str, int] = {}
@@ -128,10 +134,16 @@ class _Placer:
             name in walk.free_variables(e) for e in expressions(node)
         ):
             return False
+        if declaration.address_space is AddressSpace.LOCAL and _iname(node) in self._items:
+            return False
         users = self._users[id(node.body)][name]
         if _starts(users[0], declaration):
             return True
         return len(users) == 1 and self._moves_into(users[0], declaration)
+
+
+def _iname(node: Loop | If) -> str | None:
+    return node.iname if isinstance(node, Loop) else None
 
 
 def _starts(node: Node, declaration: Declare) -> bool:

@@ -115,7 +115,8 @@ class _WorkItems:
         shared = {n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.LOCAL}
         expanded = {n: replace(d, extent=(d.extent or 1) * self._items()) for n, d in kept.items()}
         result = self._split(body, own, kept)
-        return place_declarations(result, {**shared, **expanded})
+        items = frozenset(axis.inames[0][0] for axis in self._axes)
+        return place_declarations(result, {**shared, **expanded}, items)
 
     def _is_kept(self, name: str) -> bool:
         """Tell whether a private variable has to keep its value from one region to another."""

@@ -6,6 +6,8 @@ import pytest
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
+from polygen.lower.lower import Model
+from polygen.lower.program import Declare
 from tests.oracle.cases import (
     SIZES,
     Step,
@@ -181,3 +183,12 @@ def test_red_and_black(step: Step) -> None:
         loop_priority="t, j",
     )
     agree(knl, [{"n": 8, "m": 3}, {"n": 3, "m": 2}, {"n": 9, "m": 1}], step)
+
+
+def test_what_a_group_shares_is_declared_outside_of_the_loop_over_its_items() -> None:
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<3 }", "t = a[i,j]  {id=w}", _temporary("t"))
+    knl = pg.add_dtypes(tag(j="l.0")(knl), {"a": "float64"})
+    (launch,) = launches(lowered(knl, Model.LOOPS))
+    assert isinstance(launch.body[0], Declare)
+    assert launch.body[0].name == "t"
+    assert "double t;\n    for (int i = 0;" in str(pg.generate_code(knl, "c"))
