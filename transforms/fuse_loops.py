@@ -11,7 +11,7 @@ from polygen.ir.domain import rename_dimension, unflatten
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
 from polygen.transformation import Iname, Kind, transformation
-from polygen.transforms._fusible import check_two_loops
+from polygen.transforms._fusible import check_two_loops, differ
 from polygen.transforms._widen import values_of, widen
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.shift import shift
@@ -98,6 +98,8 @@ def _fused(kernel: Kernel, first: str, second: str, by: int) -> Kernel:
     olds[second] = rename_dimension(olds[second], second, first)
     context = kernel.assumptions.flat
     if not olds[first].intersect(context).is_equal(olds[second].intersect(context)):
+        if kernel.home_domains[first] is kernel.home_domains[second]:
+            raise differ(kernel, second, first, "and one domain has both")
         values = _hull(first, olds[first].union(olds[second]).coalesce())
         for iname, old in olds.items():
             if not old.intersect(context).is_equal(values.intersect(context)):

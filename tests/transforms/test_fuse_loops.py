@@ -112,6 +112,7 @@ def test_numpy_agrees_with_a_shift() -> None:
 BOTH = kernel("{ [i,j]: 0<=i,j<n }", "b[i,j] = 0.0")
 BOUNDS = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"], "b[i] = 0.0  {id=s}\nc[i,j] = 0.0  {id=u}")
 UNUSED = kernel(["{ [i]: 0<=i<n }", "{ [k]: 0<=k<=i }", "{ [j]: 0<=j<=k }"], "b[i] = 0.0")
+TOGETHER = kernel("{ [i,j]: 0<=i<n and 0<=j<=i }", "b[i] = 0.0")
 BETWEEN = kernel(
     "{ [i,j,k]: 0<=i,j,k<n }",
     "b[i] = 2*a[i]  {id=s, dep=*}\nx[0] = sum(k, b[k])  {id=u, dep=*s}\n"
@@ -130,6 +131,7 @@ BETWEEN = kernel(
         (BOUNDS, ("i", "j"), LoopsOfOneInstruction, "for each pair of their values"),
         (UNUSED, ("i", "k"), DomainsDiffer, "'k' cannot be fused with 'i'"),
         (UNUSED, ("j", "i"), DomainsDiffer, "the bounds of one need the other"),
+        (TOGETHER, ("i", "j", 1), DomainsDiffer, "one domain has both"),
         (ALIKE, ("i", "k"), UnknownIname, "no iname 'k'"),
         (ALIKE, ("i", "i"), InvalidArgument, "'i' is named twice"),
         (ALIKE, ("i", "j", True), InvalidArgument, "by=True, which is not an integer"),
