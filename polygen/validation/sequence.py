@@ -189,10 +189,8 @@ class _Sequence:
             runs[-1][1].append(child)
         values = [None if value is None else number(value) for value, _ in runs]
         known = [value for value in values if value is not None]
-        if len(runs) > 1 and len(known) < len(runs):
+        if len(runs) > 1 and (len(known) < len(runs) or known != sorted(set(known))):
             self._check_runs(iname, runs, block)
-        elif len(runs) > 1 and known != sorted(set(known)):
-            self._refuse_nesting(self._first_work(children))
         for value, run in runs:
             (loop, *_) = run
             body = list(_flat(loop)) if value is None and isinstance(loop, Frame) else run

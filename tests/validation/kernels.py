@@ -299,6 +299,18 @@ def versions_of_statements() -> Kernel:
 
 
 @_example(n=6)
+def versions_of_unrolled_loops() -> Kernel:
+    """Versions for different groups, each with the copies of an unrolled loop's body in order."""
+    knl = kernel(
+        ["{ [i]: 0<=i<n }", "{ [u]: 0<=u<3 }"],
+        "out[i,u] = (out[i,u-1] if u > 0 else 0) + a[i,u]",
+        pg.GlobalArg("a", shape="n, 3"),
+        pg.GlobalArg("out", shape="n, 3"),
+    )
+    return pg.index_set_split(pg.tag_inames(knl, "i: g.0, u: unr"), "i < 2")
+
+
+@_example(n=6)
 def waves() -> Kernel:
     knl = kernel(
         "{ [i,j]: 1<=i,j<n-1 }",
