@@ -189,12 +189,31 @@ class _Sequence:
             runs[-1][1].append(child)
         values = [None if value is None else number(value) for value, _ in runs]
         known = [value for value in values if value is not None]
-        if len(runs) > 1 and (len(known) < len(runs) or known != sorted(set(known))):
+        ascending = len(known) == len(runs) and known == sorted(set(known))
+        if len(runs) > 1 and not (ascending or self._are_versions(values, runs, block)):
             self._check_runs(iname, runs, block)
         for value, run in runs:
             (loop, *_) = run
             body = list(_flat(loop)) if value is None and isinstance(loop, Frame) else run
             self._check(body, inside)
+
+    def _are_versions(
+        self,
+        values: Sequence[int | None],
+        runs: Sequence[tuple[Polynomial | None, Sequence[Frame | Statement]]],
+        block: Block,
+    ) -> bool:
+        """Tell whether runs are rows of copies in order, of which only one is executed."""
+        rows: list[isl.Set] = []
+        last: int | None = None
+        for value, (_, run) in zip(values, runs, strict=True):
+            if value is None:
+                return False
+            if last is None or value <= last:
+                rows.append(isl.Set.empty(self._view.known.get_space()))
+            rows[-1] = reduce(isl.Set.union, [self._points(c, block) for c in run], rows[-1])
+            last = value
+        return all(a.is_disjoint(b) for a, b in combinations(rows, 2))
 
     def _check_runs(
         self,
