@@ -125,36 +125,73 @@ class _Placer:
         work item does by itself: the start of an accumulator, and the loop that adds to it.
         """
         result: list[TreeNode] = []
-        start = 0
+        start = launch = 0  # behind the last barrier, and the last one that has to stay where it is
         for at, node in enumerate(placed):
             result.append(node)
             if isinstance(node, BarrierNode) and node.insn_id is not None:
-                start = len(result)
+                start = launch = len(result)
             elif isinstance(node, BarrierNode):
                 result.pop()
-                first = len(result)
-                while first > start and not self._separates(
-                    result[first - 1], placed[at + 1 :], loops
-                ):
-                    first -= 1
+                after = placed[at + 1 :]
+                first = early = self._behind(result, start, after, loops)
+                if node.everyone:
+                    early = self._behind(result, launch, after, loops, _Scope.EVERYONE)
+                if any(self._separates(n, after, loops, local=True) for n in result[early:first]):
+                    # What a group has in its own memory would be lost between launches.
+                    result.insert(first, BarrierNode(everyone=False))
+                    result.insert(early, node)
+                    start, launch = first + 2, early + 1
+                    continue
                 result.insert(first, node)
                 start = first + 1
+                if node.everyone:
+                    launch = start
         return result
 
+    def _behind(
+        self,
+        nodes: Sequence[TreeNode],
+        start: int,
+        after: Sequence[TreeNode],
+        loops: tuple[str, ...],
+        least: _Scope = _Scope.GROUP,
+    ) -> int:
+        """Return the position, not before `start`, behind all that has to wait before `after`."""
+        first = len(nodes)
+        while first > start and not self._separates(nodes[first - 1], after, loops, least):
+            first -= 1
+        return first
+
     def _separates(
-        self, before: TreeNode, after: Sequence[TreeNode], loops: tuple[str, ...]
+        self,
+        before: TreeNode,
+        after: Sequence[TreeNode],
+        loops: tuple[str, ...],
+        least: _Scope = _Scope.GROUP,
+        *,
+        local: bool = False,
     ) -> bool:
-        """Tell whether a barrier has to stand between `before` and `after`."""
-        waiting = _Scope.NOBODY
+        """Tell whether a barrier has to stand between `before` and `after`.
+
+        Parameters:
+            least: who has to wait, at least.
+            local: look at what is in local memory alone.
+        """
+        waiting = _Scope(least - 1)
         for node in after:
             if isinstance(node, BarrierNode):
                 waiting = max(waiting, _scope_of(node))
             for first in assignments((before,)):
                 for second in assignments((node,)):
                     for name in self._shared[first.id] & self._shared[second.id]:
+                        if local and (name == _OVERLAP or not self._is_local(name)):
+                            continue
                         if self._conflict(name, first, second, loops, None) > waiting:
                             return True
         return False
+
+    def _is_local(self, name: str) -> bool:
+        return self._kernel.address_space(name) is AddressSpace.LOCAL
 
     def _inside(self, node: TreeNode, loops: tuple[str, ...]) -> TreeNode:
         if not isinstance(node, LoopNode):
@@ -219,9 +256,7 @@ class _Placer:
 
     def _most(self, name: str) -> _Scope:
         """Return who has to wait at most for a variable."""
-        own = (
-            name != _OVERLAP and self._kernel.address_space(name) is AddressSpace.LOCAL
-        )  # each group has one
+        own = name != _OVERLAP and self._is_local(name)  # each group has one
         return _Scope.GROUP if own or not self._grid_wide else _Scope.EVERYONE
 
     def _conflict(
@@ -308,7 +343,7 @@ class _Placer:
             pairs = pairs.intersect(less(carried))
         if pairs.is_empty():
             return _Scope.NOBODY
-        local = self._kernel.address_space(a.name) is AddressSpace.LOCAL
+        local = self._is_local(a.name)
         for tag in self._axes:
             if local and isinstance(tag, GroupTag):
                 continue  # each group has its own

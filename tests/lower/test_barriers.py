@@ -220,3 +220,40 @@ def test_an_axis_that_begins_before_its_first_value() -> None:
     knl = tag(p="g.0")(knl)
     assert len(launches(lowered(knl))) == 2
     agree(knl, [{"n": n} for n in (0, 1, 2, 5)])
+
+
+def _histogram() -> Kernel:
+    """Return one whose groups clear and fill memory of their own, and then add to the result."""
+    knl = pg.make_kernel(
+        ["{ [s]: 0<=s<8 }", "{ [p,c,t]: 0<=p<n and 0<=c,t<8 }", "{ [i]: 0<=i<32 }"],
+        """
+        total[s] = 0  {id=start}
+        for p
+            mine[c] = 0  {id=clear}
+            <> bin = data[p, i]  {id=bin}
+            mine[bin] = mine[bin] + 1  {id=count, dep=clear:bin, inames=p:i, atomic}
+            total[t] = total[t] + mine[t]  {id=add, dep=count:start, atomic}
+        end
+        """,
+        [
+            pg.GlobalArg("total", np.int32),
+            pg.GlobalArg("data", np.int32),
+            pg.TemporaryVariable("mine", np.int32, 8, address_space=LOCAL),
+            "...",
+        ],
+    )
+    knl = pg.split_iname(knl, "i", 8, inner_tag="l.0")
+    return pg.tag_inames(knl, "p: g.0, s: l.0, c: l.0, t: l.0")
+
+
+def test_what_is_in_local_memory_stays_in_one_launch() -> None:
+    """The boundary between launches is ahead of it; the group waits by itself where it has to."""
+    program = lowered(_histogram())
+    first, second = launches(program)
+    assert [n.insn_id for n in first.body if isinstance(n, Assign)] == ["start"]
+    kinds = [type(n).__name__ for n in second.body]
+    assert kinds == ["Declare", "Assign", "Barrier", "Loop", "Barrier", "Assign"]
+    data = np.random.default_rng(1).integers(0, 8, size=(5, 32), dtype=np.int32)
+    for target in ("c", "opencl"):
+        _, (total,) = _histogram().executor(target)(data=data)
+        np.testing.assert_array_equal(total, np.bincount(data.ravel(), minlength=8))
