@@ -118,6 +118,7 @@ from polygen.transforms.remove_instructions import remove_instructions
 from polygen.transforms.remove_unused_arguments import remove_unused_arguments
 from polygen.transforms.remove_unused_inames import remove_unused_inames
 from polygen.transforms.rename_argument import rename_argument
+from polygen.transforms.rename_callable import rename_callable
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.rename_inames import rename_inames
 from polygen.transforms.replace_instruction_ids import replace_instruction_ids
@@ -139,6 +140,7 @@ from polygen.transforms.tag_array_axes import tag_array_axes
 from polygen.transforms.tag_inames import tag_inames
 from polygen.transforms.tag_instructions import tag_instructions
 from polygen.transforms.tile import tile
+from polygen.transforms.to_batched import to_batched
 from polygen.transforms.unroll_and_jam import unroll_and_jam
 from polygen.transforms.untag_inames import untag_inames
 from polygen.transforms.wavefront import wavefront
@@ -261,6 +263,7 @@ __all__ = [
     "remove_unused_arguments",
     "remove_unused_inames",
     "rename_argument",
+    "rename_callable",
     "rename_iname",
     "rename_inames",
     "replace_instruction_ids",
@@ -284,6 +287,7 @@ __all__ = [
     "tag_inames",
     "tag_instructions",
     "tile",
+    "to_batched",
     "to_sympy",
     "transformation",
     "unneeded_barriers",

@@ -21,6 +21,8 @@ NOT_DRAWN = {
     "rename_argument": "the kernels of a sequence are called with the same arguments",
     "remove_unused_arguments": "the kernels of a sequence are called with the same arguments",
     "change_arg_to_temporary": "the kernels of a sequence are called with the same arguments",
+    "to_batched": "the kernels of a sequence are called with the same arguments",
+    "rename_callable": "names of functions, which few kernels call",
     "fuse_kernels": "it takes several kernels: tests/transforms/test_fuse_kernels.py draws pairs",
 }
 # What is believed, and changes what a kernel may be called with.

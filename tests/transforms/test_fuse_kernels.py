@@ -486,23 +486,23 @@ def test_verbatim_c_keeps_its_names() -> None:
         pg.fuse_kernels([plain, verbatim])
 
 
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        (([],), "there are none"),
-        ((3,), "which is no collection"),
-        (([SCALE, 3],), "3 is no kernel"),
-        (([SCALE, ADD], ["_a"]), "1 suffixes for 2 kernels"),
-        (([SCALE, ADD], ["_a", "-"]), "which is not a sequence of ends of names"),
-        (([SCALE, ADD], "ab"), "which is not a sequence of ends of names"),
-        (([SCALE, ADD], None, "b"), r"not a sequence of \(name, from_kernel, to_kernel\)"),
-        (([SCALE, ADD], None, [("b", 0)]), r"not a sequence of \(name, from_kernel, to_kernel\)"),
-        (([SCALE, ADD], None, [("b", 1, 0)]), "listed in the order in which they run"),
-        (([SCALE, ADD], None, [("b", 0, 2)]), "there are 2 kernels"),
-        (([SCALE, ADD], None, [("a", 0, 1)]), "kernel 'scale' does not write 'a'"),
-        (([ADD, SCALE], None, [("c", 0, 1)]), "kernel 'scale' does not read 'c'"),
-    ],
-)
+WRONG: list[tuple[tuple[Any, ...], str]] = [
+    (([],), "there are none"),
+    ((3,), "which is no collection"),
+    (([SCALE, 3],), "3 is no kernel"),
+    (([SCALE, ADD], ["_a"]), "1 suffixes for 2 kernels"),
+    (([SCALE, ADD], ["_a", "-"]), "which is not a sequence of ends of names"),
+    (([SCALE, ADD], "ab"), "which is not a sequence of ends of names"),
+    (([SCALE, ADD], None, "b"), r"not a sequence of \(name, from_kernel, to_kernel\)"),
+    (([SCALE, ADD], None, [("b", 0)]), r"not a sequence of \(name, from_kernel, to_kernel\)"),
+    (([SCALE, ADD], None, [("b", 1, 0)]), "listed in the order in which they run"),
+    (([SCALE, ADD], None, [("b", 0, 2)]), "there are 2 kernels"),
+    (([SCALE, ADD], None, [("a", 0, 1)]), "kernel 'scale' does not write 'a'"),
+    (([ADD, SCALE], None, [("c", 0, 1)]), "kernel 'scale' does not read 'c'"),
+]
+
+
+@pytest.mark.parametrize(("given", "text"), WRONG)
 def test_wrong_arguments(given: tuple[Any, ...], text: str) -> None:
     with pytest.raises(InvalidArgument, match="fuse_kernels.*" + text):
         pg.fuse_kernels(*given)
