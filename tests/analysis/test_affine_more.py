@@ -6,6 +6,7 @@ import pytest
 
 from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.expression import Expression
 
 
@@ -67,8 +68,19 @@ def test_shifts_and_powers_of_numbers(expr: Expression, value: int) -> None:
         ex.Remainder(N, 0),
         ex.FloorDiv(N, N),
         ex.Product((N, N)),
+        ex.FloorDiv(N, ex.Subscript(ex.Variable("a"), (N,))),
+        ex.Remainder(N, ex.Subscript(ex.Variable("a"), (N,))),
     ],
 )
 def test_what_is_not_affine(expr: Expression) -> None:
     assert linear_form(expr) is None
     assert linear_form(ex.sum_of(N, expr)) is None
+
+
+@pytest.mark.parametrize("factor", [-3, -1, 1, 2])
+def test_what_is_left_of_a_division_is_shown_as_a_remainder(factor: int) -> None:
+    left = LinearForm.of_name("n") % 4
+    expr = (LinearForm.of_name("m") + left * factor).expression()
+    assert any(isinstance(node, ex.Remainder) for node in walk.subexpressions(expr))
+    assert not any(isinstance(node, ex.FloorDiv) for node in walk.subexpressions(expr))
+    assert linear_form(expr) == LinearForm.of_name("m") + left * factor

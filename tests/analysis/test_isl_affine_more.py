@@ -9,7 +9,12 @@ import islpy as isl
 import pytest
 
 from polygen.analysis.affine import LinearForm
-from polygen.analysis.isl_affine import condition_set, is_negative_somewhere, to_pw_aff
+from polygen.analysis.isl_affine import (
+    condition_set,
+    is_negative_somewhere,
+    pw_aff_expression,
+    to_pw_aff,
+)
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.language.parser import parse_expression
@@ -126,3 +131,16 @@ def test_what_is_negative_somewhere(form: LinearForm, negative: bool) -> None:
     assert is_negative_somewhere(inside, form) == negative
     # Nowhere, nothing is negative.
     assert not is_negative_somewhere(isl.Set("[i, n] -> { : i < n and n < i }"), form)
+
+
+def test_the_greatest_of_as_few_as_will_do() -> None:
+    """Where j is even, the last form is i, and the others are not needed."""
+    function = isl.PwAff(
+        "[i, j] -> { [(i)] : i >= 10 and j mod 2 = 0; [(0)] : i <= -10 and j mod 2 = 0;"
+        " [(i + j mod 2)] : 0 < i < 10 and j mod 2 = 0 }"
+    )
+    found = pw_aff_expression(function)
+    assert isinstance(found, ex.Max)
+    assert len(found.children) == 2
+    for i, j in product((-12, -10, 1, 9, 10, 12), (-2, 0, 4)):
+        assert _value(found, i=i, j=j) == max(i, 0)

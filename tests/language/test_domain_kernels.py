@@ -36,6 +36,11 @@ CASES: dict[str, tuple[Any, str, Element]] = {
         "out[i] = 1",
         lambda i, n: not 2 <= i < 5,
     ),
+    "pieces, beside a loop without": (
+        (LINE, "{ [j]: 0<=j<2 or 5<=j<7 }"),
+        "out[i] = i + j  {inames=i:j}",
+        lambda i, n: i + 6,
+    ),
     "pieces": (
         "{ [i]: 0<=i<n and i < 4; [i]: 8 <= i < n }",
         "out[i] = 1 + i",

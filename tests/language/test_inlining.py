@@ -124,6 +124,18 @@ def test_nothing_is_left_of_an_inlined_call() -> None:
     assert pg.replay(knl.original, knl.history) == knl
 
 
+def test_names_of_an_inlined_call_that_are_taken() -> None:
+    text = "[j]: b[i, j] = scale(n, 2, [j]: a[i, j])  {id=row}\nc[row_k] = row_k"
+    arrays = [pg.GlobalArg(name, "float64", "n, n") for name in "ab"]
+    knl = kernel(["{ [i]: 0<=i<n }", "{ [row_k]: 0<=row_k<n }"], text, *arrays)
+    a = RANDOM.standard_normal((3, 3))
+    for each in (knl, without_calls(knl)):
+        assert all(name.isidentifier() for name in each.expanded.inames)
+        b, c = each.executor("c")(a=a)[1]
+        np.testing.assert_array_equal(b, 2 * a)
+        np.testing.assert_array_equal(c, [0, 1, 2])
+
+
 def test_a_loop_whose_calls_touch_one_part_is_not_parallel() -> None:
     with pytest.raises(errors.IllegalStep):
         pg.tag_inames(

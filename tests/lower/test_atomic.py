@@ -189,6 +189,12 @@ def test_rounding() -> None:
     )
 
 
+def test_what_is_never_rounded_has_no_order() -> None:
+    """The greatest of some numbers is one of them."""
+    knl = pg.set_options(scattered(UPDATES["max"][0], np.float32), allow_reassociation=False)
+    assert pg.tag_inames(knl, {"i": "g.0"}).history
+
+
 def test_a_sum_in_groups_of_a_scope() -> None:
     knl = kernel(
         "{ [g,i]: 0<=g<n and 0<=i<8 }",

@@ -57,6 +57,21 @@ def test_global_memory_across_groups_needs_two_launches() -> None:
     assert [t.name for t in program.global_temporaries] == ["t"]
 
 
+def test_no_work_items_walk_through_nothing() -> None:
+    """In C, where the body of a loop begins with a barrier, nothing stands before that."""
+    knl = kernel(
+        ["{ [t]: 0<=t<3 }", "{ [i]: 0<=i<8 }", "{ [j]: 0<=j<8 }"],
+        """... lbarrier {id=before, inames=t}
+        x[i] = t + a[i] {id=x, inames=t:i, dep=before}
+        ... lbarrier {id=after, inames=t, dep=x}
+        out[t,j] = x[7-j] {inames=t:j, dep=after}""",
+        pg.TemporaryVariable("x", "float64", 8, LOCAL),
+    )
+    agree(knl, [{}], tag(i="l.0", j="l.0"))
+    source = str(pg.generate_code(pg.add_dtypes(tag(i="l.0", j="l.0")(knl), {"a": "f8"}), "c"))
+    assert source.count("for") == 3
+
+
 def test_private_memory_needs_none() -> None:
     knl = kernel(
         "{ [i,k,kk]: 0<=i<16 and 0<=k,kk<4 }",

@@ -116,6 +116,7 @@ CATALOGUE: list[WellFormed] = [
     well("last write", LINE, "a[0] = b[i] {id=s}"),
     well("last write", PLANE, "a[i] = b[i,j] {id=s}"),
     well("last write", PLANE, "a[0] = b[i,j] {id=s}"),
+    well("last write", PLANE, "a[0] = b[i,j] {id=s}\nc[i,j] = a[0] {id=u}"),
     well("last write", LINE, "a[i//2] = b[i] {id=s}"),
     well("last write", LINE, "t = b[i] {id=s}\na[0] = t {id=u, inames=}", scalar("t"),
          options=AT_LEAST_1),

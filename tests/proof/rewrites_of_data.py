@@ -113,6 +113,22 @@ OF_DATA = [
         "NotTheSame",
         "it would compute",
     ),
+    Rewrite(
+        "another value than what a scatter left",
+        (A8, B, C, IDX),
+        SCATTER,
+        Text(ROW, f"{WRITE}\nc[i] = 2*b[i] {{id=r, dep=*w}}"),
+        "CannotProve",
+        "'a': which elements are touched depends on data",
+    ),
+    Rewrite(
+        "what a scatter left, for another value",
+        (A8, B, C, IDX),
+        Text(ROW, f"{WRITE}\nc[i] = 2*b[i] {{id=r, dep=*w}}"),
+        SCATTER,
+        "CannotProve",
+        "'a': which elements are touched depends on data",
+    ),
     # --- conditions that are data
     Rewrite("what a condition reads stored", (A, B, C), GUARDED, guarded()),
     Rewrite(
@@ -207,6 +223,7 @@ OF_DATA = [
 
 ROWS = (array("a", "n", "16"), array("s", "n"))
 WHOLE = Text((*ROW, "{ [j]: 0<=j<16 }"), "s[i] = sum(j, a[i,j]) {id=s}")
+SQUARES = Text(WHOLE.domains, "s[i] = sum(j, a[i,j]*a[i,j]) {id=s}")
 STAGES = (*ROW, "{ [k]: 0<=k<4 }", "{ [kk]: 0<=kk<4 }", "{ [l]: 0<=l<4 }")
 
 
@@ -227,6 +244,9 @@ def _wrong(name: str, after: Text) -> Rewrite:
 IN_STAGES = [
     Rewrite("a sum in two stages", ROWS, WHOLE, staged()),
     Rewrite("two stages at once", ROWS, staged(), WHOLE),
+    Rewrite(
+        "a sum of squares in two stages", ROWS, SQUARES, staged("sum(l, a[i,4*k+l]*a[i,4*k+l])")
+    ),
     Rewrite("two stages, others", ROWS, WHOLE, staged("sum(l, a[i,k+4*l])")),
     Rewrite("two stages, downward", ROWS, WHOLE, staged("sum(l, a[i,15-4*k-l])")),
     _wrong("two stages, some numbers twice", staged("sum(l, a[i,3*k+l])")),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import polygen as pg
-from polygen.errors import CannotProve, IllegalStep
+from polygen.errors import CannotProve, IllegalStep, NotTheSame
 from tests.oracle.cases import kernel
+from tests.proof.exchange import exchange
 from tests.proof.patterns import array, scalar
 
 
@@ -51,3 +52,45 @@ def test_what_may_overlap_is_read_before_it_is_written() -> None:
     )
     with pytest.raises(CannotProve, match=r"r\[i=1\] reads the element of 'a' that w\[i=0\]"):
         pg.rename_iname(knl, "j", "i", existing_ok=True)
+
+
+def test_data_decided_which_copy_was_read() -> None:
+    """Each work item has a copy of t before, and all use one copy after."""
+    text = """m = p[0] {{id=m, dep=*}}
+    t[0] = 0 {{id=z, inames=y, dep=m}}
+    {more}
+    t[q[y]] = {value} {{id=w, inames=y, dep=z:{dep}}}
+    c[x] = t[0] {{id=r, inames=x, dep=w}}"""
+    data = (
+        *(pg.TemporaryVariable("m", "int32", ()), array("p", "1", dtype="int32"), scalar("u")),
+        *(array("q", "9", dtype="int32"), array("a", "4"), array("c", "4")),
+        pg.TemporaryVariable("t", "float64", 4, pg.AddressSpace.PRIVATE),
+    )
+    stored = {"more": "u = a[y-m] {id=u, inames=y, dep=z}", "value": "u", "dep": "u"}
+    domains = ["{ [y]: m<=y<m+4 }", "{ [x]: 0<=x<4 }"]
+    before, after = (
+        "\n".join(line.strip() for line in text.format(**given).splitlines() if line.strip())
+        for given in ({"more": "", "value": "a[y-m]", "dep": "m"}, stored)
+    )
+    with pg.without_proofs():
+        old = pg.tag_inames(kernel(domains, before, *data), {"y": "l.0", "x": "l.0"})
+        new = kernel(domains, after, *data)
+    with pytest.raises(CannotProve, match="'t': which elements are touched depends on data"):
+        exchange(old, new)
+
+
+@pytest.mark.parametrize("shift", [2, 0])
+def test_copies_are_counted_from_the_first_value_of_each_iname(shift: int) -> None:
+    """The work item of j = 5, the first one, has what that of i = 3, the first one, stored."""
+    data = (array("a", "20"), array("b", "20"), scalar("t"))
+    domains = ["{ [i]: 3<=i<11 }", "{ [j]: 5<=j<13 }"]
+    text = "t = a[i] {id=t, inames=i, dep=*}\nb[j] = t {id=b, inames=j, dep=t}"
+    read = kernel(domains, f"b[j] = a[j-{shift}] {{id=b, inames=j}}", *data)
+    read = pg.tag_inames(read, {"j": "l.0"})
+    with pg.without_proofs():  # without tags, t has one value
+        stored = pg.tag_inames(kernel(domains, text, *data), {"i": "l.0", "j": "l.0"})
+    if shift == 2:
+        assert exchange(stored, read).history
+        return
+    with pytest.raises(NotTheSame):
+        exchange(stored, read)

@@ -74,6 +74,15 @@ def test_numbers_that_are_equal_and_not_the_same(old: str, new: str) -> None:
         step(before, after)
 
 
+@pytest.mark.parametrize("forward", [True, False])
+def test_what_is_zero_only_for_finite_numbers(forward: bool) -> None:
+    data = (array("b", "n"), pg.ValueArg("alpha", "float64"))
+    kernels = [kernel(LOOP, f"b[i] = {x} {{id=b}}", *data) for x in ("alpha - alpha + i", "i")]
+    before, after = (k.copy(arguments=kernels[0].arguments) for k in kernels)
+    with pytest.raises(NotTheSame):
+        step(before, after) if forward else step(after, before)
+
+
 def test_a_number_that_gets_a_type() -> None:
     data = (array("a", "n", dtype="float32"), array("b", "n", dtype="float32"))
     old = kernel(LOOP, "b[i] = a[i]*0.1 {id=b}", *data)

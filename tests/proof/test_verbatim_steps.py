@@ -70,6 +70,22 @@ def test_where_verbatim_c_is_executed() -> None:
         exchange(BEFORE, _kernel(CODE.replace("inames=i", "inames=i, if=i > 0"), COPY))
 
 
+@pytest.mark.parametrize("bound", ["m", "m - 1"])
+def test_what_verbatim_c_reads_bounds_its_loop_no_more(bound: str) -> None:
+    """Refused even if the new bound has the same value."""
+    count, m = pg.GlobalArg("count", "int32", "n"), pg.TemporaryVariable("m", "int32")
+    data = (count, pg.GlobalArg("c", "int32", "n"), m, pg.TemporaryVariable("k", "int32"))
+    first = "m = count[i] {id=m, inames=i, dep=*}"
+    use = '... code(i, j) "c[i] += m + j;" reads(m, c) writes(c) {id=c, inames=i:j, dep=*'
+    line = "{ [i]: 0<=i<n }"
+    with pg.without_proofs():
+        before = kernel([line, "{ [j]: 0<=j<m }"], f"{first}\n{use}m}}", *data)
+        other = f"{first}\nk = {bound} {{id=k, inames=i, dep=*m}}\n{use}k}}"
+        after = kernel([line, "{ [j]: 0<=j<k }"], other, *data)
+    with pytest.raises(CannotProve, match="'m': verbatim C touches it"):
+        exchange(before, after)
+
+
 UPDATE = "out[i] = out[i] + a[i] {id=u, atomic}"
 
 

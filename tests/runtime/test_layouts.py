@@ -383,3 +383,15 @@ def test_global_temporaries_are_aligned(target: str, n: int) -> None:
     knl = pg.tag_inames(knl, {"i": "g.0", "j": "g.0"})
     a = np.arange(8, dtype=np.int32) * n
     np.testing.assert_array_equal(knl.executor(target)(a=a)[1][0], a[::-1])
+
+
+def test_elements_are_apart_for_the_sizes_that_are_assumed(target: str) -> None:
+    """With more rows, a[1, 0] would lie where a[0, 2] does."""
+    array = pg.GlobalArg("a", "float64", "n, 4", strides=(2, 1))
+    domains = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<4 and i >= 0 }"]
+    given: Any = (domains, "a[i, j] = b[i, j]", [array, "..."])
+    with pytest.raises(errors.OverlappingElements):
+        pg.make_kernel(*given)
+    knl = pg.make_kernel(*given, assumptions="n <= 1")
+    b = random(1, 4, "float64")
+    np.testing.assert_array_equal(knl.executor(target)(b=b)[1][0], b)

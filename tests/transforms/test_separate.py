@@ -288,6 +288,17 @@ def test_refused(step: Any, kind: type[pg.UserError], text: str) -> None:
         step()
 
 
+def test_one_iteration_apart_from_those_before_and_after_it() -> None:
+    knl = pg.index_set_split(LINE, "i == 3")
+    assert [x[1:] for x in ranges(pg.fix_parameters(knl, n=9))] == [("0", "3"), ("4", "9")]
+    agree(knl, SIZES)
+
+
+def test_conditions_that_are_data_stay_in_the_parts() -> None:
+    knl = kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]  {if=a[i] > 0 and i < 4}")
+    agree(knl, SIZES, apart("i < 4"), peeled("i", 1, 1))
+
+
 def test_a_loop_behind_the_one_iteration_of_its_first_part() -> None:
     # In it, j_outer = 0 is left out by a condition inside.
     knl = kernel(
