@@ -123,6 +123,7 @@ from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.rename_inames import rename_inames
 from polygen.transforms.replace_instruction_ids import replace_instruction_ids
 from polygen.transforms.reverse import reverse
+from polygen.transforms.save_and_reload_temporaries import save_and_reload_temporaries
 from polygen.transforms.separate_full_tiles import separate_full_tiles
 from polygen.transforms.set_argument_order import set_argument_order
 from polygen.transforms.set_array_axis_names import set_array_axis_names
@@ -269,6 +270,7 @@ __all__ = [
     "replace_instruction_ids",
     "replay",
     "reverse",
+    "save_and_reload_temporaries",
     "separate_full_tiles",
     "set_argument_order",
     "set_array_axis_names",

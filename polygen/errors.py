@@ -293,6 +293,10 @@ class NotPrivatizable(UserError):
     """A temporary that cannot have elements for each iteration of a loop."""
 
 
+class NotSavable(UserError):
+    """A temporary that cannot be saved in global memory and reloaded."""
+
+
 class AxisNotPossible(UserError):
     """An axis of an array that is not there, or that cannot be split, joined or padded."""
 

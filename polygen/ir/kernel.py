@@ -236,6 +236,16 @@ class Kernel:
         return found
 
     @cached_property
+    def launches(self) -> tuple[Kernel, tuple[Any, ...], Mapping[str, str]]:
+        """The statements of this kernel, their loop tree, and the instructions they were made for.
+
+        In the tree there is a node wherever work items wait; at some, a launch ends.
+        """
+        found: tuple[Kernel, tuple[Any, ...], Mapping[str, str]]
+        found = _slot("launches")(self.expanded)
+        return found
+
+    @cached_property
     def without_rules(self) -> Kernel:
         """The kernel with what its substitution rules stand for; itself if it has none."""
         if not self.substitutions:

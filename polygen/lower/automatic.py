@@ -90,12 +90,24 @@ def _fits(kernel: Kernel, iname: str, size: int) -> bool:
 
 
 def _group(kernel: Kernel, insn: Assigning) -> Iterator[tuple[LocalTag, int]]:
-    """Yield the axes of the group that executes an instruction, and their sizes."""
-    names = frozenset(insn.written_names)
+    """Yield the axes of the group that executes an instruction, and their sizes.
+
+    They are those of what uses the variable that it writes; or, where that has none, the local
+    variables that it reads.
+    """
+    read = [n for n in insn.read_names if kernel.variables.get(n) and _is_local(kernel, n)]
+    for names in frozenset(insn.written_names), frozenset(read):
+        if found := _axes_of_users(kernel, names):
+            yield from found
+            return
+
+
+def _axes_of_users(kernel: Kernel, names: frozenset[str]) -> list[tuple[LocalTag, int]]:
     others = [
         o for o in kernel.assignments if not names.isdisjoint({*o.read_names, *o.written_names})
     ]
     inames = frozenset[str]().union(*(o.within_inames for o in others))
+    axes: list[tuple[LocalTag, int]] = []
     for axis in range(3):
         tag = LocalTag(axis)
         counts = [
@@ -103,7 +115,12 @@ def _group(kernel: Kernel, insn: Assigning) -> Iterator[tuple[LocalTag, int]]:
         ]
         known = [count for count in counts if count is not None]
         if known:
-            yield tag, max(known)
+            axes.append((tag, max(known)))
+    return axes
+
+
+def _is_local(kernel: Kernel, name: str) -> bool:
+    return kernel.address_space(name) is AddressSpace.LOCAL
 
 
 @per_kernel

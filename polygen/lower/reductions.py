@@ -10,7 +10,7 @@ Those that grow by one element in each iteration of a loop around them are carri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from polygen.analysis.inference import kinds
@@ -50,6 +50,12 @@ def realize_reductions(
     return _Realizer(kernel, quiet, host_loops).run()
 
 
+def realized_with_origins(kernel: Kernel) -> tuple[Kernel, Mapping[str, str]]:
+    """Return what `realize_reductions` does, and which instruction each new one was made for."""
+    maker = _Realizer(kernel, quiet=True, host_loops=frozenset())
+    return maker.run(), maker.origins
+
+
 class _Realizer:
     """Collects the instructions of the kernel without reductions."""
 
@@ -63,7 +69,7 @@ class _Realizer:
         self._kinds = dict(kinds(kernel))
         self._made: dict[str, Instruction] = {}  # by id
         self._combining: dict[str, Callable[[Parts], Parts]] = {}  # for each update, by id
-        self._origins: dict[str, str] = {}  # of what was made, the kernel's instruction
+        self.origins: dict[str, str] = {}  # of what was made, the kernel's instruction
 
     def run(self) -> Kernel:
         pending = list(reversed(self._kernel.instructions))
@@ -137,7 +143,7 @@ class _Realizer:
         self._combining[update.id] = lambda new: facts.combined(accumulators, new, dtypes)
         for made in (*starts, update):
             self._made[made.id] = made
-            self._origins[made.id] = self._origins.get(insn.id, insn.id)
+            self.origins[made.id] = self.origins.get(insn.id, insn.id)
         return starts, update
 
     def _combined(self, insn: Instruction) -> Instruction:
@@ -157,7 +163,7 @@ class _Realizer:
         kernel, around = self._kernel, insn.within_inames
         why_not = "how far it runs does not depend on a loop around it"
         if depends_on_loop(kernel, around, reduction):
-            place = places(kernel).of[self._origins.get(insn.id, insn.id), around]
+            place = places(kernel).of[self.origins.get(insn.id, insn.id), around]
             loops = tuple([part for part in place if isinstance(part, str)])
             found = find_scan(kernel, around, loops, reduction, conditions)
             if isinstance(found, Scan):
@@ -179,7 +185,7 @@ class _Realizer:
                 f"'{show_expression(reduction)}' in instruction '{insn.id}' is no scan, which "
                 f"the option force_scan asks for: {why_not}",
                 where=insn.location,
-                excerpt=excerpt(kernel, self._origins.get(insn.id, insn.id)),
+                excerpt=excerpt(kernel, self.origins.get(insn.id, insn.id)),
                 remedy="change the bounds, or the order of the loops; or do without force_scan",
             )
         return None

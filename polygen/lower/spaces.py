@@ -15,12 +15,12 @@ from polygen.analysis.spaces import with_spaces
 from polygen.analysis.wellformed import obligations
 from polygen.errors import UninitializedRead, UnorderedAccess
 from polygen.ir.array import AddressSpace
-from polygen.ir.kernel import Kernel
+from polygen.ir.kernel import Kernel, fill_slot
 from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.launches import host_parts
 from polygen.lower.lifetimes import carries
-from polygen.lower.reductions import realize_reductions
+from polygen.lower.reductions import realize_reductions, realized_with_origins
 from polygen.lower.some_types import with_some_types
 
 
@@ -107,3 +107,15 @@ def _homes(
             insns = list(assignments(part))
             touched = (all_reads(kernel, i).union(i.written_names) for i in insns)
             yield frozenset[str]().union(*touched), outer
+
+
+def _in_launches(kernel: Kernel) -> tuple[Kernel, tuple[TreeNode, ...], Mapping[str, str]]:
+    """Return what `Kernel.launches` does, of a kernel without rules and calls."""
+    plain = with_some_types(assign_axes(with_spaces(kernel)))
+    if names := declared_auto(kernel):
+        plain = with_global(plain, names)
+    plain, origins = realized_with_origins(plain)
+    return plain, place_barriers(plain, loop_tree(plain, quiet=True)), origins
+
+
+fill_slot("launches", _in_launches)

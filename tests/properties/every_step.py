@@ -342,6 +342,10 @@ def _space(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("set_temporary_address_space", (r.choice(knl.temporaries).name, space))
 
 
+def _save(_knl: Kernel, _r: random.Random) -> AnyStep:
+    return AnyStep("save_and_reload_temporaries")
+
+
 # --- expressions, calls and what is known
 
 
@@ -512,6 +516,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "concatenate_arrays": (_concatenate, 1),
     "alias_temporaries": (_alias, 2),
     "buffer_array": (_buffer, 2),
+    "save_and_reload_temporaries": (_save, 1),
     "expand_subst within": (_expand_within, 1),
     "inline_callable_kernel": (_inline, 2),
     "add_dependency": (_after, 2),
