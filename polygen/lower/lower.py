@@ -284,8 +284,8 @@ class _Host:
                     "needed on both sides of a point where the whole grid has to wait",
                     where=self._kernel.location,
                     excerpt=excerpt(self._kernel, *users),
-                    remedy="save_and_reload_temporaries(kernel) keeps it in global memory; or compute "
-                    "it again",
+                    remedy="save_and_reload_temporaries(kernel) keeps it in a global temporary; or "
+                    "compute it again",
                 )
 
 
