@@ -48,6 +48,7 @@ from polygen.lower.program import (
 from polygen.lower.reductions import realize_reductions
 from polygen.lower.separate import check_separations
 from polygen.lower.spaces import declared_auto, with_global
+from polygen.lower.unread import without_unread
 from polygen.lower.vectors import shared_vectors
 from polygen.lower.work_items import as_loops, without_barriers
 
@@ -104,8 +105,8 @@ def lower_prepared(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> 
     if host_loops:  # accumulators are private, and cannot be carried through these
         realized = realize_reductions(kernel, quiet=True, host_loops=host_loops)
         tree = place_barriers(realized, loop_tree(realized, quiet=True))
-    kernel = realized
-    return _Host(kernel, model, index_dtype).program(tree)  # launches, guards, declarations
+    # Launches, guards, declarations.
+    return _Host(realized, model, index_dtype, frozenset(kernel.variables)).program(tree)
 
 
 def _host_loops(tree: Sequence[TreeNode]) -> frozenset[str]:
@@ -123,8 +124,11 @@ def _host_loops(tree: Sequence[TreeNode]) -> frozenset[str]:
 class _Host:
     """Builds the launches, and the loops around them."""
 
-    def __init__(self, kernel: Kernel, model: Model, index_dtype: DType) -> None:
+    def __init__(
+        self, kernel: Kernel, model: Model, index_dtype: DType, own: frozenset[str]
+    ) -> None:
         self._kernel = kernel
+        self._accumulators = frozenset(kernel.variables.keys() - own)
         self._model = model
         self._index_dtype = index_dtype
         self._nonnegative = {
@@ -218,6 +222,7 @@ class _Host:
         emitter = Emitter(self._kernel, grid.owners)
         self._note_nonnegative(grid.axes, emitter)
         body = emitter.block(nodes, outer, grid.known)
+        body = without_unread(body, self._kernel, insns, self._accumulators)
         self._nonnegative |= emitter.nonnegative
         name = self._kernel.name if alone else f"{self._kernel.name}_{len(self._launches)}"
         names = mentioned(body)

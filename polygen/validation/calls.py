@@ -15,11 +15,12 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import KernelCall, first_element
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Strided
+from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
 from polygen.validation.polynomial import Polynomial, constant, of_atom, plus, times
 from polygen.validation.terms import Terms, key
 from polygen.validation.view import View
-from polygen.validation.works import Copy, Work
+from polygen.validation.works import Work
 
 
 def check_call(view: View, work: Work, copy: Copy) -> None:

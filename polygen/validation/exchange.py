@@ -25,6 +25,7 @@ from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.lower.program import Barrier
 from polygen.validation.constraints import is_affine, to_set
+from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
 from polygen.validation.frames import Frame, Role, Statement, head_names
 from polygen.validation.points import executed
@@ -39,7 +40,7 @@ from polygen.validation.polynomial import (
 )
 from polygen.validation.touching import described, overlapping
 from polygen.validation.view import View
-from polygen.validation.works import Copy, Work, Works
+from polygen.validation.works import Work, Works
 
 Position: TypeAlias = tuple[Frame, int]  # a frame, and where in its block
 Path: TypeAlias = list[Position]  # from the outermost frame inwards
@@ -102,7 +103,8 @@ class Exchange:
 
     def _pairs(self) -> Iterator[_Pair]:
         for name, other in self._exchanged():
-            for ids in product(*(self._users.get(n, ()) for n in (name, other or name))):
+            users, others = (self._users.get(n, ()) for n in (name, other or name))
+            for ids in product(users, others):
                 first, second = (self._by_id[i] for i in ids)
                 if (
                     name not in first.insn.written_names

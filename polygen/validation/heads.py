@@ -21,11 +21,12 @@ from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 from polygen.lower.program import If
 from polygen.validation.constraints import Facts, conjuncts, plain
+from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault, shown
 from polygen.validation.frames import Frame, Role, Statement, head_names
 from polygen.validation.points import inames_of, set_of
 from polygen.validation.view import View
-from polygen.validation.works import Copy, Work, Works
+from polygen.validation.works import Work, Works
 
 
 def check_heads(view: View, works: Works) -> None:

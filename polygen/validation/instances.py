@@ -26,6 +26,7 @@ from polygen.ir.array import AddressSpace
 from polygen.ir.domain import project_out, universe
 from polygen.ir.tags import GroupTag, LocalTag
 from polygen.validation.constraints import Cone, Facts, all_follow, conjuncts
+from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
 from polygen.validation.frames import HARDWARE, Frame
 from polygen.validation.points import executed, set_of, where
@@ -40,7 +41,7 @@ from polygen.validation.polynomial import (
 )
 from polygen.validation.touching import described
 from polygen.validation.view import View
-from polygen.validation.works import Copy, Work
+from polygen.validation.works import Work
 
 _PARAM = isl.dim_type.param
 

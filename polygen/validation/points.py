@@ -12,10 +12,10 @@ from polygen.ir import expression as ex
 from polygen.ir.domain import universe
 from polygen.ir.show_expression import show_expression
 from polygen.validation.constraints import Facts, plain, to_set
+from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
 from polygen.validation.polynomial import constant, of_atom, plus, scaled
 from polygen.validation.view import View
-from polygen.validation.works import Copy
 
 
 def set_of(view: View, facts: Facts) -> tuple[isl.Set, set[Hashable]]:

@@ -50,6 +50,8 @@ def sweep_of(
 ) -> tuple[str, ...]:
     """Return the loops that an accumulator is updated in and not started in, as they are nested.
 
+    It need not be updated: where conditions never hold, say.
+
     Parameters:
         view: the kernel and its program.
         insn_id: the instruction of the kernel.
@@ -57,14 +59,14 @@ def sweep_of(
         starts: what sets the accumulator.
         updates: what changes it.
     """
-    if not starts or not updates:
+    if not starts:
         return ()
     lacks = {i for i in around if not has_value(view, starts[0], i)}
-    if not lacks or not all(has_value(view, updates[0], i) for i in lacks):
+    if not lacks or not all(has_value(view, update, i) for update in updates[:1] for i in lacks):
         return ()
-    frames = [f.name for f in updates[0].frame.outwards() if f.role in SEQUENTIAL and f.name]
-    loops = [name for name in reversed(frames) if name in lacks]
-    if len(loops) < len(lacks):  # some are unrolled
+    around_it = [f for update in updates[:1] for f in update.frame.outwards()]
+    loops = [f.name for f in reversed(around_it) if f.role in SEQUENTIAL and f.name in lacks]
+    if len(loops) < len(lacks):  # some are unrolled, or it is not updated
         place = places(view.kernel).of[insn_id, around]
         loops = [part for part in place if isinstance(part, str) and part in lacks]
     return tuple(loops)

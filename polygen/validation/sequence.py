@@ -20,13 +20,14 @@ from polygen.analysis.pairs import conflicts, equal, less, renamed, witness
 from polygen.errors import WrongOrder
 from polygen.ir.domain import flat_names, project_out
 from polygen.validation.constraints import is_affine, to_set
+from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
 from polygen.validation.frames import HARDWARE, SEQUENTIAL, Frame, Statement
 from polygen.validation.points import set_of
 from polygen.validation.polynomial import Polynomial, number, of_atom, plus, scaled
 from polygen.validation.touching import described, touching
 from polygen.validation.view import View
-from polygen.validation.works import Copy, Work, Works
+from polygen.validation.works import Work, Works
 
 # What stands beside each other in a block: the loop of an iname, or a work.
 Sibling: TypeAlias = str | Work

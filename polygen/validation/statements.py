@@ -6,10 +6,11 @@ from polygen.errors import WrongStatement
 from polygen.ir.instruction import CInstruction, KernelCall
 from polygen.ir.show_expression import show_expression
 from polygen.validation.calls import check_call
+from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
 from polygen.validation.terms import key
 from polygen.validation.view import View
-from polygen.validation.works import Copy, Work
+from polygen.validation.works import Work
 
 
 def check_statements(view: View, work: Work) -> None:

@@ -2,17 +2,14 @@
 
 A reduction is an accumulator, which starts with the identity of the operation, takes up the
 operand once for each point of the reduction's domain, and is then used.  Which variable of the
-program is the accumulator of which reduction is found in the program: it is the one that is
-mentioned where the reduction stands, and that takes up what the reduction reduces.
+program is the accumulator of which reduction is found in the program (`accumulators.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import permutations
-from typing import TypeAlias
 
 from polygen.analysis.inference import kinds
 from polygen.analysis.order import Order, order_of
@@ -25,35 +22,15 @@ from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, assigning
 from polygen.ir.kernel import Kernel
-from polygen.ir.reduction import Parts, facts_of, parts_of
+from polygen.ir.reduction import facts_of, parts_of
 from polygen.ir.show_expression import show_expression
-from polygen.lower.program import If
-from polygen.validation.constraints import Cone, Facts
+from polygen.validation.accumulators import Accumulators, first_known, is_missing
+from polygen.validation.copy_of import Copy, copy_of
 from polygen.validation.faults import fault
 from polygen.validation.frames import Statement
-from polygen.validation.polynomial import Polynomial
-from polygen.validation.readings import KernelTerms
-from polygen.validation.reductions import under_conditions
-from polygen.validation.scans import carried, has_value, origin_of, sweep_of
-from polygen.validation.terms import key
+from polygen.validation.reductions import Place, results_used, under_conditions
+from polygen.validation.scans import carried, sweep_of
 from polygen.validation.view import View
-
-
-@dataclass(eq=False, slots=True)
-class Copy:
-    """A statement that carries out a work.
-
-    Attributes:
-        statement: the statement.
-        values: what the inames of the work stand for there, in terms of the program.
-        stated: those of the inames that are no loop there.
-        terms: of the kernel, for these values.
-    """
-
-    statement: Statement
-    values: dict[str, Polynomial]
-    stated: tuple[str, ...]
-    terms: KernelTerms
 
 
 @dataclass(eq=False, slots=True)
@@ -133,34 +110,6 @@ def works_of(view: View) -> Works:
     return Works(maker.run(), view.kernel, maker.accumulators)
 
 
-def copy_of(view: View, statement: Statement, inames: frozenset[str]) -> Copy:
-    """Return a statement as a copy of a work within these inames.
-
-    Raises:
-        WrongStatement: if one of them has no value there.
-    """
-    terms = view.terms(statement.frame)
-    values: dict[str, Polynomial] = {}
-    stated: list[str] = []
-    for iname in inames:
-        value = terms.bound(iname)
-        if value is None:
-            stated.append(iname)
-            if iname not in statement.values:
-                raise fault(
-                    WrongStatement,
-                    view.kernel,
-                    f"'{iname}' has no value where instruction '{statement.insn_id}', which is "
-                    "within it, is carried out",
-                )
-            value = terms.index(statement.values[iname])
-        values[iname] = value
-    return Copy(statement, values, tuple(stated), KernelTerms(view.layouts, values))
-
-
-_Key: TypeAlias = tuple[ex.Reduction, tuple[Expression, ...]]  # and the conditions it stands under
-
-
 class _Maker:
     def __init__(self, view: View) -> None:
         self._view = view
@@ -171,6 +120,7 @@ class _Maker:
         self._by_accumulator: dict[str, list[Statement]] = {}
         for statement in view.root.statements():
             self._sort(statement)
+        self._find = Accumulators(view, self._by_accumulator, self._kinds)
         self.accumulators: dict[str, TemporaryVariable] = {}
 
     def _sort(self, statement: Statement) -> None:
@@ -230,147 +180,24 @@ class _Maker:
         """
         if not uses:
             return insn
-        found: dict[_Key, tuple[str, ...]] = {}
-        open_names = [n for n in self._mentioned(uses) if n not in self.accumulators]
+        found: dict[Place, tuple[str, ...]] = {}
+        open_names = [n for n in self._find.mentioned(uses) if n not in self.accumulators]
+        used = results_used(insn.reads)
         last: set[str] = set()
 
-        def change(node: ex.Reduction, conditions: tuple[Expression, ...]) -> Parts:
-            if (node, conditions) not in found:
-                around = (*always, *conditions)
-                names = self._accumulators(insn, node, open_names, around)
+        def change(place: Place, position: int) -> Expression:
+            if place not in found:
+                names = self._find.of(insn, place, used[place], open_names, always)
                 if names is None:
-                    raise _not_computed(self._kernel, origin, node)
-                found[node, conditions] = names
+                    raise _not_computed(self._kernel, origin, place[0])
+                found[place] = names
                 open_names[:] = [name for name in open_names if name not in names]
-                last.add(self._spell_out(insn, node, names, around, origin))
-            return tuple(map(ex.Variable, found[node, conditions]))
+                around = (*always, *place[1])
+                last.add(self._spell_out(insn, place[0], names, around, origin))
+            return ex.Variable(found[place][position])
 
         replaced = insn.map_expressions(lambda node: under_conditions(node, change))
         return replaced.copy(depends_on=insn.depends_on | last)
-
-    def _mentioned(self, uses: Sequence[Statement]) -> list[str]:
-        """Return the variables of the program that statements depend on, and the kernel lacks."""
-        names: dict[str, None] = {}
-        for use in uses:
-            conditions = [f.node.condition for f in use.frame.outwards() if isinstance(f.node, If)]
-            sides = [side for pair in use.pairs for side in pair]
-            if use.verbatim is not None:
-                sides += [value for _, value in use.verbatim.names]
-            if use.call is not None:
-                sides += use.call.arguments
-            for node in (*sides, *conditions):
-                names.update(dict.fromkeys(ex.name_of(access) for access in walk.accesses(node)))
-        known = self._kernel
-        return [n for n in names if n not in known.variables and n not in known.home_domains]
-
-    # --- finding accumulators
-
-    def _accumulators(
-        self,
-        insn: Assigning,
-        node: ex.Reduction,
-        names: Sequence[str],
-        conditions: tuple[Expression, ...],
-    ) -> tuple[str, ...] | None:
-        """Return those of the variables that a reduction is computed in, one for each result."""
-        candidates = list(dict.fromkeys(self._candidates(names, facts_of(node.operation).width)))
-        if len(candidates) == 1:
-            return candidates[0]  # whether it is, is checked like any other statement
-        fitting = [c for c in candidates if self._fits(insn, node, c)]
-        if len(fitting) > 1:  # under other conditions, perhaps
-            fitting = [c for c in fitting if self._under(insn, c[0], conditions)] or fitting
-        return fitting[0] if fitting else None
-
-    def _candidates(self, names: Sequence[str], width: int) -> Iterator[tuple[str, ...]]:
-        """Yield the variables, as many together as are updated in one statement."""
-        for name in names:
-            together: tuple[str, ...] = (name,)
-            for statement in self._starts_and_updates(name)[1][:1]:
-                together = tuple([ex.name_of(target) for target, _ in statement.pairs])
-            if len(together) == width:
-                yield from permutations(together)
-
-    def _fits(self, insn: Assigning, node: ex.Reduction, names: tuple[str, ...]) -> bool:
-        """Tell whether variables take up what a reduction reduces."""
-        starts, updates = self._starts_and_updates(names[0])
-        if not updates:
-            return True  # there may be nothing to reduce
-        operands = self._operands(insn, node, names, updates)
-        if operands is None:
-            return False
-        inames = insn.within_inames.union(node.inames)
-        sweep = sweep_of(self._view, origin_of(insn), insn.within_inames, starts, updates)
-        if sweep:
-            inames = insn.within_inames
-            try:
-                new, _ = carried(self._view, insn, sweep, node, ())
-            except WrongStatement:
-                return False
-            operands = tuple([walk.substitute(o, {node.inames[0]: new}) for o in operands])
-        copy = self._copy(updates[0], inames)
-        if copy is None:
-            return False
-        dtypes = reduction_types(node, self._kinds)
-        variables = tuple(map(ex.Variable, names))
-        combined = facts_of(node.operation).combined(variables, operands, dtypes)
-        terms = self._view.terms(updates[0].frame)
-        for name, wanted in zip(names, combined, strict=True):
-            value = updates[0].value_of(name)
-            if value is None or key(copy.terms.value(wanted)) != key(terms.value(value)):
-                return False
-        return True
-
-    def _operands(
-        self,
-        insn: Assigning,
-        node: ex.Reduction,
-        names: tuple[str, ...],
-        updates: Sequence[Statement],
-    ) -> Parts | None:
-        """Return what is reduced, accumulators in place of reductions; None if there are none."""
-        if not walk.reductions(node.operand):
-            return parts_of(node)
-        others = [n for n in self._mentioned(updates) if n not in names]
-        inner = insn.copy(within_inames=insn.within_inames.union(node.inames))
-        complete = True
-
-        def change(node: ex.Reduction, conditions: tuple[Expression, ...]) -> Parts:
-            nonlocal complete
-            found = self._accumulators(inner, node, others, conditions)
-            complete = complete and found is not None
-            return tuple(map(ex.Variable, found or ("",) * facts_of(node.operation).width))
-
-        replaced = tuple([under_conditions(part, change) for part in parts_of(node)])
-        return replaced if complete else None
-
-    def _under(self, insn: Assigning, name: str, conditions: tuple[Expression, ...]) -> bool:
-        """Tell whether a variable is started where some conditions hold."""
-        starts, _ = self._starts_and_updates(name)
-        known = {i for i in insn.within_inames if starts and has_value(self._view, starts[0], i)}
-        copy = self._copy(starts[0], frozenset(known)) if starts else None
-        if copy is None:
-            return False
-        wanted = Facts()
-        for condition in conditions:
-            if insn.within_inames & walk.free_variables(condition) <= known:
-                wanted.add(condition, copy.terms, self._view.is_integer)
-        holds = self._view.facts(starts[0].frame)
-        cone = Cone(holds.affine)
-        return wanted.others.keys() <= holds.others.keys() and all(map(cone.implies, wanted.affine))
-
-    def _copy(self, statement: Statement, inames: frozenset[str]) -> Copy | None:
-        try:
-            return copy_of(self._view, statement, inames)
-        except WrongStatement:
-            return None
-
-    def _starts_and_updates(self, name: str) -> tuple[list[Statement], list[Statement]]:
-        """Return what sets a variable whatever its old value, and the other writes."""
-        parts: tuple[list[Statement], list[Statement]] = [], []
-        for statement in self._by_accumulator.get(name, ()):
-            value = statement.value_of(name)
-            parts[value is not None and name in walk.free_variables(value)].append(statement)
-        return parts
 
     # --- spelling reductions out
 
@@ -383,7 +210,7 @@ class _Maker:
         origin: Assigning,
     ) -> str:
         """Add the works of a reduction; return the id of its update."""
-        starts, updates = self._starts_and_updates(names[0])
+        starts, updates = self._find.starts_and_updates(first_known(names))
         dtypes = reduction_types(node, self._kinds)
         facts = facts_of(node.operation)
         accumulators = tuple(map(ex.Variable, names))
@@ -399,6 +226,8 @@ class _Maker:
         reduction = node, around
         ids: list[str] = []
         for name, identity in zip(names, facts.identity(dtypes), strict=True):
+            if is_missing(name):
+                continue
             ids.append(f"{origin.id}'{name}'start")
             start = Assignment(
                 id=ids[-1],
@@ -409,7 +238,7 @@ class _Maker:
                 predicates=() if sweep else conditions,  # one that is carried may always start
                 location=origin.location,
             )
-            mine, _ = self._starts_and_updates(name)
+            mine, _ = self._find.starts_and_updates(name)
             self._add(start, origin, mine, "the start of ", reduction)
         update: Assigning = assigning(
             f"{origin.id}'{names[0]}'update",

@@ -311,6 +311,16 @@ def versions_of_unrolled_loops() -> Kernel:
 
 
 @_example(n=6)
+def reductions_of_nothing() -> Kernel:
+    """Accumulators that start, and are never updated: of two results, one may not be there."""
+    return kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<i-n }", "{ [k]: 0<=k<=i }"],
+        "b[i] = argmin(j, a[j], j)[1] + sum(j, a[j])\n"
+        "c[i] = (argmax(j, a[j], j)[0] if i < 0 else sum(k, a[k]))",
+    )
+
+
+@_example(n=6)
 def waves() -> Kernel:
     knl = kernel(
         "{ [i,j]: 1<=i,j<n-1 }",
