@@ -5,6 +5,7 @@ from __future__ import annotations
 from polygen.analysis.index_type import INT32, index_type
 from polygen.analysis.proving import proofs_are_on
 from polygen.errors import UserError
+from polygen.ir.collection import without_collection
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
@@ -22,6 +23,7 @@ from polygen.validation.validate import validate
 DEFAULT_TARGET = "opencl"
 
 
+@without_collection
 def build_program(kernel: Kernel, target: str, index_dtype: DType = INT32) -> Program:
     """Return the device program of a kernel for a target.
 

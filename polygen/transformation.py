@@ -38,6 +38,7 @@ from polygen.analysis.wellformed_calls import check_calls_of_kernels
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.collection import without_collection
 from polygen.ir.expression import Expression
 from polygen.ir.ids import with_ids
 from polygen.ir.kernel import Kernel, Step
@@ -204,6 +205,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
     interface = _Interface(function)
 
     @functools.wraps(function)
+    @without_collection
     def step(kernel: Any = None, /, *args: Any, unsafe: bool = False, **kwargs: Any) -> Any:
         if isinstance(kernel, TranslationUnit):
             old = interface.entry_point(kernel)

@@ -93,4 +93,6 @@ def rules_mentioning(rules: Rules, name: str) -> dict[str, SubstitutionRule]:
 
 def invocations(node: Expression) -> list[ex.Invocation]:
     """Return the invocations in `node`, outermost first."""
+    if ex.Invocation not in walk.classes(node):
+        return []
     return [part for part in walk.subexpressions(node) if isinstance(part, ex.Invocation)]

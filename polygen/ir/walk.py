@@ -222,18 +222,26 @@ def _flat(node: Expression) -> Expression:
     return ex.sum_of(*(c for children in inner for c in children))
 
 
+def classes(node: Expression) -> frozenset[type]:
+    """Return the classes of the nodes in `node`, itself included; numbers have none."""
+    if not isinstance(node, ex.ExpressionNode):
+        return _NO_CLASSES
+    known: frozenset[type] | None = node.__dict__.get(_CLASSES)
+    if known is None:
+        known = frozenset((type(node),)).union(*map(classes, parts(node)))
+        node.__dict__[_CLASSES] = known
+    return known
+
+
+_CLASSES = "classes of what is in it"
+_NO_CLASSES: frozenset[type] = frozenset()
+
+
 def reductions(node: Expression) -> list[ex.Reduction]:
     """Return the reductions in `node`, outermost first."""
-    found: list[ex.Reduction] = []
-    _collect_reductions(node, found)
-    return found
-
-
-def _collect_reductions(node: Expression, found: list[ex.Reduction]) -> None:
-    if isinstance(node, ex.Reduction):
-        found.append(node)
-    for part in parts(node):
-        _collect_reductions(part, found)
+    if ex.Reduction not in classes(node):
+        return []
+    return [part for part in subexpressions(node) if isinstance(part, ex.Reduction)]
 
 
 def reduction_inames(node: Expression) -> frozenset[str]:

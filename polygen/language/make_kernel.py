@@ -14,6 +14,7 @@ from polygen.analysis.wellformed import check_well_formed
 from polygen.analysis.wellformed_calls import check_calls_of_kernels
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.callables import ScalarCallable
+from polygen.ir.collection import without_collection
 from polygen.ir.instruction import Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_function_name
@@ -35,6 +36,7 @@ from polygen.source import caller_location
 
 
 @public_but("instructions", "target", "loop_priority", "functions")
+@without_collection
 def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     domains: object,
     instructions: str | Iterable[str | Instruction | tuple[Any, ...]],

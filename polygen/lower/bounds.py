@@ -230,14 +230,14 @@ def _limits(piece: isl.BasicSet, iname: str) -> _Ends:
     lowers: list[_Limit] = []
     uppers: list[_Limit] = []
     for constraint in constraint_forms(piece, iname):
-        factor = constraint.form.terms.get(iname, 0)
+        terms = dict(constraint.form.terms)
+        factor = terms.pop(iname, 0)
         if not factor:
             continue
-        rest = constraint.form - LinearForm(0, {iname: factor})
-        if iname in rest.names():
+        rest = LinearForm(constraint.form.constant, terms)
+        if any(not isinstance(term, str) for term in terms) and iname in rest.names():
             continue
-        signs = (1, -1) if constraint.is_equality else (1,)
-        for sign in signs:
+        for sign in (1, -1) if constraint.is_equality else (1,):
             bounds, bound = _limit(lowers, uppers, rest * sign, factor * sign)
             bounds.append(_Limit(bound, piece, constraint.position))
     if piece.dim(isl.dim_type.div) and not (lowers and uppers):

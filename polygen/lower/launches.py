@@ -76,7 +76,7 @@ def grid_of(
         axis = _axis(kernel, tag, bounds, insns)
         if axis.size == 0 and isinstance(tag, LocalTag):
             axis = replace(axis, size=1)  # no group is of nobody
-        if not _covers(kernel, axis, insns, known):
+        if not _covers(axis, insns, known):
             axis = replace(axis, size=_join((1, axis.size)))
         axes.append(axis)
         for iname, found in bounds.items():
@@ -120,9 +120,10 @@ def _join(counts: tuple[Expression, ...]) -> Expression:
     return counts[0] if len(counts) == 1 else ex.Max(counts)
 
 
-def _covers(kernel: Kernel, axis: Axis, insns: Sequence[Assigning], known: isl.Set) -> bool:
+def _covers(axis: Axis, insns: Sequence[Assigning], known: isl.Set) -> bool:
     """Tell whether every instruction has an index on the axis, those without an iname there too."""
-    if all(any(kernel.tags.get(i) == axis.tag for i in insn.within_inames) for insn in insns):
+    on_axis = {iname for iname, _ in axis.inames}
+    if not any(on_axis.isdisjoint(insn.within_inames) for insn in insns):
         return True
     some = condition_set(ex.Comparison(axis.size, ">=", 1))
     return some is not None and known.is_subset(some)
