@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import FunctionType
 from typing import (
     Annotated,
@@ -38,6 +38,7 @@ from polygen.analysis.wellformed_calls import check_calls_of_kernels
 from polygen.errors import InvalidArgument, MalformedTag, NameTaken, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.changed import changed
 from polygen.ir.collection import without_collection
 from polygen.ir.expression import Expression
 from polygen.ir.ids import with_ids
@@ -221,7 +222,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         result = _with_rules(_with_variables(result))
         if result.kernel is kernel:
             return kernel
-        result = replace(result, kernel=moved_relations(result.kernel, result.instances))
+        result = changed(result, kernel=moved_relations(result.kernel, result.instances))
         if kernel.separations:
             result = _with_separations(kernel, result)
         verify(result.kernel)
@@ -262,7 +263,7 @@ def _expanded(result: Rearranged) -> Rearranged:
         for insn_id, values in result.by_instruction.items()
         for part in parts.get(insn_id, (insn_id,))
     }
-    return replace(result, kernel=result.kernel.expanded, by_instruction=said)
+    return changed(result, kernel=result.kernel.expanded, by_instruction=said)
 
 
 def _with_variables(result: Rearranged) -> Rearranged:
@@ -277,7 +278,7 @@ def _with_variables(result: Rearranged) -> Rearranged:
         return result
     arguments = tuple([v if _is_normal(v) else normalised(v) for v in kernel.arguments])
     temporaries = tuple([v if _is_normal(v) else normalised(v) for v in kernel.temporaries])
-    return replace(result, kernel=kernel.copy(arguments=arguments, temporaries=temporaries))
+    return changed(result, kernel=kernel.copy(arguments=arguments, temporaries=temporaries))
 
 
 def _is_normal(variable: object) -> bool:
@@ -302,10 +303,10 @@ def _with_rules(result: Rearranged) -> Rearranged:
         reduced = walk.reduction_inames(rule.expression)
         values = {i: value for i, value in result.values.items() if i in reduced}
         body = at_new_instance(rule.expression, frozenset(), values, kernel.inames)
-        return replace(rule, expression=body)
+        return changed(rule, expression=body)
 
     rules = tuple(moved(rule) for rule in kernel.substitutions)
-    return replace(result, kernel=kernel.copy(substitutions=rules))
+    return changed(result, kernel=kernel.copy(substitutions=rules))
 
 
 def _with_separations(before: Kernel, result: Rearranged) -> Rearranged:
@@ -324,7 +325,7 @@ def _with_separations(before: Kernel, result: Rearranged) -> Rearranged:
             if not walk.free_variables(condition).isdisjoint(result.values):
                 forms.remove(condition)
         found.update(dict.fromkeys(f for f in forms if walk.free_variables(f) <= known))
-    return replace(result, kernel=kernel.copy(separations=tuple(found)))
+    return changed(result, kernel=kernel.copy(separations=tuple(found)))
 
 
 _BEFORE = "the kernel before the last step that was proved, or vouched for"

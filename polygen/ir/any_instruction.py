@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -11,6 +11,7 @@ from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.atomicity import Atomicity
+from polygen.ir.changed import changed
 from polygen.ir.expression import Expression
 from polygen.ir.relation import InstanceRelation
 from polygen.ir.substitution import invocations
@@ -89,7 +90,7 @@ class Instruction(Options):
         """Return the instruction with some fields changed; itself if none is."""
         if all(identical(getattr(self, name), value) for name, value in changes.items()):
             return self
-        return replace(self, **changes)
+        return changed(self, **changes)
 
     def without(self, gone: Instruction) -> Self:
         """Return the instruction for a kernel that an instruction is taken out of.

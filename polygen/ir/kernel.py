@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -24,6 +24,7 @@ from polygen.ir.array import (
     TemporaryVariable,
     ValueArg,
 )
+from polygen.ir.changed import changed
 from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
@@ -107,7 +108,7 @@ class Kernel:
             return self
         if "tags" in changes:
             changes["tags"] = constantdict(changes["tags"])
-        new = replace(self, **changes)
+        new = changed(self, **changes)
         new.__dict__["facts"] = self.facts
         return new
 

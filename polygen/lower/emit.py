@@ -8,7 +8,7 @@ move outwards as far as they can; neighbours with a condition in common share it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
@@ -19,6 +19,7 @@ from polygen.errors import InternalError, MixedAssignees, NotUnrollable, Subscri
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.changed import changed
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, KernelCall, first_element
@@ -114,9 +115,9 @@ class Emitter:
         """Return the items for each of the parts into which conditions outside of loops divide."""
         items: list[_Item] = []
         for part, condition in self._separate.versions(nodes, place.loops, place.known):
-            found = self._items(nodes, replace(place, known=part.of(place.known), part=part))
+            found = self._items(nodes, changed(place, known=part.of(place.known), part=part))
             asked = (Condition(condition),) if condition is not True else ()
-            items += [replace(i, conditions=(*asked, *i.conditions)) for i in found]
+            items += [changed(i, conditions=(*asked, *i.conditions)) for i in found]
         return items
 
     def _items(self, nodes: Sequence[TreeNode], place: _Place) -> list[_Item]:
@@ -257,7 +258,7 @@ class Emitter:
             if not part.of(values).is_empty()
             # In each part, what is known is another set: guards are remembered by it.
             for item in self._one_loop(
-                node, replace(place, part=part, known=place.known.copy()), divided=True
+                node, changed(place, part=part, known=place.known.copy()), divided=True
             )
         ]
 
@@ -268,7 +269,7 @@ class Emitter:
             if unrolled
             else self._bounds(node, place, divided=divided)
         )
-        inner = replace(
+        inner = changed(
             place,
             loops=place.loops | {node.iname},
             known=place.known.intersect(bounds.held),
@@ -276,14 +277,14 @@ class Emitter:
         if (value := bounds.only_value) is not None:
             value = simplify(walk.substitute(value, place.values))
             values = {**place.values, node.iname: value}
-            return self._items(node.children, replace(inner, values=values))
+            return self._items(node.children, changed(inner, values=values))
         if unrolled:
             return self._unrolled(node, bounds, inner)
         if _has_barrier(node):
             check_uniform(self._kernel, node, bounds)
         self._note_sign(node.iname, bounds)
         conditions, needed = self._around_data(node, bounds, place)
-        inner = replace(inner, known=inner.known.intersect(needed))
+        inner = changed(inner, known=inner.known.intersect(needed))
         items = self._items(node.children, inner)
         outside = self._hoisted(items, node.iname, place)
         body = self._wrap([_without(item, outside) for item in items])
@@ -382,7 +383,7 @@ class Emitter:
             )
         items: list[_Item] = []
         for value in bounds.constant:
-            copy = replace(place, values={**place.values, node.iname: value})
+            copy = changed(place, values={**place.values, node.iname: value})
             last = value == bounds.constant[-1]
             items += self._items(_before_the_end(node.children) if last else node.children, copy)
         return items
@@ -469,7 +470,7 @@ def _in_order(common: set[Condition], items: Sequence[_Item]) -> set[Condition]:
 def _without(item: _Item, conditions: tuple[Condition, ...]) -> _Item:
     if not conditions:
         return item
-    return replace(item, conditions=tuple(c for c in item.conditions if c not in conditions))
+    return changed(item, conditions=tuple(c for c in item.conditions if c not in conditions))
 
 
 def _before_the_end(body: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:
