@@ -12,8 +12,7 @@ from polygen.analysis.pairs import users
 from polygen.analysis.realized import shares_reduction_loops
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
-from polygen.ir.atomicity import Atomicity
-from polygen.ir.instruction import Assignment, Instruction, identical
+from polygen.ir.instruction import Instruction, identical
 from polygen.ir.kernel import Kernel
 
 
@@ -56,8 +55,6 @@ class Settled:
         names = overlapping(old, name)
         if not any(n in k.writers for n in names for k in (old, new)):
             return True
-        if len(names) > 1 and old.instructions_by_id.keys() != new.instructions_by_id.keys():
-            return False
         ids = tuple(dict.fromkeys(i for n in names for i in users(old, n)))
         same_users = all(users(old, n) == users(new, n) for n in names)
         if not (same_users and all(self.is_unmoved(insn_id, names) for insn_id in ids)):
@@ -84,7 +81,7 @@ class Settled:
         if before.happens_after != after.happens_after:
             return False
         found = [_touching(insn, names) for insn in (before, after)]
-        if not identical(*map(_as_written, found)) or _how_atomic(before) != _how_atomic(after):
+        if not identical(*map(_as_written, found)):
             return False
         inames = before.within_inames.union(*(r.inames for r in found[0]))
         for kernel, insn in ((self._old, before), (self._new, after)):
@@ -121,10 +118,6 @@ class Settled:
 
 def _touching(insn: Instruction, names: tuple[str, ...]) -> tuple[Reference, ...]:
     return tuple([r for r in references(insn) if r.name in names])
-
-
-def _how_atomic(insn: Instruction) -> Atomicity | None:
-    return insn.atomicity if isinstance(insn, Assignment) else None
 
 
 def _as_written(found: tuple[Reference, ...]) -> tuple[object, ...]:
