@@ -11,17 +11,16 @@ import numpy as np
 from polygen.analysis.access import references_by_name
 from polygen.analysis.calls import check_known
 from polygen.analysis.functions import check_call, check_results, is_known
-from polygen.analysis.types import (
+from polygen.analysis.kinds import (
     Kind,
     can_assign,
     default_dtype,
     join,
     kind_name,
     letter,
-    node_type,
     same_kind,
-    type_of,
 )
+from polygen.analysis.types import node_type, type_of
 from polygen.errors import TypeMismatch, TypeNotFound, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from polygen.analysis.inference import infer_types, kinds, sizes
-from polygen.analysis.types import Kind, same_kind, type_of
+from polygen.analysis.kinds import Kind, same_kind
+from polygen.analysis.types import type_of
 from polygen.errors import TypeMismatch
 from polygen.ir import expression as ex
 from polygen.ir import walk

@@ -17,8 +17,9 @@ from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.calls import check_known, check_part_type, declared_types, given_by
 from polygen.analysis.inference import infer_types, kinds, sizes
 from polygen.analysis.inlining import parts_of_calls
+from polygen.analysis.kinds import Kind, can_assign, kind_name
 from polygen.analysis.relations import with_plain_dependencies
-from polygen.analysis.types import Kind, can_assign, kind_name, type_of
+from polygen.analysis.types import type_of
 from polygen.errors import FunctionNotPossible, TypeMismatch
 from polygen.ir import expression as ex
 from polygen.ir import walk

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
-from polygen.analysis.types import Kind, opposite_of
+from polygen.analysis.kinds import Kind
+from polygen.analysis.types import opposite_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.dtype import DType

@@ -8,8 +8,8 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from polygen.analysis.functions import Function, ResultType, lookup
+from polygen.analysis.kinds import Kind, letter
 from polygen.analysis.random_numbers import GENERATORS
-from polygen.analysis.types import Kind, letter
 from polygen.errors import UnknownFunction
 from polygen.ir import expression as ex
 from polygen.ir.callables import user_function

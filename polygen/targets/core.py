@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygen.analysis.types import Kind, join, node_type
+from polygen.analysis.kinds import Kind, join
+from polygen.analysis.types import node_type
 from polygen.errors import InternalError, LiteralOutOfRange
 from polygen.ir import expression as ex
 from polygen.ir import walk

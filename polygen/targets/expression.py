@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from polygen.analysis.kinds import Kind
 from polygen.analysis.random_numbers import GENERATORS
-from polygen.analysis.types import Kind
 from polygen.errors import InternalError, TypeNotSupported
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, computed_in, is_bfloat16

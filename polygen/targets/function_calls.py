@@ -7,9 +7,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from polygen.analysis.function_types import integer_kind, word_kind
 from polygen.analysis.functions import FAST, FUNCTIONS, ResultType
+from polygen.analysis.kinds import letter
 from polygen.analysis.meanings import NAMES, meaning_of
-from polygen.analysis.types import integer_kind, letter, word_kind
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TypeAlias
 
-from polygen.analysis.types import Kind
+from polygen.analysis.kinds import Kind
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, is_bfloat16

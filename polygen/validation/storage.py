@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polygen.analysis.inference import kinds
+from polygen.analysis.kinds import same_kind
 from polygen.analysis.scratch import apart, passes_nothing
-from polygen.analysis.types import same_kind
 from polygen.errors import WrongStorage
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.layout import Vector

@@ -12,7 +12,8 @@ import pytest
 
 import polygen as pg
 from polygen.analysis.inference import infer_types, kinds, sizes
-from polygen.analysis.types import Kind, can_assign, type_of
+from polygen.analysis.kinds import Kind, can_assign
+from polygen.analysis.types import type_of
 from polygen.errors import TypeMismatch, TypeNotFound, UnknownFunction, UserError, WrongArity
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel

@@ -11,16 +11,8 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from pymbolic import parse
 
-from polygen.analysis.types import (
-    Kind,
-    default_dtype,
-    join,
-    kind_name,
-    literal_kind,
-    reduction_types,
-    same_kind,
-    type_of,
-)
+from polygen.analysis.kinds import Kind, default_dtype, join, kind_name, literal_kind, same_kind
+from polygen.analysis.types import reduction_types, type_of
 from polygen.errors import TypeMismatch, TypeNotFound
 from polygen.ir import expression as ex
 

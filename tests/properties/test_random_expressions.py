@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from polygen.analysis.types import letter, type_of
+from polygen.analysis.kinds import letter
+from polygen.analysis.types import type_of
 from polygen.errors import LiteralOutOfRange, TypeMismatch
 from polygen.ir import expression as ex
 from polygen.ir import walk

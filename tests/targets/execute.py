@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygen.analysis.types import default_dtype, type_of
+from polygen.analysis.kinds import default_dtype
+from polygen.analysis.types import type_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import Argument, GlobalArg, ValueArg
