@@ -19,6 +19,7 @@ from polygen.inspection.bank_conflicts import bank_conflicts
 from polygen.inspection.difference import diff
 from polygen.inspection.explain_order import explain_order
 from polygen.inspection.find_instructions import find_instructions
+from polygen.inspection.find_rules_matching import find_rules_matching
 from polygen.inspection.find_schedule import find_schedule
 from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
 from polygen.inspection.legal import Verdict, is_legal
@@ -142,6 +143,9 @@ from polygen.transforms.tag_inames import tag_inames
 from polygen.transforms.tag_instructions import tag_instructions
 from polygen.transforms.tile import tile
 from polygen.transforms.to_batched import to_batched
+from polygen.transforms.unprivatize_temporaries_with_inames import (
+    unprivatize_temporaries_with_inames,
+)
 from polygen.transforms.unroll_and_jam import unroll_and_jam
 from polygen.transforms.untag_inames import untag_inames
 from polygen.transforms.wavefront import wavefront
@@ -219,6 +223,7 @@ __all__ = [
     "extract_subst",
     "find_instructions",
     "find_padding_multiple",
+    "find_rules_matching",
     "find_schedule",
     "fix_parameters",
     "fold_constants",
@@ -293,6 +298,7 @@ __all__ = [
     "to_sympy",
     "transformation",
     "unneeded_barriers",
+    "unprivatize_temporaries_with_inames",
     "unroll_and_jam",
     "untag_inames",
     "wavefront",

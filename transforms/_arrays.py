@@ -14,6 +14,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import CInstruction, Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Nested
+from polygen.ir.substitution import expand, rules_mentioning
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 from polygen.transformation import Kind, to_names
@@ -183,6 +184,18 @@ def with_subscripts(kernel: Kernel, changes: Mapping[str, Callable[[Index], Inde
     )
 
 
+def without_rules_about(kernel: Kernel, names: Iterable[str]) -> Kernel:
+    """Return the kernel without rules that mention some variables, but what they stand for."""
+    rules = {n: r for name in names for n, r in rules_mentioning(kernel.rules, name).items()}
+    if not rules:
+        return kernel
+    return kernel.copy(
+        instructions=tuple(
+            [insn.map_expressions(lambda e: expand(e, rules)) for insn in kernel.instructions]
+        )
+    ).without_unused(rules)
+
+
 def with_names(kernel: Kernel, names: Mapping[str, str]) -> Kernel:
     """Return the kernel with other names of arrays and temporaries where these are used."""
     values = {old: ex.Variable(new) for old, new in names.items()}
@@ -197,9 +210,9 @@ def with_names(kernel: Kernel, names: Mapping[str, str]) -> Kernel:
     )
 
 
-def with_index(node: ex.Subscript, index: Index) -> ex.Subscript:
-    """Return the element of the same array with other subscripts."""
-    return ex.Subscript(node.aggregate, index[0] if len(index) == 1 else index)
+def with_index(node: ex.Subscript, index: Index) -> ex.Subscript | ex.Variable:
+    """Return the element of the same array with other subscripts; the scalar with none."""
+    return ex.element(ex.Variable(ex.name_of(node)), index)
 
 
 def nested_elsewhere(tag: object, level: Callable[[int], int]) -> Any:

@@ -18,10 +18,10 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import with_outer_axes
-from polygen.ir.substitution import expand, rules_mentioning
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 from polygen.transformation import Inames, Names, to_names, transformation
+from polygen.transforms._arrays import without_rules_about
 
 
 @transformation
@@ -89,12 +89,7 @@ def privatize_temporaries_with_inames(
     for name in chosen:
         _check_bounds(kernel, name)
     plan = {name: {i: _axis(kernel, name, i) for i in written[name]} for name in chosen}
-    rules = {n: r for name in chosen for n, r in rules_mentioning(kernel.rules, name).items()}
-    expanded = kernel.copy(
-        instructions=tuple(
-            insn.map_expressions(lambda e: expand(e, rules)) for insn in kernel.instructions
-        )
-    ).without_unused(rules)
+    expanded = without_rules_about(kernel, chosen)
     return expanded.copy(
         instructions=tuple(_Rewriter(expanded, insn, plan).run() for insn in expanded.instructions),
         temporaries=tuple(_extended(t, plan.get(t.name, {})) for t in kernel.temporaries),

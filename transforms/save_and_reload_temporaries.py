@@ -20,12 +20,11 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import constant_axes
-from polygen.ir.substitution import expand, rules_mentioning
 from polygen.ir.tags import AutoLocalTag, GroupTag, InameTag, LocalTag, UnrollTag
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 from polygen.transformation import transformation
-from polygen.transforms._arrays import check_no_verbatim
+from polygen.transforms._arrays import check_no_verbatim, without_rules_about
 from polygen.transforms._indices import (
     axis_count,
     domain_over,
@@ -103,13 +102,7 @@ def save_and_reload_temporaries(kernel: Kernel) -> Kernel:
     if not names:
         return kernel
     check_no_verbatim(kernel, names)
-    rules = {n: r for name in names for n, r in rules_mentioning(kernel.rules, name).items()}
-    plain = kernel.copy(
-        instructions=tuple(
-            [insn.map_expressions(lambda e: expand(e, rules)) for insn in kernel.instructions]
-        )
-    ).without_unused(rules)
-    new, launches = with_boundaries(plain)
+    new, launches = with_boundaries(without_rules_about(kernel, names))
     for name in names:
         new = _Keeper(new, name, launches).kernel()
     return new

@@ -28,6 +28,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "find_padding_multiple": ("a", 0, 64),
     "explain_order": ("a", "b"),
     "bank_conflicts": ("a",),
+    "find_rules_matching": ("f*",),
 }
 OF_PROGRAMS = {"generate_code", "lower_kernel", "kernel_to_python"}
 OF_KERNELS = [name for name in FUNCTIONS if name not in OTHERS | NO_ARGUMENTS]

@@ -342,6 +342,11 @@ def _space(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("set_temporary_address_space", (r.choice(knl.temporaries).name, space))
 
 
+def _share(knl: Kernel, r: random.Random) -> AnyStep | None:
+    iname = _one(knl, r)
+    return None if iname is None else AnyStep("unprivatize_temporaries_with_inames", (iname,))
+
+
 def _save(_knl: Kernel, _r: random.Random) -> AnyStep:
     return AnyStep("save_and_reload_temporaries")
 
@@ -517,6 +522,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "alias_temporaries": (_alias, 2),
     "buffer_array": (_buffer, 2),
     "save_and_reload_temporaries": (_save, 1),
+    "unprivatize_temporaries_with_inames": (_share, 1),
     "expand_subst within": (_expand_within, 1),
     "inline_callable_kernel": (_inline, 2),
     "add_dependency": (_after, 2),
