@@ -11,7 +11,7 @@ from polygen.transformation import transformation
 
 
 @transformation(declared=True)
-def infer_unknown_types(kernel: Kernel) -> Kernel:
+def infer_unknown_types(kernel: Kernel, expect_completion: bool = True) -> Kernel:
     r"""Find the types that nobody declared, from those that are known, by NumPy's rules.
 
     A variable has the type of what is written to it, of several values the type that NumPy
@@ -21,7 +21,8 @@ def infer_unknown_types(kernel: Kernel) -> Kernel:
     Kind: change of interface.
 
     Requires:
-        1. The type of each variable follows from those that are declared.
+        1. The type of each variable follows from those that are declared, or `expect_completion`
+           is off: then what does not follow stays without a type, and what needs it.
         2. Each operation and each assignment exists for the types of its operands.
 
     Before -> After:
@@ -36,6 +37,10 @@ def infer_unknown_types(kernel: Kernel) -> Kernel:
         out float64
         t float64
 
+    Parameters:
+        kernel: any kernel.
+        expect_completion: whether all types have to be found.  Loo.py's default is False.
+
     Raises:
         TypeNotFound: if 1 does not hold: the variable and the reason are named.
         TypeMismatch: if 2 does not hold.
@@ -46,7 +51,7 @@ def infer_unknown_types(kernel: Kernel) -> Kernel:
         old = kernel.variables[argument.name]
         return replace(argument, dtype=old.dtype) if argument.name in counted else argument
 
-    typed = infer_types(kernel)
+    typed = infer_types(kernel, complete=expect_completion)
     return typed.copy(
         arguments=tuple([open_again(a) if isinstance(a, ValueArg) else a for a in typed.arguments])
     )

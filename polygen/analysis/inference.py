@@ -89,7 +89,7 @@ def kinds(kernel: Kernel) -> Mapping[str, Kind]:
     return known
 
 
-def infer_types(kernel: Kernel, index_dtype: Any = np.int32) -> Kernel:
+def infer_types(kernel: Kernel, index_dtype: Any = np.int32, *, complete: bool = True) -> Kernel:
     """Return the kernel with the type of every argument and temporary.
 
     A variable has the type of what is written to it, of several values the type that NumPy
@@ -100,6 +100,7 @@ def infer_types(kernel: Kernel, index_dtype: Any = np.int32) -> Kernel:
     Parameters:
         kernel: the kernel; the same object comes back if all types are declared.
         index_dtype: the type of inames and subscripts.
+        complete: else, what is not found stays without a type, and what needs it.
 
     Raises:
         TypeNotFound: if nothing tells the type of a variable.
@@ -108,11 +109,15 @@ def infer_types(kernel: Kernel, index_dtype: Any = np.int32) -> Kernel:
         UnknownFunction: if a function is called that does not exist.
         WrongArity: if a function is called with the wrong number of arguments.
     """
-    check_known(kernel)
+    if complete:
+        check_known(kernel)
     index = np.dtype(index_dtype)
-    inference = _Inference(kernel.expanded, index)
+    inference = _Inference(kernel.expanded, index, complete=complete)
     known = inference.run()
-    _check_types(kernel.expanded, known, inference.values)
+    settled = kernel.expanded.instructions
+    if not complete:
+        settled = tuple([insn for insn in settled if _is_settled(insn, known)])
+    _check_types(kernel.expanded, settled, known, inference.values)
     found = {n: default_dtype(k) for n, k in known.items()}
     found.update(dict.fromkeys(sizes(kernel), index))
     return kernel.copy(
@@ -122,7 +127,7 @@ def infer_types(kernel: Kernel, index_dtype: Any = np.int32) -> Kernel:
 
 
 def _filled(variable: _Variable, found: Mapping[str, DType]) -> _Variable:
-    if variable.dtype is not None:
+    if variable.dtype is not None or variable.name not in found:
         return variable
     filled: _Variable = replace(variable, dtype=found[variable.name])
     return filled
@@ -136,8 +141,9 @@ class _Inference:
             values it is, where they were found at once.
     """
 
-    def __init__(self, kernel: Kernel, index_dtype: DType) -> None:
+    def __init__(self, kernel: Kernel, index_dtype: DType, *, complete: bool) -> None:
         self._kernel = kernel
+        self._complete = complete
         self._index_dtype = index_dtype
         self._known = dict(kinds(kernel))
         # Those whose kind is sought, with what is found so far: None at first.
@@ -152,7 +158,10 @@ class _Inference:
         for name, needed in needs.items():
             for other in needed:
                 users[other].append(name)
-        count = {name: len(needed - {name}) for name, needed in needs.items()}
+        if not self._complete:
+            unknown = _without(unknown, filter(self._is_open, unknown), users)
+            users = {name: [u for u in users[name] if u in unknown] for name in unknown}
+        count = {name: len(needs[name] - {name}) for name in unknown}
         ready = [name for name in unknown if not count[name]]
         for name in ready:
             self._settle([name], users)
@@ -164,14 +173,22 @@ class _Inference:
         self._settle([name for name in unknown if count[name]], users)
         return self._known
 
+    def _is_open(self, name: str) -> bool:
+        """Tell whether nothing is written to `name` whose kind can be known."""
+        values = self._values(name)
+        called = (p for v in values for p in walk.subexpressions(v) if isinstance(p, ex.Call))
+        return not values or not all(map(is_known, called))
+
     def _needs(self, name: str) -> frozenset[str]:
         """Return the names that the kind of `name` may depend on."""
-        writers = self._kernel.writers.get(name, ())
-        if not writers:
+        if self._complete and name not in self._kernel.writers:
             raise self._not_found(name)
-        names: frozenset[str] = frozenset()
-        values = [v for w in writers for t, v in w.pairs if ex.name_of(t) == name]
-        return names.union(*map(walk.free_variables, values))
+        return frozenset[str]().union(*map(walk.free_variables, self._values(name)))
+
+    def _values(self, name: str) -> list[Expression]:
+        """Return what is written to `name`."""
+        writers = self._kernel.writers.get(name, ())
+        return [v for w in writers for t, v in w.pairs if ex.name_of(t) == name]
 
     def _settle(self, group: list[str], users: Mapping[str, list[str]]) -> None:
         """Find the kinds of variables that need only each other and what is known."""
@@ -193,10 +210,12 @@ class _Inference:
             if not same_kind(new, old):
                 self._found[name] = new
                 pending += [user for user in users[name] if user in self._found]
-        for name, kind in self._found.items():
-            if kind is None:
-                raise self._not_found(name)
-            self._known[name] = self._final(name, kind)
+        found = {name: kind for name, kind in self._found.items() if kind is not None}
+        lost = [name for name in group if name not in found]
+        if lost and self._complete:
+            raise self._not_found(lost[0])
+        for name in _without(group, lost, users):
+            self._known[name] = self._final(name, found[name])
         self._found = {}
 
     def _final(self, name: str, kind: Kind) -> DType:
@@ -244,11 +263,35 @@ class _Inference:
         )
 
 
+def _without(
+    names: Iterable[str], lost: Iterable[str], users: Mapping[str, Iterable[str]]
+) -> list[str]:
+    """Return the names but those that are lost, and those that use what is."""
+    pending = list(lost)
+    gone = set(pending)
+    while pending:
+        new = [user for user in users[pending.pop()] if user not in gone]
+        gone.update(new)
+        pending += new
+    return [name for name in names if name not in gone]
+
+
 # --- checks
 
 
+def _is_settled(insn: Instruction, known: Mapping[str, Kind]) -> bool:
+    """Tell whether the types of all that an instruction is about are known."""
+    parts = (p for node in insn.reads for p in walk.subexpressions(node))
+    return known.keys() >= insn.read_names.union(insn.written_names) and all(
+        is_known(p) for p in parts if isinstance(p, ex.Call)
+    )
+
+
 def _check_types(
-    kernel: Kernel, known: Mapping[str, Kind], values: Mapping[tuple[str, int], Kind]
+    kernel: Kernel,
+    instructions: Iterable[Instruction],
+    known: Mapping[str, Kind],
+    values: Mapping[tuple[str, int], Kind],
 ) -> None:
     """Check that every operation and every assignment exists for its operands' types."""
     for domain in kernel.domains:
@@ -260,12 +303,12 @@ def _check_types(
                     where=kernel.location,
                     remedy="bounds of loops are integers",
                 )
-    for insn in kernel.instructions:
-        for predicate in insn.predicates:
-            with _Located(kernel, insn):
-                type_of(predicate, known)
-    for insn in kernel.assignments:
+    for insn in instructions:
         with _Located(kernel, insn):
+            for predicate in insn.predicates:
+                type_of(predicate, known)
+            if not isinstance(insn, Assigning):
+                continue
             for position, (assignee, node) in enumerate(insn.pairs):
                 value = values.get((insn.id, position))
                 if value is None:

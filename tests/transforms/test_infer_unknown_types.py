@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import TypeMismatch, TypeNotFound
+from polygen.errors import TypeMismatch, TypeNotFound, UnknownFunction
 
 CHAIN = """
     <> t = a[i]*b[i]
     s[i] = sum(j, t*c[j])
     <> d = s[i] > 0
     out[i] = if(d, s[i], -1)
-    count[i] = sum(k, d)
+    count[i] = sum(k, d and c[k] != 0)
 """
 
 
@@ -74,6 +74,47 @@ def test_what_cannot_be_found(text: str, given: dict[str, Any], reason: str) -> 
         pg.infer_unknown_types(pg.add_dtypes(knl, given))
     assert reason in caught.value.what
     assert "add_dtypes" in str(caught.value.remedy)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # What needs an unknown type is left, even if a part of it would say something.
+        (
+            "<> t = a[i]*q[i]\nu[i] = t + 1.5\nv[i] = a[i]*2.5",
+            {"q": None, "t": None, "u": None, "v": "float32"},
+        ),
+        ("p[i] = q[i]\nq[i] = p[i] {dep=*}\nu[i] = p[i] + 1.5", {"p": None, "q": None, "u": None}),
+        ("u[i] = later(a[i])\nv[i] = u[i]\nw[i] = -a[i]", {"u": None, "v": None, "w": "float32"}),
+        ("u[i] = a[i]\nu[0] = q[0]  {dep=insn}", {"q": None, "u": None}),
+        ("u[0] = sum(j, a[j]*w)\nv[0] = sum(j, j + 1)", {"w": None, "u": None, "v": "int64"}),
+        ("u[i] = q[i] & 1\nv[i] = 2*a[i]  {if=q[i] > 0}", {"q": None, "u": None, "v": "float32"}),
+    ],
+)
+def test_as_far_as_possible(text: str, expected: dict[str, str | None]) -> None:
+    knl = pg.add_dtypes(
+        pg.make_kernel("{ [i, j]: 0<=i,j<n }", text), {"a": "float32"} if "a[" in text else {}
+    )
+    with pytest.raises((TypeNotFound, UnknownFunction)):
+        pg.infer_unknown_types(knl)
+    typed = pg.infer_unknown_types(knl, expect_completion=False)
+    known = {"a": "float32"} if "a[" in text else {}
+    assert dtypes(typed) == expected | known | {"n": None}
+    assert pg.parse_kernel(str(typed)) == typed
+    assert pg.infer_unknown_types(typed, expect_completion=False) == typed
+
+
+def test_as_far_as_possible_is_checked_as_far() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "u[i] = a[i] & 1\nv[i] = q[i]")
+    with pytest.raises(TypeMismatch, match="only there for integers"):
+        pg.infer_unknown_types(pg.add_dtypes(knl, {"a": "float32"}), expect_completion=False)
+
+
+def test_a_kernel_that_is_not_known_yet() -> None:
+    data = [pg.GlobalArg("a", "int8", "n"), pg.GlobalArg("b", None, "n"), "..."]
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "[i]: b[i] = later([i]: a[i])\nc[i] = a[i] - 1", data)
+    typed = pg.infer_unknown_types(knl, expect_completion=False)
+    assert dtypes(typed) == {"a": "int8", "b": None, "c": "int8", "n": None}
 
 
 def test_what_does_not_exist() -> None:
