@@ -8,7 +8,7 @@ from functools import cached_property
 
 import islpy as isl
 
-from polygen.analysis.affine import LinearForm, linear_form
+from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
 from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.domains import domain_of
 from polygen.analysis.integers import integer_parameters
@@ -78,6 +78,8 @@ def _comparisons(
     apart: tuple[list[Expression], list[Expression]] = [], []
     for constraint in constraint_forms(piece):
         form = constraint.form
+        if not constraint.is_equality and _always(form):
+            continue
         found = comparison(form, "==" if constraint.is_equality else ">=")
         apart[any(name in computed for name in form.names())].append(found)
     return apart if any(apart) else ([True], [])
@@ -89,6 +91,8 @@ def comparison(form: LinearForm, operator: str) -> Expression:
     negative = LinearForm(0, {t: -c for t, c in form.terms.items() if c < 0})
     constant = form.constant
     if operator == "==":
+        if found := _divisibility(form):
+            return found
         sides = (
             (positive, negative - constant) if positive.terms else (negative, positive + constant)
         )
@@ -99,6 +103,41 @@ def comparison(form: LinearForm, operator: str) -> Expression:
         # negative <= positive + constant, without the subtraction
         return ex.Comparison((negative + (-constant - 1)).expression(), "<", positive.expression())
     return ex.Comparison(negative.expression(), "<=", (positive + constant).expression())
+
+
+def _divisibility(form: LinearForm) -> Expression | None:
+    """Return ``form == 0`` as ``x % d == r``, if that is what it says."""
+    found = _of_remainder(form)
+    if found is None:
+        return None
+    factor, dividend, divisor, rest = found
+    if factor == 0 or rest % factor or not 0 <= -rest // factor < divisor:
+        return None
+    value, of = -rest // factor - dividend.constant, dividend - dividend.constant
+    if all(coefficient < 0 for coefficient in of.terms.values()):
+        value, of = -value, -of
+    remainder = ex.Remainder(of.expression(), divisor)  # type: ignore[arg-type]
+    return ex.Comparison(remainder, "==", value % divisor)
+
+
+def _always(form: LinearForm) -> bool:
+    """Tell whether ``form >= 0`` is but what a remainder always is: 0 <= x % d < d."""
+    found = _of_remainder(form)
+    if found is None:
+        return False
+    factor, _, divisor, rest = found
+    return rest >= max(0, -factor * (divisor - 1))
+
+
+def _of_remainder(form: LinearForm) -> tuple[int, LinearForm, int, int] | None:
+    """Return f, x, d and c if a form is ``f*(x % d) + c``, else None."""
+    floors = [term for term in form.terms if isinstance(term, FloorTerm)]
+    if len(floors) != 1 or form.terms[floors[0]] % floors[0].divisor:
+        return None
+    (floor,) = floors
+    factor = -form.terms[floor] // floor.divisor
+    rest = form - LinearForm(0, {floor: 1}) * form.terms[floor] - floor.numerator * factor
+    return (factor, floor.numerator, floor.divisor, rest.constant) if rest.is_constant else None
 
 
 def folded(condition: Condition, values: Mapping[str, Expression]) -> Condition:

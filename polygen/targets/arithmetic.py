@@ -153,8 +153,19 @@ def print_remainder(p: Printer, node: ex.Remainder, at: DType) -> Term:
     return _floor(p, node, at, "%", "mod")
 
 
+def print_divisibility(p: Printer, node: ex.Remainder, at: DType) -> Term:
+    """Print a remainder of which it is asked whether it is 0: its sign does not matter."""
+    return _floor(p, node, at, "%", "mod", of_any_sign=True)
+
+
 def _floor(
-    p: Printer, node: ex.FloorDiv | ex.Remainder, at: DType, operator: str, helper: str
+    p: Printer,
+    node: ex.FloorDiv | ex.Remainder,
+    at: DType,
+    operator: str,
+    helper: str,
+    *,
+    of_any_sign: bool = False,
 ) -> Term:
     dtype = p.dtype(p.kind(node), at)
     left, right = p.term(node.numerator, dtype), p.term(node.denominator, dtype)
@@ -162,7 +173,8 @@ def _floor(
     if dtype.kind == "f":
         call = p.helper(helper, promoted(dtype), (p.exact(left), p.exact(right)))
         return p.narrow(call, dtype)
-    if _never_zero(p, node.denominator) and is_nonnegative(p, node.numerator):
+    of_any_sign = of_any_sign and dtype.kind == promoted(left.c_type).kind == "i"
+    if _never_zero(p, node.denominator) and (of_any_sign or is_nonnegative(p, node.numerator)):
         return p.binary(operator, left, right, dtype, PRODUCT, modular=False)
     return p.narrow(p.helper(helper, promoted(dtype), (p.exact(left), p.exact(right))), dtype)
 

@@ -12,7 +12,7 @@ from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, is_bfloat16
 from polygen.ir.expression import Expression
 from polygen.ir.parts import part_name
-from polygen.targets.arithmetic import is_nonnegative
+from polygen.targets.arithmetic import is_nonnegative, print_divisibility
 from polygen.targets.complex_numbers import complex_comparison
 from polygen.targets.constant import MIRRORED
 from polygen.targets.core import Printer, joined, operand
@@ -174,6 +174,14 @@ def print_comparison(p: Printer, node: ex.Comparison, _at: DType) -> Term:
     operator, level = node.operator, EQUALITY if node.operator in ("==", "!=") else ORDER
     kind = joined([p.kind(node.left), p.kind(node.right)])[-1]
     dtype = p.widest if kind is int else p.dtype(kind, FLOAT64)
+    if (
+        isinstance(node.left, ex.Remainder)
+        and level == EQUALITY
+        and dtype.kind in "iu"
+        and p.constant(node.right) == 0
+    ):
+        remainder = print_divisibility(p, node.left, dtype)
+        return Term(f"{operand(remainder, SUM)} {operator} 0", level, BOOL, INT32)
     left, right = p.exact(p.term(node.left, dtype)), p.exact(p.term(node.right, dtype))
     if dtype.kind == "c":
         return complex_comparison(p, operator, left, right, dtype)
@@ -228,8 +236,12 @@ def print_not(p: Printer, node: ex.LogicalNot, _at: DType) -> Term:
 
 def print_if(p: Printer, node: ex.If, at: DType) -> Term:
     """Print a choice between two values."""
-    condition = p.truth(p.term(node.condition, BOOL))
     dtype = p.dtype(p.kind(node), at)
+    decided = p.constant(node.condition)
+    if decided is not None:  # the other value may not even be there: a[-1]
+        term = p.term(node.then if decided else node.else_, dtype)
+        return p.truth(term) if dtype == BOOL else p.convert(term, dtype)
+    condition = p.truth(p.term(node.condition, BOOL))
     then, other = p.term(node.then, dtype), p.term(node.else_, dtype)
     if dtype == BOOL:
         then, other, c_type = p.truth(then), p.truth(other), INT32
