@@ -196,6 +196,7 @@ _RESULTS: dict[ResultType, Callable[[Kind], Kind]] = {
     ResultType.KEPT: lambda kind: kind,
     ResultType.NUMBER: number,
     ResultType.MAGNITUDE: _part,
+    ResultType.PHASE: lambda kind: _part(_of_function(kind)),
     ResultType.TRUTH: lambda kind: BOOL,
     ResultType.WHOLE: lambda kind: np.dtype(np.int32),
     ResultType.LONG: lambda kind: INT64,

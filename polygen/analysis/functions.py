@@ -34,6 +34,7 @@ class ResultType(enum.Enum):
     KEPT = "their type"
     NUMBER = "their type; of truth values that of the smallest integers"
     MAGNITUDE = "their type; of complex numbers that of a part"
+    PHASE = "the floating-point type of a sine; of complex numbers that of a part"
     TRUTH = "a truth value"
     WHOLE = "a 32-bit integer"
     CONVERTED = "the type that the function is named after"
@@ -86,7 +87,6 @@ _REAL: dict[tuple[ResultType, int], str] = {
     (ResultType.KEPT, 1): "ceil floor trunc",
     (ResultType.KEPT, 2): "fmax fmin",
     (ResultType.KEPT, 3): "clamp",
-    (ResultType.NUMBER, 1): "sign",
     (ResultType.NUMBER, 2): "fmod",
     (ResultType.TRUTH, 1): "isnormal signbit",
     (ResultType.TRUTH, 2): """
@@ -127,9 +127,10 @@ _PAIRS = (ResultType.TWICE, ResultType.WITH_WHOLE)
 _COMPLEX: dict[tuple[ResultType, int], str] = {
     (ResultType.FLOATING, 1): """
         acos acosh asin asinh atan atanh cos cosh exp log sin sinh sqrt tan tanh""",
-    (ResultType.NUMBER, 1): "conj",
+    (ResultType.NUMBER, 1): "conj cproj sign",
     (ResultType.NUMBER, 2): "pow",
     (ResultType.MAGNITUDE, 1): "abs imag real",
+    (ResultType.PHASE, 1): "carg",
     (ResultType.TRUTH, 1): "isfinite isinf isnan",
     (ResultType.TRUTH, 2): "isequal isnotequal",
     (ResultType.CHOSEN, 3): "select",

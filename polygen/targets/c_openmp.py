@@ -192,6 +192,8 @@ uint16_t $name(float a)
         "conj": "conj{1}({0})",
         "real": "creal{1}({0})",
         "imag": "cimag{1}({0})",
+        "carg": "carg{1}({0})",
+        "cproj": "cproj{1}({0})",
         **{
             name: f"c{name}{{1}}({{0}})"
             for name in """abs acos acosh asin asinh atan atanh cos cosh exp log pow sin sinh sqrt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, cast
 
@@ -10,7 +11,6 @@ import numpy as np
 from polygen.analysis.functions import Function, ResultType, lookup
 from polygen.analysis.kinds import Kind, letter
 from polygen.analysis.random_numbers import GENERATORS
-from polygen.errors import UnknownFunction
 from polygen.ir import expression as ex
 from polygen.ir.callables import user_function
 from polygen.ir.dtype import DType
@@ -49,18 +49,21 @@ def print_call(p: Printer, node: ex.Call, at: DType) -> Term:
         return _OF_REALS[name](p, nodes[0], dtype)
     if dtype.kind in "biu":
         return _OF_INTEGERS[name](p, node, at)
-    if name in _NEIGHBOURS and dtype == FLOAT16:
-        raise UnknownFunction(
-            f"target '{p.target.name}' has no function '{name}' of half precision",
-            remedy="convert its operands: float32(x)",
-        )
-    exponent = p.exact(p.term(nodes[-1], INT32)) if function.exponent else None
-    numbers = nodes[:-1] if function.exponent else nodes
-    return p.math_call(name, dtype, [p.term(n, dtype) for n in numbers], exponent)
+    return _of_floats(p, function, nodes, dtype)
 
 
 # What they return depends on which numbers there are at all.
 _NEIGHBOURS = ("nextafter",)
+
+
+def _of_floats(p: Printer, function: Function, nodes: _Nodes, dtype: DType) -> Term:
+    name, wide = function.name, promoted(dtype)
+    if name in _NEIGHBOURS and dtype == FLOAT16:
+        terms = [p.convert(p.term(n, dtype), wide) for n in nodes]
+        return p.narrow(p.helper(f"{name}_half", wide, terms), dtype)
+    exponent = p.exact(p.term(nodes[-1], INT32)) if function.exponent else None
+    numbers = nodes[:-1] if function.exponent else nodes
+    return p.math_call(name, dtype, [p.term(n, dtype) for n in numbers], exponent)
 
 
 def print_component(p: Printer, node: ex.Component, at: DType) -> Term:
@@ -181,6 +184,26 @@ def _absolute(p: Printer, node: Expression, dtype: DType) -> Term:
     return p.narrow(p.helper("abs", promoted(dtype), [p.exact(term)]), dtype)
 
 
+def _sign(p: Printer, node: Expression, dtype: DType) -> Term:
+    term = p.exact(p.term(node, dtype))
+    if dtype.kind == "f":
+        return p.math_call("sign", dtype, [term])
+    dtype = p.meet(p.kind(node) if p.kind(node) is int else dtype, dtype, term)
+    return p.narrow(p.helper("sign", promoted(dtype), [term]), dtype)
+
+
+def _angle(p: Printer, node: Expression, dtype: DType) -> Term:
+    return p.math_call("atan2", dtype, [p.number(0, dtype), p.term(node, dtype)])
+
+
+def _projected(p: Printer, node: Expression, dtype: DType) -> Term:
+    """Print the one infinity there is on Riemann's sphere for the two of the real line."""
+    if dtype.kind != "f":
+        return p.term(node, dtype)
+    infinite = ex.Call(ex.Variable("isinf"), (node,))
+    return p.instead(ex.If(infinite, math.inf, node), dtype)
+
+
 def _real(p: Printer, node: Expression, dtype: DType) -> Term:
     return p.term(node, dtype)
 
@@ -191,6 +214,9 @@ def _imaginary(p: Printer, _node: Expression, dtype: DType) -> Term:
 
 _OF_REALS: Mapping[str, Callable[[Printer, Expression, DType], Term]] = {
     "abs": _absolute,
+    "carg": _angle,
+    "cproj": _projected,
+    "sign": _sign,
     "real": _real,
     "conj": _real,
     "imag": _imaginary,

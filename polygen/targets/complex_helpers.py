@@ -19,6 +19,15 @@ int $name($T a)
 """
         for name, operator in (("isnan", "||"), ("isinf", "||"), ("isfinite", "&&"))
     },
+    "sign": """
+$T $name($T a)
+{
+    $R const x = $creal(a), y = $cimag(a);
+    if (!$isinf(x) != !$isinf(y))
+        return ($isinf(x) ? $copysign(1, x) : 0) + ($isinf(y) ? $copysign(1, y) : 0) * _Complex_I;
+    return x == 0 && y == 0 ? 0 : a / $hypot(x, y);
+}
+""",
     "square": """
 $T $name($T a)
 {
@@ -94,6 +103,26 @@ $T $name($T a)
 $T $name($T a)
 {
     return ($T)(a.x, -a.y);
+}
+""",
+    "sign": """
+$T $name($T a)
+{
+    if (!$isinf(a.x) != !$isinf(a.y))
+        return ($T)($isinf(a.x) ? $copysign(1, a.x) : 0, $isinf(a.y) ? $copysign(1, a.y) : 0);
+    return a.x == 0 && a.y == 0 ? ($T)(0, 0) : a / $hypot(a.x, a.y);
+}
+""",
+    "carg": """
+$R $name($T a)
+{
+    return $atan2(a.y, a.x);
+}
+""",
+    "cproj": """
+$T $name($T a)
+{
+    return $isinf(a.x) || $isinf(a.y) ? ($T)(INFINITY, $copysign(0, a.y)) : a;
 }
 """,
     "abs": """

@@ -96,16 +96,6 @@ def _nan(p: Printer, node: ex.Call, at: DType) -> Term:
     return p.number(float("nan"), p.dtype(p.kind(node), at))
 
 
-def _sign(p: Printer, node: ex.Call, at: DType) -> Term:
-    (argument,) = node.parameters
-    dtype = p.dtype(p.kind(node), at)
-    term = p.exact(p.term(argument, dtype))
-    if dtype.kind == "f":
-        return p.math_call("sign", dtype, [term])
-    dtype = p.meet(p.kind(node), dtype, term)
-    return p.narrow(p.helper("sign", promoted(dtype), [term]), dtype)
-
-
 _LARGEST_EXPONENT = 2**31 - 1
 
 
@@ -171,6 +161,5 @@ FUNCTION_RULES: Mapping[str, _Rule] = {
     **{name: _print_meaning for name in NAMES if FUNCTIONS[name].result is not ResultType.LONG},
     **dict.fromkeys(("isordered", "isunordered"), _unordered),
     **dict.fromkeys(FAST, _fast),
-    "sign": _sign,
     **dict.fromkeys(("ldexp", "scalbln", "scalbn"), _scaled),
 }

@@ -221,7 +221,25 @@ $T $name($T a, $T b, $T c)
     )
 }
 
+# Of a half: 65504 is the largest, and 2^-24 the least.
+_NEXTAFTER_HALF = """
+$T $name($T a, $T b)
+{
+    if (a == b || a != a || b != b)
+        return a == b ? a : a + b;
+    if (a == 0 || isinf(a))
+        return $copysign(a == 0 ? 0x1p-24f : 65504, a == 0 ? b : a);
+    int exponent;
+    $T const size = $fabs(a), mantissa = $frexp(size, &exponent);
+    $T const unit = size / mantissa < 0x1p-13f ? 0x1p-24f : size / mantissa * 0x1p-11f;
+    if ((a < b) == (a > 0))
+        return $copysign(size == 65504 ? INFINITY : size + unit, a);
+    return $copysign(size - (mantissa == 0.5f && size > 0x1p-14f ? unit / 2 : unit), a);
+}
+"""
+
 FLOATING: Mapping[str, str] = {
+    "nextafter_half": _NEXTAFTER_HALF,
     "sign": """
 $T $name($T a)
 {

@@ -133,7 +133,7 @@ def test_every_function_that_is_promised_is_there() -> None:
         isless islessequal islessgreater isnormal isnotequal isordered isunordered lgamma_r mad
         mad24 mad_hi mad_sat maxmag minmag mix modf mul24 mul_hi nan popcount pown powr radians
         remquo rhadd rootn rotate select sign sincos smoothstep step sub_sat upsample
-        llrint llround lrint lround nearbyint scalbln scalbn ilogb logb"""
+        llrint llround lrint lround nearbyint scalbln scalbn ilogb logb carg cproj"""
     assert set(promised.split()) <= set(FUNCTIONS)
 
 
@@ -158,6 +158,13 @@ def test_every_function_that_is_promised_is_there() -> None:
         ("isnan", "complex64", "bool"),
         ("isnormal", "int8", "bool"),
         ("sign", "bool", "int8"),
+        ("sign", "complex64", "complex64"),
+        ("cproj", "complex128", "complex128"),
+        ("cproj", "int16", "int16"),
+        ("carg", "complex64", "float32"),
+        ("carg", "complex128", "float64"),
+        ("carg", "int8", "float16"),
+        ("carg", "int32", "float64"),
         ("popcount", "bool", "int8"),
         ("clz", "uint16", "uint16"),
         ("lrint", "float32", "int64"),

@@ -115,13 +115,6 @@ TYPED = [
     Wrong("a[i] = b[i]*(-1)", errors.LiteralOutOfRange, "cannot hold", "", {"b": np.uint8}),
     Wrong("a[i] = b[i] & ~1", errors.LiteralOutOfRange, "-2 is used at", "", {"b": np.uint16}),
     Wrong("a[i] = b[i] | 2**40", errors.LiteralOutOfRange, "cannot hold", "", {"b": I32}),
-    Wrong(
-        "a[i] = nextafter(b[i], b[i])",
-        errors.UnknownFunction,
-        "'nextafter' of half precision",
-        "",
-        {"b": np.float16},
-    ),
 ]
 
 

@@ -133,6 +133,46 @@ def test_the_interpreter_agrees_with_numpy() -> None:
         assert np.array_equal(pairs, np.array(like(some)), equal_nan=True)
 
 
+def test_the_interpreter_agrees_with_numpy_of_complex_numbers() -> None:
+    parts = (0.0, -3.0, 0.5, np.inf, -np.inf, np.nan)
+    for dtype in (np.complex64, np.complex128):
+        some = np.array([complex(x, y) for x in parts for y in parts], dtype)
+        for name, like in (("sign", np.sign), ("carg", np.angle)):
+            found = np.array([oracle.call(name, [x]) for x in some])
+            with np.errstate(all="ignore"):
+                expected = like(some)
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+        projected = np.array([oracle.call("cproj", [x]) for x in some])
+        infinite = np.isinf(some)
+        assert projected.dtype == dtype
+        assert np.all(projected[infinite] == np.inf)
+        np.testing.assert_array_equal(projected[~infinite], some[~infinite])
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_directions_and_neighbours_in_kernels(target: str) -> None:
+    knl = pg.make_kernel(
+        "{ [i, j]: 0<=i<n and 0<=j<=i }",
+        """
+        turned[i] = sum(j, carg(z[j]*conj(z[i])))
+        unit[i] = 0.5*sign(z[i] + 2)
+        next[i] = nextafter(h[i], cproj(h[n - 1 - i]))
+        """,
+        silenced_warnings="AmbiguousNesting",
+    )
+    rng = np.random.default_rng(2)
+    for n in (0, 1, 7, 16):
+        z = (rng.normal(size=n) + 1j * rng.normal(size=n)).astype(np.complex64)
+        h = rng.normal(size=n).astype(np.float16)
+        _, (after, turned, unit) = knl.executor(target)(z=z, h=h)
+        angles = np.array([np.angle(z[: i + 1] * z[i].conj()).sum() for i in range(n)])
+        assert (turned.dtype, after.dtype, unit.dtype) == (np.float32, np.float16, np.complex64)
+        np.testing.assert_allclose(turned, angles, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(unit, 0.5 * np.sign(z + 2), rtol=1e-5)
+        np.testing.assert_array_equal(after, np.nextafter(h, h[::-1]))
+
+
 def test_subscripts_and_conditions_are_understood() -> None:
     """What a function stands for is what proofs see."""
     for inside in ("clamp(i, 0, n - 1)", "select(0, i, isless(i, n))", "clamp(i, 0, n)"):

@@ -104,7 +104,21 @@ def _pair(function: Callable[..., Any]) -> _Function:
     return value
 
 
+def _phase(a: Any) -> Any:
+    return np.arctan2(np.imag(a), np.real(a))
+
+
+def _projected(a: Any) -> Any:
+    """Return what C calls cproj: all infinite numbers are one, but for the sign of a zero."""
+    if not isinstance(a, np.generic | float | complex) or not np.isinf(a):
+        return a
+    kind: Any = type(a)
+    return kind(complex(np.inf, math.copysign(0, a.imag)) if np.iscomplexobj(a) else np.inf)
+
+
 def _sign(a: Any) -> Any:
+    if isinstance(a, complex | np.complexfloating):
+        return np.sign(a)
     kind = type(a) if type(a) in (int, float) else np.asarray(a).dtype.type
     kind = np.int8 if kind is np.bool_ else kind
     if a != a:  # noqa: PLR0124  (not a number)
@@ -244,6 +258,8 @@ UNTYPED: dict[str, _Function] = {
     "clamp": _bounded,
     "select": _selected,
     "sign": _sign,
+    "carg": _phase,
+    "cproj": _projected,
     "degrees": np.degrees,
     "radians": np.radians,
     "nearbyint": np.rint,

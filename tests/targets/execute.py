@@ -118,6 +118,8 @@ _CALLS: Mapping[str, Any] = {
     "real": np.real,
     "imag": np.imag,
     "conj": np.conj,
+    "sign": np.sign,
+    "carg": np.angle,
     "trunc": np.trunc,
     **{
         name: partial(_converted, name)

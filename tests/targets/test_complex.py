@@ -72,7 +72,7 @@ def _alone(x: Any) -> Iterator[Expression]:
     yield from (call(name, x) for name in ("complex64", "complex128", "bool"))
     yield from (call(name, element("b_int32")) for name in ("complex64", "complex128"))
     for name in """exp log sqrt sin cos tan sinh cosh tanh isnan isinf isfinite abs real imag
-        conj""".split():  # noqa: SIM905
+        conj sign carg""".split():  # noqa: SIM905
         yield call(name, x)
         yield call(name, ex.Sum((x, element("b_float32"))))
 
@@ -125,6 +125,41 @@ def test_function_that_vectors_of_two_lack() -> None:
     with pytest.raises(UnknownFunction, match="'asin' of complex numbers") as error:
         run_opencl(INVERSE[2:3], ARRAYS)
     assert "sinh, sqrt" in str(error.value.remedy)
+
+
+PARTS = (0.0, -0.0, 3.0, -0.25, 1e30, np.inf, -np.inf, np.nan)
+NUMBERS = np.array([complex(x, y) for x in PARTS for y in PARTS])
+# Of what is infinite or has no direction; of real numbers, `sign` is OpenCL's: 0 of what is none.
+DIRECTIONS: dict[str, Any] = {
+    "sign": lambda a: np.sign(a) if np.iscomplexobj(a) else np.where(np.isnan(a), 0, np.sign(a)),
+    "carg": np.angle,
+    "cproj": lambda a: np.where(np.isinf(a), np.inf, a),
+}
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_directions_of_what_has_none_or_is_infinite(target: str, tmp_path: Path) -> None:
+    arrays: dict[str, Array] = {
+        "w": NUMBERS,
+        "z": NUMBERS.astype(np.complex64),
+        "r": NUMBERS.real.copy(),
+        "f": NUMBERS.imag.astype(np.float32),
+    }
+    names = [(function, a) for function in DIRECTIONS for a in arrays]
+    cases = [call(function, element(a)) for function, a in names]
+    results = run_c(cases, arrays, tmp_path) if target == "c" else run_opencl(cases, arrays)
+    for (function, a), found in zip(names, results, strict=True):
+        with np.errstate(all="ignore"):
+            expected = np.asarray(DIRECTIONS[function](arrays[a]))
+        assert found.dtype == expected.dtype, (function, a)
+        np.testing.assert_allclose(found.real, expected.real, rtol=1e-6, err_msg=function)
+        if function != "cproj":
+            np.testing.assert_allclose(found.imag, expected.imag, rtol=1e-6, err_msg=function)
+            continue
+        imaginary = np.where(np.isinf(arrays[a]), 0, arrays[a].imag)
+        np.testing.assert_array_equal(found.imag, imaginary)
+        if a in "wz":
+            assert np.array_equal(np.signbit(found.imag), np.signbit(NUMBERS.imag))
 
 
 @pytest.mark.parametrize("target", ["c", "opencl"])

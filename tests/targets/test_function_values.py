@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from polygen.analysis.functions import FAST, FUNCTIONS, ResultType
-from polygen.errors import UnknownFunction
 from polygen.ir import expression as ex
 from polygen.ir.expression import Subscript, Variable
 from tests.targets.execute import Array, run_c, run_opencl
@@ -143,7 +142,7 @@ MATHEMATICAL = sorted(
 OPERANDS = {
     (name, dtype): _operands(name, dtype)
     for name in MATHEMATICAL
-    if name not in (*CHECKED_ALONE, "conj")
+    if name not in (*CHECKED_ALONE, "conj", "cproj")
     for dtype in ("float32", "float64")
 }
 
@@ -240,8 +239,18 @@ def test_negative_operands_of_fmod_keep_their_sign(tmp_path: Path) -> None:
         assert np.array_equal(found, np.fmod(arrays["a"], arrays["b"]))
 
 
-def test_what_halves_have_no_neighbours_of(tmp_path: Path) -> None:
-    arrays = {"h": np.ones(3, np.float16)}
-    with pytest.raises(UnknownFunction, match=r"'nextafter' of half precision") as error:
-        run_c([_case("nextafter", ["h", "h"])], arrays, tmp_path)
-    assert error.value.remedy == "convert its operands: float32(x)"
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_neighbours_of_all_halves(target: str, tmp_path: Path) -> None:
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    ends = [np.full(2**16, end, np.float16) for end in (np.inf, -np.inf, 0.0, -0.0, np.nan)]
+    others = [*ends, RNG.permutation(every), every]
+    arrays = {"h": np.tile(every, len(others)), "k": np.concatenate(others)}
+    cases = [_case("nextafter", ["h", "k"])]
+    (found,) = run_c(cases, arrays, tmp_path) if target == "c" else run_opencl(cases, arrays)
+    with np.errstate(all="ignore"):
+        expected = np.nextafter(arrays["h"], arrays["k"])
+    assert found.dtype == np.float16
+    numbers = ~np.isnan(expected)
+    assert np.array_equal(numbers, ~np.isnan(found))
+    bits = found[numbers].view(np.uint16), expected[numbers].view(np.uint16)
+    assert np.array_equal(*bits)  # signs of zeros too
