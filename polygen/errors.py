@@ -174,6 +174,10 @@ class ConditionChanges(UserError):
     """A condition of a block that the block changes, and asks again."""
 
 
+class UnusedReductionIname(UserError):
+    """A reduction over an iname on which what is reduced does not depend."""
+
+
 class MalformedRelation(UserError):
     """A dependency on instances that is no relation between the instances of two instructions."""
 

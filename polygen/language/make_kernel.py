@@ -30,6 +30,7 @@ from polygen.language.instructions import make_drafts, make_instructions
 from polygen.language.linear import without_linear_subscripts
 from polygen.language.own_loops import with_own_loops
 from polygen.language.priorities import with_priorities
+from polygen.language.reduced import check_reduced
 from polygen.language.reductions import with_kept_types
 from polygen.language.shapes import with_shapes
 from polygen.source import caller_location
@@ -139,6 +140,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         kernel = with_priorities(kernel, loop_priority)
         kernel = with_functions(kernel, others)
         verify(kernel)
+        check_reduced(kernel)
         return kernel
 
     kernel = with_own_loops(made)

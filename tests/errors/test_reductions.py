@@ -17,6 +17,7 @@ from polygen.errors import (
     TypeMismatch,
     UninitializedRead,
     UnknownIname,
+    UnusedReductionIname,
     UserError,
 )
 
@@ -141,8 +142,8 @@ def test_when_types_are_known(text: str, dtype: str, kind: type[UserError], why:
 
 # The domain, the instruction, what is done to it, the error, and a part of its reason.
 LOWERED: list[tuple[str, str, dict[str, str], type[UserError], str]] = [
-    (SQUARE, "b[i] = sum(j, a[i])", {"j": "l.0"}, ReductionNotSequential, "tagged l.0"),
-    (SQUARE, "b[i] = 1 + any(j, a[i])", {"j": "g.1"}, ReductionNotSequential, "tagged g.1"),
+    (SQUARE, "b[i] = sum(j, a[j])", {"j": "l.0"}, ReductionNotSequential, "tagged l.0"),
+    (SQUARE, "b[i] = 1 + any(j, a[j])", {"j": "g.1"}, ReductionNotSequential, "tagged g.1"),
     (TRIANGLE, "b[i] = sum(j, a[i])", {}, NotAScan, "what it reduces depends on 'i'"),
     (SQUARE, "b[i] = sum(j, a[j])", {}, NotAScan, "does not depend on a loop around it"),
     (TRIANGLE, "b[i] = sum(j, a[j])", {"i": "g.0"}, NotAScan, "'i', through which it would be"),
@@ -165,6 +166,103 @@ def test_when_code_is_generated(
     assert why in caught.value.what
     assert f"-> [i] {text}" in str(caught.value)
     assert "remedy: " in str(caught.value)
+
+
+APART = "{ [i,j,k]: 0<=i<n and 0<=j<n and 0<=k<4 }"
+ROWS = ["{ [i]: 0<=i<n }", "{ [k]: first<=k<last }"]
+
+# The domains, the instructions, the reduction and the iname it does not depend on, and the line.
+UNUSED: list[tuple[str | list[str], str, str, str, str]] = [
+    (APART, "b[i] = sum(j, a[i])", "sum(j, a[i])", "j", "[i] b[i] = sum"),
+    (APART, "b[i] = 2 + c[i]*product<int8>(j, n)", "product<int8>(j, n)", "j", "[i] b[i] = 2"),
+    (APART, "b[0] = sum((i, k), c[i])", "sum((i, k), c[i])", "k", "[] b[0]"),
+    (APART, "b[0] = max(i, sum(k, a[i]))", "sum(k, a[i])", "k", "[] b[0]"),
+    (APART, "b[0] = max(k, sum(i, a[i]))", "max(k, sum(i, a[i]))", "k", "[] b[0]"),
+    (APART, "b[0] = sum(j, sum(i, j))", "sum(i, j)", "i", "[] b[0]"),
+    (APART, "b[i] = min(k, a[i])", "min(k, a[i])", "k", "[i] b[i]"),
+    (APART, "b[i] = 1  {if=any(k, a[i] > 0)}", "any(k, a[i] > 0)", "k", "[i] b[i]"),
+    (APART, "b[c[0] + sum(j, m)] = 1", "sum(j, m)", "j", "[] b[c[0]"),
+    (APART, "v[0], p[0] = argmax(j, a[0], 1)", "argmax(j, a[0], 1)", "j", "[] v[0]"),
+    (APART, "f(x) := sum(k, a[x])\nb[i] = f(i)", "sum(k, a[x])", "k", "f(x) := sum"),
+    (APART, "f(x) := a[x]\nb[i] = sum(k, f(i))", "sum(k, f(i))", "k", "[i] b[i] = sum"),
+    (APART, "f := a[i]\nb[i] = sum(k, f)", "sum(k, f(", "k", "[i] b[i] = sum"),
+    (APART, "<> t = c[i]\nb[i] = sum(k, t)", "sum(k, t)", "k", "[i] b[i] = sum"),
+    # Another instruction's iname is bounded by it.
+    (
+        ["{ [j]: 0<=j<n }", "{ [k]: 0<=k<=j }"],
+        "b[0] = sum(j, c[0])\nd[j] = sum(k, c[k])",
+        "sum(j, c[0])",
+        "j",
+        "[] b[0]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("domains", "text", "reduction", "iname", "line"), UNUSED)
+def test_over_what_it_does_not_depend_on(
+    domains: str | list[str], text: str, reduction: str, iname: str, line: str
+) -> None:
+    with pytest.raises(UnusedReductionIname) as caught, pg.without_proofs():
+        pg.make_kernel(domains, text, silenced_warnings="AmbiguousNesting")
+    error = caught.value
+    assert error.what.startswith(f"'{reduction}")
+    assert error.what.endswith(f"does not depend on '{iname}'")
+    marked = [x for x in str(error.excerpt).splitlines() if x.startswith("-> ")]
+    assert len(marked) == 1
+    assert marked[0].removeprefix("-> ").startswith(line)
+    assert "test_reductions.py" in str(error.where)
+    assert f"sum({iname}, 1) is their number" in str(error.remedy)
+    assert (f"{{+inames={iname}}}" in str(error.remedy)) == (reduction[:3] in ("min", "max"))
+
+
+# What depends on it through something else, and what it is for a = [1, 2, ...], n = 3.
+USED: list[tuple[str | list[str], str, list[float]]] = [
+    (APART, "b[i] = sum(k, 1)", [4, 4, 4]),
+    (APART, "b[i] = a[i]*sum(k, 2.5)", [10, 20, 30]),
+    (APART, "f(x) := a[x]\nb[i] = sum(j, f(j))", [6, 6, 6]),
+    (APART, "f := a[j]\nb[i] = sum(j, f)", [6, 6, 6]),
+    (APART, "f(x) := a[i]\nb[i] = sum(k, f(k))", [4, 8, 12]),
+    ("{ [i,j]: 0<=i<n and 0<=j<=i }", "b[i] = sum(j, a[i])", [1, 4, 9]),
+    (["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"], "b[i] = sum(j, a[i])", [1, 4, 9]),
+    ("{ [i,j,k]: 0<=i<n and 0<=k<=j<n }", "b[i] = sum((j, k), a[k])", [10, 10, 10]),
+    (["{ [i,j]: 0<=i,j<n }", "{ [k]: 0<=k<=j }"], "b[i] = sum((j, k), a[k])", [10, 10, 10]),
+    (["{ [i,j]: 0<=i,j<n }", "{ [k]: 0<=k<=j }"], "b[i] = sum(j, sum(k, a[k]))", [10, 10, 10]),
+    (ROWS, "<> first = i\n<> last = 2*i\nb[i] = sum(k, a[i])", [0, 2, 6]),
+]
+
+
+@pytest.mark.parametrize(("domains", "text", "expected"), USED)
+def test_over_what_it_depends_on(
+    domains: str | list[str], text: str, expected: list[float]
+) -> None:
+    knl = pg.make_kernel(domains, text, silenced_warnings="AmbiguousNesting", assumptions="n >= 0")
+    assert pg.parse_kernel(str(knl)) == knl
+    given = {"a": np.arange(1, 4)} if "a[" in text else {"n": 3}
+    for target in ("c", "opencl"):
+        np.testing.assert_array_equal(knl.executor(target)(**given)[1][-1], expected)
+
+
+def test_what_is_read_is_written_in_its_loop() -> None:
+    """Each of the values of `t` is added up, though nothing mentions `j`."""
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<4 }",
+        "t = a[i, j]  {id=t, inames=i:j}\nb[i] = sum(j, 2*t)  {inames=i, dep=t}",
+        [pg.TemporaryVariable("t"), "..."],
+    )
+    a = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal(knl(a=a)[1][0], 2 * a.sum(axis=1))
+
+
+def test_steps_may_make_them_and_texts_have_them() -> None:
+    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "b[i] = sum(j, a[i] + 0*c[j])")
+    text = str(knl).replace(" + 0*c[j]", "")
+    read = pg.parse_kernel(text)
+    assert pg.parse_kernel(str(read)) == read
+    np.testing.assert_array_equal(read(a=np.array([1, 2]), c=np.zeros(3), m=3)[1][0], [3, 6])
+    assert "parse_kernel" in pg.kernel_to_python(read)
+    scope: dict[str, object] = {}
+    exec(pg.kernel_to_python(read), scope)  # noqa: S102
+    assert scope["knl"] == read
 
 
 def test_there_are_enough() -> None:

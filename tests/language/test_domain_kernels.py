@@ -88,8 +88,8 @@ CASES: dict[str, tuple[Any, str, Element]] = {
     ),
     "a forest": (
         [LINE, "{ [j]: 0<=j<=i }", "{ [k]: j<=k<=i }", "{ [l]: 0<=l<2 }"],
-        "out[i] = sum((j, k, l), k)",
-        lambda i, n: 2 * sum(k for j in range(i + 1) for k in range(j, i + 1)),
+        "out[i] = sum((j, k, l), k + l)",
+        lambda i, n: sum(2 * k + 1 for j in range(i + 1) for k in range(j, i + 1)),
     ),
     "negative values": ("{ [i]: -n<i<=0 }", "out[-i] = 2", lambda i, n: 2),
     "an iname that others decide": (

@@ -27,7 +27,7 @@ def source(domain: str, text: str, *data: Any, target: str = "c") -> str:
         ("{ [i, j]: 0<=i<70000 and 0<=j<70000 }", "out[i, j] = a[i, j]", None, True),
         ("{ [i]: 0<=i<n }", "out[i] = a[70000*i, 5]", (2**17, 2**15), True),
         ("{ [i]: 0<=i<3000000000 }", "out[i] = a[i]", None, True),
-        ("{ [i, j]: 0<=i<5 and 0<=j<2999999999 }", "out[i] = sum(j, a[i]*0.5)", None, True),
+        ("{ [i, j]: 0<=i<5 and 0<=j<2999999999 }", "out[i] = a[i]*sum(j, 0.5)", None, True),
         ("{ [i]: 0<=i<n }", "out[i] = a[i + 2147483648]", (2**33,), True),
     ],
 )

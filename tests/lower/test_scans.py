@@ -84,7 +84,7 @@ def test_operations_and_bounds(operation: str, bounds: str) -> None:
         # Only the first iteration of the loop over r takes an element up.
         (
             "{ [i,r,j]: 0<=i<n and 0<=r<n and 0<=j<=i }",
-            "b[i,0] = sum(r, sum(j, a[j,0]))",
+            "b[i,0] = sum(r, r*sum(j, a[j,0]))",
             ["i", "r"],
         ),
         ("{ [i,j]: 3<=i<n and 3<=j<=i }", "b[i,0] = product(j, a[j,0])", ["i"]),
@@ -119,10 +119,14 @@ def test_is_carried(domains: str, text: str, loops: list[str]) -> None:
         ("{ [i,j]: 0<=i<n and 0<=n-1-j<=i }", "b[i] = sum(j, a[j])", "at most one element more"),
         (TRIANGLE, "b[i] = sum(j, a[j])  {if=a[i] > 0}", "under a condition that depends on 'i'"),
         ("{ [i,j]: 1<=i<n and 0<=j<i }", "b[i] = 1 + sum(j, b[j])", "depends on 'b', which 'insn'"),
-        ("{ [i,j,k]: 0<=i<n and 0<=j<=i and 0<=k<n }", "b[i] = sum((j,k), a[j])", "several inames"),
         (
             "{ [i,j,k]: 0<=i<n and 0<=j<=i and 0<=k<n }",
-            "b[i] = sum(j, sum(k, a[j]))",
+            "b[i] = sum((j,k), a[j]*k)",
+            "several inames",
+        ),
+        (
+            "{ [i,j,k]: 0<=i<n and 0<=j<=i and 0<=k<n }",
+            "b[i] = sum(j, sum(k, a[j]*k))",
             "inside of it",
         ),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.proof.generator import FIRST, Maker
+from tests.properties.expressions import mentions
 
 _REDUCED = ("0<={r}<3", "0<={r}<m", "0<={r}<n", "{i}<={r}<n", "0<={r}<={i}")
 _SECOND = ("0<=p<n", "1<=p<n+1", "0<=p<4", "0<=p<m")
@@ -63,10 +64,15 @@ class NestsMaker(Maker):
             own[0] = r.choice(beside)
         own = list(dict.fromkeys(own))
         operand = f"{self._place((*own, *inames)[:2])} + {r.choice('abc')}[{r.choice(own)}+3]"
+        operand += "".join(f" + {x}" for x in own if self._has_to_be_in(x, operand))
         operation = r.choice(("sum", "sum", "max"))
         text = f"{operation}(({', '.join(own)}), {operand})"
         # Of nothing, a maximum is an infinity.
         return text if operation == "sum" else f"max({text}, -99)"
+
+    def _has_to_be_in(self, iname: str, operand: str) -> bool:
+        """Tell whether what is reduced has to mention an iname, and does not yet."""
+        return not self._reduced.get(iname) and not mentions(operand, iname)
 
     def _reduction_iname(self, inames: tuple[str, ...]) -> str:
         r = self._random

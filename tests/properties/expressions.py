@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -57,6 +58,11 @@ class Maker(Protocol):
 
     def bound(self, iname: str, domain: str, source: Source | None) -> None:
         """Add the domain of a reduction."""
+
+
+def mentions(text: str, name: str) -> bool:
+    """Tell whether a text has a word in it."""
+    return re.search(rf"\b{name}\b", text) is not None
 
 
 class Expressions:
@@ -116,6 +122,8 @@ class Expressions:
         self.needed |= {source.name} if source is not None else set()
         self._bound.append(iname)
         operand = self.expression(depth)
+        if not mentions(operand, iname) and (outer == "n" or not mentions(domain, outer)):
+            operand = f"if({iname} != 1, {operand}, 2)"  # else that would be refused
         self._bound.remove(iname)
         operation = self._random.choice(("sum", "sum", "max", "min"))
         text = f"{operation}({iname}, {operand})"

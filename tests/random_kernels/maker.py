@@ -17,6 +17,7 @@ import numpy as np
 import polygen as pg
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import QUIET
+from tests.properties.expressions import mentions
 from tests.random_kernels.expressions import TABLE, Expressions
 from tests.random_kernels.functions import KERNELS, OWN
 from tests.random_kernels.nest import Nest
@@ -67,6 +68,7 @@ class Maker:
         target: ``"c"`` or ``"opencl"``: they differ in images and in memory orderings.
         tags: tags of inames.
         program: what the kernel is of, if it was merged with those that it may call.
+        bounded: inames of reductions whose values depend on those of others.
     """
 
     random: random.Random
@@ -82,6 +84,7 @@ class Maker:
     program: pg.TranslationUnit | None = None
     in_sequence: bool = False
     reductions: int = 0
+    bounded: set[str] = field(default_factory=set[str])
     _count: int = 0
 
     OFFSET: ClassVar[int] = 8  # added to inames in subscripts: they may be as low as -4
@@ -182,6 +185,8 @@ class Maker:
             by.needed |= bound.writers
             domain = f"0<={{x}}<{bound.name}"
         self.domains.append(f"{{ [{iname}]: {domain.format(x=iname, y=outer)} }}")
+        if around and mentions(self.domains[-1], outer):
+            self.bounded.add(iname)
         return iname
 
     def read(self, to: Expressions, kind: str) -> Value | None:

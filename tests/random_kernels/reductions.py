@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tests.properties.expressions import mentions
 from tests.random_kernels.values import BOOL, Value, computed, largest
 
 if TYPE_CHECKING:
@@ -40,13 +41,22 @@ class Reductions:
         del self.bound[-len(inames) :]
         return inames[0] if len(inames) == 1 else f"({', '.join(inames)})"
 
+    def over(self, inames: list[str], a: Value) -> Value:
+        """Return a value that depends on the inames it is reduced over, as it has to."""
+        for iname in inames:
+            if mentions(a.text, iname) or iname in self.maker.bounded:
+                continue
+            asked = f"{iname} != 1"
+            a = a.named(f"({a.text} and {asked})" if a.kind == "b" else f"if({asked}, {a.text}, 0)")
+        return a
+
     def _reduction(self, kind: str) -> Callable[[int], Value]:
         rule = {"i": self._of_integers, "f": self._of_reals, "c": self._of_complex}
         return rule.get(kind, self._of_truths)
 
     def _of_integers(self, depth: int) -> Value:
         inames = self.opened(2)
-        a = self.of(self.random.choice("iiib"), depth)
+        a = self.over(inames, self.of(self.random.choice("iiib"), depth))
         over = self.closed(inames)
         operation = self.random.choice(("sum", "product", "min", "max", "xor_all", "horner3"))
         if operation in ("sum", "product"):
@@ -63,7 +73,7 @@ class Reductions:
 
     def _of_reals(self, depth: int) -> Value:
         inames = self.opened(2)
-        a = self.of("f", depth)
+        a = self.over(inames, self.of("f", depth))
         over = self.closed(inames)
         if self.random.random() < 0.3:
             operation, limit = self.random.choice((("min", "9"), ("max", "-9")))
@@ -76,7 +86,7 @@ class Reductions:
 
     def _of_complex(self, depth: int) -> Value:
         inames = self.opened()
-        a = self.of("c", depth)
+        a = self.over(inames, self.of("c", depth))
         return self._summed(f"sum({self.closed(inames)}, {a.text})", a.dtype, a, TRIPS)
 
     def _summed(self, text: str, dtype: np.dtype[np.generic], a: Value, trips: int) -> Value:
@@ -85,7 +95,7 @@ class Reductions:
 
     def _of_truths(self, depth: int) -> Value:
         inames = self.opened(2)
-        a = self.exact(self.random.choice("bbi"), depth)
+        a = self.over(inames, self.exact(self.random.choice("bbi"), depth))
         operation = self.random.choice(("any", "all"))
         return Value(f"{operation}({self.closed(inames)}, {a.text})", BOOL, 1)
 
@@ -100,7 +110,7 @@ class Reductions:
     def _since(self, depth: int) -> Value:
         """Return what was added up since a condition held."""
         inames = self.opened()
-        a, starts = self.of("i", depth), self.of("b", depth)
+        a, starts = self.over(inames, self.of("i", depth)), self.of("b", depth)
         iname = self.closed(inames)
         operation, wide = self.random.choice(("sum", "product")), _WIDE[a.dtype.kind]
         text = f"segmented({operation})({iname}, {a.text}, {starts.text})[0]"

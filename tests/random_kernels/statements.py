@@ -262,7 +262,7 @@ def _segmented(nest: Nest) -> None:
     inames, line_id = nest.inames(), _id(nest)
     values = nest.expressions(inames)
     over = values.opened()
-    value, starts = values.of("i", 1), values.of("b", 1)
+    value, starts = values.over(over, values.of("i", 1)), values.of("b", 1)
     iname = values.closed(over)
     wide = _sum_of(value, 1).dtype
     a, from_a = nest.target(Value("", wide, largest(wide)), inames, line_id)
