@@ -107,6 +107,7 @@ from polygen.transforms.prioritize_loops import prioritize_loops
 from polygen.transforms.privatize_temporaries_with_inames import (
     privatize_temporaries_with_inames,
 )
+from polygen.transforms.realize_reduction import realize_reduction
 from polygen.transforms.register_callable import register_callable
 from polygen.transforms.register_preamble_generators import (
     PreambleInfo,
@@ -259,6 +260,7 @@ __all__ = [
     "precompute",
     "prioritize_loops",
     "privatize_temporaries_with_inames",
+    "realize_reduction",
     "register_callable",
     "register_preamble_generators",
     "register_reduction",

@@ -30,16 +30,16 @@ from polygen.transforms._arrays import check_no_verbatim
 def _is_count(kernel: Kernel, value: Any) -> bool:
     if isinstance(value, int) and not isinstance(value, bool):
         return value >= 0
-    if isinstance(kernel.variables.get(value) if is_name(kernel, value) else None, ValueArg):
-        return True
-    return is_name(kernel, value) and is_new_name(kernel, value)
+    if not isinstance(value, str) or not is_name(kernel, value):
+        return False
+    return isinstance(kernel.variables.get(value), ValueArg) or is_new_name(kernel, value)
 
 
 def _are_variables(kernel: Kernel, value: Any) -> bool:
     if not isinstance(value, Iterable):
         return False
-    names = list(to_names(value) if isinstance(value, str) else cast("Iterable[object]", value))
-    return all(isinstance(n, str) and kernel.variable(n) is not None for n in names)
+    names = to_names(value) if isinstance(value, str) else cast("Iterable[object]", value)
+    return all(isinstance(name, str) and bool(kernel.variable(name).name) for name in names)
 
 
 Count = Annotated[int | str, Kind("a number from 0, or the name of a scalar argument", _is_count)]
@@ -260,9 +260,9 @@ def _check_claim(kernel: Kernel, claim: Claim, varying: set[str]) -> None:
         raise _invalid(f"'{claim.array}' cannot vary: {claim} says nothing of several batches")
     if isinstance(claim, Independent):
         insns = [kernel.without_rules.instruction(i) for i in (claim.first, claim.second)]
-        both = set.intersection(*({*i.read_names, *i.written_names} for i in insns))
+        first, second = ({*i.read_names, *i.written_names} for i in insns)
         written = {name for insn in insns for name in insn.written_names}
-        shared = sorted((both & written) - varying)
+        shared = sorted((first & second & written) - varying)
         if shared:
             raise _invalid(f"{claim} says nothing of several batches, and '{shared[0]}' is one")
 

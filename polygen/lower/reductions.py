@@ -11,9 +11,9 @@ Those that grow by one element in each iteration of a loop around them are carri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from polygen.analysis.inference import kinds
+from polygen.analysis.outermost import Outermost
 from polygen.analysis.realized import places
 from polygen.analysis.types import reduction_types
 from polygen.errors import ComputedAnew, NotAScan, ReductionNotSequential
@@ -88,7 +88,7 @@ class _Realizer:
         """Return what the outermost reductions of `insn` become, or None if it has none."""
         if not insn.reduction_inames:
             return None
-        found = _Outermost(self._accumulators)
+        found = Outermost(self._accumulators)
         use = insn.map_expressions(found.replace)
         always = tuple(p for p in insn.predicates if not walk.reductions(p))
         starts: list[Instruction] = []
@@ -247,41 +247,3 @@ class _Realizer:
                     excerpt=excerpt(self._kernel, insn.id),
                     remedy=f"leave '{iname}' untagged: a reduction runs as a loop",
                 )
-
-
-class _Outermost:
-    """Replaces the outermost reductions of expressions by accumulators.
-
-    A reduction is computed only under the conditions of each ``if(c, a, b)`` that it stands in:
-    otherwise its operand might touch what is not there.
-
-    Attributes:
-        accumulators: for each reduction, with these conditions, its accumulators.
-    """
-
-    def __init__(self, new: Callable[[ex.Reduction], tuple[ex.Variable, ...]]) -> None:
-        self._new = new
-        self.accumulators: dict[
-            tuple[ex.Reduction, tuple[Expression, ...]], tuple[ex.Variable, ...]
-        ] = {}
-
-    def replace(self, node: Any, conditions: tuple[Expression, ...] = ()) -> Any:
-        if isinstance(node, ex.Component) and isinstance(node.aggregate, ex.Reduction):
-            return self._found(node.aggregate, conditions)[node.position]
-        if isinstance(node, ex.Reduction):
-            return self._found(node, conditions)[0]
-        if isinstance(node, ex.If) and not walk.reductions(node.condition):
-            return ex.If(
-                node.condition,
-                self.replace(node.then, (*conditions, node.condition)),
-                self.replace(node.else_, (*conditions, ex.LogicalNot(node.condition))),
-            )
-        return walk.rebuild(node, tuple([self.replace(p, conditions) for p in walk.parts(node)]))
-
-    def _found(
-        self, node: ex.Reduction, conditions: tuple[Expression, ...]
-    ) -> tuple[ex.Variable, ...]:
-        key = node, conditions
-        if key not in self.accumulators:
-            self.accumulators[key] = self._new(node)
-        return self.accumulators[key]

@@ -153,6 +153,13 @@ def _choice(e: Evaluator, node: Any) -> Value:
     return convert(value, dtype)
 
 
+def _quotient(first: Any, second: Any) -> Any:
+    """Return a quotient of IEEE's numbers: that of literals, too, may be infinite."""
+    if isinstance(second, float) and second == 0 and isinstance(first, float):
+        return float(np.float64(first) / np.float64(second))
+    return first / second
+
+
 def _binary(
     left: str, right: str, function: Callable[[Value, Value], Value]
 ) -> Callable[[Evaluator, Any], Value]:
@@ -284,7 +291,7 @@ _RULES: dict[type, Callable[[Evaluator, Any], Value]] = {
     ex.Component: lambda e, node: e.value(node.aggregate)[node.position],
     ex.Reduction: _reduction,
     ex.Several: lambda e, node: tuple([e.value(c) for c in node.children]),
-    ex.Quotient: _binary("numerator", "denominator", operator.truediv),
+    ex.Quotient: _binary("numerator", "denominator", _quotient),
     ex.FloorDiv: _binary("numerator", "denominator", operator.floordiv),
     ex.Remainder: _binary("numerator", "denominator", operator.mod),
     ex.Power: _binary("base", "exponent", operator.pow),

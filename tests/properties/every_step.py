@@ -471,6 +471,16 @@ def _fewer_inames(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("remove_inames_from_insn", (r.choice(around), insn.id))
 
 
+# --- whole kernels
+
+
+def _realize(knl: Kernel, r: random.Random) -> AnyStep | None:
+    reducing = [insn.id for insn in knl.instructions if insn.reductions]
+    if not reducing:
+        return None
+    return AnyStep("realize_reduction", r.choice(((), (r.choice(reducing),))))
+
+
 # --- arguments and expressions
 
 
@@ -536,6 +546,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "remove_instructions": (_remove, 1),
     "add_inames_to_insn": (_more_inames, 1),
     "remove_inames_from_insn": (_fewer_inames, 1),
+    "realize_reduction": (_realize, 2),
     "set_argument_order": (_argument_order, 0.3),
     "simplify_indices": (_simpler, 0.7),
     "fold_constants": (_folded, 0.5),

@@ -1,0 +1,52 @@
+"""The outermost reductions of expressions, and under which conditions they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
+
+
+class Outermost:
+    """Replaces the outermost reductions of expressions by accumulators.
+
+    A reduction is computed only under the conditions of each ``if(c, a, b)`` that it stands in:
+    otherwise its operand might touch what is not there.
+
+    Parameters:
+        new: returns new accumulators for a reduction: one for each result.
+
+    Attributes:
+        accumulators: for each reduction, with these conditions, its accumulators.
+    """
+
+    def __init__(self, new: Callable[[ex.Reduction], tuple[ex.Variable, ...]]) -> None:
+        self._new = new
+        self.accumulators: dict[
+            tuple[ex.Reduction, tuple[Expression, ...]], tuple[ex.Variable, ...]
+        ] = {}
+
+    def replace(self, node: Any, conditions: tuple[Expression, ...] = ()) -> Any:
+        """Return an expression with accumulators in place of its reductions."""
+        if isinstance(node, ex.Component) and isinstance(node.aggregate, ex.Reduction):
+            return self._found(node.aggregate, conditions)[node.position]
+        if isinstance(node, ex.Reduction):
+            return self._found(node, conditions)[0]
+        if isinstance(node, ex.If) and not walk.reductions(node.condition):
+            return ex.If(
+                node.condition,
+                self.replace(node.then, (*conditions, node.condition)),
+                self.replace(node.else_, (*conditions, ex.LogicalNot(node.condition))),
+            )
+        return walk.rebuild(node, tuple([self.replace(p, conditions) for p in walk.parts(node)]))
+
+    def _found(
+        self, node: ex.Reduction, conditions: tuple[Expression, ...]
+    ) -> tuple[ex.Variable, ...]:
+        key = node, conditions
+        if key not in self.accumulators:
+            self.accumulators[key] = self._new(node)
+        return self.accumulators[key]

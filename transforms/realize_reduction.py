@@ -1,0 +1,267 @@
+"""`polygen.realize_reduction`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+
+from polygen.analysis.inference import infer_types, kinds
+from polygen.analysis.outermost import Outermost
+from polygen.analysis.realized import places
+from polygen.analysis.types import reduction_types
+from polygen.errors import NoSuchReduction, ReductionNotSequential, TypeNotFound
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import TemporaryVariable
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment, Instruction, assigning
+from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import facts_of, parts_of
+from polygen.ir.substitution import expand
+from polygen.ir.tags import is_parallel
+from polygen.ir.verify import excerpt
+from polygen.language.make_kernel import check_made
+from polygen.language.within import matching
+from polygen.proof import Rearranged
+from polygen.source import caller_location
+from polygen.transformation import Within, transformation
+
+
+@transformation
+def realize_reduction(kernel: Kernel, insn_id_filter: Within | None = None) -> Rearranged:
+    r"""Write reductions as what they stand for: an accumulator, its start, its update and its use.
+
+    Code is generated in this form in any case; steps can then be taken on these instructions.  A
+    reduction that would be carried through a loop around it as a scan, is computed anew in each
+    iteration.
+
+    Kind: order and storage.
+
+    Requires:
+        1. There is a reduction in the instructions, if they are named.
+        2. The types of what is reduced are known.
+        3. No reduction runs over an iname on a hardware axis.
+        4. The new instructions have an order with all others: the loops of the reductions can be
+           nested with one loop an iname, as they could before.
+
+    Parameters:
+        insn_id_filter: the instructions: an id, a query, or several of these.  Of each, only the
+            outermost reductions are realized.  All reductions of all instructions if not given.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel("{ [i,j]: 0<=i,j<n }", "out[i] = 2*sum(j, a[i,j])  {id=row}")
+        >>> knl = pg.realize_reduction(pg.add_dtypes(knl, {"a": "float32"}))
+        >>> print(str(knl).partition("INSTRUCTIONS:\n")[2].partition("\n---")[0])
+        [i] acc_j = 0  {id=row_init}
+        [i, j] acc_j = acc_j + a[i, j]  {id=row_update, dep=row_init}
+        [i] out[i] = 2*acc_j  {id=row, dep=row_update}
+
+    Raises:
+        NothingMatches, UnknownInstruction: if `insn_id_filter` means no instruction.
+        NoSuchReduction: if 1 does not hold.
+        TypeNotFound: if 2 does not hold.
+        ReductionNotSequential: if 3 does not hold.
+        NoLoopNest, DependencyCycle: if 4 does not hold.
+
+    Source: Loo.py's transformation of this name.
+    """
+    ids = {insn.id for insn in matching(kernel, insn_id_filter)}
+    plain = _without_reducing_rules(kernel, ids)
+    if not any(i.id in ids and i.reductions for i in plain.instructions):
+        if insn_id_filter is None:
+            return Rearranged(kernel)
+        raise NoSuchReduction(
+            f"there is no reduction in {' and '.join(sorted(ids))}",
+            where=caller_location(),
+            excerpt=excerpt(kernel, *sorted(ids)),
+            remedy="name instructions that have one",
+        )
+    new = _Realizer(plain, deep=insn_id_filter is None).run(ids)
+    # That is what reductions mean; so what is left to see is that it has one result.
+    check_made(new)
+    return Rearranged(new, restated=new)
+
+
+def _without_reducing_rules(kernel: Kernel, ids: Iterable[str]) -> Kernel:
+    """Return the kernel with what rules stand for that reduce, where instructions invoke them."""
+    reducing = {
+        name: rule
+        for name, rule in kernel.rules.items()
+        if walk.reductions(expand(rule.expression, kernel.rules))
+    }
+
+    def plain(insn: Instruction) -> Instruction:
+        if insn.id not in ids:
+            return insn
+        return insn.map_expressions(lambda e: expand(e, reducing))
+
+    new = kernel.copy(instructions=tuple(map(plain, kernel.instructions)))
+    return new.without_unused(reducing)
+
+
+def _written(value: Expression) -> Expression:
+    """Return a number as the text of a kernel can say it: infinity has no name there."""
+    if isinstance(value, float) and math.isinf(value):
+        return ex.Quotient(math.copysign(1.0, value), 0.0)
+    return value
+
+
+class _Realizer:
+    """Makes instructions without reductions.
+
+    Parameters:
+        kernel: the kernel.
+        deep: whether reductions inside of others are realized, too.
+
+    Attributes:
+        temporaries: the accumulators.
+        priorities: the order of loops that nothing else orders.
+    """
+
+    def __init__(self, kernel: Kernel, *, deep: bool) -> None:
+        self._kernel, self._deep = kernel, deep
+        self._names: set[str] = set()
+        self._kinds = dict(kinds(kernel))
+        self._by_id = dict(kernel.instructions_by_id)
+        self.temporaries: list[TemporaryVariable] = []
+        self.priorities: list[tuple[str, ...]] = []
+
+    def run(self, ids: Collection[str]) -> Kernel:
+        """Return the kernel with what some of its instructions become."""
+        new = tuple(
+            [
+                made
+                for insn in self._kernel.instructions
+                for made in (self._realized(insn, insn.id) if insn.id in ids else (insn,))
+            ]
+        )
+        return self._kernel.copy(
+            instructions=new,
+            temporaries=(*self._kernel.temporaries, *self.temporaries),
+            priorities=(*self._kernel.priorities, *dict.fromkeys(self.priorities)),
+        )
+
+    def _realized(self, insn: Instruction, origin: str) -> tuple[Instruction, ...]:
+        """Return what an instruction becomes; itself if it has no reduction.
+
+        Parameters:
+            insn: the instruction.
+            origin: the id of the kernel's instruction that it is, or is made of.
+        """
+        if not insn.reduction_inames:
+            return (insn,)
+        found = Outermost(self._accumulators)
+        use = insn.map_expressions(found.replace)
+        always = tuple([p for p in insn.predicates if not walk.reductions(p)])
+        starts: list[Instruction] = []
+        others: list[Instruction] = []
+        last: set[str] = set()
+        for (reduction, conditions), accumulators in found.accumulators.items():
+            self._check(insn, reduction)
+            first, update = self._parts(
+                (insn, origin), reduction, (*always, *conditions), accumulators
+            )
+            self._note_order(insn, origin, reduction)
+            starts += first
+            others += update
+            last.add(update[-1].id)
+        return *starts, *others, use.copy(depends_on=insn.depends_on | last)
+
+    def _parts(
+        self,
+        of: tuple[Instruction, str],
+        reduction: ex.Reduction,
+        conditions: tuple[Expression, ...],
+        accumulators: tuple[ex.Variable, ...],
+    ) -> tuple[list[Instruction], tuple[Instruction, ...]]:
+        """Return what starts the accumulators, and what updates them, the update last."""
+        insn, origin = of
+        facts = facts_of(reduction.operation)
+        dtypes = self._types(reduction)
+        start = Assignment(
+            id=self._new_name(f"{insn.id}_init"),
+            assignee=accumulators[0],
+            expression=0,
+            within_inames=insn.within_inames,
+            depends_on=self._outside(insn.depends_on, reduction, through=bool(conditions)),
+            predicates=conditions,
+            location=insn.location,
+        )
+        starts: list[Instruction] = []
+        for name, value in zip(accumulators, facts.identity(dtypes), strict=True):
+            insn_id = self._new_name(start.id) if starts else start.id
+            starts.append(start.copy(id=insn_id, assignee=name, expression=_written(value)))
+        update = assigning(
+            self._new_name(f"{insn.id}_update"),
+            accumulators,
+            parts_of(reduction),
+            within_inames=insn.within_inames.union(reduction.inames),
+            depends_on=insn.depends_on.union(s.id for s in starts),
+            predicates=conditions,
+            location=insn.location,
+        )
+        self._by_id.update({made.id: made for made in (*starts, update)})
+        *inner, plain = self._realized(update, origin) if self._deep else (update,)
+        assert isinstance(plain, type(update))
+        values = facts.combined(accumulators, plain.values, dtypes)
+        return starts, (*inner, plain.with_pairs(tuple(zip(accumulators, values, strict=True))))
+
+    def _note_order(self, insn: Instruction, origin: str, reduction: ex.Reduction) -> None:
+        """Note in which order the loops of a reduction are nested, if it has several."""
+        if len(reduction.inames) > 1:
+            inside = insn.within_inames.union(reduction.inames)
+            place = places(self._kernel).of[origin, inside]
+            self.priorities.append(tuple([p for p in map(str, place) if p in reduction.inames]))
+
+    def _outside(
+        self, ids: Iterable[str], reduction: ex.Reduction, *, through: bool
+    ) -> frozenset[str]:
+        """Return those of the instructions that are not in the loop of a reduction.
+
+        What stands in it comes after the start of the accumulator.  But what that comes after may
+        decide whether there is a start: it is returned, if asked for.
+        """
+        pending, seen, found = list(ids), set[str](), set[str]()
+        while pending:
+            insn = self._by_id[pending.pop()]
+            if insn.within_inames.isdisjoint(reduction.inames):
+                found.add(insn.id)
+            elif through and insn.id not in seen:
+                seen.add(insn.id)
+                pending += insn.depends_on
+        return frozenset(found)
+
+    def _types(self, reduction: ex.Reduction) -> tuple[DType, ...]:
+        try:
+            return reduction_types(reduction, self._kinds)
+        except TypeNotFound:  # what temporaries are, follows from what is written to them
+            self._kinds = {**kinds(infer_types(self._kernel)), **self._kinds}
+            return reduction_types(reduction, self._kinds)
+
+    def _accumulators(self, reduction: ex.Reduction) -> tuple[ex.Variable, ...]:
+        found: list[ex.Variable] = []
+        for dtype in self._types(reduction):
+            name = self._new_name("acc_" + "_".join(reduction.inames))
+            self.temporaries.append(TemporaryVariable(name, dtype))
+            self._kinds[name] = dtype
+            found.append(ex.Variable(name))
+        return tuple(found)
+
+    def _new_name(self, like: str) -> str:
+        name = self._kernel.new_name(like, self._names)
+        self._names.add(name)
+        return name
+
+    def _check(self, insn: Instruction, reduction: ex.Reduction) -> None:
+        for iname in reduction.inames:
+            tag = self._kernel.tags.get(iname)
+            if is_parallel(tag):
+                raise ReductionNotSequential(
+                    f"instruction '{insn.id}' reduces over '{iname}', which is tagged {tag}",
+                    where=caller_location(),
+                    excerpt=excerpt(self._kernel, insn.id),
+                    remedy=f"untag '{iname}': a reduction runs as a loop",
+                )
