@@ -1,0 +1,135 @@
+"""What annotations say of the arguments of transformations: inames, names, tags, instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias, cast, get_args
+
+from polygen.errors import NameTaken
+from polygen.ir.kernel import Kernel
+from polygen.ir.names import check_name
+from polygen.ir.public import classes_of, in_words
+from polygen.ir.tags import InameTag, parse_tag
+from polygen.language.within import matching
+from polygen.source import caller_location
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an annotation says of an argument.
+
+    Attributes:
+        what: how an error names it.
+        check: takes the kernel and the value; returns False, or raises, if it will not do.
+    """
+
+    what: str
+    check: Callable[[Kernel, Any], bool]
+
+
+def is_iname(kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` names an iname; raise UnknownIname if it is another name."""
+    if not isinstance(value, str):
+        return False
+    kernel.check_iname(value)
+    return True
+
+
+def to_names(value: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names that a text with commas, or a sequence, lists."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(","))
+    return tuple(value)
+
+
+def are_inames(kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` lists inames; raise UnknownIname if it lists another name."""
+    if not isinstance(value, str | Sequence):
+        return False
+    given = cast("str | Sequence[str]", value)
+    return all(is_iname(kernel, name) for name in to_names(given))
+
+
+def is_name(_kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` could be a name."""
+    return isinstance(value, str) and value.isascii() and value.isidentifier()
+
+
+def is_new_name(kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` is a text; raise if it cannot be a new name."""
+    if not isinstance(value, str):
+        return False
+    check_name(value)
+    if value in kernel.names:
+        raise NameTaken(
+            f"kernel '{kernel.name}' already has a '{value}'",
+            where=caller_location(),
+            remedy=f"'{kernel.new_name(value)}' is free",
+        )
+    return True
+
+
+def _are_texts(value: Any) -> bool:
+    if not isinstance(value, str | Sequence):
+        return False
+    return all(isinstance(v, str) for v in cast("Sequence[object]", value))
+
+
+def _is_within(kernel: Kernel, value: Any) -> bool:
+    return _are_texts(value) and bool(matching(kernel, value))
+
+
+def is_tag(_kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` is a tag; raise MalformedTag if it is a text that stands for none."""
+    if isinstance(value, str):
+        parse_tag(value)
+        return True
+    return isinstance(value, get_args(InameTag))
+
+
+def _is_positive(_kernel: Kernel, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+Iname: TypeAlias = Annotated[str, Kind("the name of an iname", is_iname)]
+Inames: TypeAlias = Annotated[
+    str | Sequence[str], Kind("inames: 'i, j' or a sequence of them", are_inames)
+]
+Name: TypeAlias = Annotated[str, Kind("a name: letters, digits and underscores", is_name)]
+NewName: TypeAlias = Annotated[str, Kind("a name that is not used yet", is_new_name)]
+Names: TypeAlias = Annotated[
+    str | Sequence[str], Kind("names: 'i, j' or a sequence of them", lambda _, v: _are_texts(v))
+]
+Within: TypeAlias = Annotated[
+    str | Sequence[str],
+    Kind("ids of instructions, patterns of ids, or a sequence of these", _is_within),
+]
+Tag: TypeAlias = Annotated[str | InameTag, Kind("an iname tag such as 'g.0' or 'unr'", is_tag)]
+PositiveInt: TypeAlias = Annotated[int, Kind("a positive integer", _is_positive)]
+
+
+def to_tag(tag: str | InameTag) -> InameTag:
+    """Return the tag that an argument of kind `Tag` stands for."""
+    return parse_tag(tag) if isinstance(tag, str) else tag
+
+
+_PLAIN: dict[object, Kind] = {
+    bool: Kind("True or False", lambda _, v: isinstance(v, bool)),
+    int: Kind("an integer", lambda _, v: isinstance(v, int) and not isinstance(v, bool)),
+    str: Kind("a string", lambda _, v: isinstance(v, str)),
+}
+
+
+def kind_of(annotation: object) -> Kind | None:
+    """Return the check that an annotation asks for; ``X | None`` asks for that of ``X``."""
+    for candidate in (annotation, *(a for a in get_args(annotation) if a is not type(None))):
+        if candidate in _PLAIN:
+            return _PLAIN[candidate]
+        found = [m for m in getattr(candidate, "__metadata__", ()) if isinstance(m, Kind)]
+        if found:
+            return found[0]
+    classes = classes_of(annotation)
+    if not classes:
+        return None
+    return Kind(f"a {' or a '.join(in_words(classes))}", lambda _, v: isinstance(v, classes))

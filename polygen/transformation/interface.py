@@ -1,0 +1,118 @@
+"""The signature of a transformation: arguments are found by it, and checked by annotation."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any, get_args, get_type_hints
+
+from polygen.errors import InvalidArgument, MalformedTag, did_you_mean
+from polygen.ir.kernel import Kernel
+from polygen.ir.public import no_such
+from polygen.language.programs import TranslationUnit
+from polygen.proof import Rearranged
+from polygen.source import caller_location
+from polygen.transformation.argument_kinds import Kind, kind_of
+
+
+class Interface:
+    """The signature of a transformation, with a check for each argument."""
+
+    def __init__(self, function: Callable[..., Kernel | Rearranged]) -> None:
+        if not inspect.isroutine(function):
+            raise no_such("transformation", "function", function, (FunctionType,))
+        self.name = function.__name__
+        mine = str(function.__module__).startswith("polygen.")
+        self._help = f"polygen.{self.name}" if mine else self.name
+        self._function = function
+        parameters = dict(list(inspect.signature(function).parameters.items())[1:])
+        # A transformation may take names of its choice, as in fix_parameters(knl, n=4).
+        self._any_name = next((n for n, p in parameters.items() if p.kind is p.VAR_KEYWORD), None)
+        self._parameters = {n: p for n, p in parameters.items() if n != self._any_name}
+        self._by_position = [n for n, p in parameters.items() if p.kind is p.POSITIONAL_ONLY]
+
+    @functools.cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self._function, include_extras=True)
+
+    @functools.cached_property
+    def _checks(self) -> dict[str, Kind | None]:
+        return {name: kind_of(hint) for name, hint in self._hints.items() if name != "return"}
+
+    def entry_point(self, program: TranslationUnit) -> Kernel:
+        """Return the kernel of a program that a step is taken on."""
+        if len(program.entrypoints) == 1:
+            return program.default_entrypoint
+        names = sorted(program.entrypoints)
+        listed = ", ".join(f"'{name}'" for name in names)
+        some = names[0] if names else program.kernels[-1].name
+        raise InvalidArgument(
+            f"{self.name} was called on a program with {len(names)} entry points"
+            + (f": {listed}" if names else ""),
+            where=caller_location(),
+            remedy=f"say which: program.with_kernel({self.name}(program['{some}'], ...))",
+        )
+
+    def call(self, kernel: Kernel, arguments: Mapping[str, Any]) -> object:
+        """Call the function with arguments as `bind` returns them."""
+        by_name = dict(arguments)
+        by_position = [by_name.pop(name) for name in self._by_position]
+        return self._function(kernel, *by_position, **by_name)
+
+    def bind(self, kernel: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments by name, those that are left out too.
+
+        Raises:
+            InvalidArgument: if they are not as the signature and the annotations say.
+        """
+        if not isinstance(kernel, Kernel):
+            raise no_such(self.name, "kernel", kernel, (Kernel,))
+        given = self._by_name(args, kwargs)
+        for name, value in given.items():
+            kind = self._checks[name if name in self._parameters else str(self._any_name)]
+            if kind is not None and not self._holds(kind, kernel, name, value):
+                raise self._error(f"was given {name}={value!r}, which is not {kind.what}")
+        return given
+
+    def _holds(self, kind: Kind, kernel: Kernel, name: str, value: Any) -> bool:
+        if value is None and type(None) in get_args(self._hints.get(name)):
+            return True
+        try:
+            return kind.check(kernel, value)
+        except MalformedTag as error:
+            raise self._error(f"was given {name}={value!r}: {error.what}", error) from None
+
+    def _by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        positional = [name for name, p in self._parameters.items() if p.kind is not p.KEYWORD_ONLY]
+        if len(args) > len(positional):
+            raise self._error(f"takes {len(positional)} positional arguments, not {len(args)}")
+        given = dict(zip(positional, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in self._parameters and self._any_name is None:
+                raise self._error(
+                    f"has no argument '{name}'", remedy=did_you_mean(name, self._parameters)
+                )
+            if name in given:
+                raise self._error(f"was given '{name}' twice")
+            given[name] = value
+        for name, parameter in self._parameters.items():
+            if name not in given:
+                if parameter.default is parameter.empty:
+                    raise self._error(f"needs the argument '{name}'")
+                given[name] = parameter.default
+        return {name: given[name] for name in (*self._parameters, *kwargs)}
+
+    def no_kernel(self, returned: object) -> InvalidArgument:
+        """Return the error that says that the function returned something else than a kernel."""
+        return self._error(f"returned {returned!r}, which is no kernel")
+
+    def _error(
+        self, what: str, cause: InvalidArgument | MalformedTag | None = None, remedy: str = ""
+    ) -> InvalidArgument:
+        return InvalidArgument(
+            f"{self.name} {what}",
+            where=caller_location(),
+            remedy=(cause.remedy if cause else remedy) or f"see help({self._help})",
+        )

@@ -1,0 +1,105 @@
+"""What the result of a step says of the rest of its kernel: variables, rules, separations."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from polygen.analysis.inlining import parts_of_calls
+from polygen.analysis.instance_map import at_new_instance
+from polygen.analysis.sound import is_sound, note_sound
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.changed import changed
+from polygen.ir.expression import Expression
+from polygen.ir.ids import with_ids
+from polygen.ir.kernel import Kernel
+from polygen.ir.substitution import SubstitutionRule
+from polygen.ir.verify import verify
+from polygen.language.arguments import normalised
+from polygen.proof import Rearranged
+
+
+def under_its_ids(kernel: Kernel, result: Rearranged) -> Kernel:
+    """Return the kernel before a step, with the ids that the step says."""
+    if not result.ids:
+        return kernel
+    renamed = with_ids(kernel, result.ids)
+    verify(renamed)  # no two instructions may become one
+    if is_sound(kernel.expanded):
+        note_sound(renamed.expanded)
+    return renamed
+
+
+def expanded(result: Rearranged) -> Rearranged:
+    """Return the result without rules and calls; what it says of a call is true of all of it."""
+    parts = parts_of_calls(result.kernel)
+    said = {
+        part: values
+        for insn_id, values in result.by_instruction.items()
+        for part in parts.get(insn_id, (insn_id,))
+    }
+    return changed(result, kernel=result.kernel.expanded, by_instruction=said)
+
+
+def with_variables(result: Rearranged) -> Rearranged:
+    """Return the result with the types and shapes of new variables as all kernels have them.
+
+    Raises:
+        InvalidArgument, MalformedExpression: if there is no such type or shape.
+    """
+    kernel = result.kernel
+    given = (*kernel.arguments, *kernel.temporaries)
+    if all(map(_is_normal, given)):
+        return result
+    arguments = tuple([v if _is_normal(v) else normalised(v) for v in kernel.arguments])
+    temporaries = tuple([v if _is_normal(v) else normalised(v) for v in kernel.temporaries])
+    return changed(result, kernel=kernel.copy(arguments=arguments, temporaries=temporaries))
+
+
+def _is_normal(variable: object) -> bool:
+    dtype = getattr(variable, "dtype", None)
+    shape = getattr(variable, "shape", ())
+    if not (dtype is None or isinstance(dtype, np.dtype)) or not isinstance(shape, tuple):
+        return False
+    extents = cast("tuple[object, ...]", shape)
+    return all(isinstance(extent, int | ex.ExpressionNode) for extent in extents)
+
+
+def with_rules(result: Rearranged) -> Rearranged:
+    """Let the reductions in substitution rules run over the new inames.
+
+    What else a rule has to do with inames is said where it is invoked: see `ex.Invocation`.
+    """
+    kernel = result.kernel
+    if result.by_instruction or not (result.values and kernel.substitutions):
+        return result
+
+    def moved(rule: SubstitutionRule) -> SubstitutionRule:
+        reduced = walk.reduction_inames(rule.expression)
+        values = {i: value for i, value in result.values.items() if i in reduced}
+        body = at_new_instance(rule.expression, frozenset(), values, kernel.inames)
+        return changed(rule, expression=body)
+
+    rules = tuple(moved(rule) for rule in kernel.substitutions)
+    return changed(result, kernel=kernel.copy(substitutions=rules))
+
+
+def with_separations(before: Kernel, result: Rearranged) -> Rearranged:
+    """Return the result with the separations of the kernel before in terms of the new inames.
+
+    What says something of an iname that is gone for good is left out.
+    """
+    kernel = result.kernel
+    known = {*kernel.inames, *kernel.parameters}
+    maps = [result.values, *result.by_instruction.values()]
+    found: dict[Expression, None] = {}
+    for condition in kernel.separations:
+        forms = [condition]
+        if condition in before.separations:
+            forms += [walk.substitute(condition, values) for values in maps]
+            if not walk.free_variables(condition).isdisjoint(result.values):
+                forms.remove(condition)
+        found.update(dict.fromkeys(f for f in forms if walk.free_variables(f) <= known))
+    return changed(result, kernel=kernel.copy(separations=tuple(found)))

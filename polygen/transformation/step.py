@@ -1,0 +1,135 @@
+"""The decorator that makes a transformation of a function."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+
+from polygen.analysis.proving import limited_step, proofs_are_on, without_proofs
+from polygen.analysis.relations import moved_relations
+from polygen.analysis.sound import keeps_sound, note_sound, only_adds_types
+from polygen.analysis.wellformed_calls import check_calls_of_kernels
+from polygen.ir.changed import changed
+from polygen.ir.collection import without_collection
+from polygen.ir.kernel import Kernel, Step
+from polygen.ir.public import public
+from polygen.ir.verify import verify
+from polygen.language.programs import TranslationUnit
+from polygen.proof import Rearranged, prove
+from polygen.transformation.interface import Interface
+from polygen.transformation.results import (
+    expanded,
+    under_its_ids,
+    with_rules,
+    with_separations,
+    with_variables,
+)
+
+_P = ParamSpec("_P")
+_Function: TypeAlias = Callable[Concatenate[Kernel, _P], Kernel | Rearranged]
+_Whole = TypeVar("_Whole", bound=Kernel | TranslationUnit)
+
+
+class Transformation(Protocol[_P]):
+    """What `transformation` makes: a function from a kernel to a kernel, or program to program."""
+
+    __name__: str
+
+    def __call__(self, kernel: _Whole, /, *args: _P.args, **kwargs: _P.kwargs) -> _Whole:
+        """Return the new kernel, or the program with it."""
+        ...
+
+
+@overload
+def transformation(function: _Function[_P]) -> Transformation[_P]: ...
+@overload
+def transformation(*, declared: bool) -> Callable[[_Function[_P]], Transformation[_P]]: ...
+@public
+def transformation(function: Any = None, *, declared: bool = False) -> Any:
+    """Make a transformation of a function from a kernel to a kernel.
+
+    The result checks its arguments by their annotations, checks that the new kernel fits
+    together, proves that it computes the same, and records the step in the kernel's history.  A
+    step that changes nothing returns the kernel that it was given.
+
+    A step that is given a program, as `merge` returns it, changes its only entry point.
+
+    The function returns the new kernel or, if it gives instances other coordinates, a
+    `Rearranged` that says what the old inames are.  Every transformation also takes
+    ``unsafe=True``: the step is then not proved, and noted in the kernel for good.
+
+    Parameters:
+        function: takes a kernel and arguments.
+        declared: the transformation changes the kernel's meaning or interface on purpose, or
+            states a fact: nothing is proved.
+
+    Raises:
+        IllegalStep, CannotProve, NotTheSame: when a step is taken that cannot be proved.
+        ProofLimit: when a step, or its proof, is too much work for isl.
+    """
+    if function is None:
+        return functools.partial(_make_step, declared=declared)
+    return _make_step(function, declared=declared)
+
+
+def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) -> Any:
+    interface = Interface(function)
+
+    @functools.wraps(function)
+    @without_collection
+    def step(kernel: Any = None, /, *args: Any, unsafe: bool = False, **kwargs: Any) -> Any:
+        if isinstance(kernel, TranslationUnit):
+            old = interface.entry_point(kernel)
+            return kernel.with_step(old, step(old, *args, unsafe=unsafe, **kwargs))
+        arguments = interface.bind(kernel, args, kwargs)
+        # Whoever vouches for a step does so for the steps that it takes inside.
+        proofs = without_proofs() if unsafe else nullcontext()
+        with limited_step(interface.name, kernel), proofs:
+            returned = interface.call(kernel, arguments)
+        if not isinstance(returned, Kernel | Rearranged):
+            raise interface.no_kernel(returned)
+        result = returned if isinstance(returned, Rearranged) else Rearranged(returned)
+        result = with_rules(with_variables(result))
+        if result.kernel is kernel:
+            return kernel
+        result = changed(result, kernel=moved_relations(result.kernel, result.instances))
+        if kernel.separations:
+            result = with_separations(kernel, result)
+        verify(result.kernel)
+        start = kernel if result.restated is None else result.restated
+        if unsafe:
+            arguments["unsafe"] = True
+        elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
+            prove(interface.name, under_its_ids(start, result).expanded, expanded(result))
+            check_calls_of_kernels(result.kernel)
+        taken = Step(interface.name, tuple(arguments.items()), step)
+        claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
+        new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
+        if keeps_sound(kernel.expanded, new) and only_adds_types(kernel, new):
+            note_sound(new.expanded)
+        if unsafe or (proofs_are_on() and not declared and _came_by_steps(start, kernel)):
+            new.memo[_BEFORE] = kernel  # what is copied from it has a memo of its own
+        return new
+
+    return step
+
+
+_BEFORE = "the kernel before the last step that was proved, or vouched for"
+
+
+def _came_by_steps(kernel: Kernel, start: Kernel) -> bool:
+    """Tell whether steps alone, each with its own proof, lead from `start` to `kernel`."""
+    while kernel is not start:
+        if _BEFORE not in kernel.memo:
+            return False
+        kernel = kernel.memo[_BEFORE]
+    return True
+
+
+def _with_history(result: Kernel, before: Kernel, step: Step) -> Kernel:
+    # Steps that the transformation took inside are part of this one, so they are left out.
+    object.__setattr__(result, "history", (*before.history, step))
+    object.__setattr__(result, "original", before.original or before)
+    return result
