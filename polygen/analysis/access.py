@@ -140,6 +140,12 @@ def evaluated_under(
         yield from ((part, conditions) for part in walk.parts(node))
 
 
+# Where the parts of a node are not read at once, in its loops and under its conditions.
+_DECIDING = frozenset(
+    (ex.If, ex.LogicalAnd, ex.LogicalOr, ex.Reduction, ex.Invocation, ex.SubArrayRef)
+)
+
+
 def _reads(
     node: Expression,
     insn: Instruction,
@@ -157,9 +163,11 @@ def _reads(
         early: those of them under which reductions in it are: a condition that has a reduction
             itself is asked later.
     """
-    if isinstance(node, ex.Variable):
-        if node.name not in inames:
-            yield Reference(insn, node.name, (), False, inames, conditions)
+    if walk.classes(node).isdisjoint(_DECIDING):
+        for access in walk.accesses(node):
+            if isinstance(access, ex.Subscript) or access.name not in inames:
+                name, index = ex.name_of(access), ex.index_of(access)
+                yield Reference(insn, name, index, False, inames, conditions)
         return
     if isinstance(node, ex.Invocation):
         raise InternalError(f"what rule '{node.rule}' reads is not seen before it is expanded")

@@ -205,9 +205,9 @@ def element(array: Variable, index: tuple[Expression, ...]) -> Subscript | Varia
 def name_of(node: Expression) -> str:
     """Return the name of a variable, or of the array of a subscript."""
     if isinstance(node, SubArrayRef):
-        return name_of(node.subscript)
+        node = node.subscript
     if isinstance(node, Subscript):
-        return name_of(node.aggregate)
+        node = node.aggregate
     if isinstance(node, Variable):
         return node.name
     raise TypeError(f"{node!r} names nothing")

@@ -24,7 +24,7 @@ _NOT: _Row = (lambda n: (n.child,), lambda n, p: type(n)(*p))
 _TABLE: dict[type, _Row] = {
     ex.Variable: (lambda n: (), lambda n, p: n),
     ex.Subscript: (
-        lambda n: (n.aggregate, *ex.index_tuple(n)),
+        lambda n: (n.aggregate, *(n.index if isinstance(n.index, tuple) else (n.index,))),
         lambda n, p: ex.Subscript(p[0], p[1] if len(p) == 2 else p[1:]),
     ),
     ex.LinearSubscript: (
@@ -76,13 +76,16 @@ _TABLE: dict[type, _Row] = {
 SUPPORTED_NODES = frozenset(_TABLE)
 
 
-_NUMBERS: dict[type, Callable[[_Node], Parts]] = dict.fromkeys((int, float), lambda _: ())
-_PARTS = {kind: row[0] for kind, row in _TABLE.items()} | _NUMBERS
+_PARTS = {kind: row[0] for kind, row in _TABLE.items()}
+_LEAVES = frozenset((ex.Variable, int, float))  # most nodes are one
 
 
 def parts(node: Expression) -> Parts:
     """Return the direct subexpressions of `node`; a number has none."""
-    get = _PARTS.get(type(node))
+    kind = type(node)
+    if kind in _LEAVES:
+        return ()
+    get = _PARTS.get(kind)
     if get is not None:
         return get(node)
     if isinstance(node, ex.ExpressionNode):
@@ -257,6 +260,9 @@ def accesses(node: Expression) -> list[ex.Subscript | ex.Variable]:
 
 
 def _collect_accesses(node: Expression, found: list[ex.Subscript | ex.Variable]) -> None:
+    if isinstance(node, ex.Variable):
+        found.append(node)
+        return
     inner = parts(node)
     if isinstance(node, ex.SubArrayRef):
         found += [a for a in accesses(node.subscript) if ex.name_of(a) not in node.swept_inames]
@@ -264,7 +270,5 @@ def _collect_accesses(node: Expression, found: list[ex.Subscript | ex.Variable])
     if isinstance(node, ex.Subscript):
         found.append(node)
         inner = inner[1:]
-    elif isinstance(node, ex.Variable):
-        found.append(node)
     for part in inner:
         _collect_accesses(part, found)
