@@ -1,9 +1,10 @@
-"""Multiply matrices: tiles in local memory, and a small tile of results in each item's registers.
+"""Multiply matrices: tiles in local memory, and smaller ones in the registers of each work item.
 
     python examples/sgemm.py
 
 A group of 8 x 8 work items computes 32 x 32 elements of c, 4 x 4 of them an item.  It copies a tile
-of a and one of b to local memory, each element once, and uses each element of them 32 times.
+of a and one of b to local memory, each element once.  For each k, an item reads 4 elements of each
+tile, and uses each of them 4 times.
 """
 
 import numpy as np
@@ -53,16 +54,33 @@ def with_registers() -> pg.Kernel:
         knl = pg.duplicate_inames(knl, "i_part, j_part", within=f"id:{insn}", suffix=f"_{insn}")
         knl = pg.prioritize_loops(knl, f"i_part_{insn}, j_part_{insn}")
     knl = pg.prioritize_loops(knl, "k_outer, k_inner, i_part, j_part")
-    return pg.tag_inames(knl, "i_part*: unr, j_part*: unr")
+    return pg.tag_inames(knl, "i_part: unr, j_part: unr, i_part_*: unr_hint, j_part_*: unr_hint")
 
 
 def prefetched() -> pg.Kernel:
-    """Let the items of a group load tiles of a and b together, and wait for each other."""
+    """Let the items of a group load tiles of a and b together, and each what it needs of these."""
     knl = with_registers()
-    around = "i_outer, j_outer, k_outer"
+    group = "i_outer, j_outer, k_outer"
     for array, swept in (("a", "i_part, i_item, k_inner"), ("b", "k_inner, j_part, j_item")):
-        knl = pg.add_prefetch(knl, array, swept, fetch_outer_inames=around, default_tag="l.auto")
+        knl = pg.add_prefetch(
+            knl, array, swept, temporary_name=f"{array}_tile", fetch_outer_inames=group
+        )
+    item = f"{group}, k_inner, i_item, j_item"
+    for array, swept in (("a", "i_part"), ("b", "j_part")):
+        knl = pg.add_prefetch(
+            knl,
+            f"{array}_tile",
+            swept,
+            temporary_name=f"{array}_own",
+            fetch_outer_inames=item,
+            default_tag="unr",
+        )
     return knl
+
+
+def typed() -> pg.Kernel:
+    """Return the product of matrices of which tiles are all full."""
+    return pg.add_dtypes(pg.assume(prefetched(), MULTIPLES), {"a, b, c, alpha, beta": np.float32})
 
 
 def check(knl: pg.Kernel, target: str, n: int, m: int, l: int) -> None:  # noqa: E741
@@ -78,10 +96,8 @@ def check(knl: pg.Kernel, target: str, n: int, m: int, l: int) -> None:  # noqa:
 
 
 def main() -> None:
-    knl = prefetched()
-    whole = pg.assume(knl, MULTIPLES)
-    types = {"a, b, c, alpha, beta": np.float32}
-    print(pg.generate_code(pg.add_dtypes(whole, types), "opencl"))
+    knl, whole = prefetched(), typed()
+    print(pg.generate_code(whole, "opencl"))
     for target in ("opencl", "c"):
         for n, m, l in ((1, 1, 1), (31, 33, 7), (40, 64, 17)):  # noqa: E741
             check(knl, target, n, m, l)

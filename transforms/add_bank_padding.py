@@ -61,8 +61,8 @@ def add_bank_padding(
         >>> print(str(pg.generate_code(knl, "opencl")).partition("__local ")[2])
         float t[1056];
         <BLANKLINE>
-            t[33 * a_dim_0 + a_dim_1] = a[(32 * i_outer + a_dim_0) * n + 32 * j_outer + a_dim_1];
-            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+            t[33 * j_inner + i_inner] = a[(32 * i_outer + j_inner) * n + 32 * j_outer + i_inner];
+            barrier(CLK_LOCAL_MEM_FENCE);
             b[(32 * j_outer + j_inner) * n + 32 * i_outer + i_inner] = t[33 * i_inner + j_inner];
         }
 

@@ -56,12 +56,11 @@ def set_temporary_address_space(
         turn(__global float const *restrict a, __global float *restrict out)
         {
             int const i = get_local_id(0);
-            int const j = get_local_id(0);
             __local float t[16];
         <BLANKLINE>
             t[i] = a[i];
-            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-            out[j] = t[15 - j];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            out[i] = t[15 - i];
         }
 
     Raises:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import TypeAlias
 
 import islpy as isl
@@ -21,6 +22,7 @@ from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.pairs import greater, in_conflict, less, renamed
 from polygen.errors import InternalError, WaitNeeded
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg
 from polygen.ir.claims import Independent
 from polygen.ir.domain import flat_names, project_out, unflatten, universe
@@ -47,6 +49,25 @@ def place_barriers(kernel: Kernel, tree: Sequence[TreeNode]) -> tuple[TreeNode, 
     if any(isinstance(tag, GroupTag | LocalTag) for tag in kernel.tags.values()):
         tree = _Placer(kernel).block(tree, ())
     return tuple(_carried_out(tree))
+
+
+def exchanged(kernel: Kernel, nodes: Sequence[TreeNode]) -> frozenset[AddressSpace]:
+    """Return in which memory work items of a group may exchange values within a launch.
+
+    Parameters:
+        kernel: the kernel.
+        nodes: what the launch executes.
+    """
+    local = frozenset((AddressSpace.LOCAL,))
+    placer, insns = _Placer(kernel), list(assignments(nodes))
+    written = {name for insn in insns for name in insn.written_names}
+    for name in sorted(written | {_OVERLAP}):
+        users = [insn for insn in insns if name in placer.shared(insn.id)]
+        if users and (name == _OVERLAP or kernel.address_space(name) is AddressSpace.GLOBAL):
+            for first, second in product(users, users):
+                if placer.waits(name, first, second):
+                    return local | {AddressSpace.GLOBAL}
+    return local
 
 
 def _scope_of(barrier: BarrierNode) -> _Scope:
@@ -92,6 +113,14 @@ class _Placer:
             meets = aliasing and not touched.isdisjoint(self._arguments)
             overlap = frozenset((_OVERLAP,) if meets else ())
             self._shared[insn.id] = frozenset(shared & touched | overlap)
+
+    def shared(self, insn_id: str) -> frozenset[str]:
+        """Return what an instruction touches of what work items share."""
+        return self._shared[insn_id]
+
+    def waits(self, name: str, first: Assigning, second: Assigning) -> bool:
+        """Tell whether other work items touch an element that one has touched, one writing it."""
+        return self._conflict(name, first, second, (), None) is not _Scope.NOBODY
 
     def block(self, nodes: Sequence[TreeNode], loops: tuple[str, ...]) -> tuple[TreeNode, ...]:
         """Return siblings, which stand in `loops`, with barriers before those that need one."""
@@ -205,11 +234,13 @@ class _Placer:
     def _waited_at_the_end(self, node: TreeNode) -> _Scope:
         """Return who has waited whenever something in this node was executed.
 
-        Of an unrolled loop's body, the last copy ends without a barrier.
+        Of an unrolled loop's body, the last copy ends without a barrier; so does a loop over a rim
+        that has one iteration.
         """
-        if not isinstance(node, LoopNode) or isinstance(
-            self._kernel.tags.get(node.iname), UnrollTag
-        ):
+        if not isinstance(node, LoopNode):
+            return _Scope.NOBODY
+        divided = (node.iname in walk.free_variables(c) for c in self._kernel.separations)
+        if isinstance(self._kernel.tags.get(node.iname), UnrollTag) or any(divided):
             return _Scope.NOBODY
         last = node.children[-1]
         return _scope_of(last) if isinstance(last, BarrierNode) else _Scope.NOBODY

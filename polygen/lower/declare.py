@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -42,30 +43,45 @@ def mentioned(nodes: Iterable[Node]) -> frozenset[str]:
     return frozenset(found)
 
 
+_Carries: TypeAlias = Callable[[str, frozenset[str]], bool]
+
+
 def place_declarations(
-    block: Block, wanted: Mapping[str, Declare], items: Container[str] = ()
+    block: Block,
+    wanted: Mapping[str, Declare],
+    items: Container[str] = (),
+    carries: _Carries | None = None,
 ) -> Block:
     """Return the block with the variables that it mentions declared.
 
     A scalar moves into a loop or a condition if its first use there is an assignment that does
-    not depend on its old value.  A declaration takes the place of such an assignment.
+    not depend on its old value.  A declaration takes the place of such an assignment.  A private
+    array moves into a loop that is known to carry nothing in it.
 
     Parameters:
         block: what executes in one group, or in one work item.
         wanted: how each variable would be declared.
         items: the loops over the work items of a group: what these share stays outside.
+        carries: tells whether an array passes a value from one iteration of loops to another.
     """
     if not wanted:
         return block
-    return _Placer(block, wanted, items).place(block, wanted)
+    return _Placer(block, wanted, items, carries).place(block, wanted)
 
 
 class _Placer:
     """Looks up once which nodes mention which variables: blocks may be long."""
 
-    def __init__(self, block: Block, wanted: Mapping[str, Declare], items: Container[str]) -> None:
+    def __init__(
+        self,
+        block: Block,
+        wanted: Mapping[str, Declare],
+        items: Container[str],
+        carries: _Carries | None,
+    ) -> None:
         self._wanted = wanted
         self._items = items
+        self._carries = carries
         self._mentioned: dict[int, frozenset[str]] = {}
         self._users: dict[int, dict[str, list[Node]]] = {}
         self._assigned: dict[str, int] = {}
@@ -91,7 +107,9 @@ class _Placer:
         self._users[id(block)] = users
         return frozenset(users)
 
-    def place(self, block: Block, wanted: Mapping[str, Declare]) -> Block:
+    def place(
+        self, block: Block, wanted: Mapping[str, Declare], loops: frozenset[str] = frozenset()
+    ) -> Block:
         """Return the block with those of the variables `wanted` declared that it mentions."""
         before: dict[int, list[Declare]] = {}
         merged: dict[int, Declare] = {}
@@ -100,7 +118,7 @@ class _Placer:
             declaration, first = wanted.get(name), users[0]
             if declaration is None:
                 continue
-            if len(users) == 1 and self._moves_into(first, declaration):
+            if len(users) == 1 and self._moves_into(first, declaration, loops):
                 inside.setdefault(id(first), {})[name] = declaration
             elif _starts(first, declaration):
                 merged[id(first)] = declaration
@@ -112,7 +130,8 @@ class _Placer:
             if isinstance(node, Assign) and id(node) in merged:
                 result.append(self._start(node, merged[id(node)]))
             elif isinstance(node, Loop | If) and id(node) in inside:
-                result.append(replace(node, body=self.place(node.body, inside[id(node)])))
+                within = loops | {node.iname} if isinstance(node, Loop) else loops
+                result.append(replace(node, body=self.place(node.body, inside[id(node)], within)))
             else:
                 result.append(node)
         return tuple(result)
@@ -127,8 +146,8 @@ class _Placer:
             values=node.values,
         )
 
-    def _moves_into(self, node: Node, declaration: Declare) -> bool:
-        """Tell whether the declaration can stand inside the loop or condition."""
+    def _moves_into(self, node: Node, declaration: Declare, loops: frozenset[str]) -> bool:
+        """Tell whether the declaration can stand inside the loop or condition, in these loops."""
         name = declaration.name
         if not isinstance(node, Loop | If) or any(
             name in walk.free_variables(e) for e in expressions(node)
@@ -136,10 +155,14 @@ class _Placer:
             return False
         if declaration.address_space is AddressSpace.LOCAL and _iname(node) in self._items:
             return False
+        within = loops | {node.iname} if isinstance(node, Loop) else loops
+        if declaration.extent is not None and declaration.address_space is AddressSpace.PRIVATE:
+            fresh = self._carries is not None and within and not self._carries(name, within)
+            return bool(fresh)
         users = self._users[id(node.body)][name]
         if _starts(users[0], declaration):
             return True
-        return len(users) == 1 and self._moves_into(users[0], declaration)
+        return len(users) == 1 and self._moves_into(users[0], declaration, within)
 
 
 def _iname(node: Loop | If) -> str | None:

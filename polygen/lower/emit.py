@@ -15,6 +15,7 @@ import islpy as isl
 
 from polygen.analysis.domains import domain_of
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
+from polygen.analysis.pairs import less, renamed
 from polygen.errors import InternalError, MixedAssignees, NotUnrollable, SubscriptNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -39,7 +40,7 @@ from polygen.lower.program import Assign, Barrier, Block, Call, If, Loop, Node, 
 from polygen.lower.separate import EVERYTHING, Part, Separator, with_equality
 from polygen.lower.uniform import check_uniform
 
-_BARRIER = Barrier(frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)))
+_SHARED = frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL))
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ class Emitter:
         self._separate = Separator(kernel, owners)
         self._negative: set[str] = set()  # loops that may have negative values
         self.nonnegative: set[str] = set()
+        self.exchanged = _SHARED  # what automatic barriers are for
 
     def block(self, nodes: Sequence[TreeNode], outer: Iterable[str], known: isl.Set) -> Block:
         """Return the assignments for `nodes`, which stand in the loops `outer`."""
@@ -126,7 +128,8 @@ class Emitter:
             if isinstance(node, Assigning):
                 items.append(self._statement(node, place))
             elif isinstance(node, BarrierNode):
-                items.append(_Item((_BARRIER,), synchronizes=True))
+                seen = self.exchanged if node.insn_id is None else _SHARED
+                items.append(_Item((Barrier(seen),), synchronizes=True))
             elif isinstance(node, LoopNode):
                 items += self._loop(node, place)
             else:
@@ -252,15 +255,23 @@ class Emitter:
             return self._one_loop(node, place)
         values = self._values(node, place.loops | {node.iname} | self._parallel(node))
         values = values.intersect(place.known)
-        return [
-            item
-            for part in parts
-            if not part.of(values).is_empty()
+        parts = [part for part in parts if not part.of(values).is_empty()]
+        items: list[_Item] = []
+        for part in parts:
             # In each part, what is known is another set: guards are remembered by it.
-            for item in self._one_loop(
-                node, changed(place, part=part, known=place.known.copy()), divided=True
-            )
-        ]
+            own = changed(place, part=part, known=place.known.copy())
+            if part is parts[-1] and self._has_one_iteration(node, part.of(values)):
+                node = changed(node, children=_before_the_end(node.children))
+            items += self._one_loop(node, own, divided=True)
+        return items
+
+    def _has_one_iteration(self, node: LoopNode, values: isl.Set) -> bool:
+        """Tell whether work items execute a loop with a barrier at its end at most once."""
+        if not isinstance(node.children[-1], BarrierNode):
+            return False
+        together = project_out(values, sorted(self._local_inames.intersection(flat_names(values))))
+        again = together.intersect(renamed(together, (node.iname,)))
+        return again.is_disjoint(less(node.iname))
 
     def _one_loop(self, node: LoopNode, place: _Place, *, divided: bool = False) -> list[_Item]:
         unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
@@ -392,7 +403,7 @@ class Emitter:
 
     def _hoisted(self, items: Sequence[_Item], iname: str, place: _Place) -> tuple[Condition, ...]:
         """Return the conditions of all items that may be asked once, before the loop."""
-        guarded = [item for item in items if item.nodes != (_BARRIER,)]
+        guarded = [item for item in items if not _is_barrier(item)]
         if not guarded:
             return ()
         written = frozenset[str]().union(*(item.writes for item in items))
@@ -471,6 +482,10 @@ def _without(item: _Item, conditions: tuple[Condition, ...]) -> _Item:
     if not conditions:
         return item
     return changed(item, conditions=tuple(c for c in item.conditions if c not in conditions))
+
+
+def _is_barrier(item: _Item) -> bool:
+    return len(item.nodes) == 1 and isinstance(item.nodes[0], Barrier)
 
 
 def _before_the_end(body: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:

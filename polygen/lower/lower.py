@@ -29,7 +29,7 @@ from polygen.ir.layout import storage_count, vector_length
 from polygen.ir.tags import LocalTag
 from polygen.ir.verify import excerpt
 from polygen.lower.automatic import assign_axes
-from polygen.lower.barriers import place_barriers
+from polygen.lower.barriers import exchanged, place_barriers
 from polygen.lower.bounds import Bounds, loop_bounds
 from polygen.lower.calls import Functions, with_functions
 from polygen.lower.declare import mentioned, place_declarations
@@ -221,13 +221,15 @@ class _Host:
         grid = grid_of(self._kernel, insns, outer, known)
         emitter = Emitter(self._kernel, grid.owners)
         self._note_nonnegative(grid.axes, emitter)
+        if self._model is Model.GRID and any(map(_has_barrier, nodes)):
+            emitter.exchanged = exchanged(self._kernel, nodes)
         body = emitter.block(nodes, outer, grid.known)
         body = without_unread(body, self._kernel, insns, self._accumulators)
         self._nonnegative |= emitter.nonnegative
         name = self._kernel.name if alone else f"{self._kernel.name}_{len(self._launches)}"
         names = mentioned(body)
         self._launches[name] = names, frozenset(outer)
-        body, axes = self._finish(body, grid.axes)
+        body, axes = self._finish(body, grid.axes, frozenset(outer))
         if self._model is Model.LOOPS:
             names = mentioned(body)  # the sizes of the grid, too
         return Launch(name, self._passed(names, axes, outer), axes, body)
@@ -239,7 +241,9 @@ class _Host:
                 if isinstance(first, int) and first >= 0:
                     emitter.nonnegative.add(iname)
 
-    def _finish(self, body: Block, axes: Sequence[Axis]) -> tuple[Block, tuple[HardwareAxis, ...]]:
+    def _finish(
+        self, body: Block, axes: Sequence[Axis], outer: frozenset[str]
+    ) -> tuple[Block, tuple[HardwareAxis, ...]]:
         """Declare the temporaries; turn the grid into loops if the target has none."""
         if not any(isinstance(axis.tag, LocalTag) for axis in axes):
             body = without_barriers(body)
@@ -247,10 +251,14 @@ class _Host:
             t.name: self._declaration(t)
             for t in self._temporaries(AddressSpace.PRIVATE, AddressSpace.LOCAL)
         }
+        carried = partial(carries, self._kernel)
         if self._model is Model.LOOPS:
-            carried = partial(carries, self._kernel)
             return as_loops(body, axes, wanted, self._index_dtype, carried), ()
-        return place_declarations(body, wanted), tuple(
+
+        def carried_here(name: str, loops: frozenset[str]) -> bool:
+            return carried(name, loops | outer)
+
+        return place_declarations(body, wanted, carries=carried_here), tuple(
             HardwareAxis(axis.tag, axis.size, axis.inames) for axis in axes
         )
 
@@ -292,6 +300,12 @@ class _Host:
                     remedy="save_and_reload_temporaries(kernel) keeps it in a global temporary; or "
                     "compute it again",
                 )
+
+
+def _has_barrier(node: TreeNode) -> bool:
+    if isinstance(node, LoopNode):
+        return any(map(_has_barrier, node.children))
+    return isinstance(node, BarrierNode)
 
 
 def _is_nonnegative(name: str, known: isl.Set) -> bool:

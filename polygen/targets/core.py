@@ -144,6 +144,8 @@ class Printer:
         self.rules = rules
         self.names = names
         self.index_dtype = names.index_dtype
+        # Indices that are the same as others, and these: one variable is declared for both.
+        self.aliases: dict[str, str] = {}
         # What a loop counter or a size may have been declared as.
         sizes = [t for n, t in names.dtypes.items() if names.kinds.get(n) is int and t.kind == "i"]
         self.widest = max((names.index_dtype, *sizes), key=lambda t: t.itemsize)

@@ -62,6 +62,19 @@ class ExpressionPrinter:
         return self._printer.uses
 
     @property
+    def aliases(self) -> dict[str, str]:
+        """Indices that are not declared, and which others, always the same, they are written as."""
+        return self._printer.aliases
+
+    def set_aliases(self, aliases: dict[str, str]) -> None:
+        """Let these names be written as others from now on, and no others."""
+        self._printer.aliases = aliases
+
+    def is_index(self, name: str) -> bool:
+        """Tell whether a name is a loop counter or a size: nothing assigns to it."""
+        return self._printer.names.kinds.get(name) is int
+
+    @property
     def counter_type(self) -> str:
         """What the target calls the type of loop counters."""
         return self.type_name(self._printer.index_dtype)

@@ -46,10 +46,11 @@ def print_variable(p: Printer, node: ex.Variable, at: DType) -> Term:
     if isinstance(place, ex.Subscript):
         p.annotate(place)
         return print_subscript(p, place, at)
-    p.uses.names.add(node.name)
+    name = p.aliases.get(node.name, node.name)
+    p.uses.names.add(name)
     kind = p.kind(node)
     dtype = p.names.dtypes.get(node.name, p.index_dtype) if isinstance(kind, type) else kind
-    return Term(node.name, ATOM, dtype, _declared(dtype))
+    return Term(name, ATOM, dtype, _declared(dtype))
 
 
 def in_memory(p: Printer, node: ex.Variable | ex.Subscript) -> ex.Variable | ex.Subscript:
@@ -150,8 +151,9 @@ def _plain_index(p: Printer, node: Expression) -> tuple[str, int] | None:
         known = p.names.dtypes.get(node.name, p.index_dtype) is p.index_dtype
         if not known or p.names.kinds.get(node.name) is not int:
             return None
-        p.uses.names.add(node.name)
-        return node.name, ATOM
+        name = p.aliases.get(node.name, node.name)
+        p.uses.names.add(name)
+        return name, ATOM
     if type(node) is int:
         return (str(node), ATOM) if 0 <= node <= 2**31 - 1 else None
     if not isinstance(node, ex.Sum | ex.Product) or all(type(c) is int for c in node.children):

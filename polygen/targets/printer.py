@@ -38,6 +38,7 @@ from polygen.lower.program import (
     LoopProgram,
     Verbatim,
 )
+from polygen.targets.aliases import aliases_of
 from polygen.targets.core import Choice, Names
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.helpers import helper_functions, helpers_need_math, types_of_helpers
@@ -244,6 +245,7 @@ class _FunctionPrinter:
         """Print a launch as a function of its own."""
         shared, body = hoist_local(launch.body)
         self._expressions.uses.names.clear()
+        self._expressions.set_aliases(aliases_of(launch))
         statements = StatementPrinter(self._target, self._expressions, shared)
         statements.block(body, 1)
         beginning = StatementPrinter(self._target, self._expressions)
@@ -309,6 +311,7 @@ class _FunctionPrinter:
                 continue
             if node.axes:
                 raise InternalError(f"a grid in a program for target '{self._target.name}'")
+            self._expressions.set_aliases({})
             # Launches may declare the same names: each then has a block of its own.
             braces = len(nodes) > 1 and any(isinstance(n, Declare) for n in node.body)
             if braces:

@@ -23,6 +23,7 @@ from polygen.lower.program import (
     Node,
     Verbatim,
 )
+from polygen.targets.aliases import joined
 from polygen.targets.atomics import atomic_lines
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.simultaneous import one_by_one
@@ -71,6 +72,8 @@ class StatementPrinter:
 
     def block(self, nodes: Block, depth: int) -> None:
         """Print statements."""
+        if self.expressions.aliases:
+            nodes = joined(nodes, self.expressions.aliases, self.expressions.is_index)
         for node in nodes:
             try:
                 _RULES[type(node)](self, node, depth)
@@ -80,6 +83,7 @@ class StatementPrinter:
 
     def body(self, head: str, nodes: Block, depth: int) -> None:
         """Print a loop or a condition: with braces unless what it holds is one assignment."""
+        nodes = tuple([node for node in nodes if not self.is_alias(node)])
         first = nodes[0] if nodes else None
         plain = isinstance(first, Call) or (
             isinstance(first, Assign) and not (first.others or self.is_atomic(first))
@@ -89,6 +93,18 @@ class StatementPrinter:
         self.block(nodes, depth + 1)
         if braces:
             self.line(depth, "}")
+
+    def is_alias(self, node: Node) -> bool:
+        """Tell whether a node says that an index is another one, and let it be called that."""
+        if (
+            not isinstance(node, Declare)
+            or node.insn_id
+            or not isinstance(node.initial, ex.Variable)
+        ):
+            return False
+        aliases = self.expressions.aliases
+        aliases[node.name] = aliases.get(node.initial.name, node.initial.name)
+        return True
 
     def loop_head(self, loop: Loop | HostLoop) -> str:
         """Return how a loop begins."""
@@ -127,6 +143,8 @@ def _comparison(upper: ex.Expression) -> tuple[str, ex.Expression]:
 
 
 def _declare(p: StatementPrinter, node: Declare, depth: int) -> None:
+    if p.is_alias(node):
+        return
     p.spaces[node.name] = node.address_space
     p.line(depth, p.declaration(node, initialized=True))
 
@@ -152,10 +170,12 @@ def _assign(p: StatementPrinter, node: Assign, depth: int) -> None:
 def _verbatim(p: StatementPrinter, node: Verbatim, depth: int) -> None:
     p.expressions.uses.names.update((*node.reads, *node.writes))
     p.line(depth, "{")
-    counter = p.expressions.counter_type
+    counter, aliases = p.expressions.counter_type, p.expressions.aliases
+    read = frozenset[str]().union(*(walk.free_variables(value) for _, value in node.names))
+    mentioned = {aliases.get(name, name) for name in read}
     # A name that stands for itself is known.
-    named = [(name, value) for name, value in node.names if value != ex.Variable(name)]
-    mentioned = frozenset[str]().union(*(walk.free_variables(value) for _, value in node.names))
+    own = [n for n, value in node.names if value == ex.Variable(n) and n not in aliases]
+    named = [(name, value) for name, value in node.names if name not in own]
     later: list[tuple[str, str]] = []
     for name, value in named:
         given = name
@@ -163,9 +183,7 @@ def _verbatim(p: StatementPrinter, node: Verbatim, depth: int) -> None:
             given = p.expressions.new_name(f"{name}_given", p.expressions.index_dtype)
             later.append((name, given))
         p.line(depth + 1, f"{counter} const {given} = {p.expressions.index(value).text};")
-    for name, value in node.names:
-        if value == ex.Variable(name):
-            p.expressions.index(value)  # it is used
+    p.expressions.uses.names.update(own)
     if later:
         p.line(depth + 1, "{")
         for name, given in later:

@@ -9,7 +9,7 @@ import polygen as pg
 from polygen.errors import BarrierNotPossible
 from tests.oracle.compare import assert_same, make_arguments
 
-BARRIER = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
+BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
 
 
 def _rows(count: str, *, space: pg.AddressSpace = pg.AddressSpace.PRIVATE) -> pg.Kernel:

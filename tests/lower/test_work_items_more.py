@@ -7,7 +7,7 @@ import numpy as np
 import polygen as pg
 from tests.oracle.compare import assert_same, make_arguments
 
-BARRIER = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
+BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
 
 
 def _lines(knl: pg.Kernel, target: str) -> list[str]:

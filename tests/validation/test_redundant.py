@@ -19,14 +19,10 @@ BARRIER = Barrier(frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)))
 EXAMPLES = {example.name: example for example in examples()}
 
 
-# The loop over the tile at the rim has one iteration at most: at its end, nobody waits for anybody.
-LEFT = {"full_tiles_apart": (BarrierPlace("product", "insn_update", "insn"),)}
-
-
 @pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
 def test_lowering_makes_none(example: Example) -> None:
     program = lower_prepared(example.kernel, Model.GRID)
-    assert redundant_barriers(example.kernel, program) == LEFT.get(example.name, ())
+    assert redundant_barriers(example.kernel, program) == ()
 
 
 def test_the_last_copy_of_an_unrolled_body_ends_without() -> None:

@@ -1,0 +1,58 @@
+"""Indices that are always the same: one variable is declared for all of them.
+
+Inames on one axis of the hardware have the work item's index there as their value, each beginning
+with its own first value.  Where these are the same, too, one name will do; then conditions may be
+the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
+from polygen.lower.program import Block, Declare, If, Launch, Node
+
+
+def aliases_of(launch: Launch) -> dict[str, str]:
+    """Return the inames on the axes of a launch that others can stand for, and these."""
+    found: dict[str, str] = {}
+    for axis in launch.axes:
+        names: dict[Expression, str] = {}
+        for iname, first in axis.inames:
+            same = names.setdefault(first, iname)
+            if same != iname:
+                found[iname] = same
+    return found
+
+
+def joined(nodes: Block, aliases: Mapping[str, str], is_fixed: Callable[[str], bool]) -> Block:
+    """Return statements with conditions beside each other as one, if they are the same.
+
+    Parameters:
+        nodes: the statements.
+        aliases: names that mean the same as others, and these.
+        is_fixed: tells whether nothing assigns to a variable.
+    """
+    values = {name: ex.Variable(same) for name, same in aliases.items()}
+    result: list[Node] = []
+    last: Expression | None = None  # the condition of the last node, if it may be joined
+    for node in nodes:
+        condition = None
+        if isinstance(node, If) and all(map(is_fixed, walk.free_variables(node.condition))):
+            condition = walk.substitute(node.condition, values)
+            before = result[-1] if result else None
+            if condition == last and isinstance(before, If) and _are_apart(before, node):
+                result[-1] = replace(before, body=(*before.body, *node.body))
+                continue
+        result.append(node)
+        last = condition
+    return tuple(result)
+
+
+def _are_apart(first: If, second: If) -> bool:
+    """Tell whether no name is declared in both."""
+    declared = {node.name for node in first.body if isinstance(node, Declare)}
+    return not any(isinstance(n, Declare) and n.name in declared for n in second.body)
