@@ -345,7 +345,8 @@ class _Instance(Evaluator):
         around = self._around.union(node.inames)
         if (self._insn.id, node) in self._run.summed:
             at = frozenset(self.inames.items())
-            yield from self._run.contributed.pop((self._insn.id, node, at), [])
+            # It may be asked for several times: for both results of `argmax`, say.
+            yield from self._run.contributed.get((self._insn.id, node, at), ())
             return
         for values in self._run.points.values(around, node.inames, self.inames):
             inames = {**self.inames, **dict(zip(node.inames, values, strict=True))}

@@ -12,6 +12,7 @@ from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
 from tests.oracle.evaluate import OracleError, Value, as_read, convert, integer
+from tests.oracle.overlaps import copied
 from tests.oracle.spaces import KINDS, space_of
 from tests.oracle.typing import size_names
 
@@ -23,18 +24,15 @@ class Memory:
     """The arrays of a call, and temporaries.
 
     Attributes:
-        arrays: copies of the arguments, as the execution changes them.
+        arrays: copies of the arguments, as the execution changes them; they overlap as those do.
     """
 
     def __init__(
         self, kernel: Kernel, arguments: Mapping[str, Any], samples: Mapping[str, Value]
     ) -> None:
         self._kernel = kernel
-        self.arrays = {
-            a.name: np.array(arguments[a.name])
-            for a in kernel.arguments
-            if isinstance(a, GlobalArg)
-        }
+        arrays = [a.name for a in kernel.arguments if isinstance(a, GlobalArg)]
+        self.arrays = copied({name: arguments[name] for name in arrays})
         self._scalars = {
             a.name: convert(arguments[a.name], np.result_type(samples[a.name]))
             for a in kernel.arguments

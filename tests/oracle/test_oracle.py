@@ -15,6 +15,7 @@ from tests.oracle.cells import Cells, Who
 from tests.oracle.evaluate import OracleError
 from tests.oracle.interpreter import interpret
 from tests.oracle.machine import execute
+from tests.oracle.overlaps import overlapping
 from tests.oracle.trace import traced
 
 RANDOM = np.random.default_rng(1)
@@ -138,6 +139,38 @@ def test_what_is_not_asked_for_is_not_reduced() -> None:
     values = np.arange(12.0).reshape(3, 4)
     expected = np.where(np.arange(3) > 0, values.sum(axis=1), 7)
     np.testing.assert_array_equal(_out(knl, a=values, out=np.zeros(3)), expected)
+
+
+def test_both_results_of_a_reduction_in_a_loop_that_others_stand_in() -> None:
+    t = pg.TemporaryVariable("t", "float64", (3, 5))
+    best, where = pg.GlobalArg("best", "float64", (3,)), pg.GlobalArg("where", "int32", (3,))
+    lines = """
+        t[i, j] = 2*a[i, j]                          {id=t}
+        best[i], where[i] = argmax(j, t[i, j], j)    {id=best, dep=t}
+        out[i] = sum(j, t[i, j])*sum(j, t[i, j])     {id=out, dep=t}
+        """
+    knl = kernel(["{ [i]: 0<=i<3 }", "{ [j]: 0<=j<5 }"], lines, t, best, where)
+    a: Any = RANDOM.permutation(15).reshape(3, 5).astype(np.float64)
+    outputs: dict[str, Any] = {"best": np.zeros(3), "where": np.zeros(3, np.int32)}
+    found = interpret(knl, {"a": a, "out": np.zeros(3), **outputs}).arrays
+    np.testing.assert_array_equal(found["best"], 2 * a.max(axis=1))
+    np.testing.assert_array_equal(found["where"], a.argmax(axis=1))
+    np.testing.assert_array_equal(found["out"], (2 * a.sum(axis=1)) ** 2)
+
+
+@pytest.mark.parametrize("shift", [0, 1, -2])
+def test_arrays_that_overlap(shift: int) -> None:
+    knl = kernel("{ [i]: 0<=i<6 }", "out[i] = a[i] + 1", pg.GlobalArg("out", may_alias=True))
+    called = overlapping({"a": np.arange(6.0), "out": np.zeros(6)}, "a", "out", shift)
+    assert np.shares_memory(called["a"], called["out"])
+    before = {name: array.copy() for name, array in called.items()}
+    found = interpret(knl, called).arrays
+    for name, array in called.items():
+        np.testing.assert_array_equal(array, before[name])  # arguments are not changed
+    for i in range(6):
+        called["out"][i] = called["a"][i] + 1
+    for name, array in called.items():
+        np.testing.assert_array_equal(found[name], array)
 
 
 def test_races() -> None:

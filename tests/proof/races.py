@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from numpy.typing import NDArray
+
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
+from tests.oracle.overlaps import bytes_of, shared
 from tests.proof.trace import Instance, Trace, trace
 
 Place = tuple[Any, ...]
@@ -29,20 +32,27 @@ def has_race(kernel: Kernel, arguments: Mapping[str, Any], seeds: Iterable[int])
     for seed in seeds:
         found = trace(kernel, arguments, seed)
         position = {instance: n for n, instance in enumerate(found.order)}
-        for a, b in _conflicting(kernel, found):
+        for a, b in _conflicting(kernel, found, shared(arguments)):
             if first.setdefault((a, b), position[a] < position[b]) != (position[a] < position[b]):
                 return True
     return False
 
 
-def _conflicting(kernel: Kernel, found: Trace) -> Iterator[tuple[Instance, Instance]]:
+def _conflicting(
+    kernel: Kernel, found: Trace, overlapping: Mapping[str, NDArray[Any]]
+) -> Iterator[tuple[Instance, Instance]]:
     """Yield pairs of instances that touch one element of one copy, one of them writing."""
     at: dict[Place, dict[Instance, bool]] = {}
     for instance, touches in found.touched.items():
         for name, index, writes in touches:
-            place = (name, index, _copy(kernel, name, found.items[instance]))
-            here = at.setdefault(place, {})
-            here[instance] = here.get(instance, False) or writes
+            places: Iterable[Place]
+            if name in overlapping:
+                places = [(byte,) for byte in bytes_of(overlapping[name], index)]
+            else:
+                places = [(name, index, _copy(kernel, name, found.items[instance]))]
+            for place in places:
+                here = at.setdefault(place, {})
+                here[instance] = here.get(instance, False) or writes
     for here in at.values():
         instances = sorted(here)
         for n, a in enumerate(instances):
