@@ -130,12 +130,11 @@ def certainly_written(
     """Return the pairs of which the first certainly writes what its access says; None if none.
 
     How often a loop runs may be data.  But where the reader is executed, so is a writer in the
-    same iterations of these loops.
+    same iterations of these loops, and of those in which that data is another.
     """
     if written.exact:
         return universe()
-    reader = kernel.instruction(read.insn_id)
-    same = {i for i in writer.within_inames if _is_bound_by_data(kernel, i)}
+    same = with_surrounding(kernel, [i for i in writer.within_inames if _is_by_data(kernel, i)])
     if writer.predicates:
         conditions = () if read.reference is None else read.reference.conditions
         if not _has_predicates_of(kernel, conditions, writer):
@@ -145,7 +144,10 @@ def certainly_written(
     assert written.reference is not None  # no bound of a loop is written
     if written.reference.vague:
         return None
-    if not index_set(kernel, written.reference)[1] or not reader.within_inames.issuperset(same):
+    if not index_set(kernel, written.reference)[1]:
+        return None
+    # Those of a reduction, too, stand for one loop with whatever else is within them.
+    if not same <= writer.within_inames & read.inames:
         return None
     return reduce(isl.Set.intersect, map(equal, sorted(same)), universe())
 
@@ -166,5 +168,5 @@ def _has_predicates_of(
 
 
 @per_kernel
-def _is_bound_by_data(kernel: Kernel, iname: str) -> bool:
+def _is_by_data(kernel: Kernel, iname: str) -> bool:
     return bool(domain_temporaries(kernel, with_surrounding(kernel, (iname,))))

@@ -16,6 +16,7 @@ from polygen.errors import NestingDecides, OutOfBounds, UninitializedRead, Unord
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel
 from tests.oracle.compare import make_arguments, typed
+from tests.oracle.evaluate import OracleError
 from tests.oracle.interpreter import interpret
 from tests.proof import catalogue_ill_formed, catalogue_well_formed
 from tests.proof.catalogue_ill_formed import IllFormed
@@ -329,3 +330,34 @@ def test_a_condition_that_may_have_changed_says_nothing_of_what_was_written(betw
     arrays = [array("c", "n"), *([] if own else [array(n, "n", may_alias=True) for n in "bq"])]
     knl = kernel("{ [i]: 0<=i<n }", "\n".join(lines), *temporaries, *arrays, "...")
     assert ("written", "t") in [(o.kind, o.array) for o in pg.obligations(knl)]
+
+
+@pytest.mark.parametrize(("limit", "owes"), [("count[i]", True), ("count[4]", False)])
+def test_what_another_iteration_wrote_is_there_if_its_loop_ran_as_long(
+    limit: str, owes: bool
+) -> None:
+    """Each iteration reads what the one before wrote, in a loop that data bounds."""
+    lines = [
+        f"m = {limit} {{id=m, inames={'i' if owes else ''}, dep=*}}",
+        "out[i,j] = t[j] {id=out, inames=i:j, dep=*m, if=i>0}",
+        "t[j] = a[i,j] {id=t, inames=i:j, dep=*m:out}",
+    ]
+    data = (
+        pg.TemporaryVariable("m", "int32"),
+        pg.TemporaryVariable("t", "float64", (9,)),
+        *(array(name, "n", "9") for name in ("a", "out")),
+        array("count", "n", dtype="int32"),
+        "...",
+    )
+    domains = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }"]
+    knl = kernel(domains, "\n".join(lines), *data, loop_priority="i, j", assumptions="n >= 5")
+    found = [(o.kind, o.array) for o in pg.obligations(knl)]
+    assert (("written", "t") in found) is owes
+    counts = np.array([1, 3, 3, 3, 3], np.int32)
+    arguments = make_arguments(knl, {"n": 5}, count=counts)
+    if owes:
+        with pytest.raises(OracleError, match="before it is written"):
+            interpret(knl, arguments)
+    else:
+        out = interpret(knl, arguments).arrays["out"]
+        np.testing.assert_array_equal(out[1:, :3], arguments["a"][:-1, :3])
