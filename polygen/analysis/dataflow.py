@@ -231,9 +231,15 @@ def _flat(pairs: isl.Map) -> isl.Set:
 # --- what data decides
 
 
-def is_decided(kernel: Kernel, name: str) -> bool:
-    """Tell whether which elements of a variable are touched, and by whom, is known exactly."""
-    return all(a.exact for insn in users(kernel, name) for a in touched(kernel, insn)[name])
+def readers_tell(kernel: Kernel, name: str) -> bool:
+    """Tell whether it is known, of all that touch a variable, which elements these are.
+
+    Whether they are touched may be data.  Then whoever reads them tells whether the same ones are
+    written in two kernels: an instance that writes others is not the one that is read.
+    """
+    found = (a for insn in users(kernel, name) for a in touched(kernel, insn)[name])
+    read = [a.reference for a in found if a.reference is not None]  # else a bound: a scalar
+    return all(not r.vague and index_set(kernel, r)[1] for r in read)
 
 
 def overlapping(kernel: Kernel, name: str) -> tuple[str, ...]:

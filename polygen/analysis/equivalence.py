@@ -15,13 +15,14 @@ variable so touched, the order of all that touches it has to be kept (`polygen.a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import TypeAlias
 
 import islpy as isl
 
 from polygen.analysis.context import Context, Frame, Names, equal_set, executed
-from polygen.analysis.dataflow import element_names, is_decided
+from polygen.analysis.dataflow import element_names, readers_tell
 from polygen.analysis.difference import END, Difference, undecided
 from polygen.analysis.domains import domain_temporaries
 from polygen.analysis.instance_map import InstanceMap
@@ -177,19 +178,25 @@ class _Comparison:
         return None
 
     def _assigned(self, was: _Pair, now: _Pair, context: Context) -> Difference | None:
-        found = self._matcher.match(was[1], now[1], context)
         names = ex.name_of(was[0]), ex.name_of(now[0])
+        if self._are_dead(names):
+            return None
+        found = self._matcher.match(was[1], now[1], context)
         if found is not None or names[0] != names[1]:
             return found
-        if all(is_decided(kernel, names[0]) for kernel in (self._old, self._new)):
-            return None  # which elements are written, their readers tell
+        if all(readers_tell(kernel, names[0]) for kernel in (self._old, self._new)):
+            return None
         return self._matcher.same_element(was[0], now[0], context)
 
     def _is_dead(self, before: Assigning, after: Assigning) -> bool:
         """Tell whether nothing comes of what an instruction writes."""
-        live = live_variables(self._old) | live_variables(self._new)
         written = (*before.written_names, *after.written_names)
-        return bool(written) and live.isdisjoint(written)
+        return bool(written) and self._are_dead(written)
+
+    def _are_dead(self, names: Sequence[str]) -> bool:
+        """Tell whether nothing that is in these variables reaches an argument."""
+        live = live_variables(self._old) | live_variables(self._new)
+        return live.isdisjoint(names)
 
     def _is_untouched(self, before: Assigning, after: Assigning) -> bool:
         if not identical(before, after) or self._instances.of(before.id):

@@ -113,8 +113,11 @@ class Matcher:
         was = self._sources(old, at.old) if before is not None else _NOWHERE
         now = self._sources(new, at.new) if after is not None else _NOWHERE
         if was is None or now is None:
-            if before is not None and before == after and self.pasts.are_same(old, new, at):
-                return self.same_element(old, new, at)
+            if before is not None and before == after:
+                if self.pasts.are_same_within(old, new, at):
+                    return None
+                if self.pasts.are_same(old, new, at):
+                    return self.same_element(old, new, at)
             return self._partly(was, now, (old, new), at)
         for source in now:
             found = self._from(source, was, (old, new), at)

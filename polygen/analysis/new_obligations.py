@@ -13,6 +13,7 @@ from functools import cached_property
 
 from polygen.analysis.access import Reference, references, references_by_name
 from polygen.analysis.context import Names
+from polygen.analysis.dataflow import readers_tell
 from polygen.analysis.instance_map import UNMOVED, InstanceMap, at_new_instance
 from polygen.analysis.instances import normal_form
 from polygen.analysis.liveness import live_variables
@@ -73,8 +74,9 @@ class _Before:
         self._instances = instances
         self._settled = settled
         names = Names()
-        self._forms_before = ValueForms(old, names, UNMOVED, self._compared)
-        self._forms_after = ValueForms(new, names, instances, self._compared)
+        self._live = live_variables(old) | live_variables(new)
+        self._forms_before = ValueForms(old, names, UNMOVED, self._stores_alike)
+        self._forms_after = ValueForms(new, names, instances, self._stores_alike)
 
     def has(self, obligation: Obligation) -> bool:
         """Tell whether an obligation of the kernel after was one before, or follows from some."""
@@ -107,12 +109,20 @@ class _Before:
             inames = before.within_inames
             if not inames == insn.within_inames == reference.inames:
                 return False
-            # Which elements are written was compared; what is read may be something else.
-            if not (reference.is_write or self._is_kept(reference)):
+            # What is read may be something else.
+            written_alike = reference.is_write and self._are_compared(reference.name)
+            if not (written_alike or self._is_kept(reference)):
                 return False
         ids = [reference.insn.id for reference in obligation.references]
         found = loose_pairs(moments(self._old).statements, ids[0], ids[-1])
         return any(_same_pairs(loose, other) for other in found)
+
+    def _are_compared(self, name: str) -> bool:
+        """Tell whether the elements that are written of a variable are known to be the same."""
+        if isinstance(self._old.variables[name], GlobalArg):
+            return True  # as what they hold in the end
+        told = all(readers_tell(kernel, name) for kernel in (self._old, self._new))
+        return name in self._live and not told
 
     def explained(self, obligation: Obligation) -> Added:
         """Return an obligation with the conditions that the access had before."""
@@ -151,10 +161,16 @@ class _Before:
         after = self._new.instructions_by_id.get(insn_id)
         if not isinstance(before, Assigning) or not isinstance(after, Assigning):
             return None
-        live = live_variables(self._old) | live_variables(self._new)
-        if live.isdisjoint((*before.written_names, *after.written_names)):
+        if self._live.isdisjoint((*before.written_names, *after.written_names)):
             return None
         return before.within_inames
+
+    def _stores_alike(self, insn_id: str) -> frozenset[str] | None:
+        """Return the same of an instruction of which all that it stores is known to be the same."""
+        after = self._new.instructions_by_id.get(insn_id)
+        if not isinstance(after, Assigning) or not self._live.issuperset(after.written_names):
+            return None
+        return self._compared(insn_id)
 
     def _references_of(self, insn_id: str) -> tuple[Reference, ...]:
         return references(self._old.expanded.instruction(insn_id))

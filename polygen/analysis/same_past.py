@@ -8,6 +8,10 @@ overlap.  But of whatever there is to be seen, two reads of one element see the 
 
 That writes are the same is what comparing the two kernels shows of each instruction that both have:
 it looks at `Pasts.relied_on` for what has to be compared besides.
+
+Where in an array a temporary's elements are does not matter.  If it passes nothing between
+iterations of some loops, neither before nor after, two reads see the same if, of the writes in the
+same iteration, the same ones touch what is read, and come before it in the same order.
 """
 
 from __future__ import annotations
@@ -20,13 +24,22 @@ from itertools import product
 import islpy as isl
 
 from polygen.analysis.access import Access, access_of, touched
-from polygen.analysis.context import Context, Frame, Names, equal_set, executed, renamed_by
+from polygen.analysis.context import (
+    Context,
+    Frame,
+    Names,
+    equal_set,
+    executed,
+    renamed_by,
+    unequal_set,
+)
 from polygen.analysis.copies import same_copy
-from polygen.analysis.dataflow import overlapping
+from polygen.analysis.dataflow import overlapping, readers_tell
 from polygen.analysis.difference import END
 from polygen.analysis.instance_map import UNMOVED, InstanceMap
 from polygen.analysis.moments import moments
-from polygen.analysis.pairs import conflict, in_conflict, piece_set
+from polygen.analysis.pairs import conflict, in_conflict, piece_set, users
+from polygen.analysis.scratch import apart, common_inames, passes_nothing
 from polygen.analysis.second import OTHER
 from polygen.ir import expression as ex
 from polygen.ir.domain import universe
@@ -95,6 +108,44 @@ class Pasts:
             return False
         reads = [_Both(was, now, at.points) for was, now in zip(*found, strict=True)]
         return self._sees_same(name, reads)
+
+    def are_same_within(self, old: Expression, new: Expression, at: Context) -> bool:
+        """Tell whether two reads of a temporary see the same write of the same iteration.
+
+        Parameters:
+            old: an element, or a scalar, that the old frame reads.
+            new: one of the same variable that the new frame reads: it may have another place.
+            at: where they are compared.
+        """
+        name = ex.name_of(new)
+        if at.new.insn is END or not self._is_comparable(name):
+            return False
+        if not all(readers_tell(k, name) for k in (self._old, self._new)):
+            return False
+        within = self._passing_nothing(name)
+        read = _Both(_read(old, at.old), _read(new, at.new), at.points)
+        if not (within and _are_in_one_iteration(read, within)):
+            return False
+        if any(_updates(w) for w in self._writes(name)):
+            return False
+        pairs = product(self._writes(name), self._writes(name))
+        return all(_comes_alike(w, read, within) for w in self._writes(name)) and all(
+            _ordered_alike(*pair, within) for pair in pairs
+        )
+
+    def _passing_nothing(self, name: str) -> tuple[str, ...]:
+        """Return loops that both kernels have, between iterations of which nothing is passed."""
+        common = frozenset.intersection(*(common_inames(k, name) for k in (self._old, self._new)))
+        ids = users(self._old, name)
+        kept = {i for i in common if all(self._is_kept(insn, i) for insn in ids)}
+        found = frozenset.intersection(
+            *(apart(k, name, frozenset(kept)) for k in (self._old, self._new))
+        )
+        alike = all(passes_nothing(k, name, found) for k in (self._old, self._new))
+        return tuple(sorted(found)) if alike else ()
+
+    def _is_kept(self, insn_id: str, iname: str) -> bool:
+        return self._instances.value(insn_id, iname) == ex.Variable(iname)
 
     def _sees_same(self, name: str, reads: Sequence[_Both]) -> bool:
         if not self._is_comparable(name):
@@ -175,9 +226,39 @@ def _read(node: Expression, frame: Frame) -> _Touch:
     return _Touch(frame.kernel, access_of(frame.kernel, frame.reference(node)), frame.names)
 
 
-def _ordered_alike(first: _Both, second: _Both) -> bool:
+def _are_in_one_iteration(touch: _Both, within: Sequence[str]) -> bool:
+    """Tell whether what is compared is in the same iterations of some loops in both kernels."""
+    names = [(touch.old.names[i], touch.new.names[i]) for i in within]
+    apart = [unequal_set(ex.Variable(a), ex.Variable(b)) for a, b in names if a != b]
+    return all(touch.points.intersect(differ).is_empty() for differ in apart)
+
+
+def _updates(write: _Both) -> bool:
+    found = write.old.access, write.new.access
+    return any(a is None or a.reference is None or bool(a.reference.update) for a in found)
+
+
+def _comes_alike(write: _Both, read: _Both, within: Sequence[str]) -> bool:
+    """Tell whether, in one iteration, the same writes of what is read come before it."""
+    points = _in_one_iteration(write, read, within)
+    before: list[isl.Set] = []
+    for first, second in ((write.old, read.old), (write.new, read.new)):
+        found = _before(first, second)
+        if found is None:
+            return False
+        before.append(found.intersect(_conflicting(first, second)))
+    return bool(points.intersect(before[0]).is_equal(points.intersect(before[1])))
+
+
+def _in_one_iteration(first: _Both, second: _Both, within: Sequence[str]) -> isl.Set:
+    """Return the pairs in the same iteration of some loops, which both kernels have."""
+    same = (equal_set(*(ex.Variable(b.new.names[i]) for b in (first, second))) for i in within)
+    return reduce(isl.Set.intersect, same, first.points.intersect(second.points))
+
+
+def _ordered_alike(first: _Both, second: _Both, within: Sequence[str] = ()) -> bool:
     """Tell whether, of instances that may touch one element, the same ones come first."""
-    points = first.points.intersect(second.points)
+    points = _in_one_iteration(first, second, within)
     points = points.intersect(_conflicting(first.old, second.old))
     points = points.intersect(_conflicting(first.new, second.new))
     if points.is_empty():

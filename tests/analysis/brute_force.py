@@ -10,7 +10,9 @@ from typing import Any
 import islpy as isl
 
 import polygen as pg
+from polygen.analysis.access import touched
 from polygen.analysis.dependences import Dependence
+from polygen.analysis.pairs import users
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag
 from tests.oracle.compare import typed
@@ -19,6 +21,11 @@ from tests.proof.trace import Instance, Trace, trace
 
 # kind, variable, source, sink
 Found = tuple[str, str, Instance, Instance]
+
+
+def is_decided(knl: Kernel, name: str) -> bool:
+    """No data says which elements are touched: then the dependences are exact."""
+    return all(a.exact for insn in users(knl, name) for a in touched(knl, insn)[name])
 
 
 def runs(

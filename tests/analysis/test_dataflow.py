@@ -9,12 +9,13 @@ import pytest
 
 import polygen as pg
 from polygen.analysis.access import references
-from polygen.analysis.dataflow import Source, element_names, final_sources, is_decided, sources
+from polygen.analysis.dataflow import Source, element_names, final_sources, sources
 from polygen.analysis.nest import loop_tree
 from polygen.analysis.second import OTHER
 from polygen.errors import DependencyCycle
 from polygen.ir.domain import unflatten
 from polygen.ir.kernel import Kernel
+from tests.analysis.brute_force import is_decided
 from tests.oracle.cases import kernel
 from tests.proof.generator import LIMITS, Maker
 from tests.proof.judge import arguments_of

@@ -12,12 +12,10 @@ import pytest
 
 import polygen as pg
 from polygen.analysis import proving
-from polygen.analysis.access import touched
 from polygen.analysis.nest import loop_tree
-from polygen.analysis.pairs import users
 from polygen.errors import DependencyCycle, NoLoopNest, ProofLimit
 from polygen.ir.kernel import Kernel
-from tests.analysis.brute_force import Found, direct_pairs, every_pair, listed, runs
+from tests.analysis.brute_force import Found, direct_pairs, every_pair, is_decided, listed, runs
 from tests.oracle.cases import kernel
 from tests.proof.generator import LIMITS, Maker
 from tests.proof.patterns import PATTERNS
@@ -314,11 +312,6 @@ def test_what_nothing_orders_is_no_dependence() -> None:
 
 
 # --- every pair
-
-
-def is_decided(knl: Kernel, name: str) -> bool:
-    """No data says which elements are touched: then the dependences are exact."""
-    return all(a.exact for insn in users(knl, name) for a in touched(knl, insn)[name])
 
 
 def check(knl: Kernel, sizes: Mapping[str, int], limits: Mapping[str, int]) -> int:
