@@ -16,7 +16,7 @@ import islpy as isl
 from polygen.analysis.access import Reference, loop_domain
 from polygen.analysis.affine import linear_form
 from polygen.analysis.dataflow import Source
-from polygen.analysis.domains import domain_temporaries, with_surrounding
+from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set, is_negative_somewhere, to_pw_aff
 from polygen.analysis.second import OTHER
@@ -210,6 +210,16 @@ def executed(frame: Frame) -> tuple[isl.Set, bool]:
     """Return the points at which a frame's loops are, and whether that is exact."""
     domain, exact = loop_domain(frame.kernel, frozenset(frame.names))
     return frame.flat(domain), exact
+
+
+def executed_given(frame: Frame) -> tuple[isl.Set, frozenset[str]]:
+    """Return the points at which a frame's loops are for given values of data, and this data.
+
+    The scalars that bound loops are parameters of the set, under their own names.
+    """
+    domain = domain_of(frame.kernel, frozenset(frame.names))
+    data = [n for n in flat_names(domain) if n in frame.kernel.writers]
+    return frame.flat(domain), frozenset(data)
 
 
 def equal_set(first: Expression, second: Expression) -> isl.Set:

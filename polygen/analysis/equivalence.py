@@ -123,10 +123,12 @@ class _Comparison:
             found = Difference(before.id, what="it leaves out iterations, or has new ones")
         if (exact and also) or (found is not None and not found.certain):
             return found
-        inames = before.within_inames | after.within_inames
-        if found is not None or not self._matcher.sums.run_as_often(context, context, inames):
-            return undecided(before, None, "how often it is executed depends on data")
-        return None
+        inames, sums = before.within_inames | after.within_inames, self._matcher.sums
+        if found is None and (
+            sums.run_as_often(context, inames) or sums.run_alike(self._known, context, others)
+        ):
+            return None
+        return undecided(before, None, "how often it is executed depends on data")
 
     def _at_instances(
         self, before: Assigning, after: Assigning, context: Context

@@ -18,6 +18,7 @@ from polygen.analysis.context import (
     at_source,
     unequal_set,
 )
+from polygen.analysis.data_terms import data_terms
 from polygen.analysis.dataflow import Source, final_sources, overlapping, sources
 from polygen.analysis.difference import END, At, Difference, undecided
 from polygen.analysis.instance_map import InstanceMap
@@ -192,11 +193,18 @@ class Matcher:
             return self.other_work(old, new, at, at.points)
         for before, after in zip(_index(old), _index(new), strict=True):
             found = self.match(before, after, at)
+            if found is not None and self._adds_up_alike(before, after, at):
+                continue
             if found is not None and found.is_work and found.point is not None:
                 return self._work(old, new, at, found.point)
             if found is not None:
                 return found
         return None
+
+    def _adds_up_alike(self, old: Expression, new: Expression, at: Context) -> bool:
+        """Tell whether two subscripts are sums that differ in nothing but their order."""
+        scalars = [ex.Variable(name) for name in data_terms(old, new, at)]
+        return bool(scalars) and all(self.match(s, s, at) is None for s in scalars)
 
     def _sources(self, node: Expression, frame: Frame) -> tuple[Source, ...] | None:
         name = ex.name_of(node)

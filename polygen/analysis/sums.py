@@ -7,7 +7,7 @@ correspond to one contribution to the other.  Which one, the subscripts of what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Protocol, TypeAlias
@@ -21,6 +21,7 @@ from polygen.analysis.context import (
     data_in_bounds,
     equal_set,
     executed,
+    executed_given,
     renamed_by,
     unequal_set,
 )
@@ -123,9 +124,11 @@ class Sums:
         if (exact and also) or (found is not None and not found.certain):
             return found
         inames = frozenset((*old.inames, *new.inames))
-        if found is not None or not self.run_as_often(at, inner, inames):
-            return undecided(at.old.insn, None, "how long a reduction is depends on data")
-        return None
+        if found is None and (
+            self.run_as_often(inner, inames) or self.run_alike(at.points, inner, others)
+        ):
+            return None
+        return undecided(at.old.insn, None, "how long a reduction is depends on data")
 
     def _value(
         self, iname: str, old: ex.Reduction, new: ex.Reduction, at: Context
@@ -141,18 +144,35 @@ class Sums:
             return ex.Variable(new.inames[old.inames.index(iname)])
         return None
 
-    def run_as_often(self, at: Context, inside: Context, inames: frozenset[str]) -> bool:
+    def run_as_often(self, inside: Context, inames: frozenset[str]) -> bool:
         """Tell whether loops, the bounds of which are data, are certainly the same.
 
         Parameters:
-            at: where the bounds are evaluated.
             inside: the frames within these loops, at all points that are possible.
             inames: those of the loops, in both kernels.
         """
         names = data_in_bounds(inside, inames)
-        if names is None:
+        return names is not None and self._are_alike(names, inside)
+
+    def run_alike(self, wanted: isl.Set, inside: Context, others: Iterable[str]) -> bool:
+        """Tell whether loops run through the same points, whatever the data in their bounds is.
+
+        Parameters:
+            wanted: where the loops of the old frame are looked at.
+            inside: the frames within these loops, at all points that are possible.
+            others: names of the new frame that may have any value.
+        """
+        (before, data), (after, other_data) = map(executed_given, (inside.old, inside.new))
+        if data != other_data:
             return False
-        return all(self._comparing.match(b, b, at) is None for b in map(ex.Variable, names))
+        found = project_out(inside.points.intersect(after), others)
+        return bool(found.is_equal(wanted.intersect(before))) and self._are_alike(data, inside)
+
+    def _are_alike(self, names: Iterable[str], inside: Context) -> bool:
+        """Tell whether scalars that bound loops have the same values where these are entered."""
+        # Within the loops nobody writes them, so it is the same there.
+        scalars = map(ex.Variable, sorted(names))
+        return all(self._comparing.match(s, s, inside) is None for s in scalars)
 
     # --- stages
 

@@ -22,7 +22,9 @@ PLANE = ["{ [i]: 0<=i<8 }", "{ [j]: 0<=j<4 }"]
 DATA = (
     pg.TemporaryVariable("v", "float64", (9,)),
     pg.TemporaryVariable("c", "int32", (9,)),
-    *(array(name, "9") for name in ("a", "b", "p", "out")),
+    *(pg.TemporaryVariable(name, "int32") for name in "kl"),
+    *(array(name, "9") for name in ("b", "p", "out")),
+    array("a", "30"),
     array("idx", "9", dtype="int32"),
     "...",
 )
@@ -82,7 +84,15 @@ AT = """
     a[c[i]] = b[i]       {id=a, dep=*c}
     """
 
+SUMS = """
+    k = idx[0]                    {id=k, dep=*}
+    l = idx[1]                    {id=l, dep=*}
+    out[i] = a[k + 2*l + i//4]    {id=out, dep=*k:l}
+    """
+
 SAME: dict[str, Case] = {
+    "a sum in another order": Case(SUMS, (("k + 2*l + i//4", "i//4 + 2*l + k"),)),
+    "a sum of other parts": Case(SUMS, (("i//4]", "(i+4)//4 - 1]"),)),
     "other elements": Case(STORED, (("v[i]", "v[8-i]"),)),
     "one element for all": Case(STORED, (("v[i]", "v[3]"),)),
     "read under conditions": Case(ASKED, (("v[i]", "v[8-i]"),)),
@@ -92,6 +102,9 @@ SAME: dict[str, Case] = {
     "a subscript": Case(AT, (("c[i]", "c[8-i]"),)),
 }
 OTHER: dict[str, Case] = {
+    "a sum of other numbers": Case(SUMS, (("k + 2*l", "2*k + l"),)),
+    "a sum that is larger": Case(SUMS, (("i//4]", "(i+1)//4]"),)),
+    "a sum with a scalar from elsewhere": Case(SUMS, (("idx[1] ", "idx[2] "),)),
     "written elsewhere": Case(STORED, (("v[i] = b", "v[8-i] = b"),)),
     "read elsewhere": Case(ASKED, (("0, v[i]", "0, v[max(i-1, 0)]"),)),
     "another condition": Case(DEFAULT, (("v[0]", "v[i]"), ("p[i]>0", "p[i]>1"))),
