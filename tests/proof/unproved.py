@@ -2,7 +2,8 @@
 
     python -m tests.proof.unproved 0 600
 
-prints what there is for some seeds of `tests.proof.precision`, the kernels and errors included.
+prints what there is for some seeds of `tests.proof.precision`, the kernels and errors included, and
+`python -m tests.proof.wide 0 350` the same of kernels over the whole language.
 """
 
 from __future__ import annotations
@@ -19,8 +20,15 @@ REASONS = {
     "unneeded": "a value that is overwritten before it reaches an argument is compared as well",
     "alike": "instances that come in another order do the very same, such as adding one number: "
     "values are not computed",
-    "type": "a number without a type of its own is stored in a variable: it may be another number "
-    "in the expression that takes the variable's place",
+    "type": "a number is stored in a variable of another type: it may be another number in the "
+    "expression that takes the variable's place, though none that was tried is",
+    "verbatim": "verbatim C is said to read all of an array that it reads one element of",
+    "condition": "a condition that is data is a reduction of what is copied: it is not seen to be "
+    "the condition that it was",
+    "early": "a copy is made at another time than what it serves: it might be overwritten by what "
+    "may overlap it, and it is not looked into that the same was owed before",
+    "data": "data decides whether there is an access that would be too late, and it is in hardly "
+    "any data: the interpreter did not meet it",
 }
 
 # The seed and number of each step: how it begins, and the reason.
@@ -33,6 +41,25 @@ UNPROVED: dict[tuple[int, int], tuple[str, str]] = {
     (264, 1): ("duplicate_inames(['i', 'j'], ['last_t', 's0'])", "unneeded"),
     (537, 3): ("assignment_to_subst('v')", "type"),
     (579, 2): ("add_prefetch('b', ['j', 'i_outer']", "nest"),
+}
+
+# The same of the kernels of `tests.proof.wide`.
+UNPROVED_WIDE: dict[tuple[int, int], tuple[str, str]] = {
+    (17, 0): ("duplicate_inames(['i'], ['s1', 's5'])", "verbatim"),
+    (18, 4): ("map_domain(\"{ [j] -> [j'] : j' = n - j }\")", "alike"),
+    (43, 4): ("tag_inames({'i': 'l.1'})", "verbatim"),
+    (80, 2): ("split_iname('i_outer', 2,", "data"),
+    (86, 3): ("add_prefetch('b_bool', [],", "condition"),
+    (97, 1): ("add_prefetch('l2', [],", "early"),
+    (206, 2): ("tag_inames({'i': 'g.1'})", "verbatim"),
+    (206, 3): ("split_iname('i', 4, outer_tag='g.0'", "verbatim"),
+    (228, 2): ("split_iname('p', 3, outer_tag='g.0'", "verbatim"),
+    (282, 4): ("assignment_to_subst('t12')", "type"),
+    (299, 0): ("split_iname('i', 4, outer_tag='g.0'", "verbatim"),
+    (309, 1): ("tag_inames({'i': 'l.0'})", "verbatim"),
+    (321, 0): ("tag_inames({'j': 'unr', 'i': 'l.1'})", "verbatim"),
+    (325, 0): ("duplicate_inames(['i', 'j', 'k'], ['s1', 's4'])", "verbatim"),
+    (337, 0): ("tag_inames({'i': 'unr', 'p': 'g.1'})", "verbatim"),
 }
 
 
