@@ -55,6 +55,18 @@ def test_merge() -> None:
     assert pg.merge([DOUBLE, ROWS]) == program == pg.merge([program["rows"]])
 
 
+def test_some_of_the_kernels_that_are_called() -> None:
+    """Of two kernels, one is known at first."""
+    calls = "[j]: out[i, j] = double_all(n, [j]: a[i, j])\n[j]: b[i, j] = other(n, [j]: a[i, j])"
+    program = pg.merge([rows(calls, pg.GlobalArg("b", None, "n, n")), DOUBLE])
+    known = [(c.function, c.callee is None) for c in program["rows"].calls]
+    assert known == [("double_all", False), ("other", True)]
+    whole = pg.merge([program, DOUBLE.copy(name="other")])
+    a = np.arange(9.0).reshape(3, 3)
+    for found in whole(a=a)[1]:
+        np.testing.assert_array_equal(found, 2 * a)
+
+
 def test_several_entry_points() -> None:
     columns = rows("[j]: out[j, i] = double_all(n, [j]: a[i, j])", name="columns")
     program = pg.merge([ROWS, columns, DOUBLE])

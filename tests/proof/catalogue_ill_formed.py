@@ -153,6 +153,8 @@ CATALOGUE: list[IllFormed] = [
            "b[i] = a[n-1-i] {id=s, inames=t:i, dep=*}\na[i] = 2*b[i] {id=u, inames=t:i}", "'a'"),
     nested("shear", "{ [i,j]: 1<=i<n and 0<=j<n-1 }", "a[i,j] = a[i-1,j+1] + 1 {id=s}", "'j'"),
     nested("shear", "{ [i,j]: 1<=i<n and 0<=j<n-2 }", "a[i,j] = a[i-1,j+2] + 1 {id=s}", "'j'"),
+    nested("shear", PLANE, "a[i,j] = b[i,j] {id=s}\n"
+           "c[i,j] = a[i-1,j+1] {id=u, dep=s, if=i>=1 and j<n-1}", "'j'"),
     nested("shear", CUBE, "a[i,j,k] = a[i+1,j,n-1-k] + 1 {id=s}", "'i' or that over 'k'"),
     nested("transposition", PLANE, "a[i,j] = a[j,i] + 1 {id=s}", "'j'"),
     nested("transposition", PLANE, "a[i,j] = b[i,j] {id=s}\nc[i,j] = a[j,i] {id=u}", "'j'"),

@@ -31,3 +31,22 @@ def test_a_subscript_that_several_instructions_wrote() -> None:
     new = kernel(domain, f"{CHOSEN}\n{ahead}", *DATA)
     with pytest.raises(NewObligation, match=r"touched only where b\[i\] > 0"):
         exchange(old, new)
+
+
+def test_writes_in_no_order_stay_in_none() -> None:
+    """That no two i have one idx[i] has to hold before, and after."""
+    data = (array("a", "8"), array("b", "n"), array("idx", "n", dtype="int32"))
+    direct = "a[idx[i]] = b[i] {id=w}"
+    stored = "k = idx[i] {id=k, inames=i}\na[k] = b[i] {id=w, dep=k}"
+    with pg.without_proofs():
+        both = [
+            pg.tag_inames(
+                kernel("{ [i]: 0<=i<n }", text, *data, pg.TemporaryVariable("k", "int32", ())),
+                {"i": "g.0"},
+            )
+            for text in (direct, stored)
+        ]
+    assert all(any(o.kind == "ordered" for o in pg.obligations(knl)) for knl in both)
+    old, new = (knl.copy(arguments=both[0].arguments) for knl in both)
+    for before, after in ((old, new), (new, old)):
+        assert exchange(before, after).history
