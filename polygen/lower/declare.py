@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -49,7 +49,7 @@ _Carries: TypeAlias = Callable[[str, frozenset[str]], bool]
 def place_declarations(
     block: Block,
     wanted: Mapping[str, Declare],
-    items: Container[str] = (),
+    items: frozenset[str] = frozenset(),
     carries: _Carries | None = None,
 ) -> Block:
     """Return the block with the variables that it mentions declared.
@@ -76,7 +76,7 @@ class _Placer:
         self,
         block: Block,
         wanted: Mapping[str, Declare],
-        items: Container[str],
+        items: frozenset[str],
         carries: _Carries | None,
     ) -> None:
         self._wanted = wanted
