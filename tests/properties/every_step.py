@@ -481,6 +481,15 @@ def _realize(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("realize_reduction", r.choice(((), (r.choice(reducing),))))
 
 
+def _factors(knl: Kernel, r: random.Random) -> AnyStep | None:
+    written = [t for t in knl.temporaries if t.name in knl.writers]
+    if not written:
+        return None
+    found = r.choice(written)
+    axes = tuple(range(len(found.shape))) if r.random() < 0.5 else ()
+    return AnyStep("collect_common_factors", (found.name, axes))
+
+
 # --- arguments and expressions
 
 
@@ -547,6 +556,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "add_inames_to_insn": (_more_inames, 1),
     "remove_inames_from_insn": (_fewer_inames, 1),
     "realize_reduction": (_realize, 2),
+    "collect_common_factors": (_factors, 1),
     "set_argument_order": (_argument_order, 0.3),
     "simplify_indices": (_simpler, 0.7),
     "fold_constants": (_folded, 0.5),
