@@ -95,7 +95,8 @@ class Factored:
             inner = self.without(node.operand, factors, reduced.union(node.inames))
             return ex.Reduction(node.operation, node.inames, inner)
         if isinstance(node, ex.Quotient):
-            return ex.Quotient(self.without(node.numerator, factors, reduced), node.denominator)
+            above = self.without(node.numerator, factors, reduced)
+            return walk.rebuild(node, (above, *walk.parts(node)[1:]))
         if isinstance(node, ex.Product):
             return self._product(node, factors, reduced)
         return 1
