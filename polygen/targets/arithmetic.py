@@ -13,9 +13,9 @@ from polygen.ir import walk
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.targets.complex_numbers import complex_call
-from polygen.targets.core import Printer, is_cheap, is_minus_one, joined, negated
+from polygen.targets.core import Printer, is_cheap, is_minus_one, joined
 from polygen.targets.target import BOOL, UINT32
-from polygen.targets.term import PRODUCT, SUM, UNARY, Term, integer_limits, promoted
+from polygen.targets.term import PRODUCT, SUM, UNARY, Term, integer_limits, negated, promoted
 
 _POWERS = {2: "square", 3: "cube", 4: "fourth_power"}
 

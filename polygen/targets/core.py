@@ -8,7 +8,6 @@ those parts are used that have no type of their own, literals above all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +17,6 @@ from polygen.analysis.types import node_type
 from polygen.errors import InternalError, LiteralOutOfRange
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace
 from polygen.ir.dtype import DType, dtype_name
 from polygen.ir.expression import Expression
 from polygen.targets.complex_numbers import (
@@ -29,6 +27,7 @@ from polygen.targets.complex_numbers import (
     to_complex,
 )
 from polygen.targets.constant import MIRRORED, decide_comparison, fold_constant
+from polygen.targets.names import Names, Uses
 from polygen.targets.target import (
     BOOL,
     COMPLEX128,
@@ -45,7 +44,6 @@ from polygen.targets.term import (
     BIT_OR,
     EQUALITY,
     OR,
-    PRODUCT,
     UNARY,
     Term,
     float_text,
@@ -53,80 +51,11 @@ from polygen.targets.term import (
     integer_text,
     integer_type,
     promoted,
+    tight,
     usual,
 )
 
 Rule: TypeAlias = Callable[["Printer", Any, DType], Term]
-
-
-@dataclass(slots=True)
-class Uses:
-    """What the printed text needs at the beginning of the source, or of a function.
-
-    Attributes:
-        names: the variables that it mentions.
-        types: the names of the types that it mentions.
-        math: whether it uses mathematical functions or constants.
-        helpers: the helper functions that it calls, with the types they are called for.
-        preambles: what functions of the user's need, in order.
-    """
-
-    names: set[str] = field(default_factory=set[str])
-    types: set[str] = field(default_factory=set[str])
-    math: bool = False
-    helpers: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
-    preambles: dict[str, None] = field(default_factory=dict[str, None])
-
-    def add(self, other: Uses) -> None:
-        """Add what another function of the source needs; names of variables are its own."""
-        self.types |= other.types
-        self.math = self.math or other.math
-        self.helpers |= other.helpers
-        self.preambles |= other.preambles
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What the constant subscripts behind an offset choose.
-
-    Attributes:
-        arrays: the positions of those that choose an array.
-        component: the position of the one that chooses a component, or None.
-        alone: whether there is one vector, which is declared as such, not as an array.
-        space: where the vectors are, if work items share them: then components are written as the
-            numbers that they are.
-    """
-
-    arrays: tuple[int, ...] = ()
-    component: int | None = None
-    alone: bool = False
-    space: AddressSpace | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """What is known of the names that expressions mention.
-
-    Attributes:
-        kinds: the type that each has for NumPy: that of its elements, or ``int`` for loop
-            counters and sizes, which adapt to what they are combined with.
-        dtypes: the type with which each is declared; loop counters may be left out.
-        index_dtype: the type of loop counters and subscripts.
-        nonnegative: those that are never negative.
-        stored: the arrays that halves are stored in as such; elsewhere they are floats.
-        images: the arrays that are images.
-        choices: what constant subscripts choose, for arrays with axes tagged ``vec`` or ``sep``.
-        overlapping: for each array, the others that it may overlap.
-    """
-
-    kinds: dict[str, Kind]
-    dtypes: dict[str, DType]
-    index_dtype: DType
-    nonnegative: frozenset[str] = frozenset()
-    stored: frozenset[str] = frozenset()
-    images: frozenset[str] = frozenset()
-    choices: Mapping[str, Choice] = field(default_factory=dict[str, "Choice"])
-    overlapping: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
 
 class Printer:
@@ -361,7 +290,7 @@ class Printer:
             return complex_binary(self, operator, left, right, dtype, level)
         modular = modular and dtype.kind in "biu"
         left, right, c_type = self.common(left, right, dtype, modular)
-        text = f"{left.within(level)} {operator} {_tight(right, level + 1)}"
+        text = f"{left.within(level)} {operator} {tight(right, level + 1)}"
         exact = c_type == dtype or not (modular or dtype == FLOAT16)
         return Term(text, level, dtype, c_type, exact, split=(left.text, operator, right))
 
@@ -440,12 +369,6 @@ class Printer:
         return self.narrow(call, dtype)
 
 
-def negated(term: Term) -> str:
-    """Return the text of the negative of a term."""
-    text = term.within(UNARY)
-    return f"-({text})" if text.startswith("-") else f"-{text}"
-
-
 def joined(kinds: Iterable[Kind]) -> list[Kind]:
     """Return the type of the first of some operands, the first two, and so on."""
     found: list[Kind] = []
@@ -456,17 +379,6 @@ def joined(kinds: Iterable[Kind]) -> list[Kind]:
 
 def _holds(larger: DType, dtype: DType) -> bool:
     return larger.kind in "iu" and dtype.kind in "iu" and larger.itemsize >= dtype.itemsize
-
-
-def operand(term: Term, level: int) -> str:
-    """Return an operand of an operator; compilers warn of ``!`` without parentheses in it."""
-    return f"({term.text})" if term.text.startswith("!") else term.within(level)
-
-
-def _tight(term: Term, level: int) -> str:
-    """Return a right operand: one that begins with a sign is set apart."""
-    text = term.within(level)
-    return f"({text})" if level >= PRODUCT and text.startswith("-") else text
 
 
 def is_minus_one(node: Expression) -> bool:

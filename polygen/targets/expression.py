@@ -14,7 +14,8 @@ from polygen.ir.expression import Expression
 from polygen.ir.layout import has_vectors
 from polygen.targets import arithmetic, logic
 from polygen.targets.calls import print_call, print_component
-from polygen.targets.core import Names, Printer, Rule, Uses
+from polygen.targets.core import Printer, Rule
+from polygen.targets.names import Names, Uses
 from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, Target
 from polygen.targets.term import SUM, Term, promoted
 

@@ -15,7 +15,7 @@ from polygen.ir.parts import part_name
 from polygen.targets.arithmetic import is_nonnegative, print_divisibility
 from polygen.targets.complex_numbers import complex_comparison
 from polygen.targets.constant import MIRRORED
-from polygen.targets.core import Printer, joined, operand
+from polygen.targets.core import Printer, joined
 from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, UINT32, UINT64
 from polygen.targets.term import (
     ATOM,
@@ -31,6 +31,7 @@ from polygen.targets.term import (
     SUM,
     UNARY,
     Term,
+    operand,
     promoted,
     usual,
 )

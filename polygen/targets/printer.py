@@ -39,9 +39,9 @@ from polygen.lower.program import (
     Verbatim,
 )
 from polygen.targets.aliases import aliases_of
-from polygen.targets.core import Choice, Names
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.helpers import helper_functions, helpers_need_math, types_of_helpers
+from polygen.targets.names import Choice, Names
 from polygen.targets.program import DeviceFunction, Program
 from polygen.targets.statement import StatementPrinter, all_nodes, hoist_local
 from polygen.targets.tables import table_lines

@@ -122,3 +122,20 @@ def float_text(value: float, dtype: DType, suffix: str) -> tuple[str, int, DType
     if not any(c in digits for c in ".e"):
         digits += ".0"
     return digits + suffix, UNARY if digits.startswith("-") else ATOM, promoted(dtype)
+
+
+def negated(term: Term) -> str:
+    """Return the text of the negative of a term."""
+    text = term.within(UNARY)
+    return f"-({text})" if text.startswith("-") else f"-{text}"
+
+
+def operand(term: Term, level: int) -> str:
+    """Return an operand of an operator; compilers warn of ``!`` without parentheses in it."""
+    return f"({term.text})" if term.text.startswith("!") else term.within(level)
+
+
+def tight(term: Term, level: int) -> str:
+    """Return a right operand: one that begins with a sign is set apart."""
+    text = term.within(level)
+    return f"({text})" if level >= PRODUCT and text.startswith("-") else text

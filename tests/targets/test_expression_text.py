@@ -10,8 +10,8 @@ import pytest
 from polygen.errors import LiteralOutOfRange
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression, Variable
-from polygen.targets.core import Names
 from polygen.targets.expression import ExpressionPrinter
+from polygen.targets.names import Names
 from polygen.targets.registry import get_target
 
 _TYPES = {

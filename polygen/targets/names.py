@@ -1,0 +1,80 @@
+"""What is known of the names that expressions mention, and what the text of expressions needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from polygen.analysis.kinds import Kind
+from polygen.ir.array import AddressSpace
+from polygen.ir.dtype import DType
+
+
+@dataclass(slots=True)
+class Uses:
+    """What the printed text needs at the beginning of the source, or of a function.
+
+    Attributes:
+        names: the variables that it mentions.
+        types: the names of the types that it mentions.
+        math: whether it uses mathematical functions or constants.
+        helpers: the helper functions that it calls, with the types they are called for.
+        preambles: what functions of the user's need, in order.
+    """
+
+    names: set[str] = field(default_factory=set[str])
+    types: set[str] = field(default_factory=set[str])
+    math: bool = False
+    helpers: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    preambles: dict[str, None] = field(default_factory=dict[str, None])
+
+    def add(self, other: Uses) -> None:
+        """Add what another function of the source needs; names of variables are its own."""
+        self.types |= other.types
+        self.math = self.math or other.math
+        self.helpers |= other.helpers
+        self.preambles |= other.preambles
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the constant subscripts behind an offset choose.
+
+    Attributes:
+        arrays: the positions of those that choose an array.
+        component: the position of the one that chooses a component, or None.
+        alone: whether there is one vector, which is declared as such, not as an array.
+        space: where the vectors are, if work items share them: then components are written as the
+            numbers that they are.
+    """
+
+    arrays: tuple[int, ...] = ()
+    component: int | None = None
+    alone: bool = False
+    space: AddressSpace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What is known of the names that expressions mention.
+
+    Attributes:
+        kinds: the type that each has for NumPy: that of its elements, or ``int`` for loop
+            counters and sizes, which adapt to what they are combined with.
+        dtypes: the type with which each is declared; loop counters may be left out.
+        index_dtype: the type of loop counters and subscripts.
+        nonnegative: those that are never negative.
+        stored: the arrays that halves are stored in as such; elsewhere they are floats.
+        images: the arrays that are images.
+        choices: what constant subscripts choose, for arrays with axes tagged ``vec`` or ``sep``.
+        overlapping: for each array, the others that it may overlap.
+    """
+
+    kinds: dict[str, Kind]
+    dtypes: dict[str, DType]
+    index_dtype: DType
+    nonnegative: frozenset[str] = frozenset()
+    stored: frozenset[str] = frozenset()
+    images: frozenset[str] = frozenset()
+    choices: Mapping[str, Choice] = field(default_factory=dict[str, "Choice"])
+    overlapping: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
