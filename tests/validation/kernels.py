@@ -25,7 +25,7 @@ class Example:
 
     name: str
     kernel: Kernel
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 _MAKERS: dict[str, tuple[Callable[[], Kernel], Mapping[str, int]]] = {}
