@@ -89,6 +89,7 @@ from polygen.transforms.collect_common_factors import (
 )
 from polygen.transforms.concatenate_arrays import concatenate_arrays
 from polygen.transforms.distribute_loop import distribute_loop
+from polygen.transforms.double_buffer import double_buffer
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.expand_subst import expand_subst
 from polygen.transforms.extract_subst import extract_subst
@@ -223,6 +224,7 @@ __all__ = [
     "dependences",
     "diff",
     "distribute_loop",
+    "double_buffer",
     "duplicate_inames",
     "errors",
     "expand_subst",

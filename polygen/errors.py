@@ -301,6 +301,10 @@ class NotSavable(UserError):
     """A temporary that cannot be saved in global memory and reloaded."""
 
 
+class NotBufferable(UserError):
+    """A temporary whose values cannot be computed one iteration ahead."""
+
+
 class AxisNotPossible(UserError):
     """An axis of an array that is not there, or that cannot be split, joined or padded."""
 

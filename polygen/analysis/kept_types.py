@@ -37,7 +37,9 @@ def keeps_type(kernel: Kernel, name: str) -> bool:
         return False  # a call decides
     # Then its type is that of what is written, if that is one and the same.
     own = all(found is not None and isinstance(found[0], np.dtype) for found in written)
-    return own and (len(written) == 1 or (len(set(written)) == 1 and _is_known(written[0])))
+    if not own:
+        return False
+    return (len(set(written)) == 1 and _is_known(written[0])) or len(_stored(kernel, name)) == 1
 
 
 @per_kernel
@@ -90,6 +92,22 @@ def _written(kernel: Kernel, name: str) -> Iterator[tuple[Kind, bool] | None]:
             if ex.name_of(assignee) == name:
                 unknown = walk.free_variables(value).difference(known, writer.reduction_inames)
                 yield next(_possible(kernel, value, unknown), None)
+
+
+def _stored(kernel: Kernel, name: str) -> frozenset[Expression]:
+    """Return what is stored in a variable, subscripts left out: no type depends on these."""
+
+    def without_index(node: Expression) -> Expression:
+        return node.aggregate if isinstance(node, ex.Subscript) else node
+
+    return frozenset(
+        [
+            walk.rewrite(value, without_index)
+            for writer in kernel.writers[name]
+            for assignee, value in writer.pairs
+            if ex.name_of(assignee) == name
+        ]
+    )
 
 
 def _possible(

@@ -347,6 +347,12 @@ def _share(knl: Kernel, r: random.Random) -> AnyStep | None:
     return None if iname is None else AnyStep("unprivatize_temporaries_with_inames", (iname,))
 
 
+def _double(knl: Kernel, r: random.Random) -> AnyStep | None:
+    iname = _one(knl, r)
+    names = [t.name for t in knl.temporaries if len(t.shape) < 4]
+    return AnyStep("double_buffer", (r.choice(names), iname)) if names and iname else None
+
+
 def _save(_knl: Kernel, _r: random.Random) -> AnyStep:
     return AnyStep("save_and_reload_temporaries")
 
@@ -540,6 +546,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "concatenate_arrays": (_concatenate, 1),
     "alias_temporaries": (_alias, 2),
     "buffer_array": (_buffer, 2),
+    "double_buffer": (_double, 1),
     "save_and_reload_temporaries": (_save, 1),
     "unprivatize_temporaries_with_inames": (_share, 1),
     "expand_subst within": (_expand_within, 1),

@@ -1,0 +1,396 @@
+"""`polygen.double_buffer`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polygen.analysis.access import references_by_name
+from polygen.analysis.affine import LinearForm, linear_form
+from polygen.analysis.domains import (
+    domain_of,
+    domain_temporaries,
+    surrounding_inames,
+    with_surrounding,
+)
+from polygen.analysis.instance_map import instruction_at
+from polygen.analysis.isl_affine import condition_set, form_of_aff, pieces, set_condition
+from polygen.analysis.order import order_of
+from polygen.analysis.permitted import why_none_is_permitted
+from polygen.errors import InternalError, NotBufferable
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment, Instruction
+from polygen.ir.kernel import Kernel
+from polygen.ir.layout import with_outer_axes
+from polygen.ir.tags import GroupTag, LocalTag, is_parallel
+from polygen.ir.verify import excerpt
+from polygen.source import caller_location
+from polygen.transformation import Iname, to_names, transformation
+from polygen.transforms._arrays import (
+    Index,
+    Temporaries,
+    check_rewritable,
+    redeclared,
+    with_subscripts,
+    without_rules_about,
+)
+
+
+@transformation
+def double_buffer(kernel: Kernel, names: Temporaries, iname: Iname) -> Kernel:
+    """Let an iteration of a loop compute what the next one needs of temporaries.
+
+    A temporary gets two halves, which iterations use in turn.  What computes it, a prefetch for
+    instance, does so before the loop for the first iteration, and in each iteration for the next
+    one, at its beginning: so loads are under way while others are used, and work items that share
+    what is loaded wait for each other once in an iteration, not twice.
+
+    Kind: order and storage.
+
+    Requires:
+        1. The iname is that of a loop, or of an unrolled one, which begins at an affine function of
+           what is outside of it.
+        2. Each temporary is written by one assignment with one assignee, not updated atomically,
+           and all that uses it is in the loop; it is no bound of another one.
+        3. Other inames of that assignment are around what uses the temporary outside of this loop,
+           or there for it alone, if their bounds depend on this loop.
+        4. Each use of it is in sight: none in verbatim C, in a call of another kernel.
+        5. What is read for the next iteration is the same ahead of this one.
+
+    Parameters:
+        names: the temporaries: ``"s, t"``, or a sequence.
+        iname: the iname of the loop.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel(
+        ...     "{ [g,k,j]: 0<=g<n and 0<=k<m and 0<=j<16 }", "out[g,j] = sum(k, a[g,k,15-j])",
+        ...     name="turned",
+        ... )
+        >>> knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "float32"}), {"g": "g.0", "j": "l.0"})
+        >>> knl = pg.add_prefetch(knl, "a", "j", temporary_name="t", dim_arg_names="p, q, i")
+        >>> knl = pg.double_buffer(knl, "t", "k")
+        >>> print(str(pg.generate_code(knl, "opencl")).partition("{")[2])
+        <BLANKLINE>
+            int const g = get_group_id(0);
+            int const j = get_local_id(0);
+            int const i_first = get_local_id(0);
+            int const i = get_local_id(0);
+            __local float t[32];
+        <BLANKLINE>
+            if (m >= 1)
+                t[i_first] = a[g * m * 16 + i_first];
+            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+            float acc_k = 0.0f;
+            for (int k = 0; k < m; ++k) {
+                if (k + 1 < m)
+                    t[16 * ((k + 1) % 2) + i] = a[(g * m + k + 1) * 16 + i];
+                acc_k += t[16 * (k % 2) + 15 - j];
+                barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+            }
+            out[16 * g + j] = acc_k;
+        }
+
+    Raises:
+        UnknownArgument, UnknownIname: if the kernel has no such temporary or iname.
+        InvalidArgument: if a variable is no temporary.
+        NotBufferable: if 1, 2 or 3 does not hold.
+        AxisNotPossible, VerbatimNotPossible: if 4 does not hold.
+        NoLoopNest, DependencyCycle: if nothing can be computed ahead of the loop.
+        IllegalStep, CannotProve, UninitializedRead, NewObligation: if 5 does not hold.
+
+    Source: the CUDA C++ Best Practices Guide, 2023; software pipelining: Lam, 1988.
+    """
+    given = tuple(dict.fromkeys(to_names(names)))
+    check_rewritable(kernel, given)
+    new = without_rules_about(kernel, given)
+    first = _first_value(new, iname)
+    for name in _in_order(new, given, iname):  # what others are computed from first
+        new = _buffered(new, name, iname, first)
+    why = why_none_is_permitted(new)
+    if why is not None:
+        raise type(why)(
+            f"what {' and '.join(given)} hold cannot be computed ahead of the loop of '{iname}': "
+            f"{why.what}",
+            where=caller_location(),
+            excerpt=why.excerpt,
+            remedy="name a loop in which all that they are computed from is there before",
+        )
+    return new
+
+
+def _refused(kernel: Kernel, what: str, *insns: str, remedy: str) -> NotBufferable:
+    return NotBufferable(
+        what,
+        where=caller_location(),
+        excerpt=excerpt(kernel, *insns) if insns else None,
+        remedy=remedy,
+    )
+
+
+# --- what is looked at
+
+
+def _first_value(kernel: Kernel, iname: str) -> LinearForm:
+    """Return where a loop begins."""
+    if is_parallel(kernel.tags.get(iname)):
+        raise _refused(
+            kernel,
+            f"'{iname}' is tagged {kernel.tags[iname]}: it has no next iteration",
+            remedy="name a loop",
+        )
+    values = unflatten(domain_of(kernel, with_surrounding(kernel, (iname,))), (iname,))
+    forms = dict.fromkeys(form_of_aff(aff) for _, aff in pieces(values.dim_min(0)))
+    data = domain_temporaries(kernel, (iname,))
+    if len(forms) != 1 or not data.isdisjoint(next(iter(forms)).names()):
+        raise _refused(
+            kernel,
+            f"the loop of '{iname}' does not begin at one affine function of loops outside and "
+            "sizes",
+            remedy="split it, or shift it to begin at 0",
+        )
+    return next(iter(forms))
+
+
+def _in_order(kernel: Kernel, names: Sequence[str], iname: str) -> list[str]:
+    """Return temporaries in the order in which they are written."""
+    path = order_of(kernel.expanded).path
+    return sorted(names, key=lambda name: path(_writer(kernel, name, iname).id))
+
+
+def _writer(kernel: Kernel, name: str, iname: str) -> Assignment:
+    """Return the instruction that writes a temporary.
+
+    Raises:
+        NotBufferable: if it is not one, or if the temporary is used outside of the loop.
+    """
+    writers = kernel.writers.get(name, ())
+    writer = writers[0] if len(writers) == 1 else None
+    if not isinstance(writer, Assignment) or writer.atomicity is not None:
+        raise _refused(
+            kernel,
+            f"'{name}' is not written by one plain assignment",
+            *(w.id for w in writers),
+            remedy="assign to it once, or prefetch it: add_prefetch",
+        )
+    for use in references_by_name(kernel)[name]:
+        if iname not in use.inames:
+            raise _refused(
+                kernel,
+                f"'{use.insn.id}' uses '{name}' outside of the loop of '{iname}'",
+                use.insn.id,
+                remedy="name a loop around all that uses it",
+            )
+    if any(name in domain.parameters for domain in kernel.domains):
+        raise _refused(
+            kernel, f"'{name}' is the bound of a loop", remedy="leave it, or name another"
+        )
+    return writer
+
+
+# --- two halves
+
+
+def _buffered(kernel: Kernel, name: str, iname: str, first: LinearForm) -> Kernel:
+    """Return the kernel with two halves of one temporary."""
+    writer = _writer(kernel, name, iname)
+    copied = _copied(kernel, writer, iname)
+    halved = _halved(kernel, name, iname)
+    here, halving = LinearForm.of_name(iname), halved.instruction(writer.id)
+    assert isinstance(halving, Assignment)
+    ahead = _Ahead(halved, halving, iname, copied)
+    before, beside = ahead.at(first, "first"), ahead.at(here + 1, "next")
+    return ahead.kernel_with(before, beside)
+
+
+def _copied(kernel: Kernel, writer: Assignment, iname: str) -> tuple[str, ...]:
+    """Return the inames of the writer which, ahead of the loop, have to be others."""
+    loops = [
+        i for i in order_of(kernel.expanded).loops(writer.id) if not is_parallel(kernel.tags.get(i))
+    ]
+    inside = loops[loops.index(iname) + 1 :]
+
+    def is_copied(other: str) -> bool:
+        if iname in surrounding_inames(kernel, other):
+            return True
+        on_axis = isinstance(kernel.tags.get(other), GroupTag | LocalTag)
+        return not on_axis and (other in inside or _is_own(kernel, writer, other))
+
+    return tuple([i for i in kernel.inames if i in writer.within_inames - {iname} and is_copied(i)])
+
+
+def _is_own(kernel: Kernel, writer: Instruction, iname: str) -> bool:
+    """Tell whether no other instruction is within an iname."""
+    others = (i for i in kernel.instructions if i.id != writer.id)
+    return all(iname not in i.within_inames | i.reduction_inames for i in others)
+
+
+def _halved(kernel: Kernel, name: str, iname: str) -> Kernel:
+    """Return the kernel with another axis of a temporary, for even and odd iterations."""
+    array = kernel.array(name)
+    half = (LinearForm.of_name(iname) % 2).expression()
+
+    def index(old: Index) -> Index:
+        return (half, *old)
+
+    if array.shape:
+        new = with_subscripts(kernel, {name: index})
+    else:
+        element = ex.Subscript(ex.Variable(name), half)
+        new = kernel.copy(
+            instructions=tuple(
+                [
+                    i.map_expressions(lambda e: walk.substitute(e, {name: element}))
+                    for i in kernel.instructions
+                ]
+            )
+        )
+    tags = with_outer_axes(array, (2,))
+    tags = None if tags is None else (tags[-1], *tags[:-1])
+    names = (
+        array.dim_names if array.dim_names is None else (kernel.new_name("half"), *array.dim_names)
+    )
+    shape = (2, *(array.shape or ()))
+    return redeclared(new, {name: replace(array, shape=shape, dim_tags=tags, dim_names=names)})
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """The writer of a temporary at another iteration, with the loops that it then needs."""
+
+    insn: Assignment
+    domains: tuple[Domain, ...]
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """Makes the instructions that write a temporary ahead of where it is used.
+
+    Attributes:
+        kernel: the kernel.
+        writer: what writes it.
+        iname: that of the loop.
+        copied: inames of the writer that have other values, or loops of their own, ahead.
+    """
+
+    kernel: Kernel
+    writer: Assignment
+    iname: str
+    copied: tuple[str, ...]
+
+    def at(self, value: LinearForm, suffix: str) -> _Moved:
+        """Return the writer for the iteration `value` of the loop."""
+        kernel, stays = self.kernel, suffix == "next"
+        names = {i: self.kernel.new_name(f"{i}_{suffix}") for i in self.copied}
+        if stays and self._can_stay():
+            names = {i: i for i in self.copied}
+        around = self.writer.within_inames - {*self.copied}
+        outer = around if stays else around - {self.iname}
+        values = {self.iname: value.expression()} | {i: ex.Variable(n) for i, n in names.items()}
+        moved = instruction_at(self.writer, values, (*kernel.inames, *names.values()))
+        moved = moved.map_expressions(lambda e: walk.rewrite(e, _simplified))
+        assert isinstance(moved, Assignment)
+        points, condition = self._needed(value, outer, names)
+        shown = unflatten(points, tuple(names.values())).drop_unused_params()
+        # What is in the loop comes after what is ahead of it.
+        before = moved.depends_on if stays else self._ahead_of_loop(moved.depends_on)
+        moved = moved.copy(
+            depends_on=before,
+            id=kernel.new_name(f"{self.writer.id}_{suffix}"),
+            within_inames=outer.union(names.values()),
+            predicates=(*moved.predicates, *([] if condition is True else [condition])),
+        )
+        return _Moved(moved, (Domain(shown),) if names else (), names)
+
+    def _ahead_of_loop(self, ids: frozenset[str]) -> frozenset[str]:
+        insns = [self.kernel.instruction(i) for i in ids]
+        return frozenset([i.id for i in insns if self.iname not in i.within_inames])
+
+    def _needed(
+        self, value: LinearForm, outer: frozenset[str], names: Mapping[str, str]
+    ) -> tuple[isl.Set, Expression]:
+        """Return the values of what is copied, and the condition under which there are any.
+
+        If there is an iteration `value` at all is part of the values, unless, with what is assumed
+        of sizes, nothing else is left of that when it is said apart.
+        """
+        kernel = self.kernel
+        around = self.writer.within_inames - {*self.copied}
+        known = domain_of(kernel, with_surrounding(kernel, outer))
+        there = domain_of(kernel, with_surrounding(kernel, around))
+        there = _with_value(there, self.iname, value).gist_params(known)
+        points = domain_of(kernel, with_surrounding(kernel, self.writer.within_inames))
+        points = _with_value(points, self.iname, value)
+        for old, new in names.items():
+            points = rename_dimension(points, old, new)
+        together = points.gist_params(known).coalesce()
+        apart = points.gist_params(known.intersect(there).intersect(kernel.assumptions.flat))
+        if names and _size(apart.coalesce()) >= _size(together):
+            return together, True
+        return apart.coalesce(), set_condition(there)
+
+    def _can_stay(self) -> bool:
+        """Tell whether the domains of what is copied are there for the writer alone."""
+        homes = {i for own in self.copied for i in self.kernel.home_domains[own].inames}
+        return homes <= {*self.copied} and all(
+            _is_own(self.kernel, self.writer, i) for i in self.copied
+        )
+
+    def kernel_with(self, *moved: _Moved) -> Kernel:
+        """Return the kernel with the writer at other iterations instead."""
+        kernel, old = self.kernel, self.writer.id
+        ids = {m.insn.id for m in moved}
+        gone = {i for m in moved for i, new in m.names.items() if i == new}
+        instructions: list[Instruction] = []
+        for insn in kernel.instructions:
+            if insn.id == old:
+                instructions += [m.insn for m in moved]
+            elif old in insn.depends_on:
+                instructions.append(insn.copy(depends_on=insn.depends_on - {old} | ids))
+            else:
+                instructions.append(insn)
+        renamed = [{**m.names, self.iname: self.iname} for m in moved]
+        priorities = [tuple([n.get(i, i) for i in p]) for n in renamed for p in kernel.priorities]
+        tags = {
+            new: kernel.tags[i] for m in moved for i, new in m.names.items() if i in kernel.tags
+        }
+        return kernel.copy(
+            instructions=tuple(instructions),
+            domains=(
+                *(d for d in kernel.domains if gone.isdisjoint(d.inames)),
+                *(d for m in moved for d in m.domains),
+            ),
+            priorities=tuple(dict.fromkeys((*kernel.priorities, *priorities))),
+            tags={**kernel.tags, **tags},
+        )
+
+
+def _size(points: isl.Set) -> int:
+    return sum(len(piece.get_constraints()) for piece in points.get_basic_sets())
+
+
+_THERE = "__there"  # names of users do not begin so
+
+
+def _with_value(flat: isl.Set, iname: str, value: LinearForm) -> isl.Set:
+    """Return what holds of other names if an iname has a value."""
+    equal = condition_set(ex.Comparison(ex.Variable(_THERE), "==", value.expression()))
+    if equal is None:
+        raise InternalError("the value of an iname is not affine")
+    return project_out(rename_dimension(flat, iname, _THERE).intersect(equal), (_THERE,))
+
+
+def _simplified(node: Expression) -> Expression:
+    """Return an element with affine subscripts in their normal form."""
+    if not isinstance(node, ex.Subscript):
+        return node
+    forms = [(i, linear_form(i)) for i in ex.index_tuple(node)]
+    index = tuple([i if form is None else form.expression() for i, form in forms])
+    return ex.Subscript(node.aggregate, index[0] if len(index) == 1 else index)
