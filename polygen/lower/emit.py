@@ -14,6 +14,7 @@ from functools import reduce
 import islpy as isl
 
 from polygen.analysis.domains import domain_of
+from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.pairs import less, renamed
 from polygen.errors import InternalError, MixedAssignees, NotUnrollable, SubscriptNotConstant
@@ -126,7 +127,8 @@ class Emitter:
         items: list[_Item] = []
         for node in nodes:
             if isinstance(node, Assigning):
-                items.append(self._statement(node, place))
+                if not any(p is False for p in self._undecided(node, place)):
+                    items.append(self._statement(node, place))
             elif isinstance(node, BarrierNode):
                 seen = self.exchanged if node.insn_id is None else _SHARED
                 items.append(_Item((Barrier(seen),), synchronizes=True))
@@ -197,10 +199,15 @@ class Emitter:
         return _Item((node,), conditions, frozenset(insn.written_names))
 
     def _undecided(self, insn: Assigning, place: _Place) -> tuple[Expression, ...]:
-        """Return an instruction's predicates, or False, but those that hold in a part of a loop."""
-        if place.part.points is None:
-            return insn.predicates
-        found = [self._separate.decided(p, place.known) for p in insn.predicates]
+        """Return an instruction's predicates, but those that hold, and False for one that does not.
+
+        What part of a loop this is, or which copy of a body, may decide them.
+        """
+        found: Sequence[Expression] = insn.predicates
+        if found and place.values:
+            found = [_value_in_copy(p, place.values) for p in found]
+        if place.part.points is not None:
+            found = [self._separate.decided(p, place.known) for p in found]
         return tuple([p for p in found if p is not True])
 
     def _linear(self, insn: Assigning, node: Expression) -> Expression:
@@ -510,3 +517,12 @@ def _is_nonnegative(node: Expression, names: set[str]) -> bool:
     if isinstance(node, ex.Max):
         return any(_is_nonnegative(child, names) for child in node.children)
     return False
+
+
+def _value_in_copy(predicate: Expression, values: Mapping[str, Expression]) -> Expression:
+    """Return whether a predicate holds in a copy of a loop's body; itself if more decides that."""
+    if not walk.free_variables(predicate) <= values.keys():
+        return predicate
+    asked = walk.substitute(predicate, values)
+    found = None if walk.free_variables(asked) else condition_set(asked)
+    return predicate if found is None else not found.is_empty()

@@ -126,6 +126,7 @@ def test_a_loop_that_is_unrolled() -> None:
         pg.double_buffer(pg.tag_inames(knl, tags), "t", "k"),
     ):
         same_as_numpy(new, lambda a: (a[:, np.newaxis] + np.arange(5)) ** 2)
+        assert "if (" not in str(pg.generate_code(new, "opencl"))  # copies know if there is a next
 
 
 def triangle() -> Kernel:
