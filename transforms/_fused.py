@@ -82,10 +82,12 @@ def fuse_kernels(
             where=caller_location(),
             remedy="give one for each kernel",
         )
-    for entry in data_flow or ():
+    flow = tuple(data_flow or ())
+    for entry in flow:
         _check_flow(kernels, *entry)
+    order = _order(kernels, flow)
     parts = named_apart(kernels, suffixes)
-    fused = _in_one_nest(parts)
+    fused = _in_one_nest(parts, order)
     in_turn, values = _in_turn(parts, fused)
     check_made(in_turn)
     return Rearranged(fused, values, restated=in_turn)
@@ -96,8 +98,8 @@ def _check_flow(kernels: Sequence[Kernel], name: str, writer: int, reader: int) 
     why, known = "", range(len(kernels))
     if writer not in known or reader not in known:
         why = f"there are {len(kernels)} kernels, with positions from 0"
-    elif writer >= reader:
-        why = "kernels are listed in the order in which they run"
+    elif writer == reader:
+        why = "they are one"
     elif name not in kernels[writer].writers:
         why = f"kernel '{kernels[writer].name}' does not write '{name}'"
     elif not _reads(kernels[reader].without_rules, name):
@@ -110,6 +112,28 @@ def _check_flow(kernels: Sequence[Kernel], name: str, writer: int, reader: int) 
         )
 
 
+def _order(kernels: Sequence[Kernel], flow: Sequence[tuple[str, int, int]]) -> list[int]:
+    """Return in which order kernels run: as they are listed, unless one writes what another reads.
+
+    Raises:
+        InvalidArgument: if data would flow in a circle.
+    """
+    left, order = list(range(len(kernels))), list[int]()
+    while left:
+        waiting = {reader for _, writer, reader in flow if writer in left}
+        ready = [position for position in left if position not in waiting]
+        if not ready:
+            names = " and ".join(f"'{kernels[position].name}'" for position in left)
+            raise InvalidArgument(
+                f"fuse_kernels: data would flow in a circle between {names}",
+                where=caller_location(),
+                remedy="each kernel runs once: all of it before, or after, all of another one",
+            )
+        order.append(ready[0])
+        left.remove(ready[0])
+    return order
+
+
 def _reads(kernel: Kernel, name: str) -> bool:
     return any(name in all_reads(kernel, insn) for insn in kernel.instructions)
 
@@ -117,16 +141,16 @@ def _reads(kernel: Kernel, name: str) -> bool:
 # --- the loops
 
 
-def _in_one_nest(parts: list[Kernel]) -> Kernel:
+def _in_one_nest(parts: list[Kernel], order: Sequence[int]) -> Kernel:
     """Return the fused kernel; reductions that cannot share a loop get inames of their own.
 
     `parts` become what the fused kernel consists of.
     """
-    fused = _together(parts)
+    fused = _together(parts, order)
     why = _why_no_nest(fused)
     if why is not None:
         parts[1:] = [_with_own_reductions(fused, part) for part in parts[1:]]
-        fused = _together(parts)
+        fused = _together(parts, order)
         why = _why_no_nest(fused)
     if why is None:
         return fused
@@ -158,7 +182,7 @@ def _with_own_reductions(fused: Kernel, part: Kernel) -> Kernel:
     return with_inames(part, names)
 
 
-def _together(parts: Sequence[Kernel]) -> Kernel:
+def _together(parts: Sequence[Kernel], order: Sequence[int]) -> Kernel:
     """Return a kernel with the instructions of all, in loops that they share."""
     shared = shared_fields(parts)
     domains: list[Domain] = []
@@ -167,7 +191,7 @@ def _together(parts: Sequence[Kernel]) -> Kernel:
         _check_shared(before, part, parts)
         for domain in part.domains:
             domains = _joined(domains, domain)
-    after = _dependencies(parts)
+    after = _dependencies([parts[position] for position in order])
     return parts[0].copy(
         name="_and_".join(part.name for part in parts),
         domains=tuple(domains),

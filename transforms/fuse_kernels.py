@@ -67,12 +67,12 @@ def fuse_kernels(
         6. No verbatim C uses a temporary of which another kernel has the name.
 
     Parameters:
-        kernels: in the order in which they would run.
+        kernels: in the order in which they would run, unless `data_flow` says otherwise.
         suffixes: for each kernel, what is added to the names of its temporaries, rules and inames
             that another kernel has, too.  If not given, a number is added where that is needed.
-        data_flow: ``(name, from_kernel, to_kernel)`` for arguments that one of them writes and a
-            later one reads, by their positions.  That is checked; polygen finds what depends on
-            what by itself.
+        data_flow: ``(name, from_kernel, to_kernel)`` for arguments that one of them writes and
+            another one reads afterwards, by their positions.  A kernel that is listed later may
+            so come first.  What else depends on what is found without it.
 
     Before -> After:
 

@@ -175,7 +175,7 @@ def test_on_awkward_sizes(target: str) -> None:
             _, (out,) = runs[name](a=a, c=c, s=2.5)
             np.testing.assert_allclose(out, rows[::-1] + rows**2, rtol=1e-12)
         _, (out,) = runs["of a quotient and a choice"](a=x, c=c, s=2.5)
-        choice = np.where(np.arange(n) < 3, 2.5 * x / c, 5 * x)
+        choice: Any = np.where(np.arange(n) < 3, 2.5 * x / c, 5 * x)
         np.testing.assert_allclose(out, choice, rtol=1e-12)
         _, (out,) = runs["that are expressions"](a=x, c=c)
         np.testing.assert_allclose(out, x * np.sin(c), rtol=1e-12)

@@ -89,6 +89,40 @@ def test_three_kernels_and_one() -> None:
     assert pg.fuse_kernels([SCALE]) is SCALE
 
 
+def test_data_flow_says_which_comes_first() -> None:
+    """As Loo.py has it: what is listed later may come first."""
+    knl = pg.fuse_kernels([ADD, SCALE], data_flow=[("b", 1, 0)])
+    assert knl.name == "add_and_scale"
+    assert knl.instructions_by_id["insn"].depends_on == {"insn_0"}
+    other = pg.fuse_kernels([ADD, SCALE])
+    assert other.instructions_by_id["insn_0"].depends_on == {"insn"}
+    a, b = np.arange(5.0), np.ones(5)
+    for target in ("c", "opencl"):
+        _, (_, c) = knl.executor(target)(a=a, b=b.copy())
+        np.testing.assert_array_equal(c, 2 * a + 1)
+        _, (_, c) = other.executor(target)(a=a, b=b.copy())
+        np.testing.assert_array_equal(c, b + 1)
+
+
+def test_finite_differences_of_a_flux() -> None:
+    """The example of Loo.py's documentation: a flux, its differences, and no array in between."""
+    data = [pg.GlobalArg(n, "float64", "n+2") for n in ("out", "f", "u")]
+    differences = pg.make_kernel(
+        "{ [i]: 1<=i<=n }", "out[i] = -(f[i+1] - f[i-1])/h", [*data[:2], "..."], name="differences"
+    )
+    flux = pg.make_kernel("{ [j]: 0<=j<n+2 }", "f[j] = u[j]**2/2", [*data[1:], "..."], name="flux")
+    knl = pg.fuse_kernels([differences, flux], data_flow=[("f", 1, 0)])
+    knl = pg.assignment_to_subst(pg.change_arg_to_temporary(knl, "f"), "f")
+    knl = pg.split_iname(knl, "i", 16, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.precompute(knl, "f_subst", "i_inner", default_tag="l.auto")
+    for target in ("c", "opencl"):
+        for n in SIZES:
+            u, out = np.random.default_rng(n).random(n + 2), np.zeros(n + 2)
+            knl.executor(target)(u=u, out=out, h=0.5)
+            f = u**2 / 2
+            np.testing.assert_allclose(out[1:-1], -(f[2:] - f[:-2]) / 0.5)
+
+
 def test_what_overwrites_comes_after_what_reads() -> None:
     """Order is kept for all that both touch, whatever the data flow says."""
     over = made("a[i] = 0", "over")
@@ -486,6 +520,7 @@ def test_verbatim_c_keeps_its_names() -> None:
         pg.fuse_kernels([plain, verbatim])
 
 
+AGAIN = made("a[i] = a[i] + 1", "again")
 WRONG: list[tuple[tuple[Any, ...], str]] = [
     (([],), "there are none"),
     ((3,), "which is no collection"),
@@ -495,7 +530,9 @@ WRONG: list[tuple[tuple[Any, ...], str]] = [
     (([SCALE, ADD], "ab"), "which is not a sequence of ends of names"),
     (([SCALE, ADD], None, "b"), r"not a sequence of \(name, from_kernel, to_kernel\)"),
     (([SCALE, ADD], None, [("b", 0)]), r"not a sequence of \(name, from_kernel, to_kernel\)"),
-    (([SCALE, ADD], None, [("b", 1, 0)]), "listed in the order in which they run"),
+    (([SCALE, ADD], None, [("b", 1, 0)]), "kernel 'add' does not write 'b'"),
+    (([SCALE, SCALE], None, [("b", 1, 1)]), "they are one"),
+    (([AGAIN, AGAIN], None, [("a", 0, 1), ("a", 1, 0)]), "in a circle between 'again' and 'again'"),
     (([SCALE, ADD], None, [("b", 0, 2)]), "there are 2 kernels"),
     (([SCALE, ADD], None, [("a", 0, 1)]), "kernel 'scale' does not write 'a'"),
     (([ADD, SCALE], None, [("c", 0, 1)]), "kernel 'scale' does not read 'c'"),
