@@ -30,7 +30,7 @@ from polygen.errors import NameTaken, TypeMismatch, UserError, WrongArity
         ("out[i] = hadd(l[i], uint64(b[i]))", TypeMismatch, "no integer type in common"),
         ("out[i] = nan(b[i])", TypeMismatch, "only there for uint16, uint32 and uint64"),
         ("out[i] = select(a[i], a[i], a[i])", TypeMismatch, "an integer or a truth value"),
-        ("out[i] = sign(1j*a[i])", TypeMismatch, "it is only there for real numbers"),
+        ("out[i] = erf(1j*a[i])", TypeMismatch, "it is only there for real numbers"),
         ("out[i] = isless(1j*a[i], 2)", TypeMismatch, "it is only there for real numbers"),
         ("out[i] = pown(a[i], l[i])", TypeMismatch, "a last argument of type 'int64', of which"),
     ],

@@ -109,7 +109,7 @@ MORE = [
         Text(
             NESTED.domains,
             """t = 3*a[i,0] {id=t, inames=i, if=m > 0}
-            s[i] = t*sum((j, k), a[i,k]*b[i,k]) {id=s, dep=t, if=m > 0}""",
+            s[i] = t*sum((j, k), a[i,k]*b[i,k] + 0*j) {id=s, dep=t, if=m > 0}""",
             (temporary("t"),),
         ),
         "NotTheSame",
@@ -121,7 +121,7 @@ MORE = [
         SUM,
         Text(
             (*IJ, "{ [k]: 0<=k<2 }"),
-            "t = 0.5 {id=t, inames=i}\ns[i] = t*sum((j, k), a[i,j]) {id=s, dep=t}",
+            "t = 0.5 {id=t, inames=i}\ns[i] = t*sum(j, a[i,j]*sum(k, 1)) {id=s, dep=t}",
             (temporary("t"),),
         ),
         "NotTheSame",
