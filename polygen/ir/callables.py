@@ -148,7 +148,7 @@ class Symbol:
             for t in (texts, preambles)
         )
         for _, name in given:
-            if not name.isidentifier():
+            if not (name.isascii() and name.isidentifier()):
                 raise InvalidArgument(
                     f"'{name}' is no name that a constant has in a target's language",
                     where=caller_location(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -31,7 +32,8 @@ def to_dtype(spec: object) -> DType:
     dtype('float32')
     """
     try:
-        dtype = np.dtype(spec)  # type: ignore[call-overload]
+        named = not isinstance(spec, str) or _NAMED.fullmatch(spec)
+        dtype = np.dtype(spec) if named else None  # type: ignore[call-overload]
     except TypeError:
         dtype = None
     if getattr(dtype, "name", spec) == "bfloat16":
@@ -46,6 +48,8 @@ def to_dtype(spec: object) -> DType:
     return native
 
 
+# NumPy reads more texts than names, as structures; of bytes, "a8", it warns.
+_NAMED = re.compile(r"[<>=|]?(?!a\d*$)[A-Za-z]\w*", re.ASCII)
 _NAMES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64", "complex128", "bfloat16"),

@@ -28,12 +28,12 @@ from polygen.ir.array import (
 from polygen.ir.domain import Domain
 from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.layout import layout_expressions
 from polygen.ir.names import check_in_domain, check_name
-from polygen.ir.show import show_instruction, show_tuple
+from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, LocalTag, is_parallel
 from polygen.ir.verify_claims import check_claims
+from polygen.ir.verify_extents import check_extents
 from polygen.ir.verify_layouts import check_layouts
 from polygen.ir.verify_relations import check_relation
 from polygen.ir.verify_rules import check_rules
@@ -65,7 +65,7 @@ def verify(kernel: Kernel) -> None:
         _check_atomic(shown, insn)
         _check_verbatim(shown, insn)
     _check_domain_parameters(shown)
-    _check_extents(kernel)
+    check_extents(kernel)
     check_layouts(kernel)
     check_claims(kernel)
     _check_separations(kernel)
@@ -367,50 +367,3 @@ def _check_separations(kernel: Kernel) -> None:
                 where=kernel.location,
                 remedy=did_you_mean(name, known),
             )
-
-
-def _check_extents(kernel: Kernel) -> None:
-    for variable in (*kernel.arguments, *kernel.temporaries):
-        if isinstance(variable, ValueArg):
-            continue
-        if isinstance(variable, ImageArg):
-            _check_image(kernel, variable)
-        for extent in (*(variable.shape or ()), *layout_expressions(variable)):
-            names = walk.free_variables(extent)
-            for name in sorted(names):
-                if not isinstance(kernel.variables.get(name), ValueArg):
-                    raise MalformedKernel(
-                        f"the shape or the layout of '{variable.name}' mentions '{name}', which is "
-                        "no scalar argument",
-                        where=kernel.location,
-                        remedy=did_you_mean(name, kernel.parameters),
-                    )
-        if isinstance(variable, TemporaryVariable):
-            _check_constant(kernel, variable)
-
-
-def _check_constant(kernel: Kernel, temporary: TemporaryVariable) -> None:
-    """Check that the runtime allocates a temporary whose size a call decides."""
-    space = temporary.address_space
-    names = frozenset[str]().union(*map(walk.free_variables, temporary.shape))
-    if not names or space is AddressSpace.GLOBAL:
-        return
-    values = ", ".join(f"{name}=..." for name in sorted(names))
-    raise MalformedKernel(
-        f"the shape of the temporary '{temporary.name}', {show_tuple(temporary.shape)}, is not "
-        f"constant, and it is {space.value}: only a global one may be as large as a call says",
-        where=kernel.location,
-        remedy=f"declare TemporaryVariable('{temporary.name}', ..., "
-        f"address_space=pg.AddressSpace.GLOBAL), or fix_parameters(kernel, {values})",
-    )
-
-
-def _check_image(kernel: Kernel, image: ImageArg) -> None:
-    rank = 2 if image.shape is None else len(image.shape)
-    if rank not in (2, 3):
-        raise MalformedKernel(
-            f"the image '{image.name}' has {rank} {'axis' if rank == 1 else 'axes'}: images have "
-            "two or three",
-            where=kernel.location,
-            remedy=f"declare '{image.name}' a GlobalArg",
-        )

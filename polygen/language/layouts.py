@@ -270,7 +270,7 @@ def _names(array: str, given: Any) -> tuple[str, ...]:
     if isinstance(given, str):
         names = [name.strip() for name in given.split(",")]
     for name in names:
-        if not isinstance(name, str) or not name.isidentifier():
+        if not isinstance(name, str) or not (name.isascii() and name.isidentifier()):
             raise _refused(array, f"'{name}' is no name")
         if names.count(name) > 1:
             raise _refused(array, f"'{name}' is there twice")

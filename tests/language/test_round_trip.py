@@ -160,10 +160,20 @@ REDUCTIONS = st.one_of(
         st.integers(0, 1),
     ),
 )
-EXTENTS = st.tuples(
-    expressions(("n", "m"), (), st.integers(0, 9)),
-    expressions(("n", "m"), (), st.integers(0, 9)),
+
+
+def _extents(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.one_of(
+        *(st.builds(kind, parts(inner)) for kind in (ex.Sum, ex.Product, ex.Min, ex.Max)),
+        *(st.builds(kind, inner, inner) for kind in (ex.FloorDiv, ex.Remainder, ex.LeftShift)),
+        st.builds(ex.If, st.builds(ex.Comparison, inner, COMPARISONS, inner), inner, inner),
+    )
+
+
+EXTENT = st.recursive(
+    st.integers(0, 9) | st.sampled_from(("n", "m")).map(ex.Variable), _extents, max_leaves=12
 )
+EXTENTS = st.tuples(EXTENT, EXTENT)
 
 
 @st.composite
@@ -190,14 +200,13 @@ def instructions(draw: Any, insn_id: str, earlier: tuple[str, ...]) -> Assignmen
     )
 
 
-STRIDES = expressions(("n", "m"), (), st.integers(0, 9))
-TAGS = st.builds(Strided, st.just(pg.auto) | STRIDES)
+TAGS = st.builds(Strided, st.just(pg.auto) | EXTENT)
 LAYOUTS = st.one_of(
     st.tuples(TAGS, TAGS),
     st.permutations((Nested(0), Nested(1, 8))).map(tuple),
     st.permutations((Nested(0, 2), Strided(7))).map(tuple),
 )
-OFFSETS = st.just(0) | st.just(pg.auto) | STRIDES
+OFFSETS = st.just(0) | st.just(pg.auto) | EXTENT
 
 
 @st.composite

@@ -1,0 +1,88 @@
+"""Whether the extents of arrays, their strides and their offsets are what they may be."""
+
+from __future__ import annotations
+
+from polygen.errors import MalformedKernel, did_you_mean
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import AddressSpace, ImageArg, TemporaryVariable, ValueArg
+from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
+from polygen.ir.layout import layout_expressions
+from polygen.ir.show import show_tuple
+from polygen.ir.show_expression import show_expression
+
+
+def check_extents(kernel: Kernel) -> None:
+    """Check that shapes, strides and offsets are integers that follow from scalar arguments.
+
+    Raises:
+        MalformedKernel: if one is something else.
+    """
+    for variable in (*kernel.arguments, *kernel.temporaries):
+        if isinstance(variable, ValueArg):
+            continue
+        if isinstance(variable, ImageArg):
+            _check_image(kernel, variable)
+        for extent in (*(variable.shape or ()), *layout_expressions(variable)):
+            _check_integer(kernel, variable.name, extent)
+            for name in sorted(walk.free_variables(extent)):
+                if not isinstance(kernel.variables.get(name), ValueArg):
+                    raise MalformedKernel(
+                        f"the shape or the layout of '{variable.name}' mentions '{name}', which is "
+                        "no scalar argument",
+                        where=kernel.location,
+                        remedy=did_you_mean(name, kernel.parameters),
+                    )
+        if isinstance(variable, TemporaryVariable):
+            _check_constant(kernel, variable)
+
+
+_LOGIC = (ex.LogicalAnd, ex.LogicalOr, ex.LogicalNot)
+# What may be no integer, or needs more than a call knows.
+_OTHERS = (
+    *(ex.Call, ex.Reduction, ex.Quotient, ex.Several, ex.Component, ex.SubArrayRef, ex.Subscript),
+    *(bool, float, complex),
+)
+
+
+def _check_integer(kernel: Kernel, name: str, node: Expression, *, asked: bool = False) -> None:
+    """Check that an extent is an integer; conditions may be `asked` in it."""
+    is_truth = isinstance(node, (ex.Comparison, *_LOGIC))
+    if isinstance(node, _OTHERS) or (is_truth and not asked):
+        raise MalformedKernel(
+            f"the shape or the layout of '{name}' mentions '{show_expression(node)}', which is no "
+            "integer that follows from scalar arguments by operators",
+            where=kernel.location,
+            remedy="write it with + - * // %, min, max and if; // divides and rounds down",
+        )
+    for position, part in enumerate(walk.parts(node)):
+        is_condition = isinstance(node, _LOGIC) or (isinstance(node, ex.If) and position == 0)
+        _check_integer(kernel, name, part, asked=is_condition)
+
+
+def _check_constant(kernel: Kernel, temporary: TemporaryVariable) -> None:
+    """Check that the runtime allocates a temporary whose size a call decides."""
+    space = temporary.address_space
+    names = frozenset[str]().union(*map(walk.free_variables, temporary.shape))
+    if not names or space is AddressSpace.GLOBAL:
+        return
+    values = ", ".join(f"{name}=..." for name in sorted(names))
+    raise MalformedKernel(
+        f"the shape of the temporary '{temporary.name}', {show_tuple(temporary.shape)}, is not "
+        f"constant, and it is {space.value}: only a global one may be as large as a call says",
+        where=kernel.location,
+        remedy=f"declare TemporaryVariable('{temporary.name}', ..., "
+        f"address_space=pg.AddressSpace.GLOBAL), or fix_parameters(kernel, {values})",
+    )
+
+
+def _check_image(kernel: Kernel, image: ImageArg) -> None:
+    rank = 2 if image.shape is None else len(image.shape)
+    if rank not in (2, 3):
+        raise MalformedKernel(
+            f"the image '{image.name}' has {rank} {'axis' if rank == 1 else 'axes'}: images have "
+            "two or three",
+            where=kernel.location,
+            remedy=f"declare '{image.name}' a GlobalArg",
+        )
