@@ -83,10 +83,7 @@ from polygen.transforms.buffer_array import buffer_array
 from polygen.transforms.change_arg_to_image import change_arg_to_image
 from polygen.transforms.change_arg_to_temporary import change_arg_to_temporary
 from polygen.transforms.chunk_iname import chunk_iname
-from polygen.transforms.collect_common_factors import (
-    collect_common_factors,
-    collect_common_factors_on_increment,
-)
+from polygen.transforms.collect_common_factors import collect_common_factors
 from polygen.transforms.concatenate_arrays import concatenate_arrays
 from polygen.transforms.distribute_loop import distribute_loop
 from polygen.transforms.double_buffer import double_buffer
@@ -218,7 +215,6 @@ __all__ = [
     "check_well_formed",
     "chunk_iname",
     "collect_common_factors",
-    "collect_common_factors_on_increment",
     "concatenate_arrays",
     "default_target",
     "dependences",

@@ -135,8 +135,6 @@ def collect_common_factors(
     return Rearranged(new, restated=new)
 
 
-collect_common_factors_on_increment = collect_common_factors
-
 
 def _without_rules(kernel: Kernel, name: str) -> Kernel:
     """Return the kernel with what rules stand for that mention a variable, or say what it is."""

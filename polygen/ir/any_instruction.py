@@ -32,16 +32,16 @@ def identical(first: object, second: object) -> bool:
     return first == second and _numbers(first) == _numbers(second)
 
 
-def _numbers(value: object) -> list[str]:
+def _numbers(value: object) -> tuple[str, ...]:
     """Return the numbers in expressions, instructions, or tuples of these."""
+    if isinstance(value, ex.ExpressionNode):
+        return walk.numbers(value)
     if isinstance(value, tuple):
         parts = cast("tuple[object, ...]", value)
-        return [number for part in parts for number in _numbers(part)]
+        return tuple([number for part in parts for number in _numbers(part)])
     if isinstance(value, Instruction):
         return _numbers(value.compared)
-    if isinstance(value, ex.ExpressionNode):
-        return _numbers(walk.parts(value))
-    return [repr(value)] if isinstance(value, int | float) else []
+    return (repr(value),) if isinstance(value, int | float) else ()
 
 
 @dataclass(frozen=True, kw_only=True)

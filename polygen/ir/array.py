@@ -50,7 +50,9 @@ class _ByValue:
             return True
         if not isinstance(other, _ByValue) or type(self) is not type(other):
             return NotImplemented
-        return self._value() == other._value()
+        kind: Any = type(self)
+        values = ((getattr(self, name), getattr(other, name)) for name in kind.__match_args__)
+        return all(a is b or _comparable(a) == _comparable(b) for a, b in values)
 
     def __hash__(self) -> int:
         return hash(self._value())

@@ -240,6 +240,20 @@ _CLASSES = "classes of what is in it"
 _NO_CLASSES: frozenset[type] = frozenset()
 
 
+def numbers(node: Expression) -> tuple[str, ...]:
+    """Return the numbers in `node`, from left to right, as they are written: 3 is not 3.0."""
+    if not isinstance(node, ex.ExpressionNode):
+        return (repr(node),)
+    known: tuple[str, ...] | None = node.__dict__.get(_NUMBERS)
+    if known is None:
+        known = tuple([number for part in parts(node) for number in numbers(part)])
+        node.__dict__[_NUMBERS] = known
+    return known
+
+
+_NUMBERS = "numbers in it"
+
+
 def reductions(node: Expression) -> list[ex.Reduction]:
     """Return the reductions in `node`, outermost first."""
     if ex.Reduction not in classes(node):

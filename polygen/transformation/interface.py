@@ -30,8 +30,11 @@ class Interface:
         parameters = dict(list(inspect.signature(function).parameters.items())[1:])
         # A transformation may take names of its choice, as in fix_parameters(knl, n=4).
         self._any_name = next((n for n, p in parameters.items() if p.kind is p.VAR_KEYWORD), None)
-        self._parameters = {n: p for n, p in parameters.items() if n != self._any_name}
-        self._by_position = [n for n, p in parameters.items() if p.kind is p.POSITIONAL_ONLY]
+        named = {n: p for n, p in parameters.items() if n != self._any_name}
+        self._parameters = tuple(named)
+        self._positional = [n for n, p in named.items() if p.kind is not p.KEYWORD_ONLY]
+        self._by_position = [n for n, p in named.items() if p.kind is p.POSITIONAL_ONLY]
+        self._defaults = {n: p.default for n, p in named.items() if p.default is not p.empty}
 
     @functools.cached_property
     def _hints(self) -> dict[str, Any]:
@@ -40,6 +43,11 @@ class Interface:
     @functools.cached_property
     def _checks(self) -> dict[str, Kind | None]:
         return {name: kind_of(hint) for name, hint in self._hints.items() if name != "return"}
+
+    @functools.cached_property
+    def _may_be_none(self) -> frozenset[str]:
+        hints = self._hints.items()
+        return frozenset([name for name, hint in hints if type(None) in get_args(hint)])
 
     def entry_point(self, program: TranslationUnit) -> Kernel:
         """Return the kernel of a program that a step is taken on."""
@@ -77,7 +85,7 @@ class Interface:
         return given
 
     def _holds(self, kind: Kind, kernel: Kernel, name: str, value: Any) -> bool:
-        if value is None and type(None) in get_args(self._hints.get(name)):
+        if value is None and name in self._may_be_none:
             return True
         try:
             return kind.check(kernel, value)
@@ -85,10 +93,10 @@ class Interface:
             raise self._error(f"was given {name}={value!r}: {error.what}", error) from None
 
     def _by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        positional = [name for name, p in self._parameters.items() if p.kind is not p.KEYWORD_ONLY]
-        if len(args) > len(positional):
-            raise self._error(f"takes {len(positional)} positional arguments, not {len(args)}")
-        given = dict(zip(positional, args, strict=False))
+        most = len(self._positional)
+        if len(args) > most:
+            raise self._error(f"takes {most} positional arguments, not {len(args)}")
+        given = dict(zip(self._positional, args, strict=False))
         for name, value in kwargs.items():
             if name not in self._parameters and self._any_name is None:
                 raise self._error(
@@ -97,11 +105,11 @@ class Interface:
             if name in given:
                 raise self._error(f"was given '{name}' twice")
             given[name] = value
-        for name, parameter in self._parameters.items():
+        for name in self._parameters:
             if name not in given:
-                if parameter.default is parameter.empty:
+                if name not in self._defaults:
                     raise self._error(f"needs the argument '{name}'")
-                given[name] = parameter.default
+                given[name] = self._defaults[name]
         return {name: given[name] for name in (*self._parameters, *kwargs)}
 
     def no_kernel(self, returned: object) -> InvalidArgument:

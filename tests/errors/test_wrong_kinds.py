@@ -18,7 +18,7 @@ NO_ARGUMENTS = {"default_target", "without_proofs"}
 OTHERS = {
     *("from_sympy", "to_sympy", "transformation", "merge", "register_reduction"),
     *("make_kernel", "make_function", "make_einsum", "make_copy_kernel"),
-    *("parse_kernel", "parse_program"),
+    *("parse_kernel", "parse_program", "fuse_kernels"),
 }
 # What is needed besides.
 MORE: dict[str, tuple[Any, ...]] = {
@@ -29,8 +29,10 @@ MORE: dict[str, tuple[Any, ...]] = {
     "explain_order": ("a", "b"),
     "bank_conflicts": ("a",),
     "find_rules_matching": ("f*",),
+    "rename_callable": ("f", "g"),
+    "apply": ((),),
 }
-OF_PROGRAMS = {"generate_code", "lower_kernel", "kernel_to_python"}
+OF_PROGRAMS = {"apply", "generate_code", "lower_kernel", "kernel_to_python"}
 OF_KERNELS = [name for name in FUNCTIONS if name not in OTHERS | NO_ARGUMENTS]
 
 

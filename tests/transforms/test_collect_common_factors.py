@@ -211,10 +211,6 @@ def test_the_temporary_keeps_its_type() -> None:
     assert new.array("t").dtype == np.dtype("float64")
 
 
-def test_by_the_name_that_loopy_has() -> None:
-    assert pg.collect_common_factors_on_increment(sums(), "t") == collect("t")(sums())
-
-
 T = pg.TemporaryVariable("t", "float64", 4)
 REFUSED: dict[str, tuple[Any, Any, type[UserError], str]] = {
     "nothing in common": ("<> t = s*a[i] + c[i]\nout[i] = t", (), NothingMatches, "no factor"),
