@@ -153,7 +153,8 @@ class _Placer:
             name in walk.free_variables(e) for e in expressions(node)
         ):
             return False
-        if declaration.address_space is AddressSpace.LOCAL and _iname(node) in self._items:
+        is_shared = declaration.address_space is AddressSpace.LOCAL
+        if is_shared and isinstance(node, Loop) and node.iname in self._items:
             return False
         within = loops | {node.iname} if isinstance(node, Loop) else loops
         if declaration.extent is not None and declaration.address_space is AddressSpace.PRIVATE:
@@ -163,10 +164,6 @@ class _Placer:
         if _starts(users[0], declaration):
             return True
         return len(users) == 1 and self._moves_into(users[0], declaration, within)
-
-
-def _iname(node: Loop | If) -> str | None:
-    return node.iname if isinstance(node, Loop) else None
 
 
 def _starts(node: Node, declaration: Declare) -> bool:

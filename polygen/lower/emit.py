@@ -41,7 +41,7 @@ from polygen.lower.program import Assign, Barrier, Block, Call, If, Loop, Node, 
 from polygen.lower.separate import EVERYTHING, Part, Separator, with_equality
 from polygen.lower.uniform import check_uniform
 
-_SHARED = frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL))
+_SHARED: frozenset[AddressSpace] = frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL))
 
 
 @dataclass(frozen=True)
