@@ -119,6 +119,11 @@ class TranslationUnit:
         kernel = self.default_entrypoint if entrypoint is None else self[entrypoint]
         return kernel(queue, **given)
 
+    def executor(self, device: Any = None, *, entrypoint: str | None = None) -> Any:
+        """Return what runs an entry point, the only one unless said; see `Kernel.executor`."""
+        kernel = self.default_entrypoint if entrypoint is None else self[entrypoint]
+        return kernel.executor(device)
+
     def __str__(self) -> str:
         return show_kernels(
             self.kernels[::-1], [f"ENTRY POINTS: {', '.join(sorted(self.entrypoints))}"]

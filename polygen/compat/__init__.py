@@ -1,0 +1,137 @@
+"""Loo.py's names: ``import polygen.compat as lp`` in the place of ``import loopy as lp``.
+
+All of polygen's names are here, and those of Loo.py's that differ: other names, other defaults,
+other arguments.  What polygen does without, and where scripts have to change, docs/porting.md says.
+"""
+
+from typing import Any
+
+import polygen
+from polygen import __version__ as VERSION  # noqa: N812
+from polygen.compat._names import NOT_HERE
+from polygen.compat.arguments import (
+    ConstantArg,
+    GlobalArg,
+    ImageArg,
+    TemporaryVariable,
+    ValueArg,
+)
+from polygen.compat.check import auto_test_vs_ref
+from polygen.compat.code import (
+    CodeGenerationResult,
+    generate_body,
+    generate_code,
+    generate_code_v2,
+    generate_header,
+    get_one_linearized_kernel,
+    get_one_scheduled_kernel,
+    preprocess_kernel,
+    preprocess_program,
+    set_caching_enabled,
+)
+from polygen.compat.creation import make_function, make_kernel
+from polygen.compat.diagnostic import LoopyError, LoopyWarning
+from polygen.compat.inspection import (
+    find_instructions,
+    get_dot_dependency_graph,
+    get_iname_duplication_options,
+    has_schedulable_iname_nesting,
+    show_dependency_graph,
+)
+from polygen.compat.steps import (
+    add_and_infer_dtypes,
+    add_prefetch,
+    assume,
+    chunk_iname,
+    fix_parameters,
+    precompute,
+    rename_iname,
+    set_array_dim_names,
+    set_loop_priority,
+    set_options,
+    set_temporary_scope,
+    split_array_axis,
+    split_iname,
+    t_unit_to_python,
+    tag_data_axes,
+)
+from polygen.compat.targets import (
+    CTarget,
+    CWithGNULibcTarget,
+    ExecutableCTarget,
+    ExecutableCWithGNULibcTarget,
+    OpenCLTarget,
+    PyOpenCLTarget,
+)
+from polygen.compat.version import MOST_RECENT_LANGUAGE_VERSION
+from polygen.ir.instruction import Barrier as BarrierInstruction
+from polygen.ir.instruction import MultiAssignment as CallInstruction
+from polygen.ir.instruction import NoOp as NoOpInstruction
+from polygen.ir.kernel import Kernel as LoopKernel
+
+__all__ = [
+    "MOST_RECENT_LANGUAGE_VERSION",
+    "VERSION",
+    "BarrierInstruction",
+    "CTarget",
+    "CWithGNULibcTarget",
+    "CallInstruction",
+    "CodeGenerationResult",
+    "ConstantArg",
+    "ExecutableCTarget",
+    "ExecutableCWithGNULibcTarget",
+    "GlobalArg",
+    "ImageArg",
+    "LoopKernel",
+    "LoopyError",
+    "LoopyWarning",
+    "NoOpInstruction",
+    "OpenCLTarget",
+    "PyOpenCLTarget",
+    "TemporaryVariable",
+    "ValueArg",
+    "add_and_infer_dtypes",
+    "add_prefetch",
+    "assume",
+    "auto_test_vs_ref",
+    "chunk_iname",
+    "find_instructions",
+    "fix_parameters",
+    "generate_body",
+    "generate_code",
+    "generate_code_v2",
+    "generate_header",
+    "get_dot_dependency_graph",
+    "get_iname_duplication_options",
+    "get_one_linearized_kernel",
+    "get_one_scheduled_kernel",
+    "has_schedulable_iname_nesting",
+    "make_function",
+    "make_kernel",
+    "precompute",
+    "preprocess_kernel",
+    "preprocess_program",
+    "rename_iname",
+    "set_array_dim_names",
+    "set_caching_enabled",
+    "set_loop_priority",
+    "set_options",
+    "set_temporary_scope",
+    "show_dependency_graph",
+    "split_array_axis",
+    "split_iname",
+    "t_unit_to_python",
+    "tag_data_axes",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what is polygen's; say of what Loo.py alone has what to use instead."""
+    if name in polygen.__all__:
+        return getattr(polygen, name)
+    hint = NOT_HERE.get(name, "" if name.startswith("_") else "see docs/porting.md")
+    raise AttributeError(f"polygen.compat has no '{name}'" + (f": {hint}" if hint else ""))
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *polygen.__all__})

@@ -1,0 +1,124 @@
+"""Arguments and temporaries with Loo.py's parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polygen as pg
+from polygen.errors import InvalidArgument
+from polygen.source import caller_location
+
+# What polygen finds out by itself, or needs not know.
+_FOUND = frozenset(
+    ("is_input", "is_output", "is_output_only", "for_atomic", "address_space", "tags", "target")
+)
+
+
+@dataclass(frozen=True)
+class GuessedTemporary:
+    """A temporary whose shape is guessed from its accesses when the kernel is made.
+
+    Attributes:
+        name: its name.
+        dtype: the type of its elements, or None.
+        others: what else is said of it.
+    """
+
+    name: str
+    dtype: Any
+    others: tuple[tuple[str, Any], ...]
+
+    def of_shape(self, shape: tuple[Any, ...]) -> pg.TemporaryVariable:
+        """Return the temporary with a shape."""
+        return pg.TemporaryVariable(self.name, self.dtype, shape, **dict(self.others))
+
+
+def GlobalArg(  # noqa: N802
+    name: str, dtype: Any = None, shape: Any = None, **others: Any
+) -> pg.GlobalArg:
+    """Return an array argument; see `polygen.GlobalArg`.
+
+    Parameters:
+        name: its name, or names with commas.
+        dtype: the type of its elements; found out if it is None or `auto`.
+        shape: its extents; guessed from the accesses if it is None or `auto`.
+        others: further arguments of `polygen.GlobalArg`.  What Loo.py is told besides, and polygen
+            finds out, is left out: ``is_input``, ``is_output``, ``for_atomic``,
+            ``address_space``, ``tags``, ``target``.
+
+    Raises:
+        InvalidArgument: if there is no such argument.
+    """
+    return pg.GlobalArg(name, _known(dtype), _known(shape), **_others(others))
+
+
+def ConstantArg(  # noqa: N802
+    name: str, dtype: Any = None, shape: Any = None, **others: Any
+) -> pg.ConstantArg:
+    """Return an array argument that is not written; parameters are those of `GlobalArg`."""
+    return pg.ConstantArg(name, _known(dtype), _known(shape), **_others(others))
+
+
+def ImageArg(  # noqa: N802
+    name: str, dtype: Any = None, shape: Any = None, **others: Any
+) -> pg.ImageArg:
+    """Return an image; parameters are those of `GlobalArg`."""
+    return pg.ImageArg(name, _known(dtype), _known(shape), **_others(others))
+
+
+def ValueArg(  # noqa: N802
+    name: str,
+    dtype: Any = None,
+    approximately: int = 1000,  # noqa: ARG001
+    **others: Any,
+) -> pg.ValueArg:
+    """Return a scalar argument.
+
+    Parameters:
+        name: its name, or names with commas.
+        dtype: its type; found out if it is None or `auto`.
+        approximately: nothing depends on it here.
+        others: as those of `GlobalArg`.
+    """
+    return pg.ValueArg(name, _known(dtype), **_others(others))
+
+
+def TemporaryVariable(  # noqa: N802
+    name: str, dtype: Any = None, shape: Any = pg.auto, address_space: Any = None, **others: Any
+) -> pg.TemporaryVariable | GuessedTemporary:
+    """Return a temporary.
+
+    Parameters:
+        name: its name.
+        dtype: the type of its elements; found out if it is None or `auto`.
+        shape: its extents; guessed from the accesses if it is `auto`.
+        address_space: where it lives; found out if it is None or `auto`.
+        others: further arguments of `polygen.TemporaryVariable`, and ``scope``, an old name of
+            ``address_space``.
+
+    Raises:
+        InvalidArgument: if there is no such argument, such as ``base_storage``: see
+            `polygen.alias_temporaries`.
+    """
+    space = others.pop("scope", address_space)
+    space = pg.AddressSpace.AUTO if space is None or space is pg.auto else space
+    given = _others({"address_space": None, **others}) | {"address_space": space}
+    if shape is pg.auto:
+        return GuessedTemporary(name, _known(dtype), tuple(given.items()))
+    return pg.TemporaryVariable(name, _known(dtype), shape, **given)
+
+
+def _known(value: Any) -> Any:
+    return None if value is pg.auto else value
+
+
+def _others(given: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments without those that polygen does without."""
+    if given.get("base_storage") is not None:
+        raise InvalidArgument(
+            "a temporary cannot say here that it shares its storage with others (base_storage)",
+            where=caller_location(),
+            remedy="use alias_temporaries, which proves that this may be",
+        )
+    return {n: v for n, v in given.items() if n not in _FOUND and n != "base_storage"}

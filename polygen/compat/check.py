@@ -1,0 +1,124 @@
+"""A kernel beside what steps made of it, on random numbers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+import polygen as pg
+from polygen.compat.diagnostic import AutomaticTestFailure
+from polygen.compat.inspection import entry
+from polygen.errors import InvalidArgument
+from polygen.runtime.evaluate import value_of
+from polygen.source import caller_location
+
+_Check: TypeAlias = Callable[[Any, Any], tuple[bool, str]]
+
+
+def auto_test_vs_ref(
+    ref_prog: pg.Kernel | pg.TranslationUnit,
+    ctx: Any,
+    test_prog: pg.Kernel | pg.TranslationUnit | None = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    do_check: bool = True,
+    check_result: _Check | None = None,
+    print_code: bool = True,
+    print_ref_code: bool = False,
+    **others: Any,  # noqa: ARG001
+) -> dict[str, float]:
+    """Run two kernels on the same random numbers, and compare what they write.
+
+    Parameters:
+        ref_prog: what is right.
+        ctx: a context of PyOpenCL's, or None for the default target.
+        test_prog: what should compute the same; the same kernel if it is None.
+        parameters: the values of scalar arguments, all sizes among them.
+        do_check: whether results are compared.
+        check_result: takes a result and the right one, and returns whether it will do, and a
+            message; if not given, the relative error in the Euclidean norm decides.
+        print_code, print_ref_code: whether the code is shown.
+        others: what Loo.py does besides, such as counting operations: nothing depends on it.
+
+    Returns:
+        How long the last call took, in seconds: ``{"elapsed_wall": ...}``.
+
+    Raises:
+        AutomaticTestFailure: if results differ.
+        TypeNotFound: if the type of an array is not known.
+        InvalidArgument: if the value of a size is not known.
+    """
+    ref, test = entry(ref_prog), entry(ref_prog if test_prog is None else test_prog)
+    queue = None if ctx is None else _queue(ctx)
+    given = _arguments(ref, parameters or {})
+    expected, _ = _results(ref, queue, given, print_ref_code)
+    found, elapsed = _results(test, queue, given, print_code)
+    for name in sorted(expected) if do_check else ():
+        good, why = (check_result or _is_close)(found[name], expected[name])
+        if not good:
+            raise AutomaticTestFailure(
+                f"'{name}' of kernel '{test.name}' is not what it should be: {why}",
+                where=caller_location(),
+                remedy="look at the steps: pg.diff(first, second) shows what they changed",
+            )
+    return {"elapsed_wall": elapsed}
+
+
+def _queue(ctx: Any) -> Any:
+    import pyopencl as cl  # noqa: PLC0415  (loads the device libraries)
+
+    return cl.CommandQueue(ctx)
+
+
+def _arguments(knl: pg.Kernel, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters, and random numbers for the arrays."""
+    rng = np.random.default_rng(seed=0)
+    knl = pg.infer_unknown_types(knl, expect_completion=True)
+    given: dict[str, Any] = dict(parameters)
+    sizes = {n: int(v) for n, v in parameters.items() if isinstance(v, int | np.integer)}
+    for array in knl.arguments:
+        if not isinstance(array, pg.GlobalArg) or array.shape is None or array.dtype is None:
+            continue
+        try:
+            shape = tuple([value_of(extent, sizes) for extent in array.shape])
+        except pg.InternalError:
+            raise InvalidArgument(
+                f"the shape of '{array.name}' needs sizes that parameters= does not have",
+                where=caller_location(),
+                remedy="pass all of them: parameters={'n': 64}",
+            ) from None
+        given[array.name] = _random(rng, shape, np.dtype(array.dtype))
+    return given
+
+
+def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    if dtype.kind in "iub":
+        return rng.integers(0, 2, size=shape).astype(dtype)
+    values = rng.uniform(size=shape)
+    return (values + 1j * rng.uniform(size=shape) if dtype.kind == "c" else values).astype(dtype)
+
+
+def _results(
+    knl: pg.Kernel, queue: Any, given: Mapping[str, Any], show: bool
+) -> tuple[dict[str, Any], float]:
+    """Return the arrays that a kernel writes, and how long it took."""
+    knl = pg.set_options(knl, return_dict=True, write_code=show)
+    own: dict[str, Any] = {
+        n: v.copy() if isinstance(v, np.ndarray) else v for n, v in given.items()
+    }
+    start = time.perf_counter()
+    _, outputs = knl(queue, **own)
+    return dict(outputs), time.perf_counter() - start
+
+
+def _is_close(found: Any, expected: Any) -> tuple[bool, str]:
+    """Tell whether the relative error in the Euclidean norm is small."""
+    right = np.asarray(expected)
+    error = np.linalg.norm(np.ravel(found - right)) / max(
+        float(np.linalg.norm(np.ravel(right))), 1e-30
+    )
+    single = right.dtype.itemsize <= 4 or right.dtype == np.complex64
+    return bool(error < (1e-4 if single else 1e-10)), f"the relative error is {error:.1e}"

@@ -1,0 +1,92 @@
+"""Generated code, in the forms in which Loo.py returns it."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import polygen as pg
+from polygen.errors import InternalError
+from polygen.targets.program import Program
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class CodeGenerationResult:
+    """What code generation returns.
+
+    Attributes:
+        program: as polygen has it.
+    """
+
+    program: Program
+
+    def device_code(self) -> str:
+        """Return the source of the device program."""
+        return str(self.program)
+
+    def all_code(self) -> str:
+        """Return all code: the runtime needs no source of its own to call it."""
+        return str(self.program)
+
+
+def generate_code_v2(t_unit: pg.Kernel | pg.TranslationUnit) -> CodeGenerationResult:
+    """Return the device program; see `polygen.generate_code`."""
+    return CodeGenerationResult(pg.generate_code(t_unit))
+
+
+def generate_code(
+    kernel: pg.Kernel | pg.TranslationUnit,
+    device: Any = None,  # noqa: ARG001  (code is made for no device in particular)
+) -> tuple[str, tuple[Any, ...]]:
+    """Return the source of the device program, and the arguments that a call passes."""
+    program = pg.generate_code(kernel)
+    return str(program), program.arguments
+
+
+def generate_header(kernel: pg.Kernel | pg.TranslationUnit) -> list[str]:
+    """Return the declarations of the functions that the host calls."""
+    program = pg.generate_code(kernel)
+    return [f"{_head(program, launch.name)};" for launch in program.launches]
+
+
+def generate_body(kernel: pg.Kernel | pg.TranslationUnit) -> str:
+    """Return what stands between the braces of the first function that the host calls."""
+    program = pg.generate_code(kernel)
+    text = str(program)
+    start = text.index("{", text.index(_head(program, program.launches[0].name))) + 1
+    return text[start : text.index("\n}", start)].strip("\n")
+
+
+def _head(program: Program, name: str) -> str:
+    """Return the head of a function, as it stands in the source."""
+    found = re.search(
+        rf"^(?:__kernel |void )[^;{{}}]*?\b{name}\([^;{{}}]*\)(?=\n\{{)", str(program), re.MULTILINE
+    )
+    if found is None:
+        raise InternalError(f"the source has no function '{name}'")
+    return found[0]
+
+
+def preprocess_kernel(kernel: _T) -> _T:
+    """Return the kernel: code generation does all that is needed."""
+    return kernel
+
+
+preprocess_program = preprocess_kernel
+
+
+def get_one_linearized_kernel(kernel: _T, callables_table: Any = None) -> _T:  # noqa: ARG001
+    """Return the kernel: code generation orders its instructions."""
+    return kernel
+
+
+get_one_scheduled_kernel = get_one_linearized_kernel
+
+
+def set_caching_enabled(flag: bool) -> None:
+    """Say whether what was generated and compiled is kept, in memory and on disk."""
+    os.environ["POLYGEN_NO_CACHE"] = "0" if flag else "1"

@@ -1,0 +1,124 @@
+"""Kernels with Loo.py's parameters, as the programs that Loo.py returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
+
+import polygen as pg
+from polygen import errors
+from polygen.compat.arguments import GlobalArg, GuessedTemporary
+from polygen.compat.steps import set_options
+from polygen.compat.targets import target_name
+from polygen.errors import InvalidArgument
+from polygen.source import caller_location
+
+# Nothing depends on them here.
+_LEFT_OUT = frozenset(("lang_version", "index_dtype", "tags", "default_offset"))
+_PLAIN = frozenset(("name", "assumptions", "loop_priority", "seq_dependencies"))
+
+
+def make_kernel(
+    domains: Any, instructions: Any, kernel_data: Any = (...,), **options: Any
+) -> pg.TranslationUnit:
+    """Return a program of one kernel.
+
+    Temporaries of which nobody says where they live (``<> t[i] = ...``) are where they have to be.
+
+    Parameters:
+        domains: the loop domains.
+        instructions: the instructions.
+        kernel_data: arguments and temporaries; ``...`` or ``"..."`` has the others guessed.
+        options: ``name`` (``"loopy_kernel"``), ``assumptions``, ``target``, ``loop_priority``,
+            ``silenced_warnings``, ``seq_dependencies``, ``options``, ``fixed_parameters``,
+            ``temporary_variables``, ``default_order``.  Nothing depends on ``lang_version``,
+            ``index_dtype``, ``tags`` and ``default_offset``.
+
+    Raises:
+        InvalidArgument: if another option is given.
+        UserError: as `polygen.make_kernel`.
+    """
+    return _made(pg.make_kernel, "loopy_kernel", domains, instructions, kernel_data, options)
+
+
+def make_function(
+    domains: Any, instructions: Any, kernel_data: Any = (...,), **options: Any
+) -> pg.TranslationUnit:
+    """Return a program of one kernel that others call; parameters are those of `make_kernel`."""
+    return _made(pg.make_function, "loopy_kernel", domains, instructions, kernel_data, options)
+
+
+def _made(
+    make: Callable[..., pg.Kernel],
+    name: str,
+    domains: Any,
+    instructions: Any,
+    kernel_data: Any,
+    options: Mapping[str, Any],
+) -> pg.TranslationUnit:
+    given = {"name": name, **{n: v for n, v in options.items() if n not in _LEFT_OUT}}
+    own = {n: v for n, v in given.items() if n in _PLAIN and v is not None}
+    own["silenced_warnings"] = _ours(given.pop("silenced_warnings", ()))
+    own["target"] = target_name(given.pop("target", None))
+    data = _data(kernel_data, given)
+    steps, fixed = given.pop("options", None), given.pop("fixed_parameters", None)
+    if unknown := sorted(given.keys() - _PLAIN):
+        raise InvalidArgument(
+            f"make_kernel has no option '{unknown[0]}' here",
+            where=caller_location(),
+            remedy="see docs/porting.md",
+        )
+    kernel = _with_spaces(
+        make, domains, instructions, _with_shapes(make, domains, instructions, data, own), own
+    )
+    if fixed:
+        kernel = pg.fix_parameters(kernel, **fixed)
+    if steps:
+        kernel = set_options(kernel, steps)
+    return pg.merge([kernel])
+
+
+def _data(kernel_data: Any, given: dict[str, Any]) -> list[Any]:
+    """Return what is said of arguments and temporaries."""
+    order = given.pop("default_order", None)
+    if order not in (None, "C", "c"):
+        raise InvalidArgument(
+            f"default_order={order!r} is not supported",
+            where=caller_location(),
+            remedy='say order="F" of each array: GlobalArg("a", order="F")',
+        )
+    more = given.pop("temporary_variables", None) or ()
+    more = cast("Mapping[str, Any]", more).values() if isinstance(more, Mapping) else more
+    data: Iterable[Any] = [kernel_data] if isinstance(kernel_data, str) else kernel_data or ()
+    return [*more, *("..." if d is ... else d for d in data)]
+
+
+def _with_shapes(
+    make: Callable[..., pg.Kernel], domains: Any, instructions: Any, data: list[Any], own: Any
+) -> list[Any]:
+    """Return the data with shapes for the temporaries that have none."""
+    if not any(isinstance(d, GuessedTemporary) for d in data):
+        return data
+    # An array argument's shape would be guessed from the same accesses.
+    guess = [GlobalArg(d.name, d.dtype) if isinstance(d, GuessedTemporary) else d for d in data]
+    with pg.without_proofs():
+        kernel = make(domains, instructions, guess, **own)
+    shapes = {a.name: a.shape or () for a in kernel.arguments if isinstance(a, pg.GlobalArg)}
+    return [d.of_shape(shapes[d.name]) if isinstance(d, GuessedTemporary) else d for d in data]
+
+
+def _with_spaces(
+    make: Callable[..., pg.Kernel], domains: Any, instructions: Any, data: list[Any], own: Any
+) -> pg.Kernel:
+    """Return the kernel with arrays of which nobody says where they live where they have to be."""
+    kernel = make(domains, instructions, data, **own)
+    said = {d.name for d in data if isinstance(d, pg.TemporaryVariable)}
+    arrays = [t.name for t in kernel.temporaries if t.shape and t.name not in said]
+    return pg.set_temporary_address_space(kernel, arrays, "auto") if arrays else kernel
+
+
+def _ours(names: object) -> list[str]:
+    """Return those names of warnings that are polygen's: Loo.py's are not issued here anyway."""
+    listed = names.split(",") if isinstance(names, str) else cast("Iterable[str]", names or ())
+    known = {n for n, k in vars(errors).items() if isinstance(k, type) and issubclass(k, Warning)}
+    return [name for name in listed if name in known]

@@ -1,0 +1,183 @@
+"""Transformations whose names, arguments or defaults differ from polygen's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import polygen as pg
+from polygen.errors import InvalidArgument
+from polygen.source import caller_location
+
+_T = TypeVar("_T", pg.Kernel, pg.TranslationUnit)
+
+set_temporary_scope = pg.set_temporary_address_space
+tag_data_axes = pg.tag_array_axes
+split_array_axis = pg.split_array_dim
+set_array_dim_names = pg.set_array_axis_names
+set_loop_priority = pg.prioritize_loops
+t_unit_to_python = pg.kernel_to_python
+
+# Names that differ; and what nothing depends on here: how output looks, and checks that are proofs.
+_OPTIONS = {"write_cl": "write_code", "allow_fp_reordering": "allow_reassociation"}
+_LEFT_OUT = frozenset(
+    (
+        "allow_terminal_colors",
+        "annotate_inames",
+        "check_dep_resolution",
+        "cl_exec_manage_array_events",
+        "enforce_array_accesses_within_bounds",
+        "enforce_variable_access_ordered",
+        "no_numpy",
+    )
+)
+
+
+def set_options(kernel: _T, *args: Any, **kwargs: Any) -> _T:
+    """Change how a kernel is compiled and called; see `polygen.set_options`.
+
+    Parameters:
+        kernel: the kernel or program.
+        args: names with commas, ``"write_code, return_dict"``, or a dictionary.
+        kwargs: options by name.  ``write_cl`` is ``write_code``, ``allow_fp_reordering`` is
+            ``allow_reassociation``.  Nothing depends on ``allow_terminal_colors``,
+            ``annotate_inames``, ``check_dep_resolution``, ``cl_exec_manage_array_events``,
+            ``enforce_...`` and ``no_numpy``.
+
+    Raises:
+        InvalidArgument: if there is no such option.
+    """
+    given: dict[str, Any] = {}
+    for part in args:
+        given |= dict(part) if isinstance(part, Mapping) else dict.fromkeys(_names(part), True)
+    given |= kwargs
+    kept = {_OPTIONS.get(n, n): v for n, v in given.items() if n not in _LEFT_OUT}
+    return pg.set_options(kernel, **kept)
+
+
+def _names(text: object) -> list[str]:
+    if not isinstance(text, str):
+        raise InvalidArgument(
+            f"set_options was given {text!r}, which is no name of options",
+            where=caller_location(),
+            remedy='write set_options(knl, write_code=True), or set_options(knl, "write_code")',
+        )
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def add_and_infer_dtypes(prog: _T, dtype_dict: Mapping[str, Any]) -> _T:
+    """Say types, and find out the others: `add_dtypes`, then `infer_unknown_types`."""
+    return pg.infer_unknown_types(pg.add_dtypes(prog, dtype_dict))
+
+
+def split_iname(
+    kernel: _T,
+    split_iname: str,
+    inner_length: int,
+    *,
+    do_tagged_check: bool = True,  # noqa: ARG001  (tagged inames are never split)
+    **others: Any,
+) -> _T:
+    """Split a loop in two; see `polygen.split_iname`."""
+    return pg.split_iname(kernel, split_iname, inner_length, **others)
+
+
+def chunk_iname(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
+    kernel: _T,
+    split_iname: str,
+    num_chunks: int,
+    outer_iname: str | None = None,
+    inner_iname: str | None = None,
+    outer_tag: Any = None,
+    inner_tag: Any = None,
+    slabs: tuple[int, int] = (0, 0),
+    do_tagged_check: bool = True,  # noqa: ARG001  (tagged inames are never split)
+    within: Any = None,
+) -> _T:
+    """Split a loop into a number of parts; see `polygen.chunk_iname`."""
+    names, tags = (outer_iname, inner_iname), (outer_tag, inner_tag)
+    return pg.chunk_iname(kernel, split_iname, num_chunks, *names, *tags, slabs, within)
+
+
+def rename_iname(
+    kernel: _T,
+    old_iname: str,
+    new_iname: str,
+    existing_ok: bool = False,
+    within: Any = None,
+    preserve_tags: bool = True,
+    raise_on_domain_mismatch: bool | None = None,  # noqa: ARG001  (it is always refused)
+) -> _T:
+    """Give an iname another name; see `polygen.rename_iname`.
+
+    Parameters:
+        kernel, old_iname, new_iname, existing_ok, within: as there.
+        preserve_tags: whether the new iname has the tag of the old one.
+        raise_on_domain_mismatch: values that differ are always refused.
+    """
+    renamed = pg.rename_iname(kernel, old_iname, new_iname, existing_ok, within)
+    return renamed if preserve_tags else pg.untag_inames(renamed, new_iname)
+
+
+def assume(kernel: _T, assumptions: str) -> _T:
+    """Say what is known of sizes; see `polygen.assume`."""
+    return pg.assume(kernel, assumptions)
+
+
+def fix_parameters(kernel: _T, *, within: Any = None, **value_dict: Any) -> _T:
+    """Let scalar arguments be numbers; see `polygen.fix_parameters`.
+
+    Raises:
+        InvalidArgument: if `within` is given: a number is one everywhere.
+    """
+    if within is not None:
+        raise InvalidArgument(
+            "fix_parameters was given within=: a parameter is fixed everywhere, or nowhere",
+            where=caller_location(),
+            remedy="leave out within=",
+        )
+    return pg.fix_parameters(kernel, **value_dict)
+
+
+def add_prefetch(
+    t_unit: _T,
+    var_name: str,
+    sweep_inames: Any = None,
+    dim_arg_names: Any = None,
+    default_tag: Any = None,
+    rule_name: str | None = None,
+    temporary_name: str | None = None,
+    temporary_address_space: Any = None,
+    **others: Any,
+) -> _T:
+    """Copy what is read of an array ahead; see `polygen.add_prefetch`.
+
+    Parameters are those; the loops that copy have no tag unless `default_tag` says one, and
+    ``temporary_scope`` is an old name of `temporary_address_space`.
+    """
+    space = others.pop("temporary_scope", temporary_address_space)
+    return pg.add_prefetch(
+        t_unit,
+        var_name,
+        () if sweep_inames is None else sweep_inames,
+        dim_arg_names,
+        default_tag,
+        rule_name,
+        temporary_name,
+        None if space is pg.auto else space,
+        **others,
+    )
+
+
+def precompute(
+    program: _T, subst_use: Any, sweep_inames: Any = None, within: Any = None, **others: Any
+) -> _T:
+    """Compute the values of a rule ahead; see `polygen.precompute`.
+
+    Parameters are those; the loops that compute have no tag unless ``default_tag`` says one.
+    """
+    given = {"default_tag": None, **others}
+    if given.get("temporary_address_space") is pg.auto:
+        del given["temporary_address_space"]
+    swept = () if sweep_inames is None else sweep_inames
+    return pg.precompute(program, subst_use, swept, within, **given)

@@ -1,0 +1,283 @@
+"""Loo.py's names, arguments and defaults, where they are not polygen's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+import polygen.compat as lp
+from polygen.compat.diagnostic import AutomaticTestFailure
+from polygen.errors import InvalidArgument
+
+A: dict[str, Any] = {"a": np.float32}
+
+
+def twice(**more: Any) -> Any:
+    return lp.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", **more)
+
+
+def test_a_program_of_one_kernel() -> None:
+    program = twice()
+    assert isinstance(program, lp.TranslationUnit)
+    assert program["loopy_kernel"] is program.default_entrypoint
+    assert program.default_entrypoint == pg.make_kernel(
+        "{ [i]: 0<=i<n }", "out[i] = 2*a[i]", name="loopy_kernel"
+    )
+    split = lp.split_iname(program, "i", 16, outer_tag="g.0", do_tagged_check=False)
+    assert isinstance(split, lp.TranslationUnit)
+    assert [step.name for step in split.default_entrypoint.history] == ["split_iname"]
+    _, (out,) = split.executor()(a=np.arange(20.0))
+    np.testing.assert_array_equal(out, 2 * np.arange(20.0))
+
+
+def test_all_of_polygens_names_are_there() -> None:
+    for name in pg.__all__:
+        assert hasattr(lp, name), name
+        assert name in dir(lp)
+    assert lp.tile is pg.tile
+    assert set(lp.__all__) <= set(dir(lp))
+    assert all(hasattr(lp, name) for name in lp.__all__)
+
+
+def test_what_is_not_there_says_why() -> None:
+    with pytest.raises(AttributeError, match="no 'get_op_map': operations and accesses are not"):
+        _ = lp.get_op_map
+    with pytest.raises(AttributeError, match=r"no 'frobnicate': see docs/porting\.md"):
+        _ = lp.frobnicate
+    assert not hasattr(lp, "__wrapped__")
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        (lp.PyOpenCLTarget(), "opencl"),
+        (lp.OpenCLTarget(), "opencl"),
+        (lp.CTarget(), "c"),
+        (lp.ExecutableCTarget(), "c"),
+        ("c", "c"),
+        (None, None),
+    ],
+)
+def test_targets(target: Any, name: str | None) -> None:
+    assert twice(target=target).default_entrypoint.target == name
+
+
+def test_options_of_kernels() -> None:
+    knl = twice(
+        lang_version=(2018, 2),
+        name="mine",
+        assumptions="n>=1",
+        silenced_warnings=["write_race(insn)", "AmbiguousNesting"],
+        options="return_dict",
+        fixed_parameters={"n": 8},
+        default_order="C",
+        index_dtype=np.int64,
+    )["mine"]
+    assert knl.options.silenced_warnings == ("AmbiguousNesting",)
+    assert knl.options.return_dict
+    assert knl.parameters == ()
+
+
+REFUSED: list[tuple[Any, str]] = [
+    (lambda: twice(default_order="F"), "default_order='F' is not supported"),
+    (lambda: twice(preambles=()), "make_kernel has no option 'preambles' here"),
+    (lambda: twice(target=3), "3 is no target"),
+    (lambda: lp.TemporaryVariable("t", base_storage="b"), r"base_storage"),
+    (lambda: lp.GlobalArg("a", np.float32, 3, frobnicated=1), "frobnicated"),
+    (lambda: lp.fix_parameters(twice(), within="id:insn", n=3), "fixed everywhere, or nowhere"),
+    (lambda: lp.set_options(twice(), 3), "3, which is no name of options"),
+    (lambda: lp.set_options(twice(), trace_assignments=True), "no option 'trace_assignments'"),
+    (
+        lambda: lp.auto_test_vs_ref(lp.add_dtypes(twice(), A), None),
+        "the shape of 'a' needs sizes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), REFUSED, ids=[text for _, text in REFUSED])
+def test_refused(call: Any, text: str) -> None:
+    with pytest.raises(InvalidArgument, match=text) as caught:
+        call()
+    assert "test_compat.py:" in str(caught.value)
+    assert "remedy: " in str(caught.value) or "trace_assignments" in text
+
+
+def test_arguments_may_say_what_is_found_out() -> None:
+    out = lp.GlobalArg("out", lp.auto, lp.auto, is_input=False, for_atomic=True)
+    assert out == pg.GlobalArg("out")
+    assert lp.ValueArg("n", np.int32, approximately=20) == pg.ValueArg("n", np.int32)
+    assert lp.ConstantArg("c", np.float32, shape=lp.auto) == pg.ConstantArg("c", np.float32)
+    assert lp.ImageArg("p", np.float32, shape="n, n") == pg.ImageArg("p", np.float32, "n, n")
+    knl = twice(kernel_data=[out, lp.GlobalArg("a", np.float32), ...])
+    assert [a.name for a in knl.default_entrypoint.arguments] == ["out", "a", "n"]
+
+
+REVERSE = "{ [i,j]: 0<=i,j<8 }"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [lp.TemporaryVariable("t", np.float32), "..."],
+        [lp.TemporaryVariable("t", np.float32, shape=(8,)), ...],
+        [lp.TemporaryVariable("t", np.float32, lp.auto, lp.AddressSpace.LOCAL), "..."],
+        [lp.TemporaryVariable("t", np.float32, (8,), scope=lp.auto), "..."],
+    ],
+    ids=["guessed", "of a shape", "local", "found"],
+)
+def test_temporaries_are_where_they_have_to_be(data: Any) -> None:
+    knl = lp.make_kernel(REVERSE, ["t[i] = a[i]", "out[j] = t[7-j]"], data)
+    knl = lp.tag_inames(knl, "i: l.0, j: l.0")
+    assert pg.address_spaces(knl.default_entrypoint)["t"] is lp.AddressSpace.LOCAL
+    a = np.arange(8, dtype=np.float32)
+    _, (out,) = knl(a=a)
+    np.testing.assert_array_equal(out, a[::-1])
+
+
+def test_of_a_text_too() -> None:
+    knl = lp.make_kernel(REVERSE, ["<> t[i] = a[i]", "out[j] = t[7-j]"])
+    knl = lp.tag_inames(knl, "i: l.0, j: l.0")
+    assert pg.address_spaces(knl.default_entrypoint)["t"] is lp.AddressSpace.LOCAL
+
+
+def test_options_have_other_names() -> None:
+    knl = lp.set_options(twice(), "write_cl, return_dict", allow_fp_reordering=False)
+    options = knl.default_entrypoint.options
+    assert (options.write_code, options.return_dict) == (True, True)
+    assert not options.allow_reassociation
+    assert lp.set_options(twice(), {"no_numpy": True}, annotate_inames=True) == twice()
+
+
+def test_code() -> None:
+    knl = lp.add_dtypes(twice(target=lp.OpenCLTarget()), A)
+    text = lp.generate_code_v2(knl).device_code()
+    assert text == str(pg.generate_code(knl)) == lp.generate_code_v2(knl).all_code()
+    source, arguments = lp.generate_code(knl)
+    assert source == text
+    assert [a.name for a in arguments] == ["a", "n", "out"]
+    (header,) = lp.generate_header(knl)
+    assert header.startswith("__kernel void __attribute__")
+    assert header.endswith("out);")
+    assert lp.generate_body(knl) == "    for (int i = 0; i < n; ++i)\n        out[i] = 2.0f * a[i];"
+    (header,) = lp.generate_header(lp.add_dtypes(twice(target=lp.CTarget()), A))
+    assert header.startswith("void loopy_kernel(")
+
+
+def test_nothing_is_left_to_do_by_hand() -> None:
+    knl = twice()
+    assert lp.preprocess_kernel(knl) is knl
+    assert lp.get_one_linearized_kernel(knl["loopy_kernel"], {}) is knl["loopy_kernel"]
+
+
+def test_caching(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYGEN_NO_CACHE", "0")
+    lp.set_caching_enabled(False)
+    _, (out,) = twice()(a=np.ones(3))
+    np.testing.assert_array_equal(out, [2, 2, 2])
+    lp.set_caching_enabled(True)
+
+
+def test_prefetches_have_no_tag_unless_said() -> None:
+    knl = lp.make_kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<4 }", "out[i,j] = a[i]*a[i] + j", loop_priority="i, j"
+    )
+    knl = lp.split_iname(knl, "i", 8)
+    plain = lp.add_prefetch(knl, "a", ["i_inner"], fetch_outer_inames="i_outer")
+    assert plain.default_entrypoint.tags == {}
+    tagged = lp.add_prefetch(knl, "a", ["i_inner"], None, "l.0", fetch_outer_inames="i_outer")
+    assert list(map(str, tagged.default_entrypoint.tags.values())) == ["l.0"]
+
+
+def test_rules_are_computed_without_tags() -> None:
+    knl = lp.make_kernel("{ [i]: 0<=i<8 }", ["f(x) := a[x]*a[x]", "out[i] = f(i) + f(7-i)"])
+    ahead = lp.precompute(knl, "f", "i", temporary_address_space=lp.auto)
+    assert ahead.default_entrypoint.tags == {}
+    a = np.arange(8.0)
+    _, (out,) = ahead(a=a)
+    np.testing.assert_array_equal(out, a**2 + a[::-1] ** 2)
+
+
+def test_further_steps() -> None:
+    knl = lp.tag_inames(twice(), "i: g.0")
+    renamed = lp.rename_iname(knl, "i", "k", preserve_tags=False, raise_on_domain_mismatch=True)
+    assert renamed.default_entrypoint.tags == {}
+    assert lp.rename_iname(knl, "i", "k").default_entrypoint.inames == ("k",)
+    fixed = lp.fix_parameters(twice(), n=32)
+    parts = lp.chunk_iname(fixed, "i", 4, "part", None, "g.0", None, (0, 0), False)
+    assert parts.default_entrypoint.inames == ("part", "i_inner")
+    assert lp.assume(twice(), assumptions="n >= 1") == twice(assumptions="n >= 1")
+    typed = lp.add_and_infer_dtypes(twice(), A).default_entrypoint
+    assert {a.name: a.dtype for a in typed.arguments}["out"] == np.dtype(np.float32)
+
+
+def test_what_is_shown_of_programs() -> None:
+    knl = twice()
+    assert [i.id for i in lp.find_instructions(knl, "writes:out")] == ["insn"]
+    assert "digraph" in lp.get_dot_dependency_graph(knl)
+    assert lp.has_schedulable_iname_nesting(knl)
+    assert list(lp.get_iname_duplication_options(knl)) == []
+    assert "make_kernel" in lp.t_unit_to_python(knl) or "parse_program" in lp.t_unit_to_python(knl)
+
+
+def test_the_graph_is_drawn(tmp_path: Any) -> None:
+    path = tmp_path / "graph.dot"
+    assert lp.show_dependency_graph(twice(), path) == path
+    assert "digraph" in path.read_text()
+
+
+# --- auto_test_vs_ref
+
+
+def test_the_same_is_the_same() -> None:
+    knl = lp.add_dtypes(twice(), A)
+    times = lp.auto_test_vs_ref(
+        knl,
+        None,
+        lp.split_iname(knl, "i", 4, outer_tag="g.0"),
+        parameters={"n": 10},
+        print_code=False,
+        op_count=[10],
+    )
+    assert times["elapsed_wall"] > 0
+
+
+def test_the_code_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    knl = lp.add_dtypes(twice(), A)
+    lp.auto_test_vs_ref(knl, None, parameters={"n": 10})
+    assert "loopy_kernel(" in capsys.readouterr().out
+
+
+def test_types_have_to_be_known() -> None:
+    with pytest.raises(lp.errors.TypeNotFound, match="the type of the variable 'a' is not known"):
+        lp.auto_test_vs_ref(twice(), None, parameters={"n": 3})
+
+
+def test_another_is_another() -> None:
+    knl = lp.add_dtypes(twice(), A)
+    other = lp.add_dtypes(lp.make_kernel("{ [i]: 0<=i<n }", "out[i] = 3*a[i]"), A)
+    given: Any = {"parameters": {"n": 10}, "print_code": False}
+    with pytest.raises(
+        AutomaticTestFailure, match=r"'out' of kernel .* relative error is 5\.0e-01"
+    ):
+        lp.auto_test_vs_ref(knl, None, other, **given)
+    lp.auto_test_vs_ref(knl, None, other, do_check=False, **given)
+
+    def more(found: Any, expected: Any) -> tuple[bool, str]:
+        return bool((found >= expected).all()), "less"
+
+    lp.auto_test_vs_ref(knl, None, other, check_result=more, **given)
+    with pytest.raises(AutomaticTestFailure, match="less"):
+        lp.auto_test_vs_ref(other, None, knl, check_result=more, **given)
+
+
+def test_on_a_device_of_pyopencls() -> None:
+    import pyopencl as cl  # noqa: PLC0415  (loads the device libraries)
+
+    context = cl.Context([cl.get_platforms()[0].get_devices()[0]])
+    knl = lp.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i]*b[i] + c[i]")
+    knl = lp.add_dtypes(knl, {"a": np.complex64, "b": np.int32, "c": np.complex64})
+    tagged = lp.split_iname(knl, "i", 4, outer_tag="g.0", inner_tag="l.0")
+    lp.auto_test_vs_ref(knl, context, tagged, parameters={"n": 21}, print_code=False)

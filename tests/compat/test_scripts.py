@@ -1,0 +1,97 @@
+"""Loo.py's own examples, with another import: the same scripts run in Loo.py.
+
+``scripts/`` holds them as they are written for Loo.py.  What they compute is compared with NumPy;
+with Loo.py it was, too: ``python tests/compat/scripts/paper.txt`` runs there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+
+FOLDER = Path(__file__).parent / "scripts"
+
+
+def run(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Run a script with polygen in the place of Loo.py, and return its variables."""
+    monkeypatch.setenv("PYOPENCL_CTX", "0")
+    monkeypatch.setenv("POLYGEN_NO_CACHE", "0")  # the script changes it
+    text = (FOLDER / name).read_text()
+    assert text.count("\nimport loopy as lp\n") == 1
+    text = text.replace("import loopy as lp", "import polygen.compat as lp")
+    text = text.replace("from loopy.", "from polygen.compat.")
+    assert "loopy" not in text.replace("loopy_kernel", "").replace("LOOPY", "").split('"""', 2)[2]
+    variables: dict[str, Any] = {"__name__": name}
+    with warnings.catch_warnings():
+        # Loo.py does not warn of it where one of the loops is unrolled.
+        warnings.simplefilter("ignore", pg.AmbiguousNesting)
+        exec(compile(text, name, "exec"), variables)  # noqa: S102  (our own script)
+    return variables
+
+
+def _tutorial(v: dict[str, Any]) -> dict[str, Any]:
+    x, a, zero = v["x_host"], v["a_host"], np.zeros(v["N"])
+    bins = np.bincount(np.arange(v["N"]) % 20, weights=2.0 * x)
+    (p, q), (g, h) = v["abc"], v["gh"]
+    return {
+        "twice": 2 * x,
+        "twice, on the host": 2 * x,
+        "transpose, double": 2 * a.T,
+        "zeros": np.zeros_like(a),
+        "cleared, i_outer,i_inner": zero,
+        "cleared, i_inner,i_outer": zero,
+        "tiled": a.T,
+        "unrolled": zero,
+        "parallel": zero,
+        "slabs": zero,
+        "sine": np.sin(x),
+        "cosine": np.abs(np.cos(x)),
+        "sine again": np.sin(x),
+        "atomic": bins,
+        "absolute": np.abs(x),
+        "transposed through a tile": a.T,
+        "c": p * q / 3 + p,
+        "e": g * (2 + h[:, 1:]),
+        "types": ["float32", "float64"],
+    }
+
+
+def _paper(v: dict[str, Any]) -> dict[str, Any]:
+    x, a, n = v["x_dev"].get(), v["a_dev"].get(), v["N"]
+    ramp = 12 + np.arange(n) * x
+    return {
+        "twice": 2 * x,
+        "twice, of known sizes": 2 * x,
+        "product": a @ a,
+        "transpose, double": 2 * a.T,
+        "chain": (2 * x + 1) ** 2,
+        "split": np.zeros(n),
+        "unrolled": np.zeros(n),
+        "rules": (1 + 21 * ramp) ** 2,
+        "tiled product": a @ a,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("tutorial.txt", _tutorial), ("paper.txt", _paper)],
+    ids=["tutorial", "paper"],
+)
+def test_a_script_runs_as_it_is(
+    name: str, expected: Callable[[dict[str, Any]], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables = run(name, monkeypatch)
+    found, right = variables["RESULTS"], expected(variables)
+    assert list(found) == list(right)
+    for what, value in right.items():
+        if what == "types":
+            assert found[what] == value
+        else:
+            np.testing.assert_allclose(found[what], value, rtol=2e-4, atol=2e-4, err_msg=what)
