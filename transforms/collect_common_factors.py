@@ -135,7 +135,6 @@ def collect_common_factors(
     return Rearranged(new, restated=new)
 
 
-
 def _without_rules(kernel: Kernel, name: str) -> Kernel:
     """Return the kernel with what rules stand for that mention a variable, or say what it is."""
     mentioning = rules_mentioning(kernel.rules, name)

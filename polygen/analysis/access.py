@@ -140,6 +140,18 @@ def evaluated_under(
         yield from ((part, conditions) for part in walk.parts(node))
 
 
+def _plain_reads(
+    node: Expression,
+    insn: Instruction,
+    inames: frozenset[str],
+    conditions: tuple[Expression, ...],
+) -> Iterator[Reference]:
+    for access in walk.accesses(node):
+        if isinstance(access, ex.Subscript) or access.name not in inames:
+            name, index = ex.name_of(access), ex.index_of(access)
+            yield Reference(insn, name, index, False, inames, conditions)
+
+
 # Where the parts of a node are not read at once, in its loops and under its conditions.
 _DECIDING = frozenset(
     (ex.If, ex.LogicalAnd, ex.LogicalOr, ex.Reduction, ex.Invocation, ex.SubArrayRef)
@@ -164,10 +176,7 @@ def _reads(
             itself is asked later.
     """
     if walk.classes(node).isdisjoint(_DECIDING):
-        for access in walk.accesses(node):
-            if isinstance(access, ex.Subscript) or access.name not in inames:
-                name, index = ex.name_of(access), ex.index_of(access)
-                yield Reference(insn, name, index, False, inames, conditions)
+        yield from _plain_reads(node, insn, inames, conditions)
         return
     if isinstance(node, ex.Invocation):
         raise InternalError(f"what rule '{node.rule}' reads is not seen before it is expanded")
