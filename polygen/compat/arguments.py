@@ -103,7 +103,7 @@ def TemporaryVariable(  # noqa: N802
     """
     space = others.pop("scope", address_space)
     space = pg.AddressSpace.AUTO if space is None or space is pg.auto else space
-    given = _others({"address_space": None, **others}) | {"address_space": space}
+    given: dict[str, Any] = {**_others(others), "address_space": space}
     if shape is pg.auto:
         return GuessedTemporary(name, _known(dtype), tuple(given.items()))
     return pg.TemporaryVariable(name, _known(dtype), shape, **given)

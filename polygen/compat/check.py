@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -78,7 +79,7 @@ def _arguments(knl: pg.Kernel, parameters: Mapping[str, Any]) -> dict[str, Any]:
     rng = np.random.default_rng(seed=0)
     knl = pg.infer_unknown_types(knl, expect_completion=True)
     given: dict[str, Any] = dict(parameters)
-    sizes = {n: int(v) for n, v in parameters.items() if isinstance(v, int | np.integer)}
+    sizes = {n: operator.index(v) for n, v in parameters.items() if hasattr(v, "__index__")}
     for array in knl.arguments:
         if not isinstance(array, pg.GlobalArg) or array.shape is None or array.dtype is None:
             continue

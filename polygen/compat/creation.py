@@ -56,19 +56,23 @@ def _made(
     kernel_data: Any,
     options: Mapping[str, Any],
 ) -> pg.TranslationUnit:
-    given = {"name": name, **{n: v for n, v in options.items() if n not in _LEFT_OUT}}
+    given: dict[str, Any] = {
+        "name": name,
+        **{n: v for n, v in options.items() if n not in _LEFT_OUT},
+    }
     own = {n: v for n, v in given.items() if n in _PLAIN and v is not None}
     own["silenced_warnings"] = _ours(given.pop("silenced_warnings", ()))
     own["target"] = target_name(given.pop("target", None))
     data = _data(kernel_data, given)
-    steps, fixed = given.pop("options", None), given.pop("fixed_parameters", None)
+    steps: Any = given.pop("options", None)
+    fixed: dict[str, Any] = given.pop("fixed_parameters", None) or {}
     if unknown := sorted(given.keys() - _PLAIN):
         raise InvalidArgument(
             f"make_kernel has no option '{unknown[0]}' here",
             where=caller_location(),
             remedy="see docs/porting.md",
         )
-    kernel = _with_spaces(
+    kernel: pg.Kernel = _with_spaces(
         make, domains, instructions, _with_shapes(make, domains, instructions, data, own), own
     )
     if fixed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import polygen as pg
 from polygen.errors import InvalidArgument
@@ -49,7 +49,10 @@ def set_options(kernel: _T, *args: Any, **kwargs: Any) -> _T:
     """
     given: dict[str, Any] = {}
     for part in args:
-        given |= dict(part) if isinstance(part, Mapping) else dict.fromkeys(_names(part), True)
+        if isinstance(part, Mapping):
+            given |= cast("Mapping[str, Any]", part)
+        else:
+            given |= dict.fromkeys(_names(part), True)
     given |= kwargs
     kept = {_OPTIONS.get(n, n): v for n, v in given.items() if n not in _LEFT_OUT}
     return pg.set_options(kernel, **kept)
@@ -176,7 +179,7 @@ def precompute(
 
     Parameters are those; the loops that compute have no tag unless ``default_tag`` says one.
     """
-    given = {"default_tag": None, **others}
+    given: dict[str, Any] = {"default_tag": None, **others}
     if given.get("temporary_address_space") is pg.auto:
         del given["temporary_address_space"]
     swept = () if sweep_inames is None else sweep_inames
