@@ -428,6 +428,10 @@ class NotUnrollable(UserError):
     """An iname tagged ``unr`` whose number of iterations is not a constant."""
 
 
+class LanesNotConstant(UserError):
+    """An iname tagged ``ilp`` or ``vec`` with temporaries for each lane, and no number of lanes."""
+
+
 class SubscriptNotConstant(UserError):
     """A subscript that chooses a component of a vector, or an array, and is no constant."""
 
@@ -637,6 +641,10 @@ class ObligationUnchecked(PolygenWarning):
 
 class SeparationIgnored(PolygenWarning):
     """A condition by which code is to be separated, and cannot be as the kernel is now."""
+
+
+class NotVectorized(PolygenWarning):
+    """An instruction in lanes tagged ``vec`` that is executed for one after the other."""
 
 
 class PriorityIgnored(PolygenWarning):

@@ -14,7 +14,7 @@ from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import InameTag, is_parallel
+from polygen.ir.tags import InameTag, is_on_axis, is_parallel
 from polygen.language.within import matching
 from polygen.proof import Rearranged
 from polygen.source import caller_location
@@ -199,7 +199,8 @@ def uses_alone(kernel: Kernel, iname: str, within: str | Sequence[str]) -> bool:
 def _check_untagged(kernel: Kernel, iname: str) -> None:
     tag = kernel.tags.get(iname)
     if tag is not None and str(tag) != "for":
-        what = "an axis of the hardware" if is_parallel(tag) else "unrolled"
+        what = "an axis of the hardware" if is_on_axis(tag) else "lanes"
+        what = what if is_parallel(tag) else "unrolled"
         raise TagConflict(
             f"'{iname}' cannot be split: it is tagged {tag} ({what})",
             where=caller_location(),

@@ -69,7 +69,9 @@ def tag_inames(
     ``g.0`` to ``g.2`` and ``l.0`` to ``l.2`` map an iname to an axis of the work groups, or of
     the work items in a group; ``l.auto`` lets the work items of a group share the iterations, on an
     axis that is chosen when code is generated (see docs/design.md); ``unr`` makes a copy of the
-    loop's body for each iteration, ``unr_hint`` asks the compiler to; ``for`` is a loop, as an
+    loop's body for each iteration, ``unr_hint`` asks the compiler to; ``ilp`` (also ``ilp.unr``),
+    ``ilp.seq`` and ``vec`` execute each instruction for all iterations side by side: by copies,
+    by a loop around it, by vectors (see docs/loops.md); ``for`` is a loop, as an
     untagged iname is, and so is ``ord``: all loops run in order.  ``g.auto`` stands for the first
     axis of work groups that no instruction within the iname is on yet, ``like.j`` for the tag of
     another iname (``for``, if it has none).
@@ -77,13 +79,17 @@ def tag_inames(
     Kind: order and storage.
 
     Requires:
-        1. No instruction is within two inames on one axis.
+        1. No instruction is within two inames on one axis, or two tagged ``vec``.
         2. The inames are untagged, or tagged ``for``, unless `force` is given.
         3. What is written in the loop of an iname tagged ``l.auto``, and what is read there and
            varies among work items, is no private temporary.
         4. When code is generated, so that other steps may come between: an iname tagged ``l`` has
-           a constant number of values, one tagged ``unr`` values between two constants; no
-           reduction is over an iname on an axis (`GridSizeNotKnown`, `ReductionNotSequential`).
+           a constant number of values, one tagged ``unr``, ``ilp`` or ``vec`` values between two
+           constants, one tagged ``ilp.seq`` as well if its lanes have temporaries of their own; no
+           reduction is over an iname on an axis, or over lanes (`GridSizeNotKnown`,
+           `NotUnrollable`, `LanesNotConstant`, `ReductionNotSequential`).
+        5. No dependence is between iterations of an iname on an axis, or lanes, which come in no
+           order.
 
     Parameters:
         iname_to_tag: the tag of each iname: a dictionary, a list of pairs, or a text such as
@@ -109,6 +115,7 @@ def tag_inames(
         UnknownIname: if the kernel has no such iname.
         InvalidArgument: if a tag is none.
         TagConflict: if 1, 2 or 3 does not hold, or if there is no axis left for ``g.auto``.
+        IllegalStep: if 5 does not hold.
 
     Source: Loo.py, section 2.4.2.
     """

@@ -2,26 +2,31 @@
 
 There is one of a private temporary for each work item, and one of a local temporary for each
 group: so temporaries have an index for each axis of the hardware that the text does not show.  It
-is the distance of an iname from the first value that it ever has.
+is the distance of an iname from the first value that it ever has.  A private temporary all uses of
+which are in the lanes of an iname (``ilp``, ``vec``), which no subscript of it mentions, has one
+for each lane, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import islpy as isl
 
+from polygen.analysis.access import references_by_name
 from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.second import in_other
 from polygen.ir import expression as ex
-from polygen.ir.array import AddressSpace
+from polygen.ir import walk
+from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, unflatten, universe
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
-from polygen.ir.tags import GroupTag, InameTag, LocalTag
+from polygen.ir.tags import GroupTag, InameTag, LocalTag, is_lane
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
@@ -32,6 +37,10 @@ _INDEXED_BY: Mapping[AddressSpace, tuple[type, ...]] = {
     AddressSpace.LOCAL: (GroupTag,),
     AddressSpace.PRIVATE: (GroupTag, LocalTag),
 }
+
+
+# What tells copies apart: an axis of the hardware, or the iname of lanes.
+Axis: TypeAlias = InameTag | str
 
 
 @dataclass(frozen=True)
@@ -55,17 +64,54 @@ class SameCopy:
         return found if self.certain and self.complete else found.subtract(found)
 
 
+def lanes_of(kernel: Kernel, name: str) -> tuple[str, ...]:
+    """Return the inames for each lane of which a variable has a copy, in the kernel's order.
+
+    Without them, what lanes write would be in each other's way.  A bound of a loop is the same for
+    all lanes.
+    """
+    tagged = _lane_inames(kernel)
+    return _lanes_of(kernel, name) if tagged else ()
+
+
+@per_kernel
+def _lane_inames(kernel: Kernel) -> tuple[str, ...]:
+    return tuple([i for i in kernel.inames if is_lane(kernel.tags.get(i))])
+
+
+@per_kernel
+def _lanes_of(kernel: Kernel, name: str) -> tuple[str, ...]:
+    variable = kernel.variables.get(name)
+    if (
+        not isinstance(variable, TemporaryVariable)
+        or kernel.address_space(name) is not AddressSpace.PRIVATE
+        or any(name in domain.parameters for domain in kernel.domains)
+    ):
+        return ()
+    uses = references_by_name(kernel).get(name, ())
+    mentioned = {n for use in uses for i in use.index for n in walk.free_variables(i)}
+    return tuple(
+        [
+            iname
+            for iname in _lane_inames(kernel)
+            if uses and iname not in mentioned and all(iname in use.inames for use in uses)
+        ]
+    )
+
+
 def has_copies(kernel: Kernel, name: str, iname: str) -> bool:
     """Tell whether instances with other values of an iname have other copies of a variable."""
-    return isinstance(kernel.tags.get(iname), _INDEXED_BY[kernel.address_space(name)])
+    on_axis = isinstance(kernel.tags.get(iname), _INDEXED_BY[kernel.address_space(name)])
+    return on_axis or iname in lanes_of(kernel, name)
 
 
-def axes(kernel: Kernel, insn_id: str, name: str) -> dict[InameTag, str]:
+def axes(kernel: Kernel, insn_id: str, name: str) -> dict[Axis, str]:
     """Return the inames of an instruction that tell copies of a variable apart, by axis."""
-    return _axes(kernel, insn_id, kernel.address_space(name))
+    found = _axes(kernel, insn_id, kernel.address_space(name))
+    return found | {iname: iname for iname in lanes_of(kernel, name)}
 
 
-def _axes(kernel: Kernel, insn_id: str, space: AddressSpace) -> dict[InameTag, str]:
+def _axes(kernel: Kernel, insn_id: str, space: AddressSpace) -> dict[Axis, str]:
     inames, tags = kernel.instruction(insn_id).within_inames, _INDEXED_BY[space]
     return {kernel.tags[i]: i for i in inames if isinstance(kernel.tags.get(i), tags)}
 
@@ -83,7 +129,7 @@ def same_copy(
         name: the variable.
         instances: what inames of the kernel are in terms of those of the pairs.
     """
-    return same_copy_in(kernel, insns, kernel.address_space(name), instances)
+    return _same_copy(kernel, insns, [axes(kernel, insn, name) for insn in insns], instances)
 
 
 def same_copy_in(
@@ -91,9 +137,20 @@ def same_copy_in(
 ) -> SameCopy:
     """Return the pairs that touch one copy of a variable that is in an address space.
 
+    Copies for lanes are left out: no address space has fewer.
+
     Parameters are those of `same_copy`, with the space instead of the variable.
     """
-    first, second = (_axes(kernel, insn, space) for insn in insns)
+    return _same_copy(kernel, insns, [_axes(kernel, insn, space) for insn in insns], instances)
+
+
+def _same_copy(
+    kernel: Kernel,
+    insns: tuple[str, str],
+    found: Sequence[Mapping[Axis, str]],
+    instances: InstanceMap,
+) -> SameCopy:
+    first, second = found
     possible, certain = universe(), True
     for tag in sorted(first.keys() & second.keys(), key=str):
         here, there = first[tag], second[tag]

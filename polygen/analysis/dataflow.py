@@ -15,7 +15,7 @@ from functools import reduce
 import islpy as isl
 
 from polygen.analysis.access import Access, Reference, access_of, index_set, references, touched
-from polygen.analysis.copies import FIRST, axes, first_of
+from polygen.analysis.copies import FIRST, Axis, axes, first_of
 from polygen.analysis.last_write import write_in_iteration
 from polygen.analysis.latest import Timed, last_writes
 from polygen.analysis.pairs import users
@@ -23,7 +23,7 @@ from polygen.analysis.realized import places
 from polygen.analysis.second import OTHER
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel, per_kernel
-from polygen.ir.tags import InameTag, is_parallel
+from polygen.ir.tags import is_parallel
 
 _PARAM = isl.dim_type.param
 _IN = isl.dim_type.in_
@@ -133,14 +133,14 @@ def _writers(kernel: Kernel, name: str) -> tuple[Timed, ...] | None:
 
 
 @per_kernel
-def _axes(kernel: Kernel, name: str) -> tuple[InameTag, ...]:
+def _axes(kernel: Kernel, name: str) -> tuple[Axis, ...]:
     """Return the axes along which a variable has copies."""
     found = {tag for insn in users(kernel, name) for tag in axes(kernel, insn, name)}
     return tuple(sorted(found, key=str))
 
 
 @per_kernel
-def _by_iname(kernel: Kernel, name: str, tag: InameTag) -> bool:
+def _by_iname(kernel: Kernel, name: str, tag: Axis) -> bool:
     """Tell whether the inames on an axis are one and the same in all that touches a variable."""
     found = {axes(kernel, insn, name).get(tag) for insn in users(kernel, name)}
     return len(found) == 1

@@ -24,7 +24,7 @@ from polygen.inspection.chain import Link, chain
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
-from polygen.ir.tags import is_parallel
+from polygen.ir.tags import is_on_axis, is_parallel
 from polygen.ir.verify import excerpt
 
 
@@ -149,7 +149,9 @@ def _axes(kernel: Kernel, a: Instruction, b: Instruction) -> Iterator[str]:
     common = a.within_inames & b.within_inames
     found = [i for i in kernel.inames if i in common and is_parallel(kernel.tags.get(i))]
     for iname in found:
-        yield f"{iname} is on the hardware's axis {kernel.tags[iname]}, and orders nothing."
+        tag = kernel.tags[iname]
+        what = f"is on the hardware's axis {tag}" if is_on_axis(tag) else f"is tagged {tag}: lanes"
+        yield f"{iname} {what}, and orders nothing."
 
 
 # --- dependencies

@@ -1,4 +1,4 @@
-"""How an iname is implemented: as a loop, unrolled, or as an axis of the hardware's grid."""
+"""How an iname is implemented: as a loop, unrolled, as lanes, or as an axis of the grid."""
 
 from __future__ import annotations
 
@@ -61,12 +61,43 @@ class AutoLocalTag:
         return "l.auto"
 
 
-InameTag: TypeAlias = ForTag | UnrollTag | UnrollHintTag | GroupTag | LocalTag | AutoLocalTag
+@dataclass(frozen=True, slots=True)
+class IlpTag:
+    """Lanes side by side: each instruction is executed for all of them before the next one is.
+
+    Attributes:
+        is_loop: whether an instruction is in a loop over the lanes, rather than copied for each.
+    """
+
+    is_loop: bool = False
+
+    def __str__(self) -> str:
+        return "ilp.seq" if self.is_loop else "ilp"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorTag:
+    """Lanes side by side that are the components of vectors."""
+
+    def __str__(self) -> str:
+        return "vec"
+
+
+InameTag: TypeAlias = (
+    ForTag | UnrollTag | UnrollHintTag | GroupTag | LocalTag | AutoLocalTag | IlpTag | VectorTag
+)
 HardwareTag: TypeAlias = GroupTag | LocalTag
 
 _AXIS = re.compile(r"(?P<kind>[gl])\.(?P<axis>[0-2])")
 _PLAIN: dict[str, InameTag] = {
-    str(tag): tag for tag in (ForTag(), UnrollTag(), UnrollHintTag(), AutoLocalTag())
+    "for": ForTag(),
+    "unr": UnrollTag(),
+    "unr_hint": UnrollHintTag(),
+    "ilp": IlpTag(),
+    "ilp.unr": IlpTag(),
+    "ilp.seq": IlpTag(is_loop=True),
+    "vec": VectorTag(),
+    "l.auto": AutoLocalTag(),
 }
 
 
@@ -85,8 +116,9 @@ def parse_tag(text: str) -> InameTag:
     if match is None:
         raise MalformedTag(
             f"'{text}' is no iname tag",
-            remedy=f"{_meant(text)}the tags are: for, unr, unr_hint, g.0 to g.2 (work groups), "
-            "l.0 to l.2 (work items), l.auto; in tag_inames also g.auto, ord and like.INAME",
+            remedy=f"{_meant(text)}the tags are: for, unr, unr_hint, ilp, ilp.seq, vec, g.0 to "
+            "g.2 (work groups), l.0 to l.2 (work items), l.auto; in tag_inames also g.auto, ord "
+            "and like.INAME",
         )
     axis = int(match["axis"])
     return GroupTag(axis) if match["kind"] == "g" else LocalTag(axis)
@@ -106,6 +138,16 @@ def _meant(text: str) -> str:
     return f"did you mean '{close[0]}'? " if close else ""
 
 
+def is_on_axis(tag: InameTag | None) -> bool:
+    """Tell whether an iname with this tag is on an axis of the hardware's grid."""
+    return isinstance(tag, GroupTag | LocalTag | AutoLocalTag)
+
+
+def is_lane(tag: InameTag | None) -> bool:
+    """Tell whether iterations of an iname with this tag are lanes."""
+    return isinstance(tag, IlpTag | VectorTag)
+
+
 def is_parallel(tag: InameTag | None) -> bool:
     """Tell whether iterations of an iname with this tag run in no particular order."""
-    return isinstance(tag, GroupTag | LocalTag | AutoLocalTag)
+    return is_on_axis(tag) or is_lane(tag)

@@ -31,7 +31,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_in_domain, check_name
 from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
-from polygen.ir.tags import AutoLocalTag, LocalTag, is_parallel
+from polygen.ir.tags import AutoLocalTag, LocalTag, VectorTag, is_on_axis
 from polygen.ir.verify_claims import check_claims
 from polygen.ir.verify_extents import check_extents
 from polygen.ir.verify_layouts import check_layouts
@@ -285,7 +285,7 @@ def _check_tags(kernel: Kernel, insn: Instruction) -> None:
     taken: dict[object, str] = {}
     for iname in sorted(insn.within_inames | insn.reduction_inames):
         tag = kernel.tags.get(iname)
-        if tag is None or not is_parallel(tag):
+        if not (is_on_axis(tag) or isinstance(tag, VectorTag)):
             continue
         if isinstance(tag, AutoLocalTag):
             _check_shared(kernel, insn, iname)
@@ -296,7 +296,8 @@ def _check_tags(kernel: Kernel, insn: Instruction) -> None:
                 f"both tagged {tag}",
                 where=insn.location,
                 excerpt=excerpt(kernel, insn.id),
-                remedy="give one of them another axis",
+                remedy="give one of them another "
+                + ("tag: ilp" if isinstance(tag, VectorTag) else "axis"),
             )
         taken[tag] = iname
 

@@ -32,19 +32,24 @@ _Value: TypeAlias = LinearForm | Expression  # a form wherever it is affine
 _ONE: _Value = LinearForm(1)
 
 
-def linearize(node: Expression, arrays: Mapping[str, Array]) -> Expression:
+def linearize(node: Expression, arrays: Mapping[str, Array], lane: str | None = None) -> Expression:
     """Return `node` with every subscript a single offset, in elements, and simplified.
 
     Of an image, there is one for each axis.  An array argument without axes is written ``a[0]``.
+
+    Parameters:
+        node: an expression.
+        arrays: all that have elements.
+        lane: an iname that may choose components of vectors.
     """
     if isinstance(node, ex.Subscript):
-        index = [_subscript(e, arrays) for e in ex.index_tuple(node)]
+        index = [_subscript(e, arrays, lane) for e in ex.index_tuple(node)]
         array = arrays[ex.name_of(node)]
         if isinstance(array, ImageArg):
             return ex.Subscript(node.aggregate, tuple(map(_expression, index)))
         if array.dim_tags is None and offset_of(array) == 0:
             return ex.Subscript(node.aggregate, _row_major(index, array.shape or ()))
-        chosen = [_constant(node, array, axis, index[axis]) for axis in constant_axes(array)]
+        chosen = [_constant(node, array, axis, index[axis], lane) for axis in constant_axes(array)]
         offset = _offset(index, array)
         return ex.Subscript(node.aggregate, (offset, *chosen) if chosen else offset)
     if isinstance(node, ex.Variable):
@@ -53,13 +58,13 @@ def linearize(node: Expression, arrays: Mapping[str, Array]) -> Expression:
             return ex.Subscript(node, _start(scalar))
         return node
     parts = walk.parts(node)
-    return walk.rebuild(node, tuple([linearize(p, arrays) for p in parts])) if parts else node
+    return walk.rebuild(node, tuple([linearize(p, arrays, lane) for p in parts])) if parts else node
 
 
-def _subscript(node: Expression, arrays: Mapping[str, Array]) -> _Value:
+def _subscript(node: Expression, arrays: Mapping[str, Array], lane: str | None) -> _Value:
     form = linear_form(node)
     if form is None or not arrays.keys().isdisjoint(form.names()):
-        return linearize(node, arrays)
+        return linearize(node, arrays, lane)
     return form
 
 
@@ -115,21 +120,25 @@ def _in_units(array: Array, elements: Expression | Auto | None) -> Expression:
     return found
 
 
-def _constant(node: ex.Subscript, array: Array, axis: int, value: _Value) -> int:
-    """Return a subscript that chooses a component, or an array.
+def _constant(
+    node: ex.Subscript, array: Array, axis: int, value: _Value, lane: str | None
+) -> Expression:
+    """Return a subscript that chooses a component, or an array: a number for each lane.
 
     Raises:
         SubscriptNotConstant: if it is no number.
     """
     if isinstance(value, LinearForm) and value.is_constant:
         return value.constant
+    if lane is not None and isinstance(value, LinearForm) and value.names() == {lane}:
+        return _expression(value)
     subscript = show_expression(ex.index_tuple(node)[axis])
     tag = (array.dim_tags or ())[axis]
     raise SubscriptNotConstant(
         f"'{show_expression(node)}' has the subscript '{subscript}' along an axis that is tagged "
         f"{tag}: which {'component' if isinstance(tag, Vector) else 'array'} that is has to be "
         "known when code is generated",
-        remedy="write a number, or tag the inames in it 'unr'",
+        remedy="write a number, or tag the inames in it 'unr', or one that is the component 'vec'",
     )
 
 

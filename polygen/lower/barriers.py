@@ -28,7 +28,7 @@ from polygen.ir.claims import Independent
 from polygen.ir.domain import flat_names, project_out, unflatten, universe
 from polygen.ir.instruction import Assigning, Barrier
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, UnrollTag, is_parallel
+from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, UnrollTag, is_on_axis
 from polygen.ir.verify import excerpt
 from polygen.lower.bounds import loop_bounds
 
@@ -406,7 +406,7 @@ class _Placer:
     def _elsewhere(self, iname: str) -> isl.Set:
         """Return the values of an iname on an axis for which it is not the first item's."""
         around = with_surrounding(self._kernel, (iname,))
-        if not all(is_parallel(self._kernel.tags.get(i)) for i in around):
+        if not all(is_on_axis(self._kernel.tags.get(i)) for i in around):
             return universe()  # where the axis begins, loops around the launch may decide
         values = domain_of(self._kernel, around)
         alone = project_out(values, [name for name in flat_names(values) if name != iname])

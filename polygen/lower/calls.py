@@ -41,7 +41,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, Strided, constant_axes, element_strides
 from polygen.ir.show import called_kernels
 from polygen.ir.show_expression import show_expression
-from polygen.ir.tags import is_parallel
+from polygen.ir.tags import is_on_axis
 from polygen.ir.verify import excerpt
 from polygen.lower.address import row_major_strides, simplify
 
@@ -182,7 +182,7 @@ class _Maker:
     def _check(self) -> None:
         callee = self._callee
         for iname, tag in callee.tags.items():
-            if is_parallel(tag):
+            if is_on_axis(tag):
                 raise self._refused(f"its iname '{iname}' is tagged {tag}")
         for insn in callee.instructions:
             if isinstance(insn, Barrier):

@@ -55,8 +55,9 @@ def place_declarations(
     """Return the block with the variables that it mentions declared.
 
     A scalar moves into a loop or a condition if its first use there is an assignment that does
-    not depend on its old value.  A declaration takes the place of such an assignment.  A private
-    array moves into a loop that is known to carry nothing in it.
+    not depend on its old value.  A declaration takes the place of such an assignment; that of a
+    vector comes right before it.  A private array moves into a loop that is known to carry nothing
+    in it.
 
     Parameters:
         block: what executes in one group, or in one work item.
@@ -97,7 +98,7 @@ class _Placer:
             if isinstance(node, Loop | If):
                 names |= self._index(node.body)
             elif isinstance(node, Assign):
-                for name in (t.name for t, _ in node.pairs if isinstance(t, ex.Variable)):
+                for name in (ex.name_of(target) for target, _ in node.pairs):
                     self._assigned[name] = self._assigned.get(name, 0) + 1
             elif isinstance(node, Verbatim | Call):
                 for name in node.writes:  # perhaps more than once
@@ -129,6 +130,8 @@ class _Placer:
             result += before.get(id(node), ())
             if isinstance(node, Assign) and id(node) in merged:
                 result.append(self._start(node, merged[id(node)]))
+            elif id(node) in merged:  # of a vector
+                result += [self._only(merged[id(node)]), node]
             elif isinstance(node, Loop | If) and id(node) in inside:
                 within = loops | {node.iname} if isinstance(node, Loop) else loops
                 result.append(replace(node, body=self.place(node.body, inside[id(node)], within)))
@@ -137,20 +140,24 @@ class _Placer:
         return tuple(result)
 
     def _start(self, node: Assign, declaration: Declare) -> Declare:
-        constant = self._assigned[declaration.name] == 1
         return replace(
-            declaration,
+            self._only(declaration),
             initial=node.value,
-            constant=constant,
             insn_id=node.insn_id,
             values=node.values,
         )
 
+    def _only(self, declaration: Declare) -> Declare:
+        """Return the declaration of what is constant if it is assigned to once."""
+        return replace(declaration, constant=self._assigned[declaration.name] == 1)
+
     def _moves_into(self, node: Node, declaration: Declare, loops: frozenset[str]) -> bool:
         """Tell whether the declaration can stand inside the loop or condition, in these loops."""
         name = declaration.name
-        if not isinstance(node, Loop | If) or any(
-            name in walk.free_variables(e) for e in expressions(node)
+        if (
+            not isinstance(node, Loop | If)
+            or getattr(node, "at_once", False)
+            or any(name in walk.free_variables(e) for e in expressions(node))
         ):
             return False
         is_shared = declaration.address_space is AddressSpace.LOCAL
@@ -167,7 +174,15 @@ class _Placer:
 
 
 def _starts(node: Node, declaration: Declare) -> bool:
-    """Tell whether `node` gives the scalar a value that does not depend on its old one."""
+    """Tell whether `node` gives a variable, all of it, a value without regard to its old one."""
+    if isinstance(node, Loop) and node.at_once:
+        (assign,) = node.body
+        return (
+            declaration.extent == 1
+            and isinstance(assign, Assign)
+            and ex.name_of(assign.target) == declaration.name
+            and declaration.name not in walk.free_variables(assign.value)
+        )
     return (
         declaration.extent is None
         and isinstance(node, Assign)

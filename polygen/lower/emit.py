@@ -26,7 +26,15 @@ from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, KernelCall, first_element
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag, LocalTag, UnrollHintTag, UnrollTag, is_parallel
+from polygen.ir.tags import (
+    GroupTag,
+    IlpTag,
+    LocalTag,
+    UnrollHintTag,
+    UnrollTag,
+    VectorTag,
+    is_on_axis,
+)
 from polygen.ir.verify import excerpt
 from polygen.lower.address import linearize, simplify
 from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
@@ -40,6 +48,7 @@ from polygen.lower.needed_guards import NeededGuards, equations
 from polygen.lower.program import Assign, Barrier, Block, Call, If, Loop, Node, Verbatim
 from polygen.lower.separate import EVERYTHING, Part, Separator, with_equality
 from polygen.lower.uniform import check_uniform
+from polygen.lower.vectorize import Vectors
 
 _SHARED: frozenset[AddressSpace] = frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL))
 
@@ -68,12 +77,14 @@ class _Place:
         known: what holds there, a flat set.
         values: inames that stand for an expression there: those of unrolled loops.
         part: the instances that are written there: all, unless code is separated.
+        lane: an iname all iterations of which are executed at once.
     """
 
     loops: frozenset[str]
     known: isl.Set
     values: Mapping[str, Expression]
     part: Part = EVERYTHING
+    lane: str | None = None
 
 
 class Emitter:
@@ -101,6 +112,7 @@ class Emitter:
         self._local_inames = frozenset(
             i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
         )
+        self._vectors = Vectors(kernel, self._arrays)
         self._guards = NeededGuards(self._temporaries)
         self._separate = Separator(kernel, owners)
         self._negative: set[str] = set()  # loops that may have negative values
@@ -173,7 +185,7 @@ class Emitter:
         def final(node: Expression) -> Expression:
             if place.values:
                 node = walk.substitute(node, place.values)
-            return self._linear(insn, node)
+            return self._linear(insn, node, place.lane)
 
         pairs: list[tuple[ex.Variable | ex.Subscript, Expression]] = []
         for assignee, value in insn.pairs:
@@ -210,10 +222,10 @@ class Emitter:
             found = [self._separate.decided(p, place.known) for p in found]
         return tuple([p for p in found if p is not True])
 
-    def _linear(self, insn: Assigning, node: Expression) -> Expression:
+    def _linear(self, insn: Assigning, node: Expression, lane: str | None = None) -> Expression:
         """Return an expression of an instruction with offsets for subscripts."""
         try:
-            return linearize(node, self._arrays)
+            return linearize(node, self._arrays, lane)
         except SubscriptNotConstant as error:
             error.where, error.excerpt = insn.location, excerpt(self._kernel, insn.id)
             raise
@@ -255,7 +267,7 @@ class Emitter:
 
     def _loop(self, node: LoopNode, place: _Place) -> list[_Item]:
         """Return what a loop becomes: one, or several in a row if code is separated."""
-        if not self._separate.is_asked or isinstance(self._kernel.tags.get(node.iname), UnrollTag):
+        if not self._separate.is_asked or self._is_unrolled(node):
             return self._one_loop(node, place)
         parts = self._separate.parts(node, place.loops, place.part)
         if len(parts) == 1:
@@ -281,7 +293,7 @@ class Emitter:
         return again.is_disjoint(less(node.iname))
 
     def _one_loop(self, node: LoopNode, place: _Place, *, divided: bool = False) -> list[_Item]:
-        unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
+        unrolled = self._is_unrolled(node)
         bounds = (
             self._unrolled_bounds(node, place)
             if unrolled
@@ -297,7 +309,8 @@ class Emitter:
             values = {**place.values, node.iname: value}
             return self._items(node.children, changed(inner, values=values))
         if unrolled:
-            return self._unrolled(node, bounds, inner)
+            vector = self._vector(node, bounds, inner)
+            return self._unrolled(node, bounds, inner) if vector is None else [vector]
         if _has_barrier(node):
             check_uniform(self._kernel, node, bounds)
         self._note_sign(node.iname, bounds)
@@ -318,6 +331,26 @@ class Emitter:
                 any(item.synchronizes for item in items),
             )
         ]
+
+    def _is_unrolled(self, node: LoopNode) -> bool:
+        """Tell whether a loop becomes copies of its body, unless all are executed at once."""
+        tag = self._kernel.tags.get(node.iname)
+        return isinstance(tag, UnrollTag | VectorTag) or tag == IlpTag()
+
+    def _vector(self, node: LoopNode, bounds: Bounds, place: _Place) -> _Item | None:
+        """Return what executes an instruction for all lanes at once; None if nothing does.
+
+        Where only some lanes are executed, it is one after the other.
+        """
+        if not isinstance(self._kernel.tags.get(node.iname), VectorTag) or bounds.constant is None:
+            return None
+        (insn,) = node.children
+        assert isinstance(insn, Assigning)
+        item = self._statement(insn, changed(place, lane=node.iname))
+        loop = self._vectors.loop(insn, (node.iname, bounds.constant), item.nodes[0])
+        if loop is None or any(node.iname in condition.names for condition in item.conditions):
+            return None
+        return changed(item, nodes=(loop,))
 
     def _note_sign(self, iname: str, bounds: Bounds) -> None:
         """Note whether an iname is never negative, in any of its loops."""
@@ -351,7 +384,7 @@ class Emitter:
         """Return the inames on hardware axes that all assignments in the loop are within."""
         some, *others = [insn.within_inames for insn in assignments(node.children)]
         shared = some.intersection(*others)
-        return frozenset(i for i in shared if is_parallel(self._kernel.tags.get(i)))
+        return frozenset(i for i in shared if is_on_axis(self._kernel.tags.get(i)))
 
     def _unrolled_bounds(self, node: LoopNode, place: _Place) -> Bounds:
         """Return bounds that are constants, if there are such; what else restricts is guards."""
@@ -376,7 +409,7 @@ class Emitter:
             first = with_equality(first, node.iname)
         if fixed:
             first = project_out(first.intersect(equations(place.values)), sorted(place.values))
-        unrolled = isinstance(self._kernel.tags.get(node.iname), UnrollTag)
+        unrolled = self._is_unrolled(node)
         return loop_bounds(node.iname, first, place.known, constant_first=unrolled, exact=divided)
 
     def _values(self, node: LoopNode, kept: frozenset[str]) -> isl.Set:
@@ -392,9 +425,9 @@ class Emitter:
 
     def _unrolled(self, node: LoopNode, bounds: Bounds, place: _Place) -> list[_Item]:
         if bounds.constant is None:
-            first = next(assignments(node.children))
+            first, tag = next(assignments(node.children)), self._kernel.tags[node.iname]
             raise NotUnrollable(
-                f"'{node.iname}' is tagged unr, but its number of iterations is not a constant",
+                f"'{node.iname}' is tagged {tag}, but its number of iterations is not a constant",
                 where=first.location,
                 excerpt=excerpt(self._kernel, *(s.id for s in assignments(node.children))),
                 remedy="split it by a constant and unroll the inner loop, or fix the parameters",

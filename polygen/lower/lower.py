@@ -34,6 +34,7 @@ from polygen.lower.bounds import Bounds, loop_bounds
 from polygen.lower.calls import Functions, with_functions
 from polygen.lower.declare import mentioned, place_declarations
 from polygen.lower.emit import Emitter
+from polygen.lower.lanes import with_lane_axes, with_lane_loops, with_vectors
 from polygen.lower.launches import Axis, grid_of, host_parts
 from polygen.lower.lifetimes import carries
 from polygen.lower.program import (
@@ -82,6 +83,7 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     Parameters and errors are those of `lower`.
     """
     kernel = kernel.without_rules  # what substitution rules stand for
+    kernel = with_lane_axes(kernel)  # elements for what each lane has for itself
     if kernel.calls:  # functions for kernels that are called
         kernel = with_functions(kernel, index_dtype, Functions.of(kernel))
     kernel = with_plain_dependencies(kernel)  # of instructions, not of instances
@@ -89,7 +91,8 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     kernel = with_spaces(kernel)  # an address space for each temporary declared auto
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
     kernel = infer_types(kernel, index_dtype)  # every variable has a type
-    return with_global(kernel, auto)  # what is needed in several launches
+    kernel = with_global(kernel, auto)  # what is needed in several launches
+    return with_vectors(kernel)  # of lanes
 
 
 def lower_prepared(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> LoopProgram:
@@ -98,15 +101,24 @@ def lower_prepared(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> 
     Parameters and errors are those of `lower`.
     """
     check_separations(kernel)
-    realized = realize_reductions(kernel)  # accumulators and their updates
+    realized = _realized(kernel)  # accumulators and their updates
     tree = loop_tree(realized)  # one loop an iname; siblings in order
     tree = place_barriers(realized, tree)  # where work items wait for each other
     host_loops = _host_loops(tree)
     if host_loops:  # accumulators are private, and cannot be carried through these
-        realized = realize_reductions(kernel, quiet=True, host_loops=host_loops)
+        realized = _realized(kernel, quiet=True, host_loops=host_loops)
         tree = place_barriers(realized, loop_tree(realized, quiet=True))
+    tree = with_lane_loops(realized, tree)  # innermost, around each instruction
     # Launches, guards, declarations.
     return _Host(realized, model, index_dtype, frozenset(kernel.variables)).program(tree)
+
+
+def _realized(
+    kernel: Kernel, *, quiet: bool = False, host_loops: frozenset[str] = frozenset()
+) -> Kernel:
+    """Return the kernel without reductions; lanes have accumulators of their own."""
+    realized = realize_reductions(kernel, quiet=quiet, host_loops=host_loops)
+    return realized if realized is kernel else with_vectors(with_lane_axes(realized))
 
 
 def _host_loops(tree: Sequence[TreeNode]) -> frozenset[str]:

@@ -34,7 +34,7 @@ class Declare:
         alignment: what its address is a multiple of, in bytes; None for what its type needs.
         address_space: who shares it.
         initial: the value that a scalar starts with, or None.
-        constant: whether nothing assigns to it later.
+        constant: whether nothing assigns to it later; a vector gets its value right after it.
         insn_id: the instruction that gives it the initial value, if one does.
         values: as those of an assignment.
     """
@@ -131,6 +131,8 @@ class Loop:
         parallel: how many perfectly nested loops, this one first, are independent of each other
             in every iteration and may run on several threads; 0 if this one runs upward.
         unroll: whether the compiler is asked to unroll it.
+        at_once: whether its body, an assignment, is executed for all iterations at once: all is
+            read before anything is written.
     """
 
     iname: str
@@ -140,6 +142,7 @@ class Loop:
     step: int = 1
     parallel: int = 0
     unroll: bool = False
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +346,8 @@ def _declaration(node: Declare) -> str:
 def _threads(loop: Loop) -> str:
     if loop.unroll:
         return "to be unrolled"
+    if loop.at_once:
+        return "at once"
     if loop.parallel < 2:
         return "parallel" if loop.parallel else ""
     return f"parallel, with the {loop.parallel - 1} inside"

@@ -113,6 +113,11 @@ def _array_vector_line(dtype: str, count: int) -> str:
     return f"typedef {_TYPE_NAMES[dtype]} pg_{dtype}_vec{count} __attribute__(({attributes}));"
 
 
+def _same_lanes(vector: str, number: str, count: int) -> str:
+    zero = number in ("0", "0.0", "0.0f")  # what is not written is 0
+    return f"({vector}) {{{', '.join([number] * (1 if zero else count))}}}"
+
+
 _ARRAY_VECTORS = {
     f"{dtype}_vec{count}": _array_vector_line(dtype, count)
     for dtype in _TYPE_NAMES
@@ -206,6 +211,9 @@ uint16_t $name(float a)
     array_vector="pg_{1}_vec{2}",
     array_component="{0}[{1}]",
     array_number="(({0}{1} *) &{2})[{3}]",
+    load_vector="*({2} const *) ({0})",
+    store_vector="*({2} *) ({0}) = {3}",
+    same_lanes=_same_lanes,
     aligned=" __attribute__((aligned({0})))",
     assume_aligned="{0} = __builtin_assume_aligned({0}, {1});",
     restrict="restrict",

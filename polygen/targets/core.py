@@ -80,6 +80,7 @@ class Printer:
         self.widest = max((names.index_dtype, *sizes), key=lambda t: t.itemsize)
         self.uses = Uses()
         self.indexing = False
+        self.lanes: tuple[str, int] | None = None  # what is computed for at once, and how many
         self._kinds: dict[int, Kind] = {}
         self._constants: dict[int, Any] = {}
         self._made: list[Expression] = []
@@ -192,6 +193,11 @@ class Printer:
         name = self.target.type_name(dtype)
         self.uses.types.add(dtype_name(dtype))
         return name
+
+    def vector_type(self, dtype: DType, count: int) -> str:
+        """Return what the target calls a vector of numbers, and note that the text mentions it."""
+        self.uses.types.add(f"{dtype.name}_vec{count}")
+        return self.target.array_vector.format(self.type_name(dtype), dtype.name, count)
 
     def number(self, value: Any, at: DType) -> Term:
         """Return a literal of Python's as it is spelled where it is used at a type."""

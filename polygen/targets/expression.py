@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from polygen.analysis.kinds import Kind
 from polygen.analysis.random_numbers import GENERATORS
 from polygen.errors import InternalError, TypeNotSupported
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.dtype import DType, computed_in, is_bfloat16
 from polygen.ir.expression import Expression
 from polygen.ir.layout import has_vectors
@@ -137,8 +139,7 @@ class ExpressionPrinter:
                 f"target '{target.name}' has no vectors of numbers of type '{dtype.name}'",
                 remedy="use stride:1 in place of vec",
             )
-        self.uses.types.add(f"{dtype.name}_vec{vector}")
-        return target.array_vector.format(name, dtype.name, vector)
+        return self._printer.vector_type(dtype, vector)
 
     def value(self, node: Expression, dtype: DType) -> str:
         """Return an expression that C converts to `dtype`, when assigned, as NumPy would.
@@ -191,6 +192,31 @@ class ExpressionPrinter:
             _, operator, operand = right.split
             return f"{place} {operator}= {operand.text}"
         return f"{place} = {right.text}"
+
+    def assignment_at_once(
+        self, target: ex.Subscript, value: Expression, lanes: tuple[str, int]
+    ) -> str:
+        """Return an assignment for all lanes at once: of a vector.
+
+        Parameters:
+            target: what is written, in terms of the iname of the lanes.
+            value: the value.
+            lanes: the iname, and how many lanes there are, from 0 on.
+
+        Raises:
+            LiteralOutOfRange: see `value`.
+        """
+        p, dtype = self._printer, self.declared_type(ex.name_of(target))
+        p.lanes = lanes
+        p.annotate(value)
+        term = p.exact(p.term(value, dtype))
+        if lanes[0] not in walk.free_variables(value):
+            vector = p.vector_type(dtype, lanes[1])
+            term = replace(term, text=p.target.same_lanes(vector, term.text, lanes[1]), split=None)
+        text = logic.assigned_lanes(p, target, term)
+        p.lanes = None
+        p.forget()
+        return text
 
     def _rounding(self, target: ex.Variable | ex.Subscript, value: Expression, dtype: DType) -> str:
         """Return the assignment to a bfloat16: the bits in an array that is passed, or a float."""

@@ -74,20 +74,28 @@ class StatementPrinter:
         """Print statements."""
         if self.expressions.aliases:
             nodes = joined(nodes, self.expressions.aliases, self.expressions.is_index)
-        for node in nodes:
+        begun = ""
+        for node, following in zip(nodes, (*nodes, None)[1:], strict=True):
+            if isinstance(node, Declare) and _gives_value(following, node):
+                begun = self.beginning(node)
+                continue
             try:
-                _RULES[type(node)](self, node, depth)
+                if isinstance(node, Loop) and node.at_once:
+                    self.line(depth, begun + self.at_once(node))
+                else:
+                    _RULES[type(node)](self, node, depth)
             except UserError as error:
                 error.insn_id = error.insn_id or getattr(node, "insn_id", "")
                 raise
+            begun = ""
 
     def body(self, head: str, nodes: Block, depth: int) -> None:
         """Print a loop or a condition: with braces unless what it holds is one assignment."""
         nodes = tuple([node for node in nodes if not self.is_alias(node)])
         first = nodes[0] if nodes else None
-        plain = isinstance(first, Call) or (
-            isinstance(first, Assign) and not (first.others or self.is_atomic(first))
-        )
+        plain = isinstance(first, Call) or getattr(first, "at_once", False)
+        if isinstance(first, Assign):
+            plain = not (first.others or self.is_atomic(first))
         braces = len(nodes) != 1 or not plain
         self.line(depth, f"{head} {{" if braces else head)
         self.block(nodes, depth + 1)
@@ -119,20 +127,49 @@ class StatementPrinter:
 
     def declaration(self, node: Declare, *, initialized: bool) -> str:
         """Return the declaration of a variable."""
-        qualifier = self.target.qualifiers[node.address_space]
-        text = qualifier + self._element_type(node)
         if node.initial is not None and initialized:
-            constant = " const" if node.constant else ""
             value = self.expressions.value(node.initial, node.dtype)
-            return f"{text}{constant} {node.name} = {value};"
+            return f"{self.beginning(node)}{node.name} = {value};"
+        text = self.target.qualifiers[node.address_space] + self._element_type(node)
         alone = node.extent is None or (node.vector is not None and node.extent == 1)
         aligned = "" if node.alignment is None else self.target.aligned.format(node.alignment)
         return f"{text} {node.name}{'' if alone else f'[{node.extent}]'}{aligned};"
+
+    def beginning(self, node: Declare) -> str:
+        """Return what stands before the name in the declaration of a variable with a value."""
+        constant = " const" if node.constant else ""
+        return f"{self.target.qualifiers[node.address_space]}{self._element_type(node)}{constant} "
+
+    def at_once(self, loop: Loop) -> str:
+        """Return the assignment for all iterations of a loop at once: of a vector."""
+        (assign,), count = loop.body, loop.upper
+        if not (
+            isinstance(assign, Assign)
+            and isinstance(assign.target, ex.Subscript)
+            and isinstance(count, int)
+        ):
+            raise InternalError(f"no vectors are assigned in the lanes of '{loop.iname}'")
+        lanes = loop.iname, count
+        return self.expressions.assignment_at_once(assign.target, assign.value, lanes) + ";"
 
     def _element_type(self, node: Declare) -> str:
         if node.vector is None:
             return self.expressions.variable_type(node.dtype)
         return self.expressions.element_type(node.dtype, node.vector)
+
+
+def _gives_value(node: Node | None, declared: Declare) -> bool:
+    """Tell whether an assignment for all lanes is the first value of a vector."""
+    if not (isinstance(node, Loop) and node.at_once and declared.initial is None):
+        return False
+    (assign,) = node.body
+    return (
+        isinstance(assign, Assign)
+        and declared.extent == 1
+        and declared.vector is not None
+        and ex.name_of(assign.target) == declared.name
+        and declared.name not in walk.free_variables(assign.value)
+    )
 
 
 def _comparison(upper: ex.Expression) -> tuple[str, ex.Expression]:

@@ -107,6 +107,10 @@ class Target:
         array_component: a component of one, of the vector and its number.
         array_number: the same as a number by itself, of what a declaration in the vector's address
             space begins with, the type of the number, the vector and the component's number.
+        load_vector: the elements of an array from a pointer on as a vector, of the pointer, the
+            number of elements and the vector's type: no more aligned than an element is.
+        store_vector: the assignment of a vector to these, of the same and the vector.
+        same_lanes: a vector of one number, of the vector's type, the number and how many it has.
         aligned: what follows the declaration of a variable with an alignment, of that.
         assume_aligned: a line at the beginning of a function about an argument and its alignment.
         restrict: how it says that a pointer is the only way to an array.
@@ -152,6 +156,9 @@ class Target:
     array_vector: str
     array_component: str
     array_number: str
+    load_vector: str
+    store_vector: str
+    same_lanes: Callable[[str, str, int], str]
     aligned: str
     assume_aligned: str = ""
     restrict: str

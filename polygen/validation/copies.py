@@ -17,7 +17,7 @@ from polygen.analysis.pairs import witness
 from polygen.errors import WrongStorage
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
-from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, is_parallel
+from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, is_on_axis
 from polygen.lower.program import HardwareAxis
 from polygen.validation.faults import fault, shown
 from polygen.validation.view import View
@@ -30,7 +30,7 @@ def check_copies(view: View, works: Works) -> None:
     Raises:
         WrongStorage: if an item finds another copy of a temporary than the kernel says.
     """
-    tags = [tag for tag in view.kernel.tags.values() if is_parallel(tag)]
+    tags = [tag for tag in view.kernel.tags.values() if is_on_axis(tag)]
     if len(set(tags)) == len(tags):
         return
     for temporary in view.kernel.temporaries:

@@ -18,7 +18,7 @@ from polygen.ir.array import Argument, GlobalArg
 from polygen.ir.atomicity import Atomicity
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
+from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, is_lane
 from polygen.lower.program import (
     Assign,
     Barrier,
@@ -46,6 +46,7 @@ class Role(enum.Enum):
     GROUP = "index of a group"
     ITEM = "index of a work item"
     LOOP = "loop"
+    LANE = "loop over lanes"
     BRANCH = "condition"
 
 
@@ -283,6 +284,8 @@ class _Reader:
 
     def _device_loop(self, node: Loop, parent: Frame, position: int) -> Frame:
         tag = self._kernel.tags.get(node.iname)
+        if is_lane(tag):
+            return self._loop(Role.LANE, node, parent, position)
         if not isinstance(tag, GroupTag | LocalTag):
             return self._loop(Role.LOOP, node, parent, position)
         role = Role.GROUP if isinstance(tag, GroupTag) else Role.ITEM

@@ -6,17 +6,19 @@ and ``sep``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 
+from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.inference import sizes
 from polygen.errors import WrongStatement, WrongStorage
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg, ImageArg, TemporaryVariable, ValueArg
+from polygen.ir.domain import flat_names, project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, Nested, Strided, Vector
-from polygen.ir.tags import HardwareTag, LocalTag
+from polygen.ir.tags import HardwareTag, LocalTag, is_lane
 from polygen.lower.program import Loop
 from polygen.validation.faults import fault
 from polygen.validation.frames import Frame, Role, Storage
@@ -52,6 +54,23 @@ class Layouts:
         )
         self._strides: dict[str, list[Polynomial | None]] = {}
         self._terms = _Sizes(self)
+
+    def lanes(self, inames: Iterable[str]) -> Mapping[str, range]:
+        """Return those of the inames that are lanes, each with its values, if there are several."""
+        kernel, known = self.kernel, frozenset(inames)
+        found = [i for i in kernel.inames if i in known and is_lane(kernel.tags.get(i))]
+        values = {i: self._lane_values(i) for i in found}
+        return {iname: numbers for iname, numbers in values.items() if len(numbers) > 1}
+
+    def _lane_values(self, iname: str) -> range:
+        """Return all values that an iname may have; none if they are not between constants."""
+        flat = domain_of(self.kernel, with_surrounding(self.kernel, (iname,)))
+        others = [name for name in flat_names(flat) if name != iname]
+        alone = unflatten(project_out(flat, others), [iname])
+        least, most = alone.dim_min_val(0), alone.dim_max_val(0)
+        if not (least.is_int() and most.is_int()):
+            return range(0)
+        return range(least.to_python(), most.to_python() + 1)
 
     def strides(self, name: str) -> list[Polynomial | None]:
         """Return the strides of an array, in elements or vectors.
@@ -132,6 +151,15 @@ def _room(extent: Polynomial, pad_to: int) -> Polynomial:
     return scaled(floor_divided(plus(extent, constant(pad_to - 1)), pad_to), pad_to)
 
 
+def _one_of(values: Mapping[str, range], lane: Callable[[str], Polynomial]) -> Polynomial:
+    """Return the number of a lane among all of several inames', the last one fastest."""
+    number: Polynomial = {}
+    for iname, numbers in values.items():
+        index = plus(lane(iname), constant(-numbers.start))
+        number = plus(scaled(number, len(numbers)), index)
+    return number
+
+
 class _Sizes(Terms):
     """Expressions of parameters, such as extents."""
 
@@ -172,6 +200,9 @@ class KernelTerms(Terms):
         variable = self._layouts.kernel.variables.get(name)
         if isinstance(variable, GlobalArg):  # without axes
             return ELEMENT, name, key(self._layouts.start(name))
+        lanes = self._layouts.lanes(self._values) if variable is None else None
+        if lanes:  # each has an accumulator
+            return ELEMENT, name, key(_one_of(lanes, self._values.__getitem__))
         return VARIABLE, name
 
     def element(self, node: ex.Subscript) -> Term:
@@ -264,7 +295,13 @@ class ProgramTerms(Terms):
         except KeyError:
             raise _out_of_scope(self._layouts.kernel, name) from None
         if isinstance(meaning, Storage) and self.is_expanded(meaning):
-            return *self._own(name, offset), *map(key, chosen)
+            offset, is_array = self._own(meaning, offset)
+            if not is_array:
+                return VARIABLE, name
+        if isinstance(meaning, Storage) and name not in self._layouts.kernel.variables:
+            # One of the accumulators of lanes, which may be the components of vectors.
+            (component,) = chosen or ({},)
+            return ELEMENT, name, key(plus(scaled(offset, meaning.node.vector or 1), component))
         return ELEMENT, name, key(offset), *map(key, chosen)
 
     def is_expanded(self, storage: Storage) -> bool:
@@ -275,29 +312,32 @@ class ProgramTerms(Terms):
             and not any(isinstance(tag, LocalTag) for tag in storage.frame.axes)
         )
 
-    def _own(self, name: str, offset: Polynomial) -> tuple[Hashable, ...]:
+    def _own(self, storage: Storage, offset: Polynomial) -> tuple[Polynomial, bool]:
+        """Return the offset in the item's own part of a variable, and whether that is an array."""
+        name, total = storage.node.name, reduce(int.__mul__, self._items.values(), 1)
         variable = self._layouts.kernel.variables.get(name)
-        is_array = isinstance(variable, TemporaryVariable) and variable.shape != ()
-        count = number(self._layouts.count(name)) if is_array else 1
+        if isinstance(variable, TemporaryVariable):
+            is_array = variable.shape != ()
+            count = number(self._layouts.count(name)) if is_array else 1
+        else:  # an accumulator, or one for each lane
+            count = (storage.node.extent or total) // total
+            is_array = count > 1 or storage.node.vector is not None
         assert count is not None  # shapes of temporaries are constant
         item = self._item()
         if item is None:
             # Outside of the loops: what is the same for all items is read from any.
-            total = reduce(int.__mul__, self._items.values(), 1)
             at = number(offset)
             inside = at is not None and not is_array and 0 <= at < total
             item = constant(at or 0) if inside else {}
         own = plus(offset, scaled(item, count), -1)
-        if is_array:
-            return ELEMENT, name, key(own)
-        if own:
+        if own and not is_array:
             raise fault(
                 WrongStatement,
                 self._layouts.kernel,
                 f"a work item touches the '{name}' of another one",
                 *self._layouts.kernel.writers.get(name, ())[:1],
             )
-        return VARIABLE, name
+        return own, is_array
 
     def _item(self) -> Polynomial | None:
         """Return the number of the work item in its group, as OpenCL counts; None if outside."""

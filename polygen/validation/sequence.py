@@ -2,7 +2,9 @@
 
 The loops of the program are the kernel's: one an iname, each running upward, nested as in the
 kernel.  Then instances come in the order of the loops if, in each block, what depends on something
-comes after it.  So it is enough to look at each dependency once.
+comes after it.  So it is enough to look at each dependency once.  Lanes are in no order; but since
+an instruction is executed for all of them before what depends on it, a loop over them holds one
+statement.
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ from polygen.analysis.order import order_of
 from polygen.analysis.pairs import conflicts, equal, less, renamed, witness
 from polygen.errors import WrongOrder
 from polygen.ir.domain import flat_names, project_out
+from polygen.lower.program import Assign, Loop
 from polygen.validation.constraints import is_affine, to_set
 from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
-from polygen.validation.frames import HARDWARE, SEQUENTIAL, Frame, Statement
+from polygen.validation.frames import HARDWARE, SEQUENTIAL, Frame, Role, Statement
 from polygen.validation.points import set_of
 from polygen.validation.polynomial import Polynomial, number, of_atom, plus, scaled
 from polygen.validation.touching import described, touching
@@ -50,6 +53,26 @@ def check_sequence(view: View, works: Works) -> None:
         WrongOrder: if it is not the kernel's.
     """
     _Sequence(view, works).run()
+    for frame in view.frames:
+        if frame.role is Role.LANE or getattr(frame.node, "at_once", False):
+            _check_lanes(view, frame)
+
+
+def _check_lanes(view: View, frame: Frame) -> None:
+    """Check that a loop over lanes, or one that is executed at once, holds one statement alone."""
+    single = all(f.role in (Role.LANE, Role.BRANCH) for f in frame.inside())
+    if isinstance(frame.node, Loop) and frame.node.at_once:
+        single = frame.role is Role.LANE and [*map(type, frame.node.body)] == [Assign]
+    found = list(frame.statements())
+    if not single or len(found) != 1:
+        by_id = view.kernel.instructions_by_id
+        raise fault(
+            WrongOrder,
+            view.kernel,
+            f"lanes of '{frame.name}' are executed one after the other, and not all of them before "
+            "the next statement is",
+            *(by_id[s.insn_id] for s in found[:1] if s.insn_id in by_id),
+        )
 
 
 class _Sequence:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
 
 from polygen.analysis.inference import kinds
 from polygen.analysis.kinds import same_kind
@@ -104,9 +106,7 @@ class _Storages:
             for frame in storage.frame.outwards()
         ):
             raise self._refuse(node.name, "is shared by a group, and each item has its own")
-        extent = None
-        if temporary.shape:
-            extent = number(self._view.layouts.count(node.name))
+        extent, temporary = self._extent(node, temporary)
         if self._view.terms(storage.frame).is_expanded(storage):
             items = 1
             for count in self._view.items(launch).values():
@@ -117,6 +117,28 @@ class _Storages:
             raise self._refuse(
                 node.name, f"is declared with {node.extent} elements, and needs {extent}"
             )
+
+    def _extent(
+        self, node: Declare, temporary: TemporaryVariable
+    ) -> tuple[int | None, TemporaryVariable]:
+        """Return how many elements a variable has, and how it should be declared."""
+        if temporary.shape:
+            return number(self._view.layouts.count(node.name)), temporary
+        lanes = self._lanes(node.name)
+        if not lanes:
+            return None, temporary
+        extent = prod(lanes)  # of the accumulators of lanes, which may be components of vectors
+        if node.vector is None or node.vector != lanes[-1]:
+            return extent, temporary
+        vectors = replace(temporary, shape=(node.vector,), dim_tags=(Vector(),))
+        return extent // node.vector, vectors
+
+    def _lanes(self, name: str) -> list[int]:
+        """Return how many lanes of each iname have an accumulator."""
+        if name not in self._works.accumulators:
+            return []
+        inames = next(w.insn.within_inames for w in self._works.all if name in w.insn.written_names)
+        return [len(values) for values in self._view.layouts.lanes(inames).values()]
 
     def _check_elements(self, node: Declare, temporary: TemporaryVariable) -> None:
         tags = temporary.dim_tags or ()

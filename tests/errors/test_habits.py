@@ -235,7 +235,8 @@ def test_a_comment_of_c() -> None:
     [
         *(("gid.0", "g.0"), ("l0", "l.0"), ("unrol", "unr"), ("unroll", "unr"), ("G.1", "g.1")),
         *(("group.2", "g.2"), ("local_0", "l.0"), ("lid.1", "l.1"), ("auto", "l.auto")),
-        *(("lauto", "l.auto"), ("g.3", ""), ("vec", ""), ("l.9", ""), ("", "")),
+        *(("lauto", "l.auto"), ("g.3", ""), ("ilp.0", ""), ("l.9", ""), ("", "")),
+        *(("vec4", "vec"), ("ILP", "ilp")),
     ],
 )
 def test_tags_that_are_misspelt(tag: str, meant: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import polygen as pg
 from polygen.ir.array import AddressSpace, GlobalArg
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import is_parallel
+from polygen.ir.tags import is_on_axis
 from polygen.lower.lower import Model, lower
 from polygen.lower.program import LoopProgram
 from tests.oracle.evaluate import integer
@@ -126,7 +126,7 @@ def replicated(marked: Traced, kernel: Kernel) -> set[int]:
     Writes of private variables that lack an axis are; and so is the computation of a reduction
     that a single work item writes.
     """
-    axes = {t for t in kernel.tags.values() if is_parallel(t)}
+    axes = {t for t in kernel.tags.values() if is_on_axis(t)}
     found: set[int] = set()
     for mark, insn_id in enumerate(marked.insn_ids):
         insn = kernel.assignment(insn_id)

@@ -25,6 +25,7 @@ from polygen.ir.tags import GroupTag, LocalTag
 from tests.oracle.calls import given
 from tests.oracle.contributions import Contribution, with_contributions
 from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
+from tests.oracle.lanes import lane_inames, parallel_inames
 from tests.oracle.memory import Memory
 from tests.oracle.parts import PartMemory, Place
 from tests.oracle.points import Points, surrounding
@@ -88,7 +89,8 @@ class _Run:
         self.events: Counter[Event] = Counter()
         self.memory = Memory(kernel, arguments, self.samples)
         self._tags = {i: t for i, t in kernel.tags.items() if isinstance(t, GroupTag | LocalTag)}
-        self._parallel = frozenset(i for i, t in kernel.tags.items() if str(t)[0] in "gl")
+        self._parallel = parallel_inames(kernel)
+        self._lanes = lane_inames(kernel)
         self._first = {i: self.points.first(i) for i in self._tags}
         self._outside = _loops_outside(kernel, self.instructions)
 
@@ -294,9 +296,11 @@ class _Run:
         at = frozenset((i, v) for i, v in instance.inames.items() if i in around)
         self.contributed.setdefault((insn.owner, insn.reduction, at), []).append(value)
 
-    def items(self, inames: Mapping[str, int]) -> dict[GroupTag | LocalTag, int]:
-        """Return the index of the work item along each axis that these inames are mapped to."""
-        return {self._tags[i]: v - self._first[i] for i, v in inames.items() if i in self._tags}
+    def items(self, inames: Mapping[str, int]) -> dict[object, int]:
+        """Return the index of the work item along each axis that these inames are on, and lanes."""
+        found: dict[object, int] = {i: v for i, v in inames.items() if i in self._lanes}
+        found |= {self._tags[i]: v - self._first[i] for i, v in inames.items() if i in self._tags}
+        return found
 
     def scalar(self, name: str, inames: Mapping[str, int]) -> Value:
         """Return the value of a scalar that is no iname."""
@@ -381,7 +385,7 @@ class _Verbatim(_Instance):
 
 def _loops_outside(kernel: Kernel, insns: Sequence[Instruction]) -> dict[str, set[str]]:
     """Return what structure and priorities put outside of each iname, in this order of weight."""
-    parallel = {i for i, t in kernel.tags.items() if str(t)[0] in "gl"}
+    parallel = parallel_inames(kernel)
     inside = {i: {n.id for n in insns if i in n.within_inames} for i in kernel.inames}
     loops = [i for i in kernel.inames if inside[i] and i not in parallel]
     pairs = [(outer, i) for i in kernel.inames for outer in sorted(surrounding(kernel, i))]

@@ -299,11 +299,17 @@ class _Scope(Evaluator):
                 self._verbatim(node)
             elif isinstance(node, Call):
                 self._call(node)
-            elif node.parallel:
-                self._parallel(node)
             else:
-                yield from self._loop(node)
+                yield from self._any_loop(node)
         self._env = self._env.parents
+
+    def _any_loop(self, node: Loop) -> _Steps:
+        if node.parallel:
+            self._parallel(node)
+        elif node.at_once:
+            self._at_once(node)
+        else:
+            yield from self._loop(node)
 
     def _loop(self, node: Loop) -> _Steps:
         path = self._path
@@ -314,6 +320,20 @@ class _Scope(Evaluator):
             yield from self.block(node.body)
         self._path = path
         self._env = self._env.parents
+
+    def _at_once(self, node: Loop) -> None:
+        """Make an assignment for all iterations at once: all is read before anything is written."""
+        (assign,) = node.body
+        assert isinstance(assign, Assign)
+        writes: list[tuple[Cells | Shifted, int, Value]] = []
+        for value in self._machine.shuffled(self.range(node)):
+            self._env = self._env.new_child()
+            self.bind(node.iname, value)
+            target = self._cells(ex.name_of(assign.target))
+            writes.append((target, self._place(assign.target), self.value(assign.value)))
+            self._env = self._env.parents
+        for cells, offset, number in self._machine.shuffled(writes):
+            cells.write(offset, number, self._who)
 
     def _parallel(self, node: Loop) -> None:
         """Run perfectly nested loops in any order, each iteration as a work item of its own."""

@@ -10,13 +10,13 @@ import numpy as np
 
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag, LocalTag
 from tests.oracle.evaluate import OracleError, Value, as_read, convert, integer
+from tests.oracle.lanes import own_lanes
 from tests.oracle.overlaps import copied
 from tests.oracle.spaces import KINDS, space_of
 from tests.oracle.typing import size_names
 
-_Items = Mapping[GroupTag | LocalTag, int]
+_Items = Mapping[object, int]  # of work items along axes, and of lanes by their inames
 _Key = tuple[tuple[str, int], ...]
 
 
@@ -45,6 +45,7 @@ class Memory:
         self._cells: dict[tuple[str, tuple[int, ...]], dict[_Key, tuple[int, Value]]] = {}
         self._clock = count()
         self._spaces: dict[str, AddressSpace] = {}
+        self._lanes: dict[str, frozenset[str]] = {}
         self._sizes = {n: int(arguments[n]) for n in size_names(kernel) if n in arguments}
         self._tables = {t.name: t.initializer for t in kernel.temporaries if t.read_only}
 
@@ -57,8 +58,10 @@ class Memory:
             if space is AddressSpace.AUTO:
                 space = space_of(self._kernel, name, self._sizes, self.arrays)
             self._spaces[name] = space
-        kinds = KINDS[self._spaces[name]]
-        return tuple(sorted((str(t), i) for t, i in items.items() if isinstance(t, kinds)))
+            self._lanes[name] = own_lanes(self._kernel, name)
+        kinds, lanes = KINDS[self._spaces[name]], self._lanes[name]
+        own = [(t, i) for t, i in items.items() if isinstance(t, kinds) or t in lanes]
+        return tuple(sorted((str(t), i) for t, i in own))
 
     def _temporary(self, name: str) -> TemporaryVariable:
         variable = self._kernel.variables[name]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag, LocalTag
 from tests.oracle.evaluate import Value
 from tests.oracle.memory import Memory
 
@@ -32,7 +31,7 @@ class PartMemory(Memory):
         scalars: Mapping[str, Value],
         places: Mapping[str, Callable[[tuple[int, ...]], Place]],
         outer: Memory,
-        items: Mapping[GroupTag | LocalTag, int],
+        items: Mapping[object, int],
         samples: Mapping[str, Value],
     ) -> None:
         nothing: dict[str, Any] = {name: np.zeros(0) for name in places}

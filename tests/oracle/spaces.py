@@ -18,6 +18,7 @@ from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
 from tests.oracle.evaluate import Evaluator, OracleLimitError, Value
+from tests.oracle.lanes import parallel_inames
 from tests.oracle.points import Points
 
 KINDS: Mapping[AddressSpace, tuple[type, ...]] = {
@@ -72,7 +73,7 @@ class _Chosen:
         self._kernel, self._sizes = kernel, sizes
         self._arrays = {n: a for n, a in arrays.items() if n not in kernel.writers}
         self._points = Points(kernel, sizes, self._no_data)
-        self._parallel = {i for i, t in kernel.tags.items() if str(t)[0] in "gl"}
+        self._parallel = parallel_inames(kernel)
 
     def _no_data(self, name: str) -> int:
         raise OracleLimitError(f"a loop ends at '{name}'")

@@ -135,6 +135,23 @@ def _jam(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("unroll_and_jam", (iname, r.choice((2, 3))))
 
 
+def _lanes(knl: Kernel, r: random.Random) -> AnyStep | None:
+    free = _free(knl)
+    inner = [i for i in free if i.endswith("_inner")]  # of which the number is a constant
+    if not free:
+        return None
+    tag = r.choice(("ilp", "ilp.seq", "vec"))
+    return AnyStep("tag_inames", ({r.choice(inner or free): tag},))
+
+
+def _strip_mine(knl: Kernel, r: random.Random) -> AnyStep | None:
+    free = _free(knl)
+    if not free or len(knl.inames) > 7 or len(knl.separations) > 2:
+        return None
+    options = {"within": _id(knl, r)} if r.random() < 0.3 else {}
+    return AnyStep("strip_mine_to_vector", (r.choice(free), r.choice((2, 2, 3, 4))), options)
+
+
 def _wavefront(knl: Kernel, r: random.Random) -> AnyStep | None:
     inames = _together(knl, r, 2)
     tag = r.choice(("g.0", "g.1", "for"))
@@ -522,6 +539,8 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "interchange": (_interchange, 4),
     "tile": (_tile, 3),
     "unroll_and_jam": (_jam, 3),
+    "tag_inames as lanes": (_lanes, 4),
+    "strip_mine_to_vector": (_strip_mine, 3),
     "wavefront": (_wavefront, 2),
     "fuse_loops": (_fuse, 3),
     "distribute_loop": (_distribute, 2),

@@ -16,8 +16,11 @@ from tests.proof.precision import HARMLESS, count, look_at
 from tests.proof.sequences import Sequence, check_code, check_results, random_sequence
 from tests.properties.every_step import NOT_DRAWN, new_step, random_step
 
-# Hints that a later step leaves without effect.
-pytestmark = pytest.mark.filterwarnings("ignore::polygen.errors.SeparationIgnored")
+# Hints that a later step leaves without effect, and lanes that become no vectors.
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::polygen.errors.{name}")
+    for name in ("SeparationIgnored", "NotVectorized")
+]
 
 QUICK, BATCH = 60, 30
 HARMLESS_AT_MOST = 0.02  # of the steps that do no harm are refused

@@ -11,7 +11,10 @@ from polygen.ir.instruction import CInstruction
 from tests.random_kernels.check import Case, check_compiled, check_text, make_case
 
 # Hints that a later step leaves without effect.
-pytestmark = pytest.mark.filterwarnings("ignore::polygen.errors.SeparationIgnored")
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::polygen.errors.{name}")
+    for name in ("SeparationIgnored", "NotVectorized")
+]
 
 IN_C, BATCH, IN_OPENCL, IN_STEPS = 300, 75, 42, 48
 TRIED = 4  # steps

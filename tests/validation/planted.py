@@ -53,8 +53,8 @@ def _no_guards(patch: Patch) -> None:
 def _wrong_subscripts(patch: Patch) -> None:
     """Forget the group: all groups write the same elements."""
 
-    def wrong(node: Expression, arrays: Any) -> Expression:
-        found = address.linearize(node, arrays)
+    def wrong(node: Expression, arrays: Any, lane: str | None = None) -> Expression:
+        found = address.linearize(node, arrays, lane)
         if isinstance(found, ex.Subscript) and ex.name_of(found) == "out":
             return ex.Subscript(found.aggregate, ex.Variable("i_inner"))
         return found
