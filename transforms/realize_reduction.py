@@ -235,11 +235,12 @@ class _Realizer:
         return frozenset(found)
 
     def _types(self, reduction: ex.Reduction) -> tuple[DType, ...]:
+        spelled_out = expand(reduction, self._kernel.rules)
         try:
-            return reduction_types(reduction, self._kinds)
+            return reduction_types(spelled_out, self._kinds)
         except TypeNotFound:  # what temporaries are, follows from what is written to them
-            self._kinds = {**kinds(infer_types(self._kernel)), **self._kinds}
-            return reduction_types(reduction, self._kinds)
+            self._kinds = {**kinds(infer_types(self._kernel.expanded)), **self._kinds}
+            return reduction_types(spelled_out, self._kinds)
 
     def _accumulators(self, reduction: ex.Reduction) -> tuple[ex.Variable, ...]:
         found: list[ex.Variable] = []
