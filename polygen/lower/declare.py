@@ -164,12 +164,12 @@ class _Placer:
         if is_shared and isinstance(node, Loop) and node.iname in self._items:
             return False
         within = loops | {node.iname} if isinstance(node, Loop) else loops
-        if declaration.extent is not None and declaration.address_space is AddressSpace.PRIVATE:
-            fresh = self._carries is not None and within and not self._carries(name, within)
-            return bool(fresh)
         users = self._users[id(node.body)][name]
         if _starts(users[0], declaration):
             return True
+        if declaration.extent is not None and declaration.address_space is AddressSpace.PRIVATE:
+            fresh = self._carries is not None and within and not self._carries(name, within)
+            return bool(fresh)
         return len(users) == 1 and self._moves_into(users[0], declaration, within)
 
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polygen.analysis.inference import kinds
-from polygen.analysis.types import Kind, node_type
+from polygen.analysis.kinds import Kind
+from polygen.analysis.types import node_type
 from polygen.errors import NotVectorized
 from polygen.ir import expression as ex
 from polygen.ir import walk

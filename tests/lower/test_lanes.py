@@ -155,15 +155,9 @@ def test_the_number_of_lanes_is_a_constant() -> None:
 
 
 def test_verbatim_c_has_no_lanes() -> None:
-    code = pg.CInstruction(
-        "j",
-        "out[j] = t;",
-        read_variables="t",
-        assignees="out[j]",
-        id="c",
-        depends_on="t",
-        within_inames="j",
-    )
+    make: Any = pg.CInstruction
+    text = "out[j] = t;"
+    code = make("j", text, "t", "out[j]", id="c", depends_on="t", within_inames="j")
     arguments = [pg.GlobalArg(name, np.float64, (4,)) for name in ("a", "out")]
     knl = pg.make_kernel("{ [j]: 0<=j<4 }", ["<> t = 2*a[j]  {id=t}", code], arguments)
     with pg.without_proofs():
@@ -196,11 +190,11 @@ def test_copies() -> None:
 def test_a_loop_for_each_instruction() -> None:
     text = code(pg.tag_inames(CHAIN, "j: ilp.seq"), "opencl", a="float32")
     assert text.splitlines()[3:] == [
-        "    float t[4];",
-        "    float u[4];",
         "    for (int i = 0; i < n; ++i) {",
+        "        float t[4];",
         "        for (int j = 0; j < 4; ++j)",
         "            t[j] = 2.0f * a[4 * i + j];",
+        "        float u[4];",
         "        for (int j = 0; j < 4; ++j)",
         "            u[j] = t[j] * t[j] + 1.0f;",
         "        for (int j = 0; j < 4; ++j)",
