@@ -235,7 +235,8 @@ class _Realizer:
         return frozenset(found)
 
     def _types(self, reduction: ex.Reduction) -> tuple[DType, ...]:
-        spelled_out = expand(reduction, self._kernel.rules)
+        operand = expand(reduction.operand, self._kernel.rules)
+        spelled_out = ex.Reduction(reduction.operation, reduction.inames, operand)
         try:
             return reduction_types(spelled_out, self._kinds)
         except TypeNotFound:  # what temporaries are, follows from what is written to them
