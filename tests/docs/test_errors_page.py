@@ -66,7 +66,7 @@ def raising_code() -> str:
     """All code of polygen's but the definitions of errors."""
     root = Path(pg.__file__).parent
     files = [p for folder in (root, root / "transforms") for p in folder.rglob("*.py")]
-    return "\n".join(p.read_text() for p in files if p.name != "errors.py")
+    return "\n".join(p.read_text() for p in files if p.parent.name != "errors")
 
 
 def matches(pattern: str, line: str) -> bool:

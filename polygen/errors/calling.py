@@ -1,0 +1,101 @@
+"""Calls that cannot be made; compilers, devices and programs that are not there, or fail."""
+
+from __future__ import annotations
+
+from polygen.errors.families import UserError
+
+
+class MissingArgument(UserError):
+    """An argument that a call has to pass, because nothing else tells its value."""
+
+
+class WrongArgumentType(UserError):
+    """An argument of the wrong kind, or of another type than was declared."""
+
+
+class WrongByteOrder(WrongArgumentType):
+    """An array whose numbers are not in the machine's byte order."""
+
+
+class WrongShape(UserError):
+    """An array whose shape is not what the kernel says."""
+
+
+class SizeMismatch(UserError):
+    """Two arguments that say different things of one size."""
+
+
+class NegativeSize(UserError):
+    """An array that would have fewer than no elements."""
+
+
+class OutOfMemory(UserError):
+    """A temporary that is larger than the memory there is for it."""
+
+
+class WrongStrides(UserError):
+    """An array whose strides are not what was declared, or cannot be used at all."""
+
+
+class MisalignedArray(UserError):
+    """An array whose elements do not lie on multiples of what their type needs."""
+
+
+class ValueDoesNotFit(UserError):
+    """A number that its argument's type cannot hold."""
+
+
+class AssumptionViolated(UserError):
+    """Sizes for which the kernel's assumptions do not hold."""
+
+
+class ObligationViolated(AssumptionViolated):
+    """Data for which a kernel would touch what is not there, or do things in no order."""
+
+
+class ClaimViolated(AssumptionViolated):
+    """Data for which something is not true that the user vouched for."""
+
+
+class ReadOnlyOutput(UserError):
+    """An array that the kernel writes and that must not be written."""
+
+
+class OverlappingArguments(UserError):
+    """Two arguments in the same memory, one of which is written."""
+
+
+class NoCompiler(UserError):
+    """There is no C compiler on this machine, or not the one that was asked for."""
+
+
+class NoDevice(UserError):
+    """There is no device of the kind that was asked for."""
+
+
+class NoLinker(UserError):
+    """PoCL needs the program ``ld`` and would end the process without it."""
+
+
+class WrongDevice(UserError):
+    """A call whose arrays, queue and kernel belong to different devices."""
+
+
+class CompilationFailed(UserError):
+    """The device's compiler rejected the generated code, or could not run."""
+
+
+class LaunchFailed(UserError):
+    """The device refused to run a compiled kernel."""
+
+
+class NoSympy(UserError):
+    """Expressions of sympy's are asked for, and sympy is not installed."""
+
+
+class NoGraphviz(UserError):
+    """A picture of a graph is asked for, and Graphviz's program ``dot`` is not there."""
+
+
+class DrawingFailed(UserError):
+    """Graphviz did not draw a graph."""

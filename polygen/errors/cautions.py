@@ -1,0 +1,33 @@
+"""Warnings: what polygen does, and may not be what is wanted."""
+
+from __future__ import annotations
+
+from polygen.errors.families import PolygenWarning
+
+
+class AmbiguousNesting(PolygenWarning):
+    """Several loops could stand outside: one was picked, always the same."""
+
+
+class ComputedAnew(PolygenWarning):
+    """A reduction that would be a scan, were it not for an iname on a hardware axis."""
+
+
+class ObligationUnchecked(PolygenWarning):
+    """Something that a call with ``check_assumptions=True`` cannot check beforehand."""
+
+
+class SeparationIgnored(PolygenWarning):
+    """A condition by which code is to be separated, and cannot be as the kernel is now."""
+
+
+class NotVectorized(PolygenWarning):
+    """An instruction in lanes tagged ``vec`` that is executed for one after the other."""
+
+
+class PriorityIgnored(PolygenWarning):
+    """A loop priority that contradicts what the kernel's structure requires."""
+
+
+class NotValidated(PolygenWarning):
+    """A loop program that was not compared with its kernel: that takes too much work."""

@@ -1,0 +1,72 @@
+"""The two families of errors, and how an error is shown."""
+
+from __future__ import annotations
+
+
+class PolygenError(Exception):
+    """What all errors of polygen share: how they are shown.
+
+    Parameters:
+        what: one or two sentences: what was asked, and why it cannot be.
+        where: the place in the user's own file, or None when it is not known.
+        excerpt: lines of text (a kernel, an instruction) with the culprit marked.
+        remedy: what would work instead.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: object | None = None,
+        excerpt: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(what, where, excerpt, remedy)
+        self.what = what
+        self.where = where
+        self.excerpt = excerpt
+        self.remedy = remedy
+        # The id of the instruction concerned, until the excerpt is made of it.
+        self.insn_id = ""
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.where is not None:
+            lines.append(f"  at {self.where}")
+        if self.excerpt:
+            lines += [f"  | {line}" for line in self.excerpt.splitlines()]
+        if self.remedy:
+            lines.append(f"  remedy: {self.remedy}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.what, self.where, self.excerpt, self.remedy))
+
+
+def _rebuild(
+    kind: type[PolygenError],
+    what: str,
+    where: object | None,
+    excerpt: str | None,
+    remedy: str | None,
+) -> PolygenError:
+    return kind(what, where=where, excerpt=excerpt, remedy=remedy)
+
+
+class UserError(PolygenError):
+    """Something in the user's kernel, step or call cannot be."""
+
+
+class InternalError(PolygenError):
+    """Polygen contradicts itself: a defect of polygen, not of the user's program."""
+
+    def __str__(self) -> str:
+        return (
+            super().__str__()
+            + "\n  This is a defect of polygen. Please report it, with the kernel "
+            "(print(kernel) shows all of it) and the steps that led here."
+        )
+
+
+class PolygenWarning(UserWarning):
+    """What all warnings of polygen share."""
