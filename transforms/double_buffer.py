@@ -110,9 +110,9 @@ def double_buffer(kernel: Kernel, names: Temporaries, iname: Iname) -> Kernel:
     given = tuple(dict.fromkeys(to_names(names)))
     check_rewritable(kernel, given)
     new = without_rules_about(kernel, given)
-    first = _first_value(new, iname)
+    _check_loop(new, iname)
     for name in _in_order(new, given, iname):  # what others are computed from first
-        new = _buffered(new, name, iname, first)
+        new = _buffered(new, name, iname)
     why = why_none_is_permitted(new)
     if why is not None:
         raise type(why)(
@@ -137,25 +137,13 @@ def _refused(kernel: Kernel, what: str, *insns: str, remedy: str) -> NotBufferab
 # --- what is looked at
 
 
-def _first_value(kernel: Kernel, iname: str) -> LinearForm:
-    """Return where a loop begins."""
+def _check_loop(kernel: Kernel, iname: str) -> None:
     if is_parallel(kernel.tags.get(iname)):
         raise _refused(
             kernel,
             f"'{iname}' is tagged {kernel.tags[iname]}: it has no next iteration",
             remedy="name a loop",
         )
-    values = unflatten(domain_of(kernel, with_surrounding(kernel, (iname,))), (iname,))
-    forms = dict.fromkeys(form_of_aff(aff) for _, aff in pieces(values.dim_min(0)))
-    data = domain_temporaries(kernel, (iname,))
-    if len(forms) != 1 or not data.isdisjoint(next(iter(forms)).names()):
-        raise _refused(
-            kernel,
-            f"the loop of '{iname}' does not begin at one affine function of loops outside and "
-            "sizes",
-            remedy="split it, or shift it to begin at 0",
-        )
-    return next(iter(forms))
 
 
 def _in_order(kernel: Kernel, names: Sequence[str], iname: str) -> list[str]:
@@ -197,7 +185,7 @@ def _writer(kernel: Kernel, name: str, iname: str) -> Assignment:
 # --- two halves
 
 
-def _buffered(kernel: Kernel, name: str, iname: str, first: LinearForm) -> Kernel:
+def _buffered(kernel: Kernel, name: str, iname: str) -> Kernel:
     """Return the kernel with two halves of one temporary."""
     writer = _writer(kernel, name, iname)
     copied = _copied(kernel, writer, iname)
@@ -205,7 +193,7 @@ def _buffered(kernel: Kernel, name: str, iname: str, first: LinearForm) -> Kerne
     here, halving = LinearForm.of_name(iname), halved.instruction(writer.id)
     assert isinstance(halving, Assignment)
     ahead = _Ahead(halved, halving, iname, copied)
-    before, beside = ahead.at(first, "first"), ahead.at(here + 1, "next")
+    before, beside = ahead.at(ahead.first(), "first"), ahead.at(here + 1, "next")
     return ahead.kernel_with(before, beside)
 
 
@@ -284,6 +272,22 @@ class _Ahead:
     writer: Assignment
     iname: str
     copied: tuple[str, ...]
+
+    def first(self) -> LinearForm:
+        """Return where the loop begins, in terms of what is around it."""
+        kernel = self.kernel
+        around = with_surrounding(kernel, self.writer.within_inames - {*self.copied})
+        values = unflatten(domain_of(kernel, around), (self.iname,))
+        forms = {form_of_aff(aff): None for _, aff in pieces(values.dim_min(0))}
+        data = domain_temporaries(kernel, around)
+        if len(forms) != 1 or not data.isdisjoint(next(iter(forms)).names()):
+            raise _refused(
+                kernel,
+                f"the loop of '{self.iname}' does not begin at one affine function of loops "
+                "outside and sizes",
+                remedy="split it, or shift it to begin at 0",
+            )
+        return next(iter(forms))
 
     def at(self, value: LinearForm, suffix: str) -> _Moved:
         """Return the writer for the iteration `value` of the loop."""

@@ -155,6 +155,25 @@ def test_scalars_in_a_loop_that_begins_anywhere() -> None:
     )
 
 
+def test_tiles_that_begin_where_an_outer_loop_says() -> None:
+    knl = kernel(
+        "{ [g, k, j]: 0<=g<n and g<=k<n and 0<=j<3 }",
+        "out[g, k, j] = a[g, k, 2 - j] + a[g, k, j]",
+        array("a", "n, n, 3"),
+        array("out", "n, n, 3"),
+        loop_priority="g, k, j",
+    )
+    knl = pg.split_iname(pg.tag_inames(knl, {"g": "g.0", "j": "l.0"}), "k", 4)
+    knl = pg.add_prefetch(knl, "a", "k_inner, j", temporary_name="t", default_tag=None)
+    new = pg.double_buffer(knl, "t", "k_outer")
+    for n in SIZES:
+        a = np.random.default_rng(n).random((n, n, 3))
+        g, k, _ = np.indices(a.shape)
+        for target in ("c", "opencl"):
+            _, (out,) = new.executor(target)(a=a, n=n, out=np.zeros_like(a))
+            np.testing.assert_array_equal(out, np.where(k >= g, a[:, :, ::-1] + a, 0))
+
+
 def chain() -> Kernel:
     return kernel(
         ["{ [i]: 0<=i<n }", "{ [k]: 0<=k<n }"],
