@@ -135,12 +135,10 @@ class Pasts:
 
     def _passing_nothing(self, name: str) -> tuple[str, ...]:
         """Return loops that both kernels have, between iterations of which nothing is passed."""
-        common = frozenset.intersection(*(common_inames(k, name) for k in (self._old, self._new)))
+        common = common_inames(self._old, name) & common_inames(self._new, name)
         ids = users(self._old, name)
-        kept = {i for i in common if all(self._is_kept(insn, i) for insn in ids)}
-        found = frozenset.intersection(
-            *(apart(k, name, frozenset(kept)) for k in (self._old, self._new))
-        )
+        kept = frozenset(i for i in common if all(self._is_kept(insn, i) for insn in ids))
+        found = apart(self._old, name, kept) & apart(self._new, name, kept)
         alike = all(passes_nothing(k, name, found) for k in (self._old, self._new))
         return tuple(sorted(found)) if alike else ()
 
