@@ -44,6 +44,10 @@ class Moments:
         stands_first = self._order.depends(a, b) or self._order.related(a, b) is not None
         return self._order.shared_loops(a, b), stands_first
 
+    def depends(self, first: Access, second: Access) -> bool:
+        """Tell whether, within the loops around both, the first has to come first."""
+        return self._order.depends(self.statement(first), self.statement(second))
+
     def before(self, first: Access, second: Access) -> Iterator[Piece]:
         """Yield, disjoint, the pairs of instances of which the first comes first."""
         for piece in self._order.before(self.statement(first), self.statement(second)):

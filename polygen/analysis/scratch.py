@@ -14,12 +14,12 @@ import islpy as isl
 
 from polygen.analysis.access import Access, index_set, touched
 from polygen.analysis.copies import has_copies, same_copy
-from polygen.analysis.domains import domain_temporaries, with_surrounding
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.known import is_never_written, known_parameters
 from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import equal, piece_set, renamed, users
+from polygen.analysis.reach import in_reach
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out, universe
@@ -129,27 +129,24 @@ def certainly_written(
 ) -> isl.Set | None:
     """Return the pairs of which the first certainly writes what its access says; None if none.
 
-    How often a loop runs may be data.  But where the reader is executed, so is a writer in the
-    same iterations of these loops, and of those in which that data is another.
+    How often a loop runs, and whether a condition holds, may be data.
     """
     if written.exact:
         return universe()
-    same = with_surrounding(kernel, [i for i in writer.within_inames if _is_by_data(kernel, i)])
+    assert written.reference is not None  # no bound of a loop is written
+    if written.reference.vague or not index_set(kernel, written.reference)[1]:
+        return None
+    names = frozenset[str]()
     if writer.predicates:
         conditions = () if read.reference is None else read.reference.conditions
         if not _has_predicates_of(kernel, conditions, writer):
             return None
-        names = frozenset[str]().union(*map(walk.free_variables, writer.predicates))
-        same |= names & writer.within_inames
-    assert written.reference is not None  # no bound of a loop is written
-    if written.reference.vague:
+        names = frozenset().union(*map(walk.free_variables, writer.predicates))
+    same = names & writer.within_inames
+    if not same <= read.inames:
         return None
-    if not index_set(kernel, written.reference)[1]:
-        return None
-    # Those of a reduction, too, stand for one loop with whatever else is within them.
-    if not same <= writer.within_inames & read.inames:
-        return None
-    return reduce(isl.Set.intersect, map(equal, sorted(same)), universe())
+    loops = in_reach(kernel, writer, written, read)
+    return None if loops is None else reduce(isl.Set.intersect, map(equal, sorted(same)), loops)
 
 
 def _has_predicates_of(
@@ -165,8 +162,3 @@ def _has_predicates_of(
     arrays = (name for name in names if isinstance(kernel.variables.get(name), GlobalArg))
     settled = names.isdisjoint(kernel.writers) and all(is_never_written(kernel, a) for a in arrays)
     return settled and wanted <= known
-
-
-@per_kernel
-def _is_by_data(kernel: Kernel, iname: str) -> bool:
-    return bool(domain_temporaries(kernel, with_surrounding(kernel, (iname,))))

@@ -26,6 +26,7 @@ DATA = (
     *(array(name, "9") for name in "xz"),
     *(array(name, "n") for name in "sy"),
     scalar("t"),
+    pg.TemporaryVariable("v", "float64", (9,)),
     "...",
 )
 DOMAINS = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<count }"]
@@ -47,6 +48,13 @@ NESTED = """
     other = q[j]                   {id=other, inames=i:j, dep=*count}
     s[i] = s[i] + sum(k, x[k])     {id=s, inames=i:j, dep=*count:other}
     """
+# A row is stored in one loop and used in another one.
+OTHER = "{ [k]: 0<=k<count }"
+ROW = """
+    count = m[i]                    {id=count, dep=*}
+    v[j] = x[j] + i                 {id=v, inames=i:j, dep=*count}
+    y[i] = sum(k, v[k]*z[k])        {id=y, inames=i, dep=*count:v}
+    """
 STEPS = {
     "split": (split("i", 4),),
     "split on axes": (split("i", 4, "g.0", "l.0"),),
@@ -67,7 +75,7 @@ def made(lines: str, *domains: str, proofs: bool = True) -> Kernel:
         return kernel([*DOMAINS, *domains], text, *DATA)
 
 
-KERNELS = {"shared": (SHARED,), "alone": (ALONE,), "nested": (NESTED, INSIDE)}
+KERNELS = {"shared": (SHARED,), "alone": (ALONE,), "nested": (NESTED, INSIDE), "row": (ROW, OTHER)}
 
 
 # The one that adds up in the loop itself has to keep its order.
@@ -97,6 +105,9 @@ ILLEGAL: dict[str, tuple[str, str, str]] = {
     "other data": (SHARED, "count = m[i]", "count = q[i]"),
     "data of another iteration": (ALONE, "count = m[i]", "count = m[n-1-i]"),
     "a scalar that is computed otherwise": (ALONE, "count = m[i]", "count = m[i]//2"),
+    "a row of which more is read": (ROW, "k<count", "k<count+1"),
+    "a row of which less is written": (ROW, "j<count", "j<count-1"),
+    "a row that is read downward": (ROW, "v[k]", "v[8-k]"),
     "an inner loop of other data": (NESTED, "other = q[j]", "other = q[0*j]"),
     "an inner loop by the outer one's": (NESTED, "k<other", "k<count"),
     "another writer that comes last": (
@@ -108,7 +119,7 @@ ILLEGAL: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("name", ILLEGAL)
 def test_other_loops_are_refused(name: str) -> None:
     lines, old, new = ILLEGAL[name]
-    domains = [INSIDE] if "other" in lines else []
+    domains = [INSIDE] if "other" in lines else [OTHER] if lines == ROW else []
     before = made(lines, *domains, proofs=False)
     changed = lines.replace(old, new)
     if name == "another writer that comes last":
