@@ -130,7 +130,7 @@ def _constant(
     """
     if isinstance(value, LinearForm) and value.is_constant:
         return value.constant
-    if lane is not None and isinstance(value, LinearForm) and value.names() == {lane}:
+    if lane is not None and isinstance(value, LinearForm) and value.names() == frozenset((lane,)):
         return _expression(value)
     subscript = show_expression(ex.index_tuple(node)[axis])
     tag = (array.dim_tags or ())[axis]

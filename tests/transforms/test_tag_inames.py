@@ -10,8 +10,11 @@ import pytest
 import polygen as pg
 from polygen.errors import InvalidArgument, TagConflict, UnknownIname
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import ForTag, GroupTag, InameTag, LocalTag, UnrollTag
+from polygen.ir.tags import ForTag, GroupTag, IlpTag, InameTag, LocalTag, UnrollTag, VectorTag
 from tests.oracle.cases import agree, kernel
+
+# The marks in values, which tell instances apart, are numbers of inames.
+pytestmark = pytest.mark.filterwarnings("ignore::polygen.errors.NotVectorized")
 
 CUBE = kernel(
     "{ [i,j_a,j_b,k]: 0<=i<2 and 0<=j_a<2 and 0<=j_b<3 and 0<=k<2 }",
@@ -34,6 +37,8 @@ G0, G1, L0 = GroupTag(0), GroupTag(1), LocalTag(0)
         ("i: ord", {"i": ForTag()}),
         ("i: unr, j_a: like.i", {"i": UnrollTag(), "j_a": UnrollTag()}),
         ("j_a: like.i", {"j_a": ForTag()}),
+        ("i: ilp, k: ilp.unr", {"i": IlpTag(), "k": IlpTag()}),
+        ("k: vec, j_a: ilp.seq", {"k": VectorTag(), "j_a": IlpTag(is_loop=True)}),
         ("i: g.auto", {"i": G0}),
         ("i: g.0, k: g.auto, j_a: g.auto", {"i": G0, "k": G1, "j_a": GroupTag(2)}),
     ],
@@ -72,6 +77,7 @@ FULL = pg.tag_inames(CUBE, "i: g.0, j_a: g.1, j_b: g.2")
         (CUBE, {3: "g.0"}, InvalidArgument, "which is not tags of inames"),
         (FULL, "k: g.auto", TagConflict, "no axis of work groups is free for 'k'"),
         (FULL, "k: like.i", TagConflict, "both tagged g.0"),
+        (CUBE, "i: vec, k: vec", TagConflict, "within 'i' and 'k', both tagged vec"),
         (FULL, "i: like.j_a", TagConflict, "'i' is tagged g.0 already; asked for was g.1"),
     ],
 )
