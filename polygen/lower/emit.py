@@ -1,90 +1,44 @@
-"""From the loop tree to assignments: bounds, guards, unrolled copies.
+"""From the loop tree to loops: bounds, guards, unrolled copies.
 
-Each subtree becomes an *item*: nodes, and the conditions under which they are executed.  A loop
-takes on the conditions that all of its items share and that do not depend on it, so that guards
-move outwards as far as they can; neighbours with a condition in common share it.
+Each subtree becomes an *item* (`items.py`): nodes, and the conditions under which they are
+executed; an instruction becomes one in `statements.py`.  A loop takes on the conditions that all of
+its items share and that do not depend on it, so that guards move outwards as far as they can;
+neighbours with a condition in common share it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 import islpy as isl
 
 from polygen.analysis.domains import domain_of
-from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.pairs import less, renamed
-from polygen.errors import InternalError, MixedAssignees, NotUnrollable, SubscriptNotConstant
+from polygen.errors import InternalError, NotUnrollable
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.changed import changed
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, CInstruction, KernelCall, first_element
+from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import (
-    GroupTag,
-    IlpTag,
-    LocalTag,
-    UnrollHintTag,
-    UnrollTag,
-    VectorTag,
-    is_on_axis,
-)
+from polygen.ir.tags import IlpTag, LocalTag, UnrollHintTag, UnrollTag, VectorTag, is_on_axis
 from polygen.ir.verify import excerpt
-from polygen.lower.address import linearize, simplify
+from polygen.lower.address import simplify
 from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
-from polygen.lower.conditions import (
-    Condition,
-    conjunction,
-    has_values,
-    reads_inside,
-)
+from polygen.lower.conditions import Condition, has_values, reads_inside
+from polygen.lower.items import Item, Place, is_barrier, without, wrapped
 from polygen.lower.needed_guards import NeededGuards, equations
-from polygen.lower.program import Assign, Barrier, Block, Call, If, Loop, Node, Verbatim
-from polygen.lower.separate import EVERYTHING, Part, Separator, with_equality
+from polygen.lower.program import Barrier, Block, Loop
+from polygen.lower.separate import Separator, with_equality
+from polygen.lower.statements import Owners, Statements
 from polygen.lower.uniform import check_uniform
 from polygen.lower.vectorize import Vectors
 
 _SHARED: frozenset[AddressSpace] = frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL))
-
-
-@dataclass(frozen=True)
-class _Item:
-    """Nodes with one set of conditions.
-
-    Attributes:
-        writes: the variables that the nodes assign to.
-        synchronizes: whether there is a barrier inside: only uniform conditions may hold it.
-    """
-
-    nodes: Block
-    conditions: tuple[Condition, ...] = ()
-    writes: frozenset[str] = frozenset()
-    synchronizes: bool = False
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where in the tree an item stands.
-
-    Attributes:
-        loops: the inames of the loops around it.
-        known: what holds there, a flat set.
-        values: inames that stand for an expression there: those of unrolled loops.
-        part: the instances that are written there: all, unless code is separated.
-        lane: an iname all iterations of which are executed at once.
-    """
-
-    loops: frozenset[str]
-    known: isl.Set
-    values: Mapping[str, Expression]
-    part: Part = EVERYTHING
-    lane: str | None = None
 
 
 class Emitter:
@@ -96,176 +50,58 @@ class Emitter:
             assignments that write shared memory and lack the axis are executed there only.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        owners: Mapping[GroupTag | LocalTag, tuple[str, Expression]],
-    ) -> None:
+    def __init__(self, kernel: Kernel, owners: Owners) -> None:
         self._kernel = kernel
-        self._owners = owners
-        self._arrays = {
+        arrays = {
             name: v
             for name, v in kernel.variables.items()
             if isinstance(v, GlobalArg | TemporaryVariable) and v.shape != ()
         } | {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
-        self._temporaries = frozenset(t.name for t in kernel.temporaries)
         self._local_inames = frozenset(
             i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
         )
-        self._vectors = Vectors(kernel, self._arrays)
-        self._guards = NeededGuards(self._temporaries)
+        self._vectors = Vectors(kernel, arrays)
+        self._guards = NeededGuards(frozenset(t.name for t in kernel.temporaries))
         self._separate = Separator(kernel, owners)
+        self._statements = Statements(kernel, owners, arrays, self._guards, self._separate)
         self._negative: set[str] = set()  # loops that may have negative values
         self.nonnegative: set[str] = set()
         self.exchanged = _SHARED  # what automatic barriers are for
 
     def block(self, nodes: Sequence[TreeNode], outer: Iterable[str], known: isl.Set) -> Block:
         """Return the assignments for `nodes`, which stand in the loops `outer`."""
-        place = _Place(frozenset(outer), known, {})
+        place = Place(frozenset(outer), known, {})
         if not self._separate.is_asked:
-            return self._wrap(self._items(nodes, place))
-        return self._wrap(self._versions(nodes, place))
+            return wrapped(self._items(nodes, place))
+        return wrapped(self._versions(nodes, place))
 
-    def _versions(self, nodes: Sequence[TreeNode], place: _Place) -> list[_Item]:
+    def _versions(self, nodes: Sequence[TreeNode], place: Place) -> list[Item]:
         """Return the items for each of the parts into which conditions outside of loops divide."""
-        items: list[_Item] = []
+        items: list[Item] = []
         for part, condition in self._separate.versions(nodes, place.loops, place.known):
             found = self._items(nodes, changed(place, known=part.of(place.known), part=part))
             asked = (Condition(condition),) if condition is not True else ()
             items += [changed(i, conditions=(*asked, *i.conditions)) for i in found]
         return items
 
-    def _items(self, nodes: Sequence[TreeNode], place: _Place) -> list[_Item]:
-        items: list[_Item] = []
+    def _items(self, nodes: Sequence[TreeNode], place: Place) -> list[Item]:
+        items: list[Item] = []
         for node in nodes:
             if isinstance(node, Assigning):
-                if not any(p is False for p in self._undecided(node, place)):
-                    items.append(self._statement(node, place))
+                if not any(p is False for p in self._statements.predicates(node, place)):
+                    items.append(self._statements.item(node, place))
             elif isinstance(node, BarrierNode):
                 seen = self.exchanged if node.insn_id is None else _SHARED
-                items.append(_Item((Barrier(seen),), synchronizes=True))
+                items.append(Item((Barrier(seen),), synchronizes=True))
             elif isinstance(node, LoopNode):
                 items += self._loop(node, place)
             else:
                 raise InternalError(f"'{node.id}' is no statement")
         return items
 
-    # --- assignments
-
-    def _verbatim(self, insn: CInstruction, place: _Place) -> Verbatim:
-        names = tuple(
-            [
-                (name, self._linear(insn, walk.substitute(value, place.values)))
-                for name, value in insn.iname_exprs
-            ]
-        )
-        values = tuple((i, v) for i, v in place.values.items() if i in insn.within_inames)
-        reads = tuple(sorted(insn.read_variables))
-        writes = tuple(sorted(set(insn.written_names)))
-        return Verbatim(names, insn.code, reads, writes, insn.id, values)
-
-    def _call(self, insn: KernelCall, place: _Place) -> Call:
-        assert insn.callee is not None
-        given: list[Expression] = []
-        for node in insn.arguments:
-            if isinstance(node, ex.SubArrayRef):
-                array = ex.Variable(ex.name_of(node))
-                given.append(ex.element(array, first_element(node)))
-            else:
-                given.append(node)
-        final = [linearize(walk.substitute(g, place.values), self._arrays) for g in given]
-        values = tuple((i, v) for i, v in place.values.items() if i in insn.within_inames)
-        arrays = {ex.name_of(n) for n in insn.arguments if isinstance(n, ex.SubArrayRef)}
-        writes = tuple(sorted(set(insn.written_names)))
-        taken = insn.callee.arguments
-        reads = tuple(sorted(arrays))
-        return Call(insn.callee.name, tuple(final), taken, reads, writes, insn.id, values)
-
-    def _statement(self, insn: Assigning, place: _Place) -> _Item:
-        def final(node: Expression) -> Expression:
-            if place.values:
-                node = walk.substitute(node, place.values)
-            return self._linear(insn, node, place.lane)
-
-        pairs: list[tuple[ex.Variable | ex.Subscript, Expression]] = []
-        for assignee, value in insn.pairs:
-            target = final(assignee)
-            if not isinstance(target, ex.Variable | ex.Subscript):
-                raise InternalError(f"'{insn.id}' assigns to {target!r}")
-            pairs.append((target, final(value)))
-        conditions = (*self._statement_guards(insn, place), *self._owner_conditions(insn))
-        for predicate in self._undecided(insn, place):
-            asked = walk.substitute(predicate, place.values)
-            reads = tuple(e for e in walk.subexpressions(asked) if isinstance(e, ex.Subscript))
-            computed = not self._temporaries.isdisjoint(walk.free_variables(asked))
-            after = conditions if reads or computed else ()
-            conditions = (*conditions, Condition(final(predicate), reads, after))
-        values = tuple((i, v) for i, v in place.values.items() if i in insn.within_inames)
-        node: Node
-        if isinstance(insn, CInstruction):
-            node = self._verbatim(insn, place)
-        elif isinstance(insn, KernelCall):
-            node = self._call(insn, place)
-        else:
-            node = Assign(*pairs[0], insn.id, values, tuple(pairs[1:]), insn.atomicity)
-        return _Item((node,), conditions, frozenset(insn.written_names))
-
-    def _undecided(self, insn: Assigning, place: _Place) -> tuple[Expression, ...]:
-        """Return an instruction's predicates, but those that hold, and False for one that does not.
-
-        What part of a loop this is, or which copy of a body, may decide them.
-        """
-        found: Sequence[Expression] = insn.predicates
-        if found and place.values:
-            found = [_value_in_copy(p, place.values) for p in found]
-        if place.part.points is not None:
-            found = [self._separate.decided(p, place.known) for p in found]
-        return tuple([p for p in found if p is not True])
-
-    def _linear(self, insn: Assigning, node: Expression, lane: str | None = None) -> Expression:
-        """Return an expression of an instruction with offsets for subscripts."""
-        try:
-            return linearize(node, self._arrays, lane)
-        except SubscriptNotConstant as error:
-            error.where, error.excerpt = insn.location, excerpt(self._kernel, insn.id)
-            raise
-
-    def _statement_guards(self, insn: Assigning, place: _Place) -> tuple[Condition, ...]:
-        needed = domain_of(self._kernel, insn.within_inames)
-        needed = place.part.of(needed)
-        return self._guards.of(insn.within_inames, needed, place.known, place.values)
-
-    def _owner_conditions(self, insn: Assigning) -> tuple[Condition, ...]:
-        """Return what makes one work item write shared memory where all would write the same.
-
-        Raises:
-            MixedAssignees: if that is not the same for all that the instruction writes.
-        """
-        spaces = [self._kernel.address_space(name) for name in insn.written_names]
-        spaces = spaces or [AddressSpace.GLOBAL]
-        first, *others = [tuple(self._owner(insn, space)) for space in spaces]
-        if any(other != first for other in others):
-            raise MixedAssignees(
-                f"instruction '{insn.id}' writes {', '.join(insn.written_names)} at once, but not "
-                "all of them are written by the same work items",
-                where=insn.location,
-                excerpt=excerpt(self._kernel, insn.id),
-                remedy="declare them in one address space, or write an instruction for each",
-            )
-        return first
-
-    def _owner(self, insn: Assigning, space: AddressSpace) -> Iterable[Condition]:
-        own = {self._kernel.tags.get(i) for i in insn.within_inames}
-        for tag, (iname, first) in self._owners.items():
-            shared = space is AddressSpace.GLOBAL or (
-                space is AddressSpace.LOCAL and isinstance(tag, LocalTag)
-            )
-            if shared and tag not in own:
-                yield Condition(ex.Comparison(ex.Variable(iname), "==", first))
-
     # --- loops
 
-    def _loop(self, node: LoopNode, place: _Place) -> list[_Item]:
+    def _loop(self, node: LoopNode, place: Place) -> list[Item]:
         """Return what a loop becomes: one, or several in a row if code is separated."""
         if not self._separate.is_asked or self._is_unrolled(node):
             return self._one_loop(node, place)
@@ -275,7 +111,7 @@ class Emitter:
         values = self._values(node, place.loops | {node.iname} | self._parallel(node))
         values = values.intersect(place.known)
         parts = [part for part in parts if not part.of(values).is_empty()]
-        items: list[_Item] = []
+        items: list[Item] = []
         for part in parts:
             # In each part, what is known is another set: guards are remembered by it.
             own = changed(place, part=part, known=place.known.copy())
@@ -292,7 +128,7 @@ class Emitter:
         again = together.intersect(renamed(together, (node.iname,)))
         return again.is_disjoint(less(node.iname))
 
-    def _one_loop(self, node: LoopNode, place: _Place, *, divided: bool = False) -> list[_Item]:
+    def _one_loop(self, node: LoopNode, place: Place, *, divided: bool = False) -> list[Item]:
         unrolled = self._is_unrolled(node)
         bounds = (
             self._unrolled_bounds(node, place)
@@ -318,13 +154,13 @@ class Emitter:
         inner = changed(inner, known=inner.known.intersect(needed))
         items = self._items(node.children, inner)
         outside = self._hoisted(items, node.iname, place)
-        body = self._wrap([_without(item, outside) for item in items])
+        body = wrapped([without(item, outside) for item in items])
         hint = isinstance(self._kernel.tags.get(node.iname), UnrollHintTag)
         lower, upper = (
             simplify(walk.substitute(e, place.values)) for e in (bounds.lower, bounds.upper)
         )
         return [
-            _Item(
+            Item(
                 (Loop(node.iname, lower, upper, body, bounds.step, unroll=hint),) if body else (),
                 (*conditions, *outside),
                 frozenset[str]().union(*(item.writes for item in items)),
@@ -337,7 +173,7 @@ class Emitter:
         tag = self._kernel.tags.get(node.iname)
         return isinstance(tag, UnrollTag | VectorTag) or tag == IlpTag()
 
-    def _vector(self, node: LoopNode, bounds: Bounds, place: _Place) -> _Item | None:
+    def _vector(self, node: LoopNode, bounds: Bounds, place: Place) -> Item | None:
         """Return what executes an instruction for all lanes at once; None if nothing does.
 
         Where only some lanes are executed, it is one after the other.
@@ -346,7 +182,7 @@ class Emitter:
             return None
         (insn,) = node.children
         assert isinstance(insn, Assigning)
-        item = self._statement(insn, changed(place, lane=node.iname))
+        item = self._statements.item(insn, changed(place, lane=node.iname))
         loop = self._vectors.loop(insn, (node.iname, bounds.constant), item.nodes[0])
         if loop is None or any(node.iname in condition.names for condition in item.conditions):
             return None
@@ -361,7 +197,7 @@ class Emitter:
             self.nonnegative.add(iname)
 
     def _around_data(
-        self, node: LoopNode, bounds: Bounds, place: _Place
+        self, node: LoopNode, bounds: Bounds, place: Place
     ) -> tuple[tuple[Condition, ...], isl.Set]:
         """Return what guards a loop whose bounds are computed, and the set where that holds.
 
@@ -386,7 +222,7 @@ class Emitter:
         shared = some.intersection(*others)
         return frozenset(i for i in shared if is_on_axis(self._kernel.tags.get(i)))
 
-    def _unrolled_bounds(self, node: LoopNode, place: _Place) -> Bounds:
+    def _unrolled_bounds(self, node: LoopNode, place: Place) -> Bounds:
         """Return bounds that are constants, if there are such; what else restricts is guards."""
         bounds = self._bounds(node, place)
         if bounds.constant is None and place.values:
@@ -398,7 +234,7 @@ class Emitter:
         return bounds
 
     def _bounds(
-        self, node: LoopNode, place: _Place, *, fixed: bool = False, divided: bool = False
+        self, node: LoopNode, place: Place, *, fixed: bool = False, divided: bool = False
     ) -> Bounds:
         """Return the bounds of a loop, if `fixed` for this copy of an unrolled loop's body."""
         kept = place.loops | {node.iname} | self._parallel(node)
@@ -423,7 +259,7 @@ class Emitter:
     def _projected(self, inames: frozenset[str], kept: Iterable[str]) -> isl.Set:
         return project_out(domain_of(self._kernel, inames), sorted(inames - frozenset(kept)))
 
-    def _unrolled(self, node: LoopNode, bounds: Bounds, place: _Place) -> list[_Item]:
+    def _unrolled(self, node: LoopNode, bounds: Bounds, place: Place) -> list[Item]:
         if bounds.constant is None:
             first, tag = next(assignments(node.children)), self._kernel.tags[node.iname]
             raise NotUnrollable(
@@ -432,7 +268,7 @@ class Emitter:
                 excerpt=excerpt(self._kernel, *(s.id for s in assignments(node.children))),
                 remedy="split it by a constant and unroll the inner loop, or fix the parameters",
             )
-        items: list[_Item] = []
+        items: list[Item] = []
         for value in bounds.constant:
             copy = changed(place, values={**place.values, node.iname: value})
             last = value == bounds.constant[-1]
@@ -441,9 +277,9 @@ class Emitter:
 
     # --- guards
 
-    def _hoisted(self, items: Sequence[_Item], iname: str, place: _Place) -> tuple[Condition, ...]:
+    def _hoisted(self, items: Sequence[Item], iname: str, place: Place) -> tuple[Condition, ...]:
         """Return the conditions of all items that may be asked once, before the loop."""
-        guarded = [item for item in items if not _is_barrier(item)]
+        guarded = [item for item in items if not is_barrier(item)]
         if not guarded:
             return ()
         written = frozenset[str]().union(*(item.writes for item in items))
@@ -469,64 +305,6 @@ class Emitter:
             for name in condition.names
         )
 
-    def _wrap(self, items: Sequence[_Item]) -> Block:
-        """Return the nodes of the items inside their conditions, neighbours sharing them."""
-        nodes: list[Node] = []
-        at = 0
-        while at < len(items):
-            run, common = self._run(items, at)
-            at += len(run)
-            shared = tuple(c for c in run[0].conditions if c in common)
-            if shared:
-                body = self._wrap([_without(item, shared) for item in run])
-                if body and not any(c.expression is False for c in shared):
-                    nodes.append(If(conjunction([c.expression for c in shared]), body))
-            else:
-                nodes += run[0].nodes
-        return tuple(nodes)
-
-    def _run(self, items: Sequence[_Item], start: int) -> tuple[Sequence[_Item], set[Condition]]:
-        """Return the longest run of items from `start` on with conditions in common, and these."""
-        common = set(items[start].conditions)
-        written: frozenset[str] = items[start].writes
-        stop = start + 1
-        while stop < len(items) and common:
-            both = {c for c in common if c in items[stop].conditions}
-            both = {c for c in both if written.isdisjoint(c.names)}
-            both = _in_order(both, (*items[start : stop + 1],))
-            if not both:
-                break
-            common = both
-            written |= items[stop].writes
-            stop += 1
-        return items[start:stop], common
-
-
-def _in_order(common: set[Condition], items: Sequence[_Item]) -> set[Condition]:
-    """Return those of the common conditions that come after nothing which is not common.
-
-    Before what reads arrays or computed variables, all of its own has to be asked.
-    """
-    if not any(c.after for c in common):
-        return common
-    late = {
-        c
-        for item in items
-        for c in item.conditions
-        if c in common and any(a in item.conditions and a not in common for a in c.after)
-    }
-    return _in_order(common - late, items) if late else common
-
-
-def _without(item: _Item, conditions: tuple[Condition, ...]) -> _Item:
-    if not conditions:
-        return item
-    return changed(item, conditions=tuple(c for c in item.conditions if c not in conditions))
-
-
-def _is_barrier(item: _Item) -> bool:
-    return len(item.nodes) == 1 and isinstance(item.nodes[0], Barrier)
-
 
 def _before_the_end(body: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:
     """Return a loop's body without the barrier that only its next iteration needs."""
@@ -550,12 +328,3 @@ def _is_nonnegative(node: Expression, names: set[str]) -> bool:
     if isinstance(node, ex.Max):
         return any(_is_nonnegative(child, names) for child in node.children)
     return False
-
-
-def _value_in_copy(predicate: Expression, values: Mapping[str, Expression]) -> Expression:
-    """Return whether a predicate holds in a copy of a loop's body; itself if more decides that."""
-    if not walk.free_variables(predicate) <= values.keys():
-        return predicate
-    asked = walk.substitute(predicate, values)
-    found = None if walk.free_variables(asked) else condition_set(asked)
-    return predicate if found is None else not found.is_empty()
