@@ -1,4 +1,4 @@
-"""Expressions: pymbolic's nodes, and the two that polygen adds.
+"""Expressions: pymbolic's nodes, and those that polygen adds.
 
 An expression is a tree of pymbolic nodes with Python numbers at its leaves.  Its nodes are
 immutable and hashable, and their hash is computed once.
@@ -6,6 +6,9 @@ immutable and hashable, and their hash is computed once.
 
 from __future__ import annotations
 
+from typing import Any
+
+from pymbolic.mapper.stringifier import PREC_NONE, StringifyMapper
 from pymbolic.primitives import (
     BitwiseAnd,
     BitwiseNot,
@@ -77,8 +80,45 @@ __all__ = [
 ]
 
 
+class _Stringifier(StringifyMapper[Any]):
+    """What ``str`` of expressions is, as pymbolic makes it, with the nodes below in them."""
+
+    def map_reduction(self, node: Reduction, _level: int) -> str:
+        inames = node.inames[0] if len(node.inames) == 1 else f"({', '.join(node.inames)})"
+        return f"{node.operation}({inames}, {self.rec(node.operand, PREC_NONE)})"
+
+    def map_invocation(self, node: Invocation, _level: int) -> str:
+        given = [self.rec(argument, PREC_NONE) for argument in node.arguments]
+        given += [
+            f"{name}={self.rec(value, PREC_NONE)}"
+            for name, value in zip(node.inames, node.values, strict=True)
+        ]
+        tag = "" if node.tag is None else f"${node.tag}"
+        return f"{node.rule}{tag}({', '.join(given)})"
+
+    def map_several(self, node: Several, _level: int) -> str:
+        return ", ".join([self.rec(child, PREC_NONE) for child in node.children])
+
+    def map_component(self, node: Component, _level: int) -> str:
+        return f"{self.rec(node.aggregate, PREC_NONE)}[{node.position}]"
+
+    def map_linear_subscript(self, node: LinearSubscript, _level: int) -> str:
+        return f"{node.aggregate}[[{self.rec(node.index, PREC_NONE)}]]"
+
+    def map_sub_array_ref(self, node: SubArrayRef, _level: int) -> str:
+        return f"[{', '.join(node.swept_inames)}]: {self.rec(node.subscript, PREC_NONE)}"
+
+
+class _Own(ExpressionNode):
+    """A node of polygen's."""
+
+    def make_stringifier(self, originating_stringifier: Any = None) -> _Stringifier:  # noqa: ARG002
+        """Return what pymbolic asks for the text of a node that it does not know."""
+        return _Stringifier()
+
+
 @expr_dataclass()
-class Reduction(ExpressionNode):
+class Reduction(_Own):
     """``operation(inames, operand)``, as in ``sum(k, a[i, k]*b[k, j])``.
 
     Attributes:
@@ -94,7 +134,7 @@ class Reduction(ExpressionNode):
 
 
 @expr_dataclass()
-class Invocation(ExpressionNode):
+class Invocation(_Own):
     """``f(x)``, where a substitution rule says what ``f(x)`` stands for.
 
     A rule may mention inames, as in ``f(x) := a[x, i]``.  What they are is said here: at first
@@ -117,7 +157,7 @@ class Invocation(ExpressionNode):
 
 
 @expr_dataclass()
-class Several(ExpressionNode):
+class Several(_Own):
     """``x, k``: what is reduced where a reduction has several results.
 
     Attributes:
@@ -128,7 +168,7 @@ class Several(ExpressionNode):
 
 
 @expr_dataclass()
-class Component(ExpressionNode):
+class Component(_Own):
     """``f(x)[1]``: one of the results of something that has several.
 
     Attributes:
@@ -141,7 +181,7 @@ class Component(ExpressionNode):
 
 
 @expr_dataclass()
-class LinearSubscript(Subscript):
+class LinearSubscript(Subscript, _Own):
     """``a[[e]]``: the element of an array that is stored at a position, counted from 0.
 
     Kernels have none: once the shapes of arrays are known, it becomes a subscript for each axis.
@@ -154,7 +194,7 @@ def converted(dtype_name: str, node: Expression) -> Call:
 
 
 @expr_dataclass()
-class SubArrayRef(ExpressionNode):
+class SubArrayRef(_Own):
     """``[j]: a[i, j]``: the part of an array that a kernel is given; gone once that is inlined.
 
     Attributes:

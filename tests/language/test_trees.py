@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from pymbolic import parse, var
 from pymbolic.primitives import EmptyOK, If, Min, Sum
 
 import polygen as pg
+from polygen.ir import expression as ex
 
 a, b, c, i, j, n, out, s, t = map(var, ("a", "b", "c", "i", "j", "n", "out", "s", "t"))
 LINE = "{ [i]: 0<=i<n }"
@@ -119,3 +120,29 @@ def _terms(node: Any) -> tuple[Any, ...]:
         return (node,)
     first, last = node.children
     return (*_terms(first), last)
+
+
+def test_the_text_of_trees_that_kernels_have() -> None:
+    """`str` is pymbolic's, and knows the nodes that are polygen's."""
+    knl = pg.make_kernel(
+        "{ [i, j]: 0<=i,j<n }",
+        """
+        f(x) := x*b[i]
+        v[i], k[i] = argmax(j, a[i, j], j)
+        w[i] = 1 + 2*sum(j, f$twice(a[i, j]))*frexp(b[i])[0]
+        [j]: c[i, j] = later([j]: a[i, j], i + 1)
+        """,
+        [pg.GlobalArg("a, c", shape="n, n"), "..."],
+        silenced_warnings="AmbiguousNesting",
+    )
+    first, second, call = cast("Any", knl.instructions)
+    assert [str(value) for value in first.values] == [
+        "argmax(j, a[i, j], j)[0]",
+        "argmax(j, a[i, j], j)[1]",
+    ]
+    assert str(second.values[0]) == "1 + 2*sum(j, f$twice(a[i, j], i=i))*frexp(b[i])[0]"
+    assert [str(argument) for argument in call.arguments] == ["[j]: a[i, j]", "i + 1"]
+    position = ex.Sum((ex.Variable("i"), 1))
+    assert str(ex.LinearSubscript(ex.Variable("a"), position)) == "a[[i + 1]]"
+    both = ex.Reduction("max", ("i", "j"), ex.Variable("x"))
+    assert str(-both) == "(-1)*max((i, j), x)"
