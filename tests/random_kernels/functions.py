@@ -94,7 +94,8 @@ oracle.FUNCTIONS |= {
 }
 
 pg.register_reduction("xor_all", "a ^ b", 0, associative=True, commutative=True)
-pg.register_reduction("horner3", "3*a + b", 0)
+_STARTS = {f"{kind}{bits}": bits // 8 for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+pg.register_reduction("horner3", "3*a + b", _STARTS | dict.fromkeys(("float32", "float64"), 0.5))
 
 # Kernels that others call: of 5 elements each.
 _PLUS = pg.make_function("{ [k]: 0<=k<5 }", "y[k] = x[k] + s", ["s", "x", "y"], name="own_plus")

@@ -68,6 +68,7 @@ class Maker:
         target: ``"c"`` or ``"opencl"``: they differ in images and in memory orderings.
         tags: tags of inames.
         program: what the kernel is of, if it was merged with those that it may call.
+        nests: the inames of each nest, outermost first.
         bounded: inames of reductions whose values depend on those of others.
     """
 
@@ -84,6 +85,7 @@ class Maker:
     program: pg.TranslationUnit | None = None
     in_sequence: bool = False
     reductions: int = 0
+    nests: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     bounded: set[str] = field(default_factory=set[str])
     _count: int = 0
 
@@ -96,12 +98,15 @@ class Maker:
         fence = ""
         for letters in ("ijk", "pqr")[: self.random.choice((1, 1, 2))]:
             nest = Nest(self, tuple(letters[: self.random.choice((0, 1, 2, 2, 3))]), fence)
+            self.nests.append(nest.names)
             fill(nest)
             fence = nest.close()
         return pg.tag_inames(self._made(), self.tags)
 
     def _made(self) -> Kernel:
         merged = self.chance(0.3)
+        several = [names for names in self.nests if len(names) > 1]
+        ordered = [", ".join(names) for names in several if self.chance(0.3)]
         knl = pg.make_kernel(
             self.domains or "{ : }",
             "\n".join(self.lines),
@@ -110,6 +115,7 @@ class Maker:
             functions=OWN if merged else {**OWN, **KERNELS},
             seq_dependencies=self.in_sequence,
             silenced_warnings=QUIET,
+            loop_priority=ordered,
         )
         if not merged:
             return knl

@@ -94,6 +94,46 @@ def test_all_of_the_grammar_is_there() -> None:
     assert not _lacking(wanted, found)
 
 
+# --- the text of kernels
+
+SECTIONS = {
+    "ARGUMENTS": "argument_line",
+    "TEMPORARIES": "temporary",
+    "REDUCTIONS": "reduction",
+    "INAME TAGS": "tag",
+    "PRIORITIES": "priority",
+}
+
+
+def _lines(kernel: Kernel) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a kernel's text that kernel.lark is about, each after its section."""
+    section = ""
+    for line in str(kernel).splitlines():
+        if line.startswith("---") or line.removesuffix(":") in SECTIONS:
+            section = line.removesuffix(":")
+        elif section in SECTIONS:
+            yield section, line
+
+
+def test_all_of_the_text_of_kernels_is_there() -> None:
+    folder = resources.files("polygen.language")
+    texts = [
+        folder.joinpath(f"{n}.lark").read_text(encoding="utf-8") for n in ("grammar", "kernel")
+    ]
+    start = list(SECTIONS.values())
+    parser = lark.Lark("\n".join(texts), parser="lalr", start=start, maybe_placeholders=False)
+    own = set(re.findall(r"^\??([a-z_]+):|-> (\w+)$", texts[1], re.MULTILINE))
+    named = {r.alias or (None if r.options.expand1 else r.origin.name) for r in parser.rules}
+    wanted = {str(getattr(name, "value", name)) for name in named} & {a or b for a, b in own}
+    assert len(wanted) >= 24
+    found = (
+        set[str]().union(*(_alternatives(parser.parse(x, start=SECTIONS[s])) for s, x in _lines(k)))
+        for target in ("c", "opencl")
+        for _, k in _made(target)
+    )
+    assert not _lacking(wanted, found)
+
+
 # --- the intermediate representation
 
 

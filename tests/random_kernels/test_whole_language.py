@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+import polygen as pg
 from polygen.ir.expression import sum_of
 from polygen.ir.instruction import CInstruction
 from tests.random_kernels.check import Case, check_compiled, check_text, make_case
+from tests.random_kernels.maker import random_maker
 
 # Hints that a later step leaves without effect.
 pytestmark = [
@@ -16,8 +18,14 @@ pytestmark = [
     for name in ("SeparationIgnored", "NotVectorized")
 ]
 
-IN_C, BATCH, IN_OPENCL, IN_STEPS = 300, 75, 42, 48
+IN_C, BATCH, IN_OPENCL, IN_STEPS, WITH_IMAGES = 300, 75, 42, 48, 10
 TRIED = 4  # steps
+
+
+def _has_image(seed: int) -> bool:
+    with pg.without_proofs():
+        kernel = random_maker(seed, "opencl").kernel()
+    return any(isinstance(argument, pg.ImageArg) for argument in kernel.arguments)
 
 
 def _cases(seeds: range, steps: int = 0, target: str = "c") -> list[Case]:
@@ -45,6 +53,17 @@ def test_after_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(len(case.steps) for case in cases) > 1.5 * IN_STEPS
     # For the others there is no code: an axis without a constant size, say.
     assert check_compiled(cases, "c", monkeypatch) > 0.7 * IN_STEPS
+
+
+def test_after_steps_with_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases: list[Case] = []
+    for seed in range(4_000, 4_400):
+        if len(cases) < WITH_IMAGES and _has_image(seed):
+            cases += _cases(range(seed, seed + 1), TRIED, "opencl")
+    assert len(cases) == WITH_IMAGES
+    assert all(any(isinstance(a, pg.ImageArg) for a in c.changed.arguments) for c in cases)
+    assert sum(len(case.steps) for case in cases) > WITH_IMAGES
+    assert check_compiled(cases, "opencl", monkeypatch) > 0.7 * WITH_IMAGES
 
 
 @pytest.mark.deep
