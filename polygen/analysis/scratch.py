@@ -141,7 +141,7 @@ def certainly_written(
         conditions = () if read.reference is None else read.reference.conditions
         if not _has_predicates_of(kernel, conditions, writer):
             return None
-        names = frozenset().union(*map(walk.free_variables, writer.predicates))
+        names = names.union(*map(walk.free_variables, writer.predicates))
     same = names & writer.within_inames
     if not same <= read.inames:
         return None

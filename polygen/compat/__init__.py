@@ -68,6 +68,9 @@ from polygen.ir.instruction import Barrier as BarrierInstruction
 from polygen.ir.instruction import MultiAssignment as CallInstruction
 from polygen.ir.instruction import NoOp as NoOpInstruction
 from polygen.ir.kernel import Kernel as LoopKernel
+from polygen.transforms.collect_common_factors import (
+    collect_common_factors as collect_common_factors_on_increment,
+)
 
 __all__ = [
     "MOST_RECENT_LANGUAGE_VERSION",
@@ -95,6 +98,7 @@ __all__ = [
     "assume",
     "auto_test_vs_ref",
     "chunk_iname",
+    "collect_common_factors_on_increment",
     "find_instructions",
     "fix_parameters",
     "generate_body",

@@ -13,6 +13,15 @@ from polygen.ir.expression import Expression
 Parts: TypeAlias = tuple[Expression, ...]
 _Node: TypeAlias = Any  # the rows below know the node's class; the table cannot say so
 
+
+def _in_subscript(node: _Node) -> Parts:
+    index = node.index
+    if not isinstance(index, tuple):
+        return node.aggregate, index
+    several: Parts = index
+    return node.aggregate, *several
+
+
 # For each class of node: its parts, and how to build it anew from other parts.
 _Row: TypeAlias = tuple[Callable[[_Node], Parts], Callable[[_Node, Parts], Expression]]
 
@@ -24,7 +33,7 @@ _NOT: _Row = (lambda n: (n.child,), lambda n, p: type(n)(*p))
 _TABLE: dict[type, _Row] = {
     ex.Variable: (lambda n: (), lambda n, p: n),
     ex.Subscript: (
-        lambda n: (n.aggregate, *(n.index if isinstance(n.index, tuple) else (n.index,))),
+        _in_subscript,
         lambda n, p: ex.Subscript(p[0], p[1] if len(p) == 2 else p[1:]),
     ),
     ex.LinearSubscript: (
