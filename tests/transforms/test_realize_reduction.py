@@ -45,6 +45,7 @@ CASES: dict[str, Kernel] = {
     "in a condition": made("out[i] = 1  {if=sum(j, a[i,j]) > 0}"),
     "of a type of its own": made("out[i] = sum<float64>(j, a[i,j])", dtype="float32"),
     "in a rule": made("f(q) := sum(j, a[q,j])\nout[i] = f(i)\nb[i] = f(n-1-i)"),
+    "of what rules say": made("f(q) := a[q,i]*t\n<> t = a[i,i] + 1\nout[i] = sum(j, f(j))"),
     "of what a temporary holds": made("<> t = 2*a[i,i]\nout[i] = sum(j, t*a[i,j])"),
     "two in one loop": made("out[i] = sum(j, a[i,j])\nb[i] = max(j, a[i,j])"),
     "of any": made("out[i] = any(j, a[i,j] > 3)"),
