@@ -52,14 +52,7 @@ CASES: dict[str, Kernel] = {
     "a triangle": made("out[i] = sum(j, a[i,j])", "{ [i,j]: 0<=j<=i<n }"),
     "bounds of other loops": made("out[i] = sum(j, a[i,j])", ["{[i]: 0<=i<n}", "{[j]: i<=j<n}"]),
     "beside others in its loop": pg.prioritize_loops(
-        made(
-            "t[j] = a[i,j]  {id=t}\nout[i] = sum(j, t[j])  {dep=t}",
-            ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<4 }"],
-            "float64",
-            pg.TemporaryVariable("t", shape=4),
-            pg.GlobalArg("a", None, "n, 4"),
-        ),
-        "i, j",
+        made("<> t = 2*a[i,j]  {id=t, inames=i:j}\nout[i] = sum(j, t)  {dep=t}"), "i, j"
     ),
 }
 
