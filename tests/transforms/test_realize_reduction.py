@@ -52,7 +52,7 @@ CASES: dict[str, Kernel] = {
     "a triangle": made("out[i] = sum(j, a[i,j])", "{ [i,j]: 0<=j<=i<n }"),
     "bounds of other loops": made("out[i] = sum(j, a[i,j])", ["{[i]: 0<=i<n}", "{[j]: i<=j<n}"]),
     "beside others in its loop": pg.prioritize_loops(
-        made("<> t = 2*a[i,j]  {id=t, inames=i:j}\nout[i] = sum(j, t)  {dep=t}"), "i, j"
+        made("<> t = 2*a[i,j]  {id=t, inames=i:j}\nout[i] = sum(j, t)  {dep=t, inames=i}"), "i, j"
     ),
 }
 
