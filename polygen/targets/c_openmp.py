@@ -212,7 +212,7 @@ uint16_t $name(float a)
     array_component="{0}[{1}]",
     array_number="(({0}{1} *) &{2})[{3}]",
     load_vector="*({2} const *) ({0})",
-    store_vector="*({2} *) ({0}) = {3}",
+    store_vector="*({2} *) ({0}) = {4}",
     same_lanes=_same_lanes,
     aligned=" __attribute__((aligned({0})))",
     assume_aligned="{0} = __builtin_assume_aligned({0}, {1});",

@@ -17,6 +17,7 @@ from polygen.ir.layout import has_vectors
 from polygen.targets import arithmetic, logic
 from polygen.targets.calls import print_call, print_component
 from polygen.targets.core import Printer, Rule
+from polygen.targets.lanes import assigned_lanes, print_lanes
 from polygen.targets.names import Names, Uses
 from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, Target
 from polygen.targets.term import SUM, Term, promoted
@@ -46,6 +47,7 @@ RULES: Mapping[type, Rule] = {
     ex.LeftShift: logic.print_left_shift,
     ex.RightShift: logic.print_right_shift,
 }
+_RULES_OF_LANES: Mapping[type, Rule] = {**RULES, ex.Subscript: print_lanes}
 
 
 class ExpressionPrinter:
@@ -207,14 +209,14 @@ class ExpressionPrinter:
             LiteralOutOfRange: see `value`.
         """
         p, dtype = self._printer, self.declared_type(ex.name_of(target))
-        p.lanes = lanes
+        p.lanes, p.rules = lanes, _RULES_OF_LANES
         p.annotate(value)
         term = p.exact(p.term(value, dtype))
         if lanes[0] not in walk.free_variables(value):
             vector = p.vector_type(dtype, lanes[1])
             term = replace(term, text=p.target.same_lanes(vector, term.text, lanes[1]), split=None)
-        text = logic.assigned_lanes(p, target, term)
-        p.lanes = None
+        text = assigned_lanes(p, target, term)
+        p.lanes, p.rules = None, RULES
         p.forget()
         return text
 

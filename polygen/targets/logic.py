@@ -9,7 +9,6 @@ from typing import TypeAlias
 from polygen.analysis.kinds import Kind
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir import walk
 from polygen.ir.dtype import DType, is_bfloat16
 from polygen.ir.expression import Expression
 from polygen.ir.parts import part_name
@@ -68,8 +67,6 @@ def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:
         raise InternalError(f"array '{array}' has no type")
     if array in p.names.images:
         return _print_pixel(p, node, dtype)
-    if p.lanes is not None and p.lanes[0] in walk.free_variables(node):
-        return print_lanes(p, node)
     name, component = place_of(p, node)
     p.uses.names.add(name)
     if is_bfloat16(p.names.dtypes[array]) and array in p.names.stored:
@@ -82,52 +79,6 @@ def print_subscript(p: Printer, node: ex.Subscript, _at: DType) -> Term:
     if component is not None:
         text = p.target.array_component.format(text, component)
     return Term(text, ATOM, dtype, _declared(dtype))
-
-
-def print_lanes(p: Printer, node: ex.Subscript) -> Term:
-    """Print the elements of all lanes: a vector."""
-    dtype = p.names.dtypes[ex.name_of(node)]
-    vector = whole_vector(p, node)
-    if vector is not None:
-        return Term(vector, ATOM, dtype, dtype)
-    return Term(p.target.load_vector.format(*_pointed(p, node)), UNARY, dtype, dtype)
-
-
-def assigned_lanes(p: Printer, node: ex.Subscript, value: Term) -> str:
-    """Return the assignment of a vector to the elements of all lanes."""
-    vector = whole_vector(p, node)
-    if vector is None:
-        return p.target.store_vector.format(*_pointed(p, node), value.text)
-    if value.split is not None and value.split[0] == vector:
-        return f"{vector} {value.split[1]}= {value.split[2].text}"
-    return f"{vector} = {value.text}"
-
-
-def whole_vector(p: Printer, node: ex.Subscript) -> str | None:
-    """Return what an array of vectors has for all lanes; None for any other array."""
-    offset, *chosen = ex.index_tuple(node)
-    name = ex.name_of(node)
-    choice = p.names.choices.get(name)
-    if choice is None or not chosen:
-        return None
-    numbers = [chosen[position] for position in choice.arrays]
-    part = part_name(name, tuple([n for n in numbers if isinstance(n, int)]))
-    p.uses.names.add(part)
-    return part if choice.alone else f"{part}[{_index(p, offset)}]"
-
-
-def _pointed(p: Printer, node: ex.Subscript) -> tuple[str, int, str]:
-    """Return where the elements of all lanes begin, how many there are, and the vector's type."""
-    assert p.lanes is not None
-    (iname, count), name = p.lanes, ex.name_of(node)
-    terms = node.index.children if isinstance(node.index, ex.Sum) else (node.index,)
-    first = tuple([term for term in terms if term != ex.Variable(iname)])
-    p.uses.names.add(name)
-    at = name
-    if first:
-        index = first[0] if len(first) == 1 else ex.sum_of(*first)
-        at = f"{name} + {_index(p, index)}"
-    return at, count, p.vector_type(p.names.dtypes[name], count)
 
 
 def _print_pixel(p: Printer, node: ex.Subscript, dtype: DType) -> Term:

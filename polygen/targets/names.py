@@ -68,6 +68,8 @@ class Names:
         images: the arrays that are images.
         choices: what constant subscripts choose, for arrays with axes tagged ``vec`` or ``sep``.
         overlapping: for each array, the others that it may overlap.
+        alignments: for arrays of which it is known, what they begin at a multiple of, in bytes,
+            and where they are.
     """
 
     kinds: dict[str, Kind]
@@ -78,3 +80,6 @@ class Names:
     images: frozenset[str] = frozenset()
     choices: Mapping[str, Choice] = field(default_factory=dict[str, "Choice"])
     overlapping: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    alignments: Mapping[str, tuple[int, AddressSpace]] = field(
+        default_factory=dict[str, "tuple[int, AddressSpace]"]
+    )

@@ -158,8 +158,33 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
     nonnegative = program.nonnegative
     for name in kinds:
         check_declared(name)
-    overlap = _overlapping(program.arguments)
-    return Names(kinds, dtypes, program.index_dtype, nonnegative, stored, images, choices, overlap)
+    return Names(
+        kinds,
+        dtypes,
+        program.index_dtype,
+        nonnegative,
+        stored,
+        images,
+        choices,
+        overlapping=_overlapping(program.arguments),
+        alignments=_alignments(program.arguments, launches),
+    )
+
+
+def _alignments(
+    arguments: Iterable[Argument], launches: Iterable[Launch]
+) -> dict[str, tuple[int, AddressSpace]]:
+    """Return what arrays begin at a multiple of, in bytes, and where they are."""
+    others = (ConstantArg, PartArg)
+    found: dict[str, tuple[int, AddressSpace]] = {}
+    for a in arguments:
+        if isinstance(a, GlobalArg) and not isinstance(a, others) and a.alignment is not None:
+            found[a.name] = a.alignment, AddressSpace.GLOBAL
+    for launch in launches:
+        for node in all_nodes(launch.body):
+            if isinstance(node, Declare) and node.alignment is not None:
+                found[node.name] = node.alignment, node.address_space
+    return found
 
 
 def _overlapping(arguments: Iterable[Argument]) -> dict[str, frozenset[str]]:

@@ -108,8 +108,12 @@ class Target:
         array_number: the same as a number by itself, of what a declaration in the vector's address
             space begins with, the type of the number, the vector and the component's number.
         load_vector: the elements of an array from a pointer on as a vector, of the pointer, the
-            number of elements and the vector's type: no more aligned than an element is.
+            number of elements, the vector's type and what a declaration of the pointer begins
+            with: no more aligned than an element is.
         store_vector: the assignment of a vector to these, of the same and the vector.
+        load_aligned: the same where the pointer is a multiple of a vector's size; nothing if that
+            makes no difference.
+        store_aligned: the assignment to such ones.
         same_lanes: a vector of one number, of the vector's type, the number and how many it has.
         aligned: what follows the declaration of a variable with an alignment, of that.
         assume_aligned: a line at the beginning of a function about an argument and its alignment.
@@ -158,6 +162,8 @@ class Target:
     array_number: str
     load_vector: str
     store_vector: str
+    load_aligned: str = ""
+    store_aligned: str = ""
     same_lanes: Callable[[str, str, int], str]
     aligned: str
     assume_aligned: str = ""

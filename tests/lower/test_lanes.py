@@ -253,6 +253,41 @@ def test_arrays_of_vectors_are_taken_whole() -> None:
     )
 
 
+def test_what_is_known_to_be_aligned() -> None:
+    arrays = [pg.GlobalArg(n, "float32", "n, 4", alignment=a) for n, a in (("a", 16), ("b", 8))]
+    shifted = pg.GlobalArg("c", "float32", "n, 6", alignment=32)
+    knl = kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<4 }", "out[i,j] = a[i,j] + b[i,j] + c[i,j]", *arrays, shifted
+    )
+    text = str(pg.generate_code(pg.tag_inames(knl, "j: vec"), "opencl"))
+    wanted = "*(__global float4 const *) (a + 4 * i) + vload4(0, b + 4 * i) + vload4(0, c + 6 * i)"
+    assert f"        vstore4({wanted}, 0, out + 4 * i);\n" in text
+    out = pg.GlobalArg("out", "float32", "n, 4", alignment=64)
+    last = kernel("{ [i,j]: 0<=i<n and 0<=j<4 }", "out[i,j] = 2*a[i,j]", arrays[0], out)
+    text = str(pg.generate_code(pg.tag_inames(last, "j: vec"), "opencl"))
+    assert (
+        "*(__global float4 *) (out + 4 * i) = 2.0f * *(__global float4 const *) (a + 4 * i)" in text
+    )
+    agree_in_arrays(last, SIZES, tag(j="vec"))
+
+
+def test_aligned_local_memory() -> None:
+    tile = pg.TemporaryVariable("tile", np.float32, (8, 4), pg.AddressSpace.LOCAL, alignment=16)
+    knl = kernel(
+        "{ [i,p,j]: 0<=i<8 and 0<=p<8 and 0<=j<4 }",
+        "tile[i,j] = a[i,j]  {id=fill, inames=i:j}\nout[p,j] = 2*tile[7-p,j]  {dep=fill}",
+        tile,
+        loop_priority="i, p, j",
+    )
+    new = pg.tag_inames(pg.duplicate_inames(knl, "j", "id:fill", "jj"), "i: l.0, p: l.0")
+    new = pg.tag_inames(new, "j: vec, jj: vec")
+    text = code(new, "opencl", a="float32")
+    assert "    __local float tile[32] __attribute__((aligned(16)));\n" in text
+    assert "    *(__local float4 *) (tile + 4 * i) = vload4(0, a + 4 * i);\n" in text
+    assert "2.0f * *(__local float4 const *) (tile + 28 - 4 * i)" in text
+    agree_in_arrays(knl, [{}], lambda k: pg.tag_inames(k, "i: l.0, p: l.0, j: vec"))
+
+
 @pytest.mark.parametrize(
     ("values", "text", "why"),
     [

@@ -129,6 +129,6 @@ def test_each_type(target: str) -> None:
     for dtype in (np.float32, np.float64, np.int32, np.int64, np.int16):
         run = pg.strip_mine_to_vector(LINE, "i", 4).executor(target)
         for n in (1, 4, 11):
-            a = np.arange(n).astype(dtype)
+            a: Any = np.arange(n).astype(dtype)
             _, (out,) = run(a=a)
             np.testing.assert_array_equal(out, 4 * a * a - a, strict=True)
