@@ -15,15 +15,21 @@ from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.instances import difference, not_affine
 from polygen.analysis.legality import UNORDERED, Violation, violation
 from polygen.analysis.liveness import live_variables
+from polygen.analysis.nest import loops_outside
 from polygen.analysis.new_obligations import Added, new_obligation
-from polygen.analysis.obligations import Obligation
+from polygen.analysis.obligations import ORDERED, Obligation
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.analysis.proving import limited
 from polygen.analysis.realized import shares_reduction_loops
 from polygen.analysis.settled import Settled
 from polygen.analysis.sound import NOTHING, Unchanged, is_sound, keeps_sound, note_sound, unchanged
 from polygen.analysis.summation import reordered
-from polygen.analysis.wellformed import check_permitted, check_result, check_well_formed
+from polygen.analysis.wellformed import (
+    check_permitted,
+    check_result,
+    check_well_formed,
+    obligations,
+)
 from polygen.errors import (
     CannotProve,
     NestingDecides,
@@ -154,6 +160,7 @@ def _prove_same(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
     if why_none_is_permitted(old) is not None:  # it meant nothing: its instances are to be kept
         _prove_first(step, old, new, instances)
         return
+    _check_nests(step, old, new)
     settled = Settled(old, new, instances)
     broken: Violation | None = None
     why = difference(old, new, instances)
@@ -185,6 +192,28 @@ def _prove_first(step: str, old: Kernel, new: Kernel, instances: InstanceMap) ->
     rest = _left_to_hold(new, NOTHING)
     if isinstance(rest, UserError):
         refuse_result(step, rest)
+
+
+def _check_nests(step: str, old: Kernel, new: Kernel) -> None:
+    """Check that nothing depends on which of two loops is outside, if a step leaves that open."""
+    before, after = loops_outside(old), loops_outside(new)
+    if before == after or not any(
+        a in after and a not in after[b] and b not in after[a] and _are_nested(new, a, b)
+        for b in before.keys() & after.keys()
+        for a in before[b]
+    ):
+        return
+    _check_start(step, old)
+    rest = _left_to_hold(new, NOTHING)
+    if isinstance(rest, UserError):
+        refuse_result(step, rest)
+    known = obligations(old)
+    added = (Added(o) for o in rest if o.kind == ORDERED and o not in known)
+    _check_added(step, new, next(added, None))
+
+
+def _are_nested(kernel: Kernel, first: str, second: str) -> bool:
+    return any(insn.within_inames >= {first, second} for insn in kernel.instructions)
 
 
 def _check_added(step: str, new: Kernel, added: Added | None) -> None:

@@ -94,3 +94,31 @@ def test_copies_are_counted_from_the_first_value_of_each_iname(shift: int) -> No
         return
     with pytest.raises(NotTheSame):
         exchange(stored, read)
+
+
+@pg.transformation
+def forget(knl: pg.Kernel) -> pg.Kernel:
+    """Forget which loop is outside."""
+    return knl.copy(priorities=())
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "says"),
+    [
+        ("a[i+j] = b[i,j] {id=s}", IllegalStep, "depends on which loop is outside"),
+        ("a[idx[i,j]] = b[i,j] {id=s}", CannotProve, r"with a larger i and a smaller j"),
+        ("a[0] = b[i,j] {id=s}", None, ""),
+        ("a[i] = a[i] + b[i,j]*b[j,i] {id=s}", None, ""),
+    ],
+)
+def test_which_loop_is_outside_is_forgotten(
+    text: str, error: type[Exception] | None, says: str
+) -> None:
+    """The code would not change; but the kernel would not say any more that it must not."""
+    data = (array("a", "2*n"), array("b", "n", "n"), array("idx", "n", "n", dtype="int32"))
+    knl = kernel("{ [i,j]: 0<=i,j<n }", text, *data, loop_priority="i, j")
+    if error is None:
+        assert forget(knl).priorities == ()
+        return
+    with pytest.raises(error, match=says):
+        forget(knl)
