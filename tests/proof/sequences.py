@@ -16,6 +16,7 @@ from polygen.analysis.permitted import why_none_is_permitted
 from polygen.errors import (
     BarrierNotPossible,
     GridSizeNotKnown,
+    LanesNotConstant,
     LocalSizeNotConstant,
     NotUnrollable,
     PrivateAcrossLaunches,
@@ -41,6 +42,7 @@ CALLS = [({"n": n, "m": m}, seed) for seed, (n, m) in enumerate(((4, 3), (3, 4),
 NO_CODE = (
     BarrierNotPossible,
     GridSizeNotKnown,
+    LanesNotConstant,
     LocalSizeNotConstant,
     NotUnrollable,
     PrivateAcrossLaunches,
