@@ -160,6 +160,8 @@ def _broken(
     first, second = insns
     if first == second and not other_name and only_itself(step.new, first, name, step.old):
         return None
+    if copies.unchanged and _orders_the_same(step, insns, before):
+        return None
     known = step.new.assumptions.flat
     kept: list[isl.Set] | None = None
     for conflict in conflicts(step.new, *insns, name, other_name):
@@ -175,6 +177,20 @@ def _broken(
                 point = witness(bad)
                 return Violation(*insns, name, conflict.kind, certain, now, point, other_name)
     return None
+
+
+def _orders_the_same(step: _Step, insns: tuple[str, str], before: list[Piece]) -> bool:
+    """Tell whether loops and dependencies order all pairs that they ordered, the same way.
+
+    They do if they are the same: no pair comes in one order in these loops, and in another, too.
+    """
+    old, new = order_of(step.old), order_of(step.new)
+    loops = old.shared_loops(*insns)
+    if loops != new.shared_loops(*insns) or any(piece.only is not None for piece in before):
+        return False
+    if any(step.map.moves(insn, frozenset(loops)) for insn in insns):
+        return False
+    return new.depends(*insns) or not old.depends(*insns)
 
 
 def _bad(
@@ -193,8 +209,9 @@ def _bad(
         if conflict.kind == "flow" and not copies.unchanged:
             yield needed.subtract(copies.now.finds(needed)), SEPARATED
         needed = needed.intersect(copies.now.possible)
-        for wrong, now in _not_before(step.new, *insns):
-            yield reduce(isl.Set.intersect, wrong, needed), now
+        for wrong, compared, now in _not_before(step.new, *insns):
+            if not _contradicts(step, insns, piece, compared):
+                yield reduce(isl.Set.intersect, wrong, needed), now
     if not copies.unchanged:
         merged = pairs.intersect(copies.now.possible)
         known = copies.before.certain
@@ -220,28 +237,43 @@ def _compared(step: _Step, insns: tuple[str, str], iname: str, operator: str) ->
     return condition
 
 
-def _not_before(kernel: Kernel, first: str, second: str) -> Iterator[tuple[list[isl.Set], str]]:
+def _contradicts(
+    step: _Step, insns: tuple[str, str], piece: Piece, compared: Mapping[str, str]
+) -> bool:
+    """Tell whether an old order and a new one compare an iname that did not move otherwise."""
+    old = dict.fromkeys(piece.equal, "=")
+    if piece.less is not None:
+        old[piece.less] = "<"
+    different = frozenset(i for i, how in old.items() if compared.get(i, how) != how)
+    moved = {i for i in different if any(step.map.moves(n, frozenset((i,))) for n in insns)}
+    return len(moved) < len(different)
+
+
+def _not_before(
+    kernel: Kernel, first: str, second: str
+) -> Iterator[tuple[list[isl.Set], Mapping[str, str], str]]:
     """Yield the pairs of which the first instance does not come first.
 
-    Each as sets to intersect, and what is so instead.
+    Each as sets to intersect, how they compare loops, and what is so instead.
     """
     order = order_of(kernel)
     shared = order.shared_loops(first, second)
     for depth, loop in enumerate(shared):
-        yield [*(equal(i) for i in shared[:depth]), greater(loop)], REVERSED
+        how = {**dict.fromkeys(shared[:depth], "="), loop: ">"}
+        yield [*(equal(i) for i in shared[:depth]), greater(loop)], how, REVERSED
     if order.depends(first, second):
         return
-    same = [equal(i) for i in shared]
+    same, how = [equal(i) for i in shared], dict.fromkeys(shared, "=")
     if first != second:
         ordered = order.related(first, second)
         if ordered is not None:
             same.append(ordered.complement())
-        yield same, REVERSED if order.depends(second, first) else UNORDERED
+        yield same, how, REVERSED if order.depends(second, first) else UNORDERED
         return
     for iname in sorted(kernel.instruction(first).within_inames):
         if is_parallel(kernel.tags.get(iname)):
-            yield [*same, less(iname)], UNORDERED
-            yield [*same, greater(iname)], UNORDERED
+            yield [*same, less(iname)], how, UNORDERED
+            yield [*same, greater(iname)], how, UNORDERED
 
 
 # --- temporaries
