@@ -117,7 +117,8 @@ def loop_bounds(
     if not known.plain_is_universe():
         simpler = _concerning(iname, values).gist(known).compute_divs()
         found = _ends(simpler, iname)
-        if all(lowers and uppers for lowers, uppers in found[1]):  # else bounds got lost in `known`
+        is_bounded = all(lowers and uppers for lowers, uppers in found[1])  # not lost in `known`
+        if is_bounded and len(found[0]) <= max(1, len(pieces)):
             simplified, (pieces, ends) = simpler, found
     if not ends:
         return Bounds(0, 0, 1, universe())  # nothing is ever executed

@@ -206,3 +206,25 @@ def test_a_reduction_says_nothing_of_other_nests() -> None:
     knl = prior("j, r, k")(prior("k, i, r")(knl))
     agree(knl, [{}])
     assert str(pg.generate_code(knl, "c")).count("for") == 5
+
+
+def test_what_is_known_makes_no_bounds_longer() -> None:
+    """Simplified, the values of a loop over waves of tiles would be in three parts."""
+    knl = pg.make_kernel(
+        "{ [t, i]: 0<=t<steps and 1<=i<n-1 }",
+        "a[t+1, i] = a[t, i-1] + a[t, i+1]",
+        [pg.GlobalArg("a", np.float64, shape="steps+1, n"), "..."],
+        loop_priority="t, i",
+        assumptions="steps >= 1 and n >= 3",
+    )
+    knl = pg.tile(pg.skew(knl, "t", "i", 1), {"t": 8, "i": 32})
+    knl = pg.wavefront(knl, "t_outer", "i_outer")
+    head = "for (int i_outer = 0; i_outer < (5 * steps + n + 25) / 32; ++i_outer) {"
+    assert head in str(pg.generate_code(knl, "c"))
+    for steps, n in ((1, 3), (9, 40), (17, 70)):
+        a = np.random.default_rng(n).integers(-3, 4, size=(steps + 1, n)).astype(np.float64)
+        expected = a.copy()
+        for t in range(steps):
+            expected[t + 1, 1:-1] = expected[t, :-2] + expected[t, 2:]
+        _, (found,) = knl.executor("c")(a=a)
+        np.testing.assert_array_equal(found, expected)
