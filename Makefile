@@ -23,6 +23,7 @@ bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[benchmarks]'
 	POLYGEN_NO_CACHE=1 $(BIN)/python benchmarks/code_generation.py
 	POLYGEN_NO_CACHE=1 $(BIN)/python benchmarks/linearity.py
+	POLYGEN_NO_CACHE=1 $(BIN)/python benchmarks/long_recipes.py
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import pkgutil
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -147,9 +148,10 @@ def _taken_apart(step: object, place: str) -> tuple[Callable[..., object], list[
     return getattr(import_module(f"polygen.transforms.{first}"), first), arguments
 
 
-def _transformations() -> list[str]:
+@functools.cache
+def _transformations() -> tuple[str, ...]:
     names = [module.name for module in pkgutil.iter_modules(transforms.__path__)]
-    return [name for name in names if not name.startswith("_")]
+    return tuple([name for name in names if not name.startswith("_")])
 
 
 def _by_kind(
