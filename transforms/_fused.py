@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, cast
 
 import islpy as isl
@@ -44,12 +44,12 @@ def _are_suffixes(_: Kernel, value: Any) -> bool:
 
 
 def _is_flow(_: Kernel, value: Any) -> bool:
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, str) or not isinstance(value, Sequence):
         return False
     return all(
         isinstance(entry, tuple | list)
         and [type(part) for part in cast("Sequence[object]", entry)] == [str, int, int]
-        for entry in cast("Iterable[object]", value)
+        for entry in cast("Sequence[object]", value)
     )
 
 
@@ -57,7 +57,7 @@ Suffixes = Annotated[
     Sequence[str], Kind("a sequence of ends of names: ['_a', '_b']", _are_suffixes)
 ]
 Flow = Annotated[
-    Iterable[tuple[str, int, int]],
+    Sequence[tuple[str, int, int]],
     Kind("a sequence of (name, from_kernel, to_kernel), kernels by their positions", _is_flow),
 ]
 

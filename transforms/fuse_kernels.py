@@ -12,7 +12,7 @@ from polygen.language.programs import TranslationUnit, merge
 from polygen.source import caller_location
 from polygen.transforms import _fused
 
-DataFlow: TypeAlias = Iterable[tuple[str, int, int]]
+DataFlow: TypeAlias = Sequence[tuple[str, int, int]]
 
 
 @overload

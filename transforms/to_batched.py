@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Annotated, Any, cast
 
@@ -36,15 +36,15 @@ def _is_count(kernel: Kernel, value: Any) -> bool:
 
 
 def _are_variables(kernel: Kernel, value: Any) -> bool:
-    if not isinstance(value, Iterable):
+    if not isinstance(value, Collection):
         return False
-    names = to_names(value) if isinstance(value, str) else cast("Iterable[object]", value)
+    names = to_names(value) if isinstance(value, str) else cast("Collection[object]", value)
     return all(isinstance(name, str) and bool(kernel.variable(name).name) for name in names)
 
 
 Count = Annotated[int | str, Kind("a number from 0, or the name of a scalar argument", _is_count)]
 Variables = Annotated[
-    str | Iterable[str],
+    str | Collection[str],
     Kind("arguments and temporaries: 'a, b' or a collection of them", _are_variables),
 ]
 

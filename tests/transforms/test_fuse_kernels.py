@@ -529,6 +529,7 @@ WRONG: list[tuple[tuple[Any, ...], str]] = [
     (([SCALE, ADD], ["_a", "-"]), "which is not a sequence of ends of names"),
     (([SCALE, ADD], "ab"), "which is not a sequence of ends of names"),
     (([SCALE, ADD], None, "b"), r"not a sequence of \(name, from_kernel, to_kernel\)"),
+    (([SCALE, ADD], None, iter([("b", 0, 1)])), "which is no collection"),
     (([SCALE, ADD], None, [("b", 0)]), r"not a sequence of \(name, from_kernel, to_kernel\)"),
     (([SCALE, ADD], None, [("b", 1, 0)]), "kernel 'add' does not write 'b'"),
     (([SCALE, SCALE], None, [("b", 1, 1)]), "they are one"),
@@ -546,6 +547,8 @@ def test_wrong_arguments(given: tuple[Any, ...], text: str) -> None:
 
 
 # --- random kernels
+
+PAIRS = 40
 
 
 def _pair(seed: int) -> list[Kernel]:
@@ -580,7 +583,7 @@ def _is_wrong(knl: Kernel, parts: list[Kernel], seed: int) -> bool:
 
 def test_random_pairs() -> None:
     counted: Counter[str] = Counter()
-    for seed in range(60):
+    for seed in range(PAIRS):
         parts = _pair(seed)
         try:
             knl = pg.fuse_kernels(parts)
@@ -589,13 +592,13 @@ def test_random_pairs() -> None:
             continue
         assert not _is_wrong(knl, parts, seed), seed
         counted["shared" if set(parts[0].inames) & set(parts[1].inames) else "apart"] += 1
-    assert counted["shared"] > 8
+    assert counted["shared"] > 6
     assert counted["IllegalStep"] > 3
 
 
 def test_without_proofs_wrong_pairs_are_noticed() -> None:
     wrong = 0
-    for seed in range(60):
+    for seed in range(PAIRS):
         parts = _pair(seed)
         try:
             knl = pg.fuse_kernels(parts, unsafe=True)

@@ -224,6 +224,12 @@ REFUSED: dict[str, tuple[Kernel, tuple[Any, ...], type[UserError], str]] = {
     "no count": (product(), (True, ["x"]), InvalidArgument, "nbatches=True"),
     "a formula": (product(), ("n+1", ["x"]), InvalidArgument, "nbatches='n\\+1'"),
     "a name that is taken": (product(), ("a", ["x"]), NameTaken, "already has a 'a'"),
+    "names that can be read once": (
+        product(),
+        (2, iter(["x"])),
+        InvalidArgument,
+        "which is not arguments and temporaries",
+    ),
     "no names": (product(), (2, 3), InvalidArgument, "batch_varying_args=3"),
     "a size": (product(), (2, ["n"]), InvalidArgument, "'n' cannot vary: it stands in"),
     "a bound": (csr(), (2, ["start"]), InvalidArgument, "'start' cannot vary: it stands in"),
