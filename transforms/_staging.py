@@ -317,7 +317,7 @@ class _Stage:
         shapes = [] if self._how.box else [exact]
         if self._how.box or (self._how.box is None and not is_box(exact)):
             shapes.append(bounding_box(exact))
-        around = domain_of(self._kernel, outer)
+        around = domain_of(self._kernel, outer).intersect(self._kernel.assumptions.flat)
         places = min((simplified(s).gist_params(around) for s in shapes), key=_conditions)
         if (count := places.n_basic_set()) > _MOST_PIECES:
             raise self._of.refusal(

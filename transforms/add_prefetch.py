@@ -22,6 +22,7 @@ from polygen.transformation import (
     Inames,
     Kind,
     NewName,
+    PositiveInt,
     Tag,
     Within,
     to_names,
@@ -29,6 +30,7 @@ from polygen.transformation import (
     transformation,
 )
 from polygen.transforms._staging import Selection, Storage, staged
+from polygen.transforms._vector_loads import with_vector_loads
 from polygen.transforms.precompute import NewId, NewNames, Space, new_id
 
 _Tuple: TypeAlias = tuple[str | int | ex.ExpressionNode, ...]
@@ -66,6 +68,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     fetch_outer_inames: Inames | None = None,
     prefetch_insn_id: NewId | None = None,
     within: Within | None = None,
+    vector_width: PositiveInt | None = None,
 ) -> Kernel:
     """Copy what is read of an array ahead, each element once, and read the copy instead.
 
@@ -80,6 +83,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
            of constant size; or the footprint is given.
         3. Inames that decide what is reached are swept, or around all of these reads.
         4. The array is the same ahead of the reads as where they are.
+        5. If there is a vector width: neighbours are copied to neighbours, as many at least.
 
     Parameters:
         var_name: the array.  With subscripts, as in ``"a[i, :]"``, they say what is copied; ``:``
@@ -100,6 +104,8 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         prefetch_insn_id: the id of the new instruction.
         within: the instructions whose reads are served: an id, a pattern, or several of these; all
             if not given.
+        vector_width: how many neighbours are copied at once, as a vector; those at the rim that
+            do not fill one are copied one by one, by another instruction.  One by one if not given.
 
     Before -> After:
 
@@ -125,6 +131,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         ProofLimit: if they form too many separate pieces.
         NotSwept: if 3 does not hold.
         IllegalStep, CannotProve: if 4 does not hold.
+        NotVectorizable: if 5 does not hold.
         NoLoopNest: if the new loops and those of the uses cannot be nested.
         NameTaken, ReservedName, InvalidArgument: if a name is used already, or if there are not as
             many names or subscripts as the array has axes.
@@ -148,7 +155,8 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         space=temporary_address_space,
         box=fetch_bounding_box,
     )
-    return staged(reading, selection, storage)
+    new = staged(reading, selection, storage)
+    return new if vector_width is None else with_vector_loads(new, storage.insn_id, vector_width)
 
 
 def _reading_rule(name: str, rank: int, rule_id: str) -> SubstitutionRule:

@@ -55,12 +55,10 @@ def double_buffer(kernel: Kernel, names: Temporaries, iname: Iname) -> Kernel:
     Requires:
         1. The iname is that of a loop, or of an unrolled one, which begins at an affine function of
            what is outside of it.
-        2. Each temporary is written by one assignment with one assignee, not updated atomically,
-           and all that uses it is in the loop; it is no bound of another one.
-        3. Other inames of that assignment are around what uses the temporary outside of this loop,
-           or there for it alone, if their bounds depend on this loop.
-        4. Each use of it is in sight: none in verbatim C, in a call of another kernel.
-        5. What is read for the next iteration is the same ahead of this one.
+        2. Each temporary is written by assignments with one assignee, not updated atomically, and
+           all that uses it is in the loop; it is no bound of another one.
+        3. Each use of it is in sight: none in verbatim C, in a call of another kernel.
+        4. What is read for the next iteration is the same ahead of this one.
 
     Parameters:
         names: the temporaries: ``"s, t"``, or a sequence.
@@ -100,10 +98,10 @@ def double_buffer(kernel: Kernel, names: Temporaries, iname: Iname) -> Kernel:
     Raises:
         UnknownArgument, UnknownIname: if the kernel has no such temporary or iname.
         InvalidArgument: if a variable is no temporary.
-        NotBufferable: if 1, 2 or 3 does not hold.
-        AxisNotPossible, VerbatimNotPossible: if 4 does not hold.
+        NotBufferable: if 1 or 2 does not hold.
+        AxisNotPossible, VerbatimNotPossible: if 3 does not hold.
         NoLoopNest, DependencyCycle: if nothing can be computed ahead of the loop.
-        IllegalStep, CannotProve, UninitializedRead, NewObligation: if 5 does not hold.
+        IllegalStep, CannotProve, UninitializedRead, NewObligation: if 4 does not hold.
 
     Source: the CUDA C++ Best Practices Guide, 2023; software pipelining: Lam, 1988.
     """
@@ -149,23 +147,24 @@ def _check_loop(kernel: Kernel, iname: str) -> None:
 def _in_order(kernel: Kernel, names: Sequence[str], iname: str) -> list[str]:
     """Return temporaries in the order in which they are written."""
     path = order_of(kernel.expanded).path
-    return sorted(names, key=lambda name: path(_writer(kernel, name, iname).id))
+    return sorted(names, key=lambda name: path(_writers(kernel, name, iname)[0].id))
 
 
-def _writer(kernel: Kernel, name: str, iname: str) -> Assignment:
-    """Return the instruction that writes a temporary.
+def _writers(kernel: Kernel, name: str, iname: str) -> tuple[Assignment, ...]:
+    """Return the instructions that write a temporary.
 
     Raises:
-        NotBufferable: if it is not one, or if the temporary is used outside of the loop.
+        NotBufferable: if there is none or another kind of instruction among them, or if the
+            temporary is used outside of the loop.
     """
-    writers = kernel.writers.get(name, ())
-    writer = writers[0] if len(writers) == 1 else None
-    if not isinstance(writer, Assignment) or writer.atomicity is not None:
+    found = kernel.writers.get(name, ())
+    writers = [w for w in found if isinstance(w, Assignment) and w.atomicity is None]
+    if not found or len(writers) < len(found):
         raise _refused(
             kernel,
-            f"'{name}' is not written by one plain assignment",
-            *(w.id for w in writers),
-            remedy="assign to it once, or prefetch it: add_prefetch",
+            f"'{name}' is not written by plain assignments, each with one assignee",
+            *(w.id for w in found),
+            remedy="write it so, or prefetch it: add_prefetch",
         )
     for use in references_by_name(kernel)[name]:
         if iname not in use.inames:
@@ -179,7 +178,7 @@ def _writer(kernel: Kernel, name: str, iname: str) -> Assignment:
         raise _refused(
             kernel, f"'{name}' is the bound of a loop", remedy="leave it, or name another"
         )
-    return writer
+    return tuple(writers)
 
 
 # --- two halves
@@ -187,14 +186,15 @@ def _writer(kernel: Kernel, name: str, iname: str) -> Assignment:
 
 def _buffered(kernel: Kernel, name: str, iname: str) -> Kernel:
     """Return the kernel with two halves of one temporary."""
-    writer = _writer(kernel, name, iname)
-    copied = _copied(kernel, writer, iname)
-    halved = _halved(kernel, name, iname)
-    here, halving = LinearForm.of_name(iname), halved.instruction(writer.id)
-    assert isinstance(halving, Assignment)
-    ahead = _Ahead(halved, halving, iname, copied)
-    before, beside = ahead.at(ahead.first(), "first"), ahead.at(here + 1, "next")
-    return ahead.kernel_with(before, beside)
+    copied = {w.id: _copied(kernel, w, iname) for w in _writers(kernel, name, iname)}
+    following = LinearForm.of_name(iname) + 1
+    new = _halved(kernel, name, iname)
+    for insn_id, inames in copied.items():
+        writer = new.instruction(insn_id)
+        assert isinstance(writer, Assignment)
+        ahead = _Ahead(new, writer, iname, inames)
+        new = ahead.kernel_with(ahead.at(ahead.first(), "first"), ahead.at(following, "next"))
+    return new
 
 
 def _copied(kernel: Kernel, writer: Assignment, iname: str) -> tuple[str, ...]:

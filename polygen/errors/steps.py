@@ -49,6 +49,10 @@ class NotSavable(UserError):
     """A temporary that cannot be saved in global memory and reloaded."""
 
 
+class NotVectorizable(UserError):
+    """A prefetch that cannot copy several neighbours at once."""
+
+
 class NotBufferable(UserError):
     """A temporary whose values cannot be computed one iteration ahead."""
 

@@ -16,7 +16,9 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygen.analysis.access import Access, touched
+from polygen.analysis.copies import same_copy
 from polygen.analysis.domains import all_reads, domain_of, with_surrounding
+from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.pairs import greater, in_conflict, less, renamed
@@ -375,6 +377,12 @@ class _Placer:
         if pairs.is_empty():
             return _Scope.NOBODY
         local = self._is_local(a.name)
+        if local and a.is_write and b.is_write and insn is not other_insn:
+            # Parts of one copy, perhaps: which elements each writes, the group decides.
+            copy = same_copy(self._kernel, (insn.id, other_insn.id), a.name, UNMOVED)
+            pairs = pairs.intersect(copy.possible)
+            if pairs.is_empty():
+                return _Scope.NOBODY
         for tag in self._axes:
             if local and isinstance(tag, GroupTag):
                 continue  # each group has its own

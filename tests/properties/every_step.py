@@ -364,6 +364,15 @@ def _share(knl: Kernel, r: random.Random) -> AnyStep | None:
     return None if iname is None else AnyStep("unprivatize_temporaries_with_inames", (iname,))
 
 
+def _vector_loads(knl: Kernel, r: random.Random) -> AnyStep | None:
+    read = sorted({n for i in knl.instructions for n in i.read_names if n in _arrays(knl)})
+    iname = _one(knl, r)
+    if not read or iname is None or len(knl.inames) > 7:
+        return None
+    options = {"default_tag": r.choice((None, None, "l.auto")), "vector_width": r.choice((2, 4))}
+    return AnyStep("add_prefetch", (r.choice(read), iname), options)
+
+
 def _double(knl: Kernel, r: random.Random) -> AnyStep | None:
     iname = _one(knl, r)
     names = [t.name for t in knl.temporaries if len(t.shape) < 4]
@@ -566,6 +575,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "alias_temporaries": (_alias, 2),
     "buffer_array": (_buffer, 2),
     "double_buffer": (_double, 1),
+    "add_prefetch in vectors": (_vector_loads, 1),
     "save_and_reload_temporaries": (_save, 1),
     "unprivatize_temporaries_with_inames": (_share, 1),
     "expand_subst within": (_expand_within, 1),

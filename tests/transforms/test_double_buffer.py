@@ -202,6 +202,35 @@ def test_one_from_another(names: str) -> None:
         same_as_numpy(pg.double_buffer(chain(), names, "k"), expected)
 
 
+def test_several_writers() -> None:
+    """Vectors and what is left of them, of tiles that are prefetched."""
+    knl = kernel(
+        "{ [g, k, j]: 0<=g<n and 0<=k<n and 0<=j<n }",
+        "out[g, k, j] = a[k, j] + a[k, j + 1]",
+        pg.GlobalArg("a", "float32", "n, n + 1"),
+        pg.GlobalArg("out", "float32", "n, n, n"),
+        loop_priority="g, k, j",
+    )
+    knl = pg.split_iname(pg.tag_inames(knl, {"g": "g.0"}), "j", 6, outer_tag="g.1", inner_tag="l.0")
+    knl = pg.add_prefetch(knl, "a", "j_inner", vector_width=4, temporary_name="t")
+    assert len(knl.writers["t"]) == 2
+    new = pg.double_buffer(knl, "t", "k")
+    assert len(new.writers["t"]) == 4
+    for n in SIZES:
+        a = np.random.default_rng(n).random((n, n + 1)).astype(np.float32)
+        wanted = np.broadcast_to(a[:, :-1] + a[:, 1:], (n, n, n))
+        for target in ("c", "opencl"):
+            _, (out,) = new.executor(target)(a=a, n=n)
+            np.testing.assert_array_equal(out, wanted)
+    sums = kernel(
+        "{ [k]: 0<=k<n }",
+        "s = a[k] {id=s}\ns = s + k {id=u, dep=s, inames=k}\nout[k] = 2*s {dep=u}",
+        array("a", "n"),
+        pg.TemporaryVariable("s", "float64"),
+    )
+    same_as_numpy(pg.double_buffer(sums, "s", "k"), lambda a: 2 * (a + np.arange(len(a))))
+
+
 def test_layouts_and_programs() -> None:
     knl = kernel(
         ["{ [g, k]: 0<=g,k<n }", "{ [i, j]: 0<=i<3 and 0<=j<4 }", "{ [p, q]: 0<=p<3 and 0<=q<4 }"],
@@ -285,8 +314,8 @@ def test_what_an_iteration_changes_cannot_be_read_ahead_of_it() -> None:
     [
         ("<> t = a[k]\nout[k] = t", "t, k", UserError, "'k'"),
         ("<> t = a[k]\nout[k] = t", "out", InvalidArgument, "not temporaries"),
-        ("s = a[k] {id=s}\ns = s + 1 {id=u, dep=s, inames=k}\nout[k] = s {dep=u}", "s",
-         NotBufferable, "'s' is not written by one plain assignment"),
+        ("s, p = frexp(a[k]) {id=s}\nout[k] = s + p {dep=s}", "s", NotBufferable,
+         "'s' is not written by plain assignments, each with one assignee"),
         ("s = a[k] {id=s}\nout[k] = s {dep=s}\nout[0] = s {id=o, dep=s, inames=}", "s",
          NotBufferable, "'o' uses 's' outside of the loop of 'k'"),
         ('s = a[k] {id=s}\n... code(k) "out[k] = s;" reads(s) writes(out[k]) {inames=k, dep=s}',
@@ -295,6 +324,8 @@ def test_what_an_iteration_changes_cannot_be_read_ahead_of_it() -> None:
 )  # fmt: skip
 def test_refused(text: str, names: str, error: type[UserError], message: str) -> None:
     data = [pg.TemporaryVariable("s", "float64")] if "s = " in text else []
+    if "frexp" in text:
+        data = [pg.TemporaryVariable("s", "float64"), pg.TemporaryVariable("p", "int32")]
     with pg.without_proofs():
         knl = kernel("{ [k]: 0<=k<n }", text, array("a", "n"), array("out", "n"), *data)
     with pytest.raises(error, match=message):

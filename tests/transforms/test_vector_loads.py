@@ -1,0 +1,128 @@
+"""`add_prefetch(..., vector_width=)`: whole vectors at once, what is left at the rim one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import InvalidArgument, NotVectorizable
+from polygen.ir.kernel import Kernel
+from tests.oracle.cases import Step, agree_in_arrays, kernel
+
+SIZES = (0, 1, 3, 4, 7, 16, 33)
+
+
+def product(tile: int, *, whole: bool, **options: Any) -> Kernel:
+    knl = pg.make_kernel(
+        ["{ [i, j]: 0<=i<n and 0<=j<m }", "{ [k]: 0<=k<l }"],
+        "c[i, j] = sum(k, a[i, k] * b[k, j])",
+        [
+            pg.GlobalArg("a", "float32", "n, l"),
+            pg.GlobalArg("b", "float32", "l, m"),
+            pg.GlobalArg("c", "float32", "n, m"),
+            "...",
+        ],
+    )
+    if whole:
+        knl = pg.assume(knl, " and ".join(f"{size} mod {tile} = 0" for size in "nml"))
+    knl = pg.split_iname(knl, "i", tile, outer_tag="g.1", inner_tag="l.1")
+    knl = pg.split_iname(knl, "j", tile, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.split_iname(knl, "k", tile)
+    knl = pg.add_prefetch(knl, "a", ["i_inner", "k_inner"], **options)
+    return pg.add_prefetch(knl, "b", ["k_inner", "j_inner"], **options)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_product_of_tiles(whole: bool) -> None:
+    knl = product(8, whole=whole, vector_width=4)
+    assert len(knl.instructions) == (3 if whole else 5)
+    code = str(pg.generate_code(knl, "opencl"))
+    assert code.count("vstore4(vload4(0, ") == 2
+    assert code.count("for (") == (2 if whole else 4)
+    assert code.count("barrier(") == 2
+    shapes = [(8, 16, 8), (24, 8, 16), (8, 8, 0)]
+    if not whole:
+        shapes += [(1, 1, 1), (9, 7, 5), (3, 17, 12), (0, 4, 4), (10, 11, 9)]
+    for n, m, l in shapes:  # noqa: E741
+        rng = np.random.default_rng(n)
+        a = rng.integers(-9, 9, (n, l)).astype(np.float32)
+        b = rng.integers(-9, 9, (l, m)).astype(np.float32)
+        for target in ("c", "opencl"):
+            _, (c,) = knl.executor(target)(a=a, b=b)
+            np.testing.assert_array_equal(c, a @ b)
+
+
+def rows(dtype: str = "float32", extent: int = 10, **array: Any) -> Kernel:
+    """Return a kernel that adds neighbours in parts of rows."""
+    knl = kernel(
+        "{ [i, j]: 0<=i<n and 0<=j<n }",
+        "out[i, j] = a[i, j] + a[i, j + 1]",
+        pg.GlobalArg("a", dtype, "n, n + 1", **array),
+        pg.GlobalArg("out", dtype, "n, n"),
+        loop_priority="i, j",
+    )
+    return pg.split_iname(knl, "j", extent)
+
+
+def check(knl: Kernel, dtype: str) -> None:
+    assert pg.parse_kernel(str(knl)) == knl
+    assert knl.original is not None
+    assert pg.replay(knl.original, knl.history) == knl
+    for n in SIZES:
+        a = np.random.default_rng(n).integers(-99, 99, (n, n + 1)).astype(dtype)
+        for target in ("c", "opencl"):
+            _, (out,) = knl.executor(target)(a=a, n=n)
+            np.testing.assert_array_equal(out, a[:, :-1] + a[:, 1:])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "width"), [("float32", 2), ("float32", 4), ("float64", 4), ("int32", 8), ("int64", 2)]
+)
+def test_parts_of_rows(dtype: str, width: int) -> None:
+    """A tile has one element more than ten: it ends with a part of a vector."""
+    knl = pg.add_prefetch(rows(dtype), "a", "j_inner", default_tag=None, vector_width=width)
+    assert f"vload{width}(0, a" in str(pg.generate_code(knl, "opencl"))
+    check(knl, dtype)
+
+
+def test_groups_copy_together() -> None:
+    knl = pg.tag_inames(rows(), {"i": "g.0", "j_outer": "g.1", "j_inner": "l.0"})
+    knl = pg.add_prefetch(knl, "a", "j_inner", vector_width=4)
+    code = str(pg.generate_code(knl, "opencl"))
+    assert code.count("vstore4(vload4(0, a") == 1
+    assert code.count("barrier(") == 1
+    check(knl, "float32")
+
+
+def in_vectors(width: int) -> Step:
+    options: dict[str, Any] = {"default_tag": None, "temporary_name": "t", "vector_width": width}
+    return lambda knl: pg.add_prefetch(knl, "a", "j_inner", **options)
+
+
+def test_every_element_is_copied_once() -> None:
+    sizes = [{"n": n} for n in (0, 1, 5, 9)]
+    agree_in_arrays(rows(extent=6), sizes, in_vectors(2), in_vectors(4))
+
+
+def test_what_is_no_vector() -> None:
+    with pytest.raises(NotVectorizable, match="does not copy elements that are next to each other"):
+        pg.add_prefetch(rows(order="F"), "a", "j_inner", vector_width=4)
+    with pytest.raises(NotVectorizable, match="does not copy elements that are next to each other"):
+        one = kernel("{ [i, j]: 0<=i<n and 0<=j<4 }", "out[i, j] = x[i] + j")
+        pg.add_prefetch(one, "x", vector_width=2)
+    with pytest.raises(NotVectorizable, match="never copies 16 elements that are next to each"):
+        pg.add_prefetch(rows(), "a", "j_inner", vector_width=16)
+    every_other = kernel(
+        "{ [i, j]: 0<=i<n and 0<=j<8 }",
+        "out[i, j] = a[i, 2*j]",
+        pg.GlobalArg("a", "float32", "n, 16"),
+    )
+    with pytest.raises(NotVectorizable, match="does not copy elements that are next to each other"):
+        pg.add_prefetch(every_other, "a", "j", vector_width=4)
+    unfit: list[Any] = [0, -4, 2.0, "4"]
+    for wrong in unfit:
+        with pytest.raises(InvalidArgument, match="vector_width"):
+            pg.add_prefetch(rows(), "a", "j_inner", vector_width=wrong)
