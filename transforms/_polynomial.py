@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import reduce
 from itertools import product
 from typing import TypeAlias
@@ -14,7 +13,7 @@ from polygen.ir.show_expression import show_expression
 
 # What is multiplied, by its texts, sorted; and the inames that it is added up over.
 _Term: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
-Polynomial: TypeAlias = Mapping[_Term, Fraction]
+Polynomial: TypeAlias = Mapping[_Term, int]
 
 _NOT_DIVISIBLE = "1/("
 
@@ -22,11 +21,13 @@ _NOT_DIVISIBLE = "1/("
 def multiplied_out(node: Expression) -> Polynomial:
     """Return an expression as a sum of products.
 
-    Conditions count as factors that are 0 or 1.  What is something else than a sum, a product, a
-    quotient, a choice or the reduction ``sum`` stands for itself.
+    Conditions count as factors that are 0 or 1.  What is something else than an integer, a sum, a
+    product, a quotient, a choice or the reduction ``sum`` stands for itself.
     """
-    if isinstance(node, int | float):
-        return {((), ()): Fraction(node)} if node else {}
+    if isinstance(node, int | float) and node == 0:
+        return {}
+    if isinstance(node, int):
+        return {((), ()): int(node)}
     if isinstance(node, ex.Sum):
         return _sum([multiplied_out(term) for term in node.children])
     if isinstance(node, ex.Product):
@@ -52,14 +53,14 @@ def multiplied_out(node: Expression) -> Polynomial:
 
 
 def _one(text: str) -> Polynomial:
-    return {((text,), ()): Fraction(1)}
+    return {((text,), ()): 1}
 
 
 def _sum(terms: list[Polynomial]) -> Polynomial:
-    found: dict[_Term, Fraction] = {}
+    found: dict[_Term, int] = {}
     for polynomial in terms:
         for term, number in polynomial.items():
-            found[term] = found.get(term, Fraction(0)) + number
+            found[term] = found.get(term, 0) + number
     return {term: number for term, number in found.items() if number}
 
 

@@ -41,7 +41,7 @@ def made(text: str, domains: Any = SQUARE, *data: Any, **options: Any) -> Kernel
 def sums() -> Kernel:
     return made(
         """
-        <float64> t = 0                   {id=start, inames=i}
+        <float64> t = 0.0                 {id=start, inames=i}
         t = t + alpha[i]*a[i,j]*x[j]      {id=one, dep=start}
         t = t + y[j]*(a[j,i]*alpha[i])    {id=two, dep=start:one}
         out[i] = t                        {dep=one:two}
@@ -72,13 +72,13 @@ CASES: dict[str, tuple[Kernel, Step, list[str], list[str]]] = {
     "two updates": (
         sums(),
         collect("t"),
-        ["t = 0", "t = t + a[i, j]*x[j]", "t = t + y[j]*a[j, i]"],
+        ["t = 0.0", "t = t + a[i, j]*x[j]", "t = t + y[j]*a[j, i]"],
         ["out[i] = alpha[i]*t"],
     ),
     "on a grid": (
         grid("i", 4)(sums()),
         collect("t"),
-        ["t = 0", "t = t + a[4*i_outer + i_inner, j]*x[j]"],
+        ["t = 0.0", "t = t + a[4*i_outer + i_inner, j]*x[j]"],
         ["= alpha[4*i_outer + i_inner]*t"],
     ),
     "of an array": (
@@ -114,6 +114,12 @@ CASES: dict[str, tuple[Kernel, Step, list[str], list[str]]] = {
         ),
         collect("t"),
         ["t = if(i < 3, 1/c[i], 2)"],
+        ["out[i] = a[i]*s*t"],
+    ),
+    "beside numbers": (
+        made("<> t = 0.5*s*a[i] - 3*a[i]*s\nout[i] = t", "{ [i]: 0<=i<n }", S),
+        collect("t"),
+        ["t = 0.5 + -1*3"],
         ["out[i] = a[i]*s*t"],
     ),
     "in rules": (
