@@ -8,9 +8,10 @@ from math import prod
 
 import numpy as np
 
+from polygen.analysis.inference import sizes
 from polygen.analysis.magnitude import MOST_FOR_INT32, fits, values_fit
 from polygen.ir import walk
-from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.layout import element_strides, offset_of
@@ -26,14 +27,20 @@ def index_type(kernel: Kernel, largest: int | None = None) -> DType:
     Parameters:
         kernel: the kernel.
         largest: what no size and no place of an element exceeds.  None if that is not known: then
-            32 bits will do if they hold what is computed of numbers up to a million; calls know
-            their sizes, and may ask for more.
+            32 bits will do if they hold what is computed of numbers up to a million, and no size
+            is declared of a type that holds more; calls know their sizes, and may ask for more.
     """
     if largest is None:
-        enough = values_fit(kernel, _USUAL)
+        enough = values_fit(kernel, _USUAL) and _sizes_fit(kernel)
     else:
         enough = largest < MOST_FOR_INT32 and fits(kernel, largest)
     return INT32 if enough and _constants_fit(kernel) else INT64
+
+
+def _sizes_fit(kernel: Kernel) -> bool:
+    typed = [(a.name, a.dtype) for a in kernel.arguments if isinstance(a, ValueArg)]
+    wide = [name for name, t in typed if t is not None and not np.can_cast(t, INT32)]
+    return not wide or sizes(kernel).isdisjoint(wide)
 
 
 @per_kernel

@@ -294,14 +294,15 @@ def _check_types(
     values: Mapping[tuple[str, int], Kind],
 ) -> None:
     """Check that every operation and every assignment exists for its operands' types."""
-    for domain in kernel.domains:
+    for domain in (*kernel.domains, kernel.assumptions):
         for name in domain.parameters:
             kind = known.get(name, int)
             if letter(kind) not in "iu":
+                what = "assumption" if domain is kernel.assumptions else "domain"
                 raise TypeMismatch(
-                    f"the domain {domain} mentions '{name}', which is of type '{kind_name(kind)}'",
+                    f"the {what} {domain} mentions '{name}', which is of type '{kind_name(kind)}'",
                     where=kernel.location,
-                    remedy="bounds of loops are integers",
+                    remedy="bounds of loops, and what is assumed of sizes, are integers",
                 )
     for insn in instructions:
         with _Located(kernel, insn):

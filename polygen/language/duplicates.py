@@ -26,8 +26,8 @@ def with_duplicated(
         InameNotUsed: if an instruction does not mention what it duplicates.
         NameTaken, ReservedName: if the new name cannot be used.
     """
-    inames = {iname for domain in domains for iname in domain.inames}
-    taken = inames.union(*(_names(statement) for statement in statements))
+    taken = {name for domain in domains for name in (*domain.inames, *domain.parameters)}
+    taken = taken.union(*(_names(statement) for statement in statements))
     found: list[Statement] = []
     for statement in statements:
         renamed: dict[str, str] = {}

@@ -167,6 +167,16 @@ def test_remedies(text: str, remedy: str) -> None:
     assert remedy in str(caught.value.remedy)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.complex64, np.bool_])
+def test_what_is_assumed_is_assumed_of_integers(dtype: Any) -> None:
+    data = [pg.ValueArg("m", dtype), pg.GlobalArg("b", np.float32, "n"), "..."]
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = b[i] + m", data, assumptions="m >= 1")
+    with pytest.raises(errors.TypeMismatch, match=r"the assumption .* mentions 'm'") as caught:
+        pg.generate_code(knl)
+    assert "are integers" in str(caught.value.remedy)
+    assert __file__ in str(caught.value.where)
+
+
 def test_bfloat16_without_the_package_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)  # as if it was not installed
     with pytest.raises(errors.TypeNotSupported, match="only with the package ml_dtypes") as caught:

@@ -181,6 +181,7 @@ OPTIONS = [
     ),
     Program(SQUARE, "a[i] = 1 {dup=j}", e.InameNotUsed, "does not mention it", "dup=j}"),
     Program(SQUARE, "a[i, j] = 1 {dup=i->j}", e.NameTaken, "'j' is used already", "dup=i->j}"),
+    Program(LINE, "a[i] = 1 {dup=i->n}", e.NameTaken, "'n' is used already", "dup=i->n}"),
     Program(LINE, "a[i] = 1 {dup=i->__global}", e.ReservedName, "'__global' has a meaning", ""),
     Program(
         LINE,

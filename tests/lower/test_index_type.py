@@ -41,6 +41,40 @@ def test_width(domain: str, text: str, shape: Any, wide: bool, target: str) -> N
     assert ("for (int i = 0" in knl) != wide
 
 
+@pytest.mark.parametrize(
+    ("text", "dtype", "wide"),
+    [
+        ("out[i] = a[i]", "int64", True),
+        ("out[i] = a[i]", "uint32", True),
+        ("out[i] = a[i]", "uint64", True),
+        ("out[i] = a[i]", "int32", False),
+        ("out[i] = a[i]", "int16", False),
+        ("out[m*i] = a[i]", "int64", True),
+        ("out[i] = a[i] + m", "int64", False),  # `m` is no size
+        ("out[i] = a[i] + m", "float64", False),
+    ],
+)
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_sizes_of_declared_types(text: str, dtype: str, wide: bool, target: str) -> None:
+    """A size that is declared of a wide type may be large; a call knows whether it is."""
+    size = "m" if "m" in text else "n"
+    data = [pg.GlobalArg("a", F32, "n"), pg.GlobalArg("out", F32, 99), pg.ValueArg(size, dtype)]
+    known = "n <= 9 and m >= 1" if "m*" in text else "n <= 99"
+    with pg.without_proofs():
+        knl = pg.make_kernel("{ [i]: 0<=i<n }", text, [*data, "..."], assumptions=known)
+    code = pg.generate_code(knl, target).source
+    counter = {"c": "int64_t", "opencl": "long"}[target]
+    assert (f"for ({counter} i = 0" in code) == wide
+    assert ("for (int i = 0" in code) != wide
+    given = {"a": np.arange(5, dtype=F32), size: np.dtype(dtype).type(2 if size == "m" else 5)}
+    out = np.zeros(99, F32)
+    knl.executor(target)(out=out, **given)
+    expected = np.zeros(99, F32)
+    expected[: 10 if "m*" in text else 5 : 2 if "m*" in text else 1] = np.arange(5)
+    expected[:5] += 2 if "+ m" in text else 0
+    np.testing.assert_array_equal(out, expected)
+
+
 def test_what_is_computed_with_wide_counters() -> None:
     """Elements far apart: the array takes up addresses, of which a few are written."""
     knl = pg.make_kernel(
