@@ -19,7 +19,12 @@ from polygen.errors import (
     UserError,
     VerbatimNotPossible,
 )
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.language.parser import parse_expression
+from polygen.transforms._polynomial import multiplied_out
 from tests.oracle.cases import SIZES, Step, grid, kernel
 from tests.oracle.compare import check_arrays, make_arguments, typed
 
@@ -98,6 +103,12 @@ CASES: dict[str, tuple[Kernel, Step, list[str], list[str]]] = {
         collect("t"),
         ["t = sum(j, a[i, j])"],
         ["out[i] = c[i]*s*t + 1"],
+    ),
+    "of a product of reductions": (
+        made("<> t = sum(j, a[i,j])*sum(k, s*x[k])\nout[i] = t", "{[i,j,k]: 0<=i,j,k<n}", S),
+        collect("t"),
+        ["t = sum(j, a[i, j])*sum(k, x[k])"],
+        ["out[i] = s*t"],
     ),
     "twice": (
         made("<> t = s*(s*a[i,i] + s*c[i])\nout[i] = t", "{ [i]: 0<=i<n }", S),
@@ -185,6 +196,42 @@ def test_on_awkward_sizes(target: str) -> None:
         np.testing.assert_allclose(out, choice, rtol=1e-12)
         _, (out,) = runs["that are expressions"](a=x, c=c)
         np.testing.assert_allclose(out, x * np.sin(c), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("s*(a + b)", "a*s + b*s", True),
+        ("s*(a - b)", "a*s + b*s", False),
+        ("2*a + a", "3*a", True),
+        ("a - a", "0.0", True),
+        ("s*a/b", "a*(s/b)", True),
+        ("s*a/b", "s*b/a", False),
+        ("s*if(a < 1, b, 0)", "if(a < 1, s*b, 0)", True),
+        ("s*if(a < 1, b, 0)", "if(a < 2, s*b, 0)", False),
+        ("s*sum(j, x[j])", "sum(j, s*x[j])", True),
+        ("sum(j, s*x[j])*sum(k, x[k])", "sum(j, x[j])*sum(k, s*x[k])", True),
+        ("sum(j, x[j]*y[j])", "sum(j, x[j])*sum(j, y[j])", False),
+        ("y[j]*sum(k, x[k])", "sum(k, y[k]*x[k])", False),
+        ("sum((j, k), x[j]*y[k])", "sum(j, sum(k, x[j]*y[k]))", False),  # not seen
+    ],
+)
+def test_multiplied_out(first: str, second: str, same: bool) -> None:
+    one, other = (multiplied_out(_reduced(parse_expression(text))) for text in (first, second))
+    assert (one == other) is same
+
+
+def _reduced(node: Expression) -> Expression:
+    """Return an expression whose calls of ``sum`` are reductions."""
+
+    def rule(part: Expression) -> Expression:
+        if not isinstance(part, ex.Call) or ex.name_of(part.function) != "sum":
+            return part
+        inames, operand = part.parameters
+        names = (inames,) if isinstance(inames, ex.Variable) else walk.parts(inames)
+        return ex.Reduction("sum", tuple(map(ex.name_of, names)), operand)
+
+    return walk.rewrite(node, rule)
 
 
 def test_integers_stay_integers() -> None:
