@@ -44,6 +44,7 @@ from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import is_on_axis
 from polygen.ir.verify import excerpt
 from polygen.lower.address import row_major_strides, simplify
+from polygen.lower.lanes import with_lane_axes, with_vectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,10 +133,11 @@ class _Maker:
                 self._add_number(argument, self._given.scalars[argument.name])
             elif argument.name in self._given.arrays:
                 self._add_array(argument, self._given.arrays[argument.name])
-        function = functions.named(self._function())
+        function = with_lane_axes(functions.named(self._function()))
         if function.calls:
             function = with_functions(function, self._index_dtype, functions)
         function = infer_types(with_plain_dependencies(function), self._index_dtype)
+        function = with_vectors(function)
         return self._call.copy(
             callee=function,
             arguments=tuple([value for _, value in self._arguments]),

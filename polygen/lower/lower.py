@@ -95,10 +95,16 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     return with_vectors(kernel)  # of lanes
 
 
-def lower_prepared(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> LoopProgram:
+def lower_prepared(
+    kernel: Kernel,
+    model: Model,
+    index_dtype: DType = INT32,
+    of_vectors: frozenset[str] = frozenset(),
+) -> LoopProgram:
     """Return the loop program of a kernel that `prepare` has returned.
 
-    Parameters and errors are those of `lower`.
+    Parameters and errors are those of `lower`; `of_vectors` are the functions that the target has
+    for vectors.
     """
     check_separations(kernel)
     realized = _realized(kernel)  # accumulators and their updates
@@ -110,7 +116,8 @@ def lower_prepared(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> 
         tree = place_barriers(realized, loop_tree(realized, quiet=True))
     tree = with_lane_loops(realized, tree)  # innermost, around each instruction
     # Launches, guards, declarations.
-    return _Host(realized, model, index_dtype, frozenset(kernel.variables)).program(tree)
+    own = frozenset(kernel.variables)
+    return _Host(realized, model, index_dtype, own, of_vectors).program(tree)
 
 
 def _realized(
@@ -137,9 +144,15 @@ class _Host:
     """Builds the launches, and the loops around them."""
 
     def __init__(
-        self, kernel: Kernel, model: Model, index_dtype: DType, own: frozenset[str]
+        self,
+        kernel: Kernel,
+        model: Model,
+        index_dtype: DType,
+        own: frozenset[str],
+        of_vectors: frozenset[str],
     ) -> None:
         self._kernel = kernel
+        self._of_vectors = of_vectors
         self._accumulators = frozenset(kernel.variables.keys() - own)
         self._model = model
         self._index_dtype = index_dtype
@@ -179,7 +192,7 @@ class _Host:
 
     def _functions(self) -> Iterator[LoopProgram]:
         for kernel in functions_of(self._kernel):
-            yield lower_prepared(kernel, Model.LOOPS, self._index_dtype)
+            yield lower_prepared(kernel, Model.LOOPS, self._index_dtype, self._of_vectors)
 
     def _temporaries(self, *spaces: AddressSpace) -> list[TemporaryVariable]:
         own = (t for t in self._kernel.temporaries if not t.read_only)
@@ -231,7 +244,7 @@ class _Host:
     ) -> Launch:
         insns = list(assignments(nodes))
         grid = grid_of(self._kernel, insns, outer, known)
-        emitter = Emitter(self._kernel, grid.owners)
+        emitter = Emitter(self._kernel, grid.owners, self._of_vectors)
         self._note_nonnegative(grid.axes, emitter)
         if self._model is Model.GRID and any(map(_has_barrier, nodes)):
             emitter.exchanged = exchanged(self._kernel, nodes)

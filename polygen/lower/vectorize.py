@@ -6,7 +6,7 @@ numbers that are the same for all lanes, and from elements that are next to each
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from polygen.analysis.inference import kinds
@@ -16,6 +16,7 @@ from polygen.errors import NotVectorized
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import Array, ImageArg
+from polygen.ir.callables import user_function
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
@@ -36,11 +37,15 @@ class Vectors:
     Parameters:
         kernel: with types known and without reductions.
         arrays: its variables that have elements.
+        functions: those of one floating-point number that the target has for vectors, too.
     """
 
-    def __init__(self, kernel: Kernel, arrays: Mapping[str, Array]) -> None:
+    def __init__(
+        self, kernel: Kernel, arrays: Mapping[str, Array], functions: Container[str]
+    ) -> None:
         self._kernel = kernel
         self._arrays = arrays
+        self._functions = functions
         self._told: set[str] = set()
 
     def loop(self, insn: Assigning, lanes: tuple[str, range], statement: Node) -> Loop | None:
@@ -77,7 +82,7 @@ class Vectors:
             return f"{len(values)} numbers of type {dtype} are no vector of 8, 16 or 32 bytes"
         if iname not in walk.free_variables(statement.target):
             return f"all lanes write '{show_expression(statement.target)}'"
-        found = _Lanes(iname, len(values), dtype, names, self._arrays)
+        found = _Lanes(iname, len(values), dtype, names, self._arrays, self._functions)
         return found.why_not(statement.target) or found.why_not(statement.value)
 
 
@@ -91,6 +96,7 @@ class _Lanes:
         dtype: of the components.
         names: the type of every name.
         arrays: all that have elements.
+        functions: those that there are of vectors.
     """
 
     iname: str
@@ -98,6 +104,7 @@ class _Lanes:
     dtype: DType
     names: Mapping[str, Kind]
     arrays: Mapping[str, Array]
+    functions: Container[str]
 
     def why_not(self, node: Expression) -> str | None:
         """Return why an expression cannot be computed for all lanes at once; None if it can."""
@@ -112,9 +119,18 @@ class _Lanes:
         if isinstance(node, ex.Power):
             cheap = isinstance(node.base, ex.Subscript) and node.exponent in (1, 2, 3, 4)
             return self.why_not(node.base) if cheap else _no_operation(node)
+        if isinstance(node, ex.Call) and self._is_function(node):
+            return self.why_not(node.parameters[0])
         if not isinstance(node, _FLOAT if self.dtype.kind == "f" else _INTEGER):
             return _no_operation(node)
         return next((why for why in map(self.why_not, walk.parts(node)) if why), None)
+
+    def _is_function(self, node: ex.Call) -> bool:
+        return (
+            self.dtype.kind == "f"
+            and user_function(node) is None
+            and ex.name_of(node.function) in self.functions
+        )
 
     def _kind(self, node: Expression) -> Kind:
         if isinstance(node, ex.Subscript):

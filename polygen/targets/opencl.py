@@ -173,6 +173,10 @@ ushort $name(float a)
     array_number="(({0}{1} *) &{2})[{3}]",
     load_vector="vload{1}(0, {0})",
     store_vector="vstore{1}({4}, 0, {0})",
+    vector_functions=frozenset(
+        """acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor
+        log log10 log1p log2 rsqrt sin sinh sqrt tan tanh trunc""".split()  # noqa: SIM905
+    ),
     load_aligned="*({3}{2} const *) ({0})",
     store_aligned="*({3}{2} *) ({0}) = {4}",
     same_lanes=lambda vector, number, _: f"({vector}) ({number})",

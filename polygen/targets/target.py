@@ -114,6 +114,7 @@ class Target:
         load_aligned: the same where the pointer is a multiple of a vector's size; nothing if that
             makes no difference.
         store_aligned: the assignment to such ones.
+        vector_functions: functions of one floating-point number that it has for vectors, too.
         same_lanes: a vector of one number, of the vector's type, the number and how many it has.
         aligned: what follows the declaration of a variable with an alignment, of that.
         assume_aligned: a line at the beginning of a function about an argument and its alignment.
@@ -162,6 +163,7 @@ class Target:
     array_number: str
     load_vector: str
     store_vector: str
+    vector_functions: frozenset[str] = frozenset()
     load_aligned: str = ""
     store_aligned: str = ""
     same_lanes: Callable[[str, str, int], str]

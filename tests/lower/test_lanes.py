@@ -21,6 +21,7 @@ from polygen.errors import (
 )
 from polygen.ir.kernel import Kernel
 from polygen.lower.program import Assign, Declare, Loop
+from polygen.targets.opencl import OPENCL
 from tests.oracle.cases import agree, agree_in_arrays, kernel, lowered, nodes, tag
 from tests.oracle.lanes import own_lanes
 
@@ -251,6 +252,63 @@ def test_arrays_of_vectors_are_taken_whole() -> None:
     assert "out[i].s3 = 2.0f * a[i].s0" in code(
         pg.tag_inames(mirrored, "j: vec"), "opencl", a="float32"
     )
+
+
+def test_functions_of_vectors() -> None:
+    """OpenCL has them, C has not."""
+    functions = sorted(OPENCL.vector_functions)
+    lines = "\n".join(f"o_{name}[i,j] = {name}(a[i,j])/2" for name in functions)
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<4 }", lines, pg.GlobalArg("a", np.float64), "...")
+    new = pg.tag_inames(knl, "j: vec")
+    a = np.linspace(0.1, 0.9, 12).reshape(3, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found, wanted = (k.executor("opencl")(a=a)[1] for k in (new, knl))
+    assert len(functions) == len(found)
+    for name, x, y in zip(functions, found, wanted, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-13, err_msg=name)
+    assert "= sqrt(" not in str(pg.generate_code(new, "opencl"))
+    with pytest.warns(NotVectorized, match=r"'sqrt\(a\[4\*i \+ j\]\)' is none of the operations"):
+        assert "= sqrt(" in str(pg.generate_code(new, "c"))
+
+
+@pytest.mark.parametrize("each", TAGS)
+def test_lanes_in_a_kernel_that_is_called(each: str) -> None:
+    square = pg.make_function("{ [k]: 0<=k<4 }", "<> t = 2*x[k]\ny[k] = t*t", name="square")
+    square = pg.tag_inames(square, {"k": each})
+    knl = kernel(
+        "{ [i,p]: 0<=i<n and 0<=p<4 }",
+        "[p]: out[i,p] = square([p]: a[i,p])",
+        functions={"square": square},
+    )
+    agree_in_arrays(knl, SIZES, lambda k: k)
+    text = code(knl, "opencl", a="float32")
+    assert ("    vstore4(t * t, 0, y);\n" in text) == (each == "vec")
+    a = np.arange(12, dtype=np.float32).reshape(3, 4)
+    for target in ("c", "opencl"):
+        _, (out,) = pg.add_dtypes(knl, {"a": "float32"}).executor(target)(a=a)
+        np.testing.assert_array_equal(out, 4 * a * a)
+
+
+def test_a_call_in_lanes() -> None:
+    scale = pg.make_function("{ [k]: 0<=k<3 }", "y[k] = 2*x[k]", name="scale")
+    knl = kernel(
+        "{ [i,j,p]: 0<=i<n and 0<=j<4 and 0<=p<3 }",
+        """
+        <> w = 2*a[i,j,0]                 {id=w}
+        t[p] = a[i,j,p]*w                 {id=t, inames=i:j:p, dep=w}
+        [p]: out[i,j,p] = scale([p]: t[p])  {inames=i:j, dep=t}
+        """,
+        pg.TemporaryVariable("t", np.float64, (3,)),
+        functions={"scale": scale},
+        loop_priority="i, p",
+    )
+    agree_in_arrays(knl, SIZES, *(tag(j=each) for each in TAGS))
+
+
+def test_what_is_said_of_their_order() -> None:
+    lines = pg.explain_order(pg.tag_inames(CHAIN, "j: vec"), "insn", "insn_0").splitlines()
+    assert any("j is tagged vec: lanes, and orders nothing." in line for line in lines)
 
 
 def test_what_is_known_to_be_aligned() -> None:
