@@ -32,7 +32,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import element_strides
 from polygen.ir.show_expression import show_expression
-from polygen.ir.tags import LocalTag
+from polygen.ir.tags import LocalTag, VectorTag
 
 _Numbers: TypeAlias = NDArray[np.int64]
 _ITEM = "__item"  # names of users do not begin so
@@ -180,16 +180,28 @@ def _ways(
             return None
         if isinstance(stride, int):  # each subscript along an axis tagged ``sep`` is an array
             parts.append((form, stride))
-    cases = list(islice(_cases(combine(parts), items.numbers), _MOST_CASES + 1))
+    total, length = _in_vectors(kernel, reference, combine(parts))
+    cases = list(islice(_cases(total, items.numbers), _MOST_CASES + 1))
     if len(cases) > _MOST_CASES:
         return None
     size = array.dtype.itemsize if array.dtype else banks.width
     in_word = max(1, banks.width // size)
+    sizes = size, length * size
     return max(
-        _most((offset + shift)[items.active], np.flatnonzero(items.active), size, banks)
+        _most((offset + shift)[items.active], np.flatnonzero(items.active), sizes, banks)
         for offset, step in cases
         for shift in range(0, in_word, gcd(step, in_word))
     )
+
+
+def _in_vectors(kernel: Kernel, reference: Reference, offset: LinearForm) -> tuple[LinearForm, int]:
+    """Return where what a work item touches at once begins, and how many elements that are."""
+    for lane in reference.inames:
+        if isinstance(kernel.tags.get(lane), VectorTag) and offset.terms.get(lane) == 1:
+            axis = _values(kernel, lane)
+            if axis is not None and axis.base == LinearForm():
+                return offset - LinearForm.of_name(lane), axis.extent
+    return offset, 1
 
 
 def _cases(form: LinearForm, numbers: Mapping[str, _Numbers]) -> Iterator[tuple[_Numbers, int]]:
@@ -222,18 +234,19 @@ def _floors(term: FloorTerm, numbers: Mapping[str, _Numbers]) -> Iterator[tuple[
             yield (value + rest) // divisor, 1 if step % divisor else step // divisor
 
 
-def _most(offsets: _Numbers, items: _Numbers, size: int, banks: Banks) -> int:
+def _most(offsets: _Numbers, items: _Numbers, sizes: tuple[int, int], banks: Banks) -> int:
     """Return how many words of one bank are asked for at a time, at most.
 
     Parameters:
         offsets: of the elements that work items touch, in elements.
         items: the numbers of these work items.
-        size: the bytes of an element.
+        sizes: the bytes of an element, and of all that a work item touches at once.
         banks: the banks.
     """
     if not len(items):
         return 1
-    each = -(-size // banks.width)  # words of an element
+    size, all_of_it = sizes
+    each = -(-all_of_it // banks.width)  # words of a work item
     together = max(1, banks.count // each)
     words = (offsets * size // banks.width)[:, np.newaxis] + np.arange(each)
     first = words.min()

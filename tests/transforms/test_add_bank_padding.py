@@ -140,6 +140,29 @@ def test_work_items_that_take_no_part_do_not_count() -> None:
     assert pg.bank_conflicts(knl, "s")[0].ways == 3  # 6 work items, 16 words apart
 
 
+def test_vectors_are_asked_for_at_once() -> None:
+    for row in (16, 20, 32, 33):
+        with pg.without_proofs():
+            knl = kernel(
+                "{ [x, y, v]: 0<=x<8 and 0<=y<4 and 0<=v<4 }",
+                f"out[x, y, v] = t[{row}*x + 4*y + v] + t[{row}*x + 4*v + y]",
+                pg.TemporaryVariable("t", "float32", 300, address_space=LOCAL),
+            )
+            knl = pg.tag_inames(knl, {"x": "l.0", "y": "l.1", "v": "vec"})
+        first, second = pg.bank_conflicts(knl, "t")
+        assert second.ways == counted(
+            lambda x, y, k, _m, row=row: row * x + 4 * k + y, (8, 4), (4, 1), 4
+        )
+        # eight work items at a time, each with four words
+        most = 1
+        for y in range(4):
+            asked: dict[int, set[int]] = defaultdict(set)
+            for x, v in product(range(8), range(4)):
+                asked[(row * x + 4 * y + v) % 32].add(row * x + 4 * y + v)
+            most = max([most, *map(len, asked.values())])
+        assert first.ways == most
+
+
 def transposition(length: int, dtype: str = "float32", rows: int = 1) -> Kernel:
     """Return a transposition by way of tiles, of which a work item copies every `rows`-th row."""
     knl = pg.make_kernel(
