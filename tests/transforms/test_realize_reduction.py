@@ -10,6 +10,7 @@ import pytest
 import polygen as pg
 from polygen.analysis.domains import domain_of
 from polygen.errors import (
+    NestingDecides,
     NoSuchReduction,
     NothingMatches,
     ReductionNotSequential,
@@ -164,6 +165,31 @@ def test_refused_for_types_and_tags() -> None:
     parallel = pg.tag_inames(made("out[i] = sum(j, a[i,j])"), {"j": "l.0"})
     with pytest.raises(ReductionNotSequential, match=r"'j', which is tagged l\.0"):
         pg.realize_reduction(parallel)
+
+
+def running() -> Kernel:
+    """Return a kernel of which a step has left open how loops are nested, which matters."""
+    knl = made(
+        "u[i] = u[i-1] + sum(j, a[i,j])",
+        ["{ [i]: 1<=i<n }", "{ [j]: 0<=j<n }"],
+        "float64",
+        pg.GlobalArg("a", None, "n, n"),
+        pg.GlobalArg("u", "float64", "n"),
+    )
+    return pg.split_iname(knl, "i", 4)
+
+
+def test_what_steps_left_open_may_stay_open() -> None:
+    with pytest.raises(NestingDecides):
+        pg.check_well_formed(running())
+    new = pg.realize_reduction(running())
+    for target in ("c", "opencl"):
+        for n in (0, 1, 7, 8, 9):
+            a, u = np.random.default_rng(n).random((n, n)), np.zeros(n)
+            new.executor(target)(a=a, u=u)
+            np.testing.assert_allclose(u[1:], np.cumsum(a[1:].sum(axis=1)))
+    with pytest.raises(NestingDecides):  # of a kernel that no step made, nothing is known
+        pg.realize_reduction(running().copy(name="unknown"))
 
 
 def test_nothing_to_do() -> None:

@@ -15,6 +15,7 @@ from polygen.errors import (
     IllegalStep,
     InvalidArgument,
     NameTaken,
+    NestingDecides,
     UnknownArgument,
     UserError,
     VerbatimNotPossible,
@@ -292,6 +293,20 @@ def test_refused(name: str) -> None:
     knl, given, kind, text = REFUSED[name]
     with pytest.raises(kind, match="(?s)" + text):
         pg.to_batched(knl, *given)
+
+
+def test_what_steps_left_open_may_stay_open() -> None:
+    knl = pg.split_iname(made("{ [i]: 1<=i<n }", "u[i] = u[i] + u[i-1]"), "i", 4)
+    with pytest.raises(NestingDecides):
+        pg.check_well_formed(knl)
+    new = pg.prioritize_loops(pg.to_batched(knl, "nb", "u"), "i_outer, i_inner")
+    for target in ("c", "opencl"):
+        u = np.arange(33.0).reshape(3, 11)
+        wanted = np.cumsum(u, axis=1)
+        new.executor(target)(u=u)
+        np.testing.assert_allclose(u, wanted)
+    with pytest.raises(NestingDecides):  # of a kernel that no step made, nothing is known
+        pg.to_batched(knl.copy(name="unknown"), "nb", "u")
 
 
 def test_claims_that_stay_true_are_kept() -> None:
