@@ -237,9 +237,14 @@ def readers_tell(kernel: Kernel, name: str) -> bool:
     Whether they are touched may be data.  Then whoever reads them tells whether the same ones are
     written in two kernels: an instance that writes others is not the one that is read.
     """
-    found = (a for insn in users(kernel, name) for a in touched(kernel, insn)[name])
-    read = [a.reference for a in found if a.reference is not None]  # else a bound: a scalar
-    return all(not r.vague and index_set(kernel, r)[1] for r in read)
+    accesses = (a for insn in users(kernel, name) for a in touched(kernel, insn)[name])
+    return all(a.exact or _is_known(kernel, a) for a in accesses)
+
+
+def _is_known(kernel: Kernel, access: Access) -> bool:
+    """Tell whether it is known which element is touched, if one is."""
+    of = access.reference
+    return of is None or (not of.vague and index_set(kernel, of)[1])  # a bound is a scalar
 
 
 def overlapping(kernel: Kernel, name: str) -> tuple[str, ...]:
