@@ -27,6 +27,7 @@ from tests.oracle.contributions import Contribution, with_contributions
 from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
 from tests.oracle.lanes import lane_inames, parallel_inames
 from tests.oracle.memory import Memory
+from tests.oracle.nesting import loops_outside
 from tests.oracle.parts import PartMemory, Place
 from tests.oracle.points import Points, surrounding
 from tests.oracle.rules import inlined
@@ -92,7 +93,7 @@ class _Run:
         self._parallel = parallel_inames(kernel)
         self._lanes = lane_inames(kernel)
         self._first = {i: self.points.first(i) for i in self._tags}
-        self._outside = _loops_outside(kernel, self.instructions)
+        self._outside = loops_outside(kernel, self.instructions)
 
     # --- order
 
@@ -222,16 +223,32 @@ class _Run:
         return any(t.name in names for t in self._kernel.temporaries)
 
     def _statement(self, insn: Instruction, fixed: Mapping[str, int]) -> None:
-        instances: list[dict[str, int]] = []
-        for known in self._items(insn, fixed):
-            self._at = known
-            left = tuple(sorted(insn.within_inames.difference(known)))
-            for row in self.points.values(insn.within_inames, left, known):
-                instances.append({**known, **dict(zip(left, row, strict=True))})
+        instances = [
+            point for known in self._items(insn, fixed) for point in self._all(insn, known)
+        ]
         self._random.shuffle(instances)
         for inames in instances:
             self._at = inames
             self._execute(_Instance(self, insn, insn.within_inames, inames), insn)
+
+    def _all(self, insn: Instruction, known: Mapping[str, int]) -> list[dict[str, int]]:
+        """Return the instances at which some inames have known values."""
+        left = sorted(insn.within_inames.difference(known))
+        groups = [tuple(left)]
+        if any(map(self._reads_data, left)):  # which is another in other iterations around
+            left.sort(key=lambda i: len(surrounding(self._kernel, i)))
+            groups = [(iname,) for iname in left]
+        found = [dict(known)]
+        for group in groups:
+            found = [more for point in found for more in self._with(insn, point, group)]
+        return found
+
+    def _with(
+        self, insn: Instruction, point: dict[str, int], inames: tuple[str, ...]
+    ) -> list[dict[str, int]]:
+        self._at = point
+        rows = self.points.values(insn.within_inames, inames, point)
+        return [{**point, **dict(zip(inames, row, strict=True))} for row in rows]
 
     def _execute(self, instance: _Instance, insn: Instruction) -> None:
         if not isinstance(insn, Assigning) or not all(map(instance.holds, insn.predicates)):
@@ -381,22 +398,3 @@ class _Verbatim(_Instance):
 
     def element(self, name: str, index: tuple[int, ...]) -> Value:
         return super().element(name, self.place(name, index))
-
-
-def _loops_outside(kernel: Kernel, insns: Sequence[Instruction]) -> dict[str, set[str]]:
-    """Return what structure and priorities put outside of each iname, in this order of weight."""
-    parallel = parallel_inames(kernel)
-    inside = {i: {n.id for n in insns if i in n.within_inames} for i in kernel.inames}
-    loops = [i for i in kernel.inames if inside[i] and i not in parallel]
-    pairs = [(outer, i) for i in kernel.inames for outer in sorted(surrounding(kernel, i))]
-    pairs += [(a, b) for a in loops for b in loops if inside[a] > inside[b]]
-    for names in kernel.priorities:
-        known = [i for i in names if i in loops]
-        pairs += [(outer, inner) for at, inner in enumerate(known) for outer in known[:at]]
-    found: dict[str, set[str]] = {i: set() for i in kernel.inames}
-    for outer, inner in pairs:
-        if inner not in found[outer]:  # else the other way round is settled
-            for other in kernel.inames:
-                if other == inner or inner in found[other]:
-                    found[other] |= {outer, *found[outer]}
-    return found

@@ -10,7 +10,7 @@ import islpy as isl
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, unflatten
 from polygen.ir.kernel import Kernel
-from tests.oracle.evaluate import OracleError
+from tests.oracle.evaluate import OracleError, OracleLimitError
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
@@ -65,14 +65,7 @@ class Points:
         wanted: tuple[str, ...],
         known: Mapping[str, int],
     ) -> _Rows:
-        flat = isl.Set("{ : }")
-        for domain in self._kernel.domains:
-            if inames.intersection(domain.inames):
-                flat = flat.intersect(domain.flat)
-        values = {**self._sizes, **known}
-        for position, name in enumerate(flat_names(flat)):
-            if name in values:
-                flat = flat.fix_val(_PARAM, position, isl.Val(int(values[name])))
+        flat = self._domain(inames, known)
         names = (*given, *wanted)
         flat = project_out(flat, set(flat_names(flat)).difference(names))
         rows: _Rows = {}
@@ -82,10 +75,29 @@ class Points:
             row.sort()
         return rows
 
+    def _domain(self, inames: frozenset[str], known: Mapping[str, int]) -> isl.Set:
+        """Return the values of inames, and of scalars in their bounds that are not known."""
+        flat = isl.Set("{ : }")
+        for domain in self._kernel.domains:
+            if inames.intersection(domain.inames):
+                flat = flat.intersect(domain.flat)
+        values = {**self._sizes, **known}
+        for position, name in enumerate(flat_names(flat)):
+            if name in values:
+                flat = flat.fix_val(_PARAM, position, isl.Val(int(values[name])))
+        return flat
+
     def first(self, iname: str) -> int:
-        """Return the smallest value that an iname ever takes; 0 if it takes none."""
-        found = self.values(frozenset((iname, *surrounding(self._kernel, iname))), (iname,), {})
-        return min(found)[0] if found else 0
+        """Return the smallest value that an iname ever takes, whatever data is; 0 if none."""
+        inames = frozenset((iname, *surrounding(self._kernel, iname)))
+        flat = self._domain(inames, {})
+        values = unflatten(project_out(flat, set(flat_names(flat)).difference((iname,))), (iname,))
+        if values.is_empty():
+            return 0
+        least = values.dim_min_val(0)
+        if not least.is_int():
+            raise OracleLimitError(f"'{iname}' has no smallest value that is known beforehand")
+        return int(least.to_python())
 
 
 def _points(isl_set: isl.Set) -> list[tuple[int, ...]]:
