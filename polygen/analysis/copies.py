@@ -191,11 +191,15 @@ def _same_index(
 
 @per_kernel
 def first_of(kernel: Kernel, iname: str) -> isl.Set | None:
-    """Return a flat set in which a name has the first value of an iname; None if data decides."""
+    """Return a flat set in which a name has the first value of an iname; None if data decides.
+
+    Where data bounds it, that is the least value that it has for any data: axes begin there.
+    """
     around = with_surrounding(kernel, (iname,))
-    if domain_temporaries(kernel, around):
-        return None
     flat = domain_of(kernel, around)
-    flat = project_out(flat, [n for n in flat_names(flat) if n in around and n != iname])
-    first = unflatten(flat, (iname,)).lexmin().set_dim_name(_SET, 0, FIRST + iname)
+    others = domain_temporaries(kernel, around).union(around) - {iname}
+    values = unflatten(project_out(flat, [n for n in flat_names(flat) if n in others]), (iname,))
+    if others - around and not values.dim_has_lower_bound(_SET, 0):
+        return None
+    first = values.lexmin().set_dim_name(_SET, 0, FIRST + iname)
     return first.move_dims(_PARAM, first.dim(_PARAM), _SET, 0, 1).params()

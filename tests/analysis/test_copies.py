@@ -35,7 +35,8 @@ def _kernel(space: pg.AddressSpace, tags: dict[str, str], domains: list[str]) ->
 
 
 PLAIN = ["{ [i]: 0<=i<4 }", "{ [j]: 2<=j<6 }"]
-BY_DATA = ["{ [i]: 0<=i<c }", "{ [j]: 2<=j<6 }"]
+BY_DATA = ["{ [i]: c<=i<9 }", "{ [j]: 2<=j<6 }"]
+UP_TO_DATA = ["{ [i]: 0<=i<c }", "{ [j]: 2<=j<6 }"]
 LOCALS = {"i": "l.0", "j": "l.0"}
 
 
@@ -93,6 +94,13 @@ def test_where_data_says_which_value_is_the_first() -> None:
     same = same_copy(knl, ("s", "s"), "t", UNMOVED)
     assert same.certain
     assert points(same.possible, ["i", "i'"]) == where(lambda i, other: i == other, 2)
+
+
+def test_an_axis_begins_at_the_least_value_for_any_data() -> None:
+    knl = _kernel(SPACES.PRIVATE, LOCALS, UP_TO_DATA)
+    found = same_copy(knl, ("s", "u"), "t", UNMOVED)
+    assert found.certain
+    assert points(found.possible, ["i", "j'"]) == where(lambda i, j: i == j - 2, 2)
 
 
 def test_what_lacks_an_axis() -> None:

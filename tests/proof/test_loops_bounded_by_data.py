@@ -157,3 +157,29 @@ def test_a_loop_is_not_divided_by_what_is_not_divisible() -> None:
     with pytest.raises(UserError):
         divide(knl)
     assert judge(knl, divide(knl, unsafe=True), CALLS, LIMITS).differs  # type: ignore[call-arg]
+
+
+def test_rows_that_work_items_share() -> None:
+    """As many work items as data says store a row, and as many use it."""
+    domains = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<count and j<4 }", "{ [k]: 0<=k<count and k<4 }"]
+    lines = """
+        count = m[i]          {id=count, dep=*}
+        v[j] = x[j] + i       {id=v, inames=i:j, dep=*count}
+        z[i,k] = v[k]         {id=z, inames=i:k, dep=*count:v}
+        """
+    data = (
+        pg.TemporaryVariable("count", "int32"),
+        pg.TemporaryVariable("v", "float64", (9,), pg.AddressSpace.LOCAL),
+        array("m", "n", dtype="int32"),
+        array("x", "9"),
+        array("z", "n", "9"),
+        "...",
+    )
+    knl = kernel(domains, "\n".join(map(str.strip, lines.strip().splitlines())), *data)
+    new = pg.tag_inames(knl, {"i": "g.0", "j": "l.0", "k": "l.0"})
+    verdict = judge(knl, new, CALLS, LIMITS)
+    assert verdict.differs is None
+    assert verdict.calls == len(CALLS)
+    assert "barrier" in str(pg.generate_code(new, "opencl"))
+    with pytest.raises(pg.errors.CannotProve):  # then all share one row
+        pg.tag_inames(knl, {"i": "l.0"})
