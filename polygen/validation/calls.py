@@ -18,6 +18,7 @@ from polygen.ir.layout import Strided
 from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
 from polygen.validation.polynomial import Polynomial, constant, of_atom, plus, times
+from polygen.validation.readings import KernelTerms
 from polygen.validation.terms import Terms, key
 from polygen.validation.view import View
 from polygen.validation.works import Work
@@ -84,8 +85,10 @@ class _Check:
         names = said.swept_inames
         # Each axis at an unknown place: polynomials that agree there agree everywhere.
         places = {n: ex.Variable(f"{n}'{a}") for a, n in enumerate(names)}
-        whole = self._offset(walk.substitute(said.subscript, places))
-        expected = self._offset(first)
+        known = {**self._values, **{place.name: of_atom(place.name) for place in places.values()}}
+        terms = KernelTerms(self._view.layouts, known)
+        whole = self._offset(walk.substitute(said.subscript, places), terms)
+        expected = self._offset(first, terms)
         for place, tag in zip(places.values(), parameter.dim_tags or (), strict=True):
             assert isinstance(tag, Strided)
             size = self._stride(tag, strides)
@@ -100,14 +103,14 @@ class _Check:
         assert isinstance(tag.stride, int)
         return constant(tag.stride)
 
-    def _offset(self, node: Expression) -> Polynomial:
+    def _offset(self, node: Expression, terms: Terms) -> Polynomial:
         name = ex.name_of(node)
         found: Polynomial = {}
         layout = self._view.layouts.strides(name)
         for index, stride in zip(ex.index_of(node), layout, strict=True):
             if stride is None:
                 raise self._refused(f"'{name}' has axes that no function knows")
-            found = plus(found, times(self._wanted.index(index), stride))
+            found = plus(found, times(terms.index(index), stride))
         return found
 
     def _refused(self, why: str) -> WrongStatement:

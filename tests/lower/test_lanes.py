@@ -402,3 +402,38 @@ def test_it_runs(target: str) -> None:
                 a = np.arange(4 * n).reshape(n, 4).astype(dtype)
                 _, (out,) = run(a=a)
                 np.testing.assert_array_equal(out, _numpy(a), strict=True)
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_kernels_that_are_called(target: str) -> None:
+    """Each lane calls; what is passed is a part of an array, or of the lane's own array."""
+    scale = pg.make_function("{ [k]: 0<=k<5 }", "y[k] = x[k]*(k + 1) + s", name="scale")
+    knl = pg.make_kernel(
+        ["{ [i,j]: 0<=i<n and 0<=j<3 }", "{ [k,l]: 0<=k,l<5 }"],
+        """
+        t[k] = 2*a[j,k]                  {id=t, inames=i:j:k}
+        [q]: own[q] = scale(i, [q]: t[q])  {id=own, dep=t, inames=i:j}
+        [q]: b[i,j,q] = scale(j, [q]: a[j,q])
+        c[i,j,l] = own[l] + j            {dep=own}
+        """,
+        [
+            pg.GlobalArg("a", "int32", (3, 5)),
+            pg.GlobalArg("b", "int32", ("n", 3, 5)),
+            pg.GlobalArg("c", "int32", ("n", 3, 5)),
+            *(pg.TemporaryVariable(name, "int32", 5) for name in ("t", "own")),
+            "...",
+        ],
+        functions={"scale": scale},
+        assumptions="n >= 0",
+        loop_priority="i, j",
+    )
+    a = np.arange(15, dtype=np.int32).reshape(3, 5)
+    factors, rows = np.arange(1, 6), np.arange(3)[:, None]
+    for each in TAGS:
+        run = pg.tag_inames(knl, {"j": each}).executor(target)
+        for n in (0, 1, 4):
+            b, c = (np.zeros((n, 3, 5), np.int32) for _ in range(2))
+            run(a=a, b=b, c=c)
+            np.testing.assert_array_equal(b, np.broadcast_to(a * factors + rows, (n, 3, 5)))
+            own = 2 * a * factors + np.arange(n)[:, None, None]
+            np.testing.assert_array_equal(c, own + rows)
