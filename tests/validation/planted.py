@@ -19,7 +19,7 @@ from polygen.errors import (
 from polygen.ir import expression as ex
 from polygen.ir import layout
 from polygen.ir.expression import Expression
-from polygen.lower import address, emit, needed_guards
+from polygen.lower import address, emit, needed_guards, statements
 from polygen.lower.program import Assign, Barrier, Block, If, Node
 
 Patch = pytest.MonkeyPatch
@@ -59,7 +59,7 @@ def _wrong_subscripts(patch: Patch) -> None:
             return ex.Subscript(found.aggregate, ex.Variable("i_inner"))
         return found
 
-    patch.setattr(emit, "linearize", wrong)
+    patch.setattr(statements, "linearize", wrong)
 
 
 def _small_arrays(patch: Patch) -> None:
