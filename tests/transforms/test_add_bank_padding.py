@@ -150,9 +150,7 @@ def test_vectors_are_asked_for_at_once() -> None:
             )
             knl = pg.tag_inames(knl, {"x": "l.0", "y": "l.1", "v": "vec"})
         first, second = pg.bank_conflicts(knl, "t")
-        assert second.ways == counted(
-            lambda x, y, k, _m, row=row: row * x + 4 * k + y, (8, 4), (4, 1), 4
-        )
+        assert second.ways == counted(linear(row, 1, 4), (8, 4), (4, 1), 4)
         # eight work items at a time, each with four words
         most = 1
         for y in range(4):
