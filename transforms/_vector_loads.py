@@ -25,6 +25,7 @@ from polygen.ir.layout import element_strides
 from polygen.ir.tags import InameTag, VectorTag, is_parallel
 from polygen.source import caller_location
 from polygen.transforms._axes import with_all_tags
+from polygen.transforms._instead import waiting_for
 
 
 def with_vector_loads(kernel: Kernel, insn_id: str, width: int) -> Kernel:
@@ -44,15 +45,11 @@ def with_vector_loads(kernel: Kernel, insn_id: str, width: int) -> Kernel:
     assert isinstance(insn, Assignment)
     copier = _Copier(kernel, insn, _along_neighbours(kernel, insn), width)
     parts = list(copier.parts())
-    ids = {part.insn.id for part in parts}
+    copies = [part.insn for part in parts]
+    ids = [copy.id for copy in copies]
     instructions: list[Instruction] = []
     for other in kernel.instructions:
-        if other.id == insn_id:
-            instructions += [part.insn for part in parts]
-        elif insn_id in other.depends_on:
-            instructions.append(other.copy(depends_on=other.depends_on | ids))
-        else:
-            instructions.append(other)
+        instructions += copies if other.id == insn_id else [waiting_for(other, insn_id, ids)]
     tags = {i: tag for i, tag in kernel.tags.items() if i != copier.iname}
     for part in parts:
         tags |= part.tags

@@ -39,6 +39,7 @@ from polygen.transforms._arrays import (
     with_subscripts,
     without_rules_about,
 )
+from polygen.transforms._instead import waiting_for
 
 
 @transformation
@@ -68,8 +69,7 @@ def double_buffer(kernel: Kernel, names: Temporaries, iname: Iname) -> Kernel:
 
         >>> import polygen as pg
         >>> knl = pg.make_kernel(
-        ...     "{ [g,k,j]: 0<=g<n and 0<=k<m and 0<=j<16 }", "out[g,j] = sum(k, a[g,k,15-j])",
-        ...     name="turned",
+        ...     "{ [g,k,j]: 0<=g<n and 0<=k<m and 0<=j<16 }", "out[g,j] = sum(k, a[g,k,15-j])"
         ... )
         >>> knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "float32"}), {"g": "g.0", "j": "l.0"})
         >>> knl = pg.add_prefetch(knl, "a", "j", temporary_name="t", dim_arg_names="p, q, i")
@@ -78,19 +78,17 @@ def double_buffer(kernel: Kernel, names: Temporaries, iname: Iname) -> Kernel:
         <BLANKLINE>
             int const g = get_group_id(0);
             int const j = get_local_id(0);
-            int const i_first = get_local_id(0);
-            int const i = get_local_id(0);
             __local float t[32];
         <BLANKLINE>
             if (m >= 1)
-                t[i_first] = a[g * m * 16 + i_first];
-            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+                t[j] = a[g * m * 16 + j];
+            barrier(CLK_LOCAL_MEM_FENCE);
             float acc_k = 0.0f;
             for (int k = 0; k < m; ++k) {
                 if (k + 1 < m)
-                    t[16 * ((k + 1) % 2) + i] = a[(g * m + k + 1) * 16 + i];
+                    t[16 * ((k + 1) % 2) + j] = a[(g * m + k + 1) * 16 + j];
                 acc_k += t[16 * (k % 2) + 15 - j];
-                barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+                barrier(CLK_LOCAL_MEM_FENCE);
             }
             out[16 * g + j] = acc_k;
         }
@@ -166,6 +164,15 @@ def _writers(kernel: Kernel, name: str, iname: str) -> tuple[Assignment, ...]:
             *(w.id for w in found),
             remedy="write it so, or prefetch it: add_prefetch",
         )
+    ids = {w.id for w in found}
+    for insn in kernel.instructions:
+        if insn.happens_after and (insn.id in ids or {r.first for r in insn.happens_after} & ids):
+            raise _refused(
+                kernel,
+                f"of '{insn.id}' is said which of its instances come after which others",
+                insn.id,
+                remedy="say that whole instructions depend on each other: {dep=...}",
+            )
     for use in references_by_name(kernel)[name]:
         if iname not in use.inames:
             raise _refused(
@@ -350,16 +357,13 @@ class _Ahead:
     def kernel_with(self, *moved: _Moved) -> Kernel:
         """Return the kernel with the writer at other iterations instead."""
         kernel, old = self.kernel, self.writer.id
-        ids = {m.insn.id for m in moved}
+        ids = [m.insn.id for m in moved]
         gone = {i for m in moved for i, new in m.names.items() if i == new}
         instructions: list[Instruction] = []
         for insn in kernel.instructions:
-            if insn.id == old:
-                instructions += [m.insn for m in moved]
-            elif old in insn.depends_on:
-                instructions.append(insn.copy(depends_on=insn.depends_on - {old} | ids))
-            else:
-                instructions.append(insn)
+            instructions += (
+                [m.insn for m in moved] if insn.id == old else [waiting_for(insn, old, ids)]
+            )
         renamed = [{**m.names, self.iname: self.iname} for m in moved]
         priorities = [tuple([n.get(i, i) for i in p]) for n in renamed for p in kernel.priorities]
         tags = {

@@ -332,6 +332,23 @@ def test_refused(text: str, names: str, error: type[UserError], message: str) ->
         pg.double_buffer(knl, names, "k")
 
 
+def test_what_is_said_of_waiting() -> None:
+    knl = kernel(
+        "{ [k]: 0<=k<n }",
+        "<float64> t = a[k]  {id=t}\nout[k] = t  {id=out, nosync=t@any}",
+        array("a", "n"),
+    )
+    new = pg.double_buffer(knl, "t", "k")
+    assert new.instruction("out").no_sync_with == {("t_first", "any"), ("t_next", "any")}
+    some = kernel(
+        "{ [k]: 0<=k<n }",
+        "<float64> t = a[k]  {id=t}\nout[k] = t  {id=out, dep=t[{ [k] -> [k'] : k' = k }]}",
+        array("a", "n"),
+    )
+    with pytest.raises(NotBufferable, match="of 'out' is said which of its instances come after"):
+        pg.double_buffer(some, "t", "k")
+
+
 def test_loops_that_do_not_do() -> None:
     knl = kernel(
         ["{ [i]: 0<=i<n }", "{ [k]: 0<=k<n and i-3<=k }"],
