@@ -80,7 +80,7 @@ __all__ = [
 ]
 
 
-class _Stringifier(StringifyMapper[Any]):
+class _Stringifier(StringifyMapper[[]]):
     """What ``str`` of expressions is, as pymbolic makes it, with the nodes below in them."""
 
     def map_reduction(self, node: Reduction, _level: int) -> str:
