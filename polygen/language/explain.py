@@ -93,6 +93,12 @@ _HINTS: tuple[tuple[str, str, str], ...] = (
     (r"", r"\+\+|--", "write a[i] += 1, or -="),
     (r"code\([^()]*\)\s*", r"[A-Za-z_]", "put the text in quotes"),
     (r"\b\d+", r"[fF]\b", "write 1.0f: such a number has a decimal point"),
+    (r"\b0", r"[bBoO]\d", "write such a number as 0x1f, or in digits from 0 to 9"),
+    (r"\b\d+", r"_\d", "write numbers without '_'"),
+    (r"<", r">", "write '!='"),
+    (r"", r"@", "write sum(k, a[i, k]*b[k, j]) for a product of matrices"),
+    (r"\blambda\s+", r"", "functions are rules, f(x) := 2*x, or registered: register_callable"),
+    (r"\A\s*", r"\(.*=", "write the assignees without parentheses: a[i], b[i] = 1, 2"),
     (r"\d", r"[A-Za-z_]", "write '*' between a number and a name"),
     (r"\)\s*", r"[A-Za-z_(]", "write '*' between factors"),
 )
