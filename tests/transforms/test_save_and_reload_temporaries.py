@@ -166,8 +166,8 @@ def test_what_a_group_shares(count: int) -> None:
     new = saved(knl, expected)
     code = str(pg.generate_code(new, "opencl"))
     if count == 40:
-        assert "t_save[40 * g + t_dim_0] = t[t_dim_0];" in code
-        assert "t_1[t_1_dim_0] = t_save[40 * g + t_1_dim_0];" in code
+        assert "t_save[40 * g + i] = t[i];" in code
+        assert "t_1[j] = t_save[40 * g + j];" in code
 
 
 def test_other_inames_on_the_axes() -> None:
