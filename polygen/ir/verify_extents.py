@@ -38,6 +38,7 @@ def check_extents(kernel: Kernel) -> None:
             _check_constant(kernel, variable)
 
 
+_PLAIN = (int, ex.Variable)
 _LOGIC = (ex.LogicalAnd, ex.LogicalOr, ex.LogicalNot)
 # What may be no integer, or needs more than a call knows.
 _OTHERS = (
@@ -48,6 +49,8 @@ _OTHERS = (
 
 def _check_integer(kernel: Kernel, name: str, node: Expression, *, asked: bool = False) -> None:
     """Check that an extent is an integer; conditions may be `asked` in it."""
+    if type(node) in _PLAIN:
+        return
     is_truth = isinstance(node, (ex.Comparison, *_LOGIC))
     if isinstance(node, _OTHERS) or (is_truth and not asked):
         raise MalformedKernel(

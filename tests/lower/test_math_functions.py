@@ -137,7 +137,8 @@ def test_the_interpreter_agrees_with_numpy_of_complex_numbers() -> None:
     parts = (0.0, -3.0, 0.5, np.inf, -np.inf, np.nan)
     for dtype in (np.complex64, np.complex128):
         some = np.array([complex(x, y) for x in parts for y in parts], dtype)
-        for name, like in (("sign", np.sign), ("carg", np.angle)):
+        likes: dict[str, Any] = {"sign": np.sign, "carg": np.angle}
+        for name, like in likes.items():
             found = np.array([oracle.call(name, [x]) for x in some])
             with np.errstate(all="ignore"):
                 expected = like(some)
