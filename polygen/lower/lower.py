@@ -280,12 +280,23 @@ class _Host:
         if self._model is Model.LOOPS:
             return as_loops(body, axes, wanted, self._index_dtype, carried), ()
 
+        reduced = self._reduced()
+
         def carried_here(name: str, loops: frozenset[str]) -> bool:
-            return carried(name, loops | outer)
+            # What a reduction reads was there before its loop, which others may share.
+            return not reduced.isdisjoint(loops) or carried(name, loops | outer)
 
         return place_declarations(body, wanted, carries=carried_here), tuple(
             HardwareAxis(axis.tag, axis.size, axis.inames) for axis in axes
         )
+
+    def _reduced(self) -> frozenset[str]:
+        """Return the inames of loops that reductions run over."""
+        found: set[str] = set()
+        for name in self._accumulators:
+            first, *others = [w.within_inames for w in self._kernel.writers.get(name, ())]
+            found |= first.union(*others) - first.intersection(*others)
+        return frozenset(found)
 
     def _declaration(self, temporary: TemporaryVariable) -> Declare:
         if temporary.dtype is None or not all(isinstance(e, int) for e in temporary.shape):

@@ -91,3 +91,16 @@ def test_a_private_array_is_declared_in_the_loop_that_fills_it(fresh: bool) -> N
     assert any(isinstance(n, Declare) for n in loop.body) is fresh
     assert not [n for n in nodes(program) if isinstance(n, Barrier)]
     agree(knl, [{}])
+
+
+def test_a_private_array_stays_outside_of_the_loop_of_a_reduction_that_reads_it() -> None:
+    knl = kernel(
+        "{ [i,j]: 0<=i<5 and 0<=j<4 }",
+        "t[j] = a[i, j]  {id=w}\nout[i] = sum(j, t[j])  {dep=w}",
+        pg.TemporaryVariable("t", shape=(4,)),
+        loop_priority="i, j",
+    )
+    (launch,) = launches(lowered(knl))
+    (loop,) = [n for n in launch.body if isinstance(n, Loop)]
+    assert [n.name for n in loop.body if isinstance(n, Declare)] == ["acc_j", "t"]
+    agree(knl, [{}])
