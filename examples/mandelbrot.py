@@ -2,7 +2,8 @@
 
     python examples/mandelbrot.py
 
-A point that has gone away stays where it is, so that no loop has to end early.
+A point that has gone away stays where it is, so that no loop has to end early.  That `new_a` is
+written wherever it is read, under the same condition, is seen by the proofs.
 """
 
 from typing import Any
@@ -26,12 +27,13 @@ def make_mandelbrot() -> pg.Kernel:
             <> b = im  {id=b}
             <> count = 0  {id=count}
             for t
-                <> aa = a*a  {id=aa, dep=a}
-                <> bb = b*b  {id=bb, dep=b}
-                <> inside = aa + bb <= 4
-                b = 2*a*b + im if inside else b  {id=next_b, dep=a:b:bb}
-                a = aa - bb + re if inside else a  {id=next_a, dep=a:aa:next_b}
-                count = count + 1 if inside else count  {id=next_count, dep=count}
+                <> inside = a*a + b*b <= 4  {id=inside, dep=a:b}
+                if inside
+                    <> new_a = a*a - b*b + re  {id=new_a, dep=inside}
+                    b = 2*a*b + im  {id=new_b, dep=new_a}
+                    a = new_a  {id=move_a, dep=new_b}
+                    count = count + 1  {id=next_count, dep=count}
+                end
             end
             out[y, x] = count  {dep=next_count}
         end

@@ -52,7 +52,7 @@ def _given_the_same(
     here = renamed(domain_of(kernel, read.inames), kernel.inames)
     same: set[str] = set()
     for name in (n for n in flat_names(there) if n in kernel.writers):
-        inames = _of_one_value(kernel, name, written, read)
+        inames = of_one_value(kernel, name, written, read)
         if inames is None or not inames <= writer.within_inames & read.inames:
             return None
         same |= inames
@@ -61,9 +61,7 @@ def _given_the_same(
     return reduce(isl.Set.intersect, map(equal, sorted(same)), missing.complement())
 
 
-def _of_one_value(
-    kernel: Kernel, name: str, first: Access, second: Access
-) -> frozenset[str] | None:
+def of_one_value(kernel: Kernel, name: str, first: Access, second: Access) -> frozenset[str] | None:
     """Return the inames in one iteration of which a scalar has one value at both; None if none."""
     writer, *others = kernel.writers[name]
     if others:

@@ -19,11 +19,10 @@ from polygen.analysis.known import is_never_written, known_parameters
 from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import equal, piece_set, renamed, users
-from polygen.analysis.reach import in_reach
+from polygen.analysis.reach import in_reach, of_one_value
 from polygen.ir import walk
-from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out, universe
-from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 
@@ -136,29 +135,43 @@ def certainly_written(
     assert written.reference is not None  # no bound of a loop is written
     if written.reference.vague or not index_set(kernel, written.reference)[1]:
         return None
-    names = frozenset[str]()
+    same = frozenset[str]()
     if writer.predicates:
-        conditions = () if read.reference is None else read.reference.conditions
-        if not _has_predicates_of(kernel, conditions, writer):
+        agree = _has_predicates_of(kernel, written, read)
+        if agree is None:
             return None
-        names = names.union(*map(walk.free_variables, writer.predicates))
-    same = names & writer.within_inames
+        names = agree.union(*map(walk.free_variables, writer.predicates))
+        same = names & writer.within_inames
     if not same <= read.inames:
         return None
     loops = in_reach(kernel, writer, written, read)
     return None if loops is None else reduce(isl.Set.intersect, map(equal, sorted(same)), loops)
 
 
-def _has_predicates_of(
-    kernel: Kernel, conditions: Sequence[Expression], writer: Instruction
-) -> bool:
-    """Tell whether, of two instances with the same inames, the first reads only if the other wrote.
+def _has_predicates_of(kernel: Kernel, written: Access, read: Access) -> frozenset[str] | None:
+    """Return the inames that two instances share of which the first reads only if the other wrote.
 
-    What the conditions of both read must be something that never changes.
+    They share more where conditions need it; None if there is no telling.  What the conditions
+    of both read must be something that never changes, or not between the two.
     """
-    known = set(conditions)
-    wanted = {part for p in writer.predicates for part in walk.conjuncts(p)}
+    known = () if read.reference is None else read.reference.conditions
+    predicates = kernel.instruction(written.insn_id).predicates
+    wanted = {part for p in predicates for part in walk.conjuncts(p)}
+    if not wanted <= set(known):
+        return None
     names = frozenset[str]().union(*map(walk.free_variables, wanted))
-    arrays = (name for name in names if isinstance(kernel.variables.get(name), GlobalArg))
-    settled = names.isdisjoint(kernel.writers) and all(is_never_written(kernel, a) for a in arrays)
-    return settled and wanted <= known
+    found = frozenset[str]()
+    for name in names & kernel.variables.keys():
+        variable = kernel.variables[name]
+        if isinstance(variable, GlobalArg) and not is_never_written(kernel, name):
+            return None
+        if name not in kernel.writers:
+            continue
+        if not isinstance(variable, TemporaryVariable) or variable.shape:
+            return None
+        own = kernel.address_space(name) is AddressSpace.PRIVATE  # no other work item writes it
+        inames = of_one_value(kernel, name, written, read) if own else None
+        if inames is None:
+            return None
+        found |= inames
+    return found
