@@ -221,10 +221,10 @@ def test_what_is_known_makes_no_bounds_longer() -> None:
     knl = pg.wavefront(knl, "t_outer", "i_outer")
     head = "for (int i_outer = 0; i_outer < (5 * steps + n + 25) / 32; ++i_outer) {"
     assert head in str(pg.generate_code(knl, "c"))
-    for steps, n in ((1, 3), (9, 40), (17, 70)):
-        a = np.random.default_rng(n).integers(-3, 4, size=(steps + 1, n)).astype(np.float64)
+    for count, n in ((1, 3), (9, 40), (17, 70)):
+        a = np.random.default_rng(n).integers(-3, 4, size=(count + 1, n)).astype(np.float64)
         expected = a.copy()
-        for t in range(steps):
+        for t in range(count):
             expected[t + 1, 1:-1] = expected[t, :-2] + expected[t, 2:]
         _, (found,) = knl.executor("c")(a=a)
         np.testing.assert_array_equal(found, expected)
