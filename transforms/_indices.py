@@ -20,10 +20,10 @@ from polygen.analysis.known import known_parameters
 from polygen.analysis.tile import tile_axis
 from polygen.errors import NotSavable
 from polygen.ir import expression as ex
-from polygen.ir.domain import Domain, project_out, unflatten
+from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import LocalTag
+from polygen.ir.tags import ForTag, LocalTag
 from polygen.source import caller_location
 
 _SET = isl.dim_type.set
@@ -35,21 +35,28 @@ def _values(kernel: Kernel, iname: str) -> isl.Set:
     return unflatten(flat, (iname,))
 
 
+def _first(kernel: Kernel, iname: str) -> LinearForm | None:
+    """Return the first value of an iname, if it is an affine function of parameters."""
+    forms = dict.fromkeys(form_of_aff(a) for _, a in pieces(_values(kernel, iname).dim_min(0)))
+    if len(forms) != 1 or domain_temporaries(kernel, with_surrounding(kernel, (iname,))):
+        return None
+    return next(iter(forms))
+
+
 def number_on_axis(kernel: Kernel, iname: str) -> Expression:
     """Return the index on its axis in terms of an iname.
 
     Raises:
         NotSavable: if its first value is no affine function of parameters.
     """
-    forms = dict.fromkeys(form_of_aff(a) for _, a in pieces(_values(kernel, iname).dim_min(0)))
-    if len(forms) != 1 or domain_temporaries(kernel, with_surrounding(kernel, (iname,))):
+    first = _first(kernel, iname)
+    if first is None:
         raise NotSavable(
             f"'{iname}' does not begin at an affine function of parameters: which work item has "
             "which value cannot be said",
             where=caller_location(),
             remedy=f"let '{iname}' begin at a constant, with a condition on instructions",
         )
-    (first,) = forms
     return (LinearForm.of_name(iname) - first).expression()
 
 
@@ -73,23 +80,34 @@ def largest(counts: Sequence[Expression]) -> Expression:
     return different[0] if len(different) == 1 else ex.Max(different)
 
 
-def written_elements(kernel: Kernel, name: str) -> isl.Set:
-    """Return the elements of a temporary that anyone writes, or may write.
+def written_elements(kernel: Kernel, name: str, inames: Sequence[str]) -> isl.Set:
+    """Return the elements of a temporary that a work item, or a group, writes, or may write.
 
-    Its parameters are sizes.
+    Parameters:
+        kernel: the kernel, without rules.
+        name: the temporary.
+        inames: those that say which work item; its parameters are these, and sizes.
     """
-    shape = kernel.array(name).shape or ()
+    on_axis = {kernel.tags[i]: i for i in inames}
+    known = domain_of(kernel, with_surrounding(kernel, inames))
     found: list[isl.Set] = []
-    for writer in kernel.writers.get(name, ()):
-        for access in touched(kernel, writer.id)[name]:
-            if access.is_write:
-                found.append(project_out(access.relation, sorted(access.inames)))
+    for access in (a for w in kernel.writers.get(name, ()) for a in touched(kernel, w.id)[name]):
+        if not access.is_write:
+            continue
+        written = access.relation
+        for other in sorted(access.inames):
+            here = on_axis.get(kernel.tags.get(other, ForTag()))
+            if here is None or _first(kernel, here) != _first(kernel, other):
+                written = project_out(written, (other,))
+            elif here != other:
+                written = rename_dimension(written, other, here)
+        found.append(written)
     elements = reduce(isl.Set.union, found)
-    for axis, extent in enumerate(shape):
+    for axis, extent in enumerate(kernel.array(name).shape or ()):
         assert isinstance(extent, int)  # of what is private or local
         elements = elements.lower_bound_val(_SET, axis, isl.Val(0))
         elements = elements.upper_bound_val(_SET, axis, isl.Val(extent - 1))
-    return elements.coalesce()
+    return elements.coalesce().gist_params(known)
 
 
 def domain_over(elements: isl.Set, inames: Sequence[str]) -> tuple[Domain, ...]:

@@ -16,6 +16,7 @@ from polygen.errors import NotSavable
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
@@ -53,7 +54,7 @@ def save_and_reload_temporaries(kernel: Kernel) -> Kernel:
            which those are that write them.
         2. The first value on each of these axes is affine in the parameters.
         3. Verbatim C does not touch them: its text names them.
-        4. What is saved was written: each element that some work item or group writes, by all.
+        4. What may have been written in a launch is written there, or was before.
 
     Before -> After:
 
@@ -162,7 +163,7 @@ class _Keeper:
         local = kernel.address_space(name) is AddressSpace.LOCAL
         self._indexed_by = (GroupTag,) if local else (GroupTag, LocalTag)
         self._element_tag = AutoLocalTag() if local else None
-        self._elements = written_elements(kernel.expanded, name)
+        self._before = kernel.expanded
         self._homes = list(self._found_homes(kernel, launches))
         self._kernel = self._renamed(kernel)
         written = [tag for home in self._homes for i in home.writers for tag in self._axes(i)]
@@ -313,7 +314,7 @@ class _Keeper:
             i.copy(depends_on=i.depends_on.union(after.get(i.id, ())))
             for i in (*kernel.instructions, *(copy.insn for copy in copies))
         ]
-        domains = [d for copy in copies for d in domain_over(self._elements, copy.own)]
+        domains = [d for copy in copies for d in self._domain(copy)]
         own = [copy.own for copy in copies if len(copy.own) > 1 and self._element_tag is None]
         return kernel.copy(
             instructions=tuple(instructions),
@@ -322,6 +323,10 @@ class _Keeper:
             tags={**kernel.tags, **self._element_tags(copies)},
             priorities=(*kernel.priorities, *own),
         )
+
+    def _domain(self, copy: _Copy) -> tuple[Domain, ...]:
+        elements = written_elements(self._before, self._variable.name, copy.on_axes)
+        return domain_over(elements, copy.own)
 
     def _element_tags(self, copies: Sequence[_Copy]) -> dict[str, InameTag]:
         constant = constant_axes(self._variable)

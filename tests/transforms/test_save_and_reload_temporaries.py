@@ -196,6 +196,13 @@ def test_partly_written_arrays() -> None:
     saved(knl, lambda a: 3 * a + 2 * a[np.arange(len(a)) // 2])
 
 
+def test_elements_of_which_each_work_item_has_its_own() -> None:
+    knl = pg.split_iname(halves(), "i", 5, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.privatize_temporaries_with_inames(pg.add_dtypes(knl, {"t": "float64"}), "i_inner")
+    new = saved(knl, twice)
+    assert "t_save[i_outer, t_dim_0, i_inner] = t[t_dim_0]" in str(new)
+
+
 def test_several_temporaries_rules_and_conditions() -> None:
     knl = halves(
         """
