@@ -18,9 +18,9 @@ def bank_conflicts(
     r"""Return how many words of one bank each access of a local temporary asks for at a time.
 
     That is counted over the work items of a group, in their order: as many ask together as there
-    are banks, fewer where an element, or a vector, takes several words.  Work items that ask for the same word
-    get it together.  Which iteration of the loops around it is has no part in it, but where it
-    decides remainders: then the worst one counts.
+    are banks, fewer where an element, or a vector, takes several words.  Work items that ask for
+    the same word get it together.  Which iteration of the loops around it is has no part in it, but
+    where it decides remainders: then the worst one counts.
 
     Parameters:
         kernel: the kernel.

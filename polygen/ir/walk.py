@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter, is_
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
@@ -15,11 +15,10 @@ _Node: TypeAlias = Any  # the rows below know the node's class; the table cannot
 
 
 def _in_subscript(node: _Node) -> Parts:
-    index = node.index
+    index: Any = node.index
     if not isinstance(index, tuple):
         return node.aggregate, index
-    several: Parts = index
-    return node.aggregate, *several
+    return node.aggregate, *cast("Parts", index)
 
 
 # For each class of node: its parts, and how to build it anew from other parts.
