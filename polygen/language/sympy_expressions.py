@@ -21,6 +21,7 @@ _Sympy: TypeAlias = Any  # sympy has no types
 # What sympy calls functions that are called otherwise here; the names of others are the same.
 _NAMES = {
     "Abs": "abs",
+    "arg": "carg",
     "ceiling": "ceil",
     "conjugate": "conj",
     "gamma": "tgamma",
@@ -28,7 +29,9 @@ _NAMES = {
     "loggamma": "lgamma",
     "re": "real",
 }
-_SAME = "acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp floor log sin sinh tan tanh"
+_SAME = (
+    "acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp floor log sign sin sinh tan tanh"
+)
 _FUNCTIONS = {**{name: name for name in _SAME.split()}, **_NAMES}
 _BACK = {ours: theirs for theirs, ours in _FUNCTIONS.items()}
 

@@ -142,7 +142,7 @@ def test_trees(given: Any, kind: type[UserError], reason: str) -> None:
 
 X = sympy.Symbol("x")
 FROM_SYMPY: list[tuple[Any, str]] = [
-    (sympy.sign(X), "a sign"),
+    (sympy.zeta(X), "a zeta"),
     (sympy.Sum(X, (X, 0, 3)), "a Sum"),
     (sympy.Integral(sympy.Function("f")(X), X), "a Integral"),
     (sympy.Matrix([X]), "Matrix"),

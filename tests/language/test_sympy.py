@@ -29,6 +29,7 @@ VALUES: list[Any] = [
     sp.Mod(u, 3) + sp.floor(u / 2) + sp.ceiling(v),
     sp.pi * u + sp.E + 0.1,
     sp.Abs(u) + sp.atan2(u, v) + sp.log(v) + sp.tanh(u),
+    sp.sign(u) * v + sp.arg(u) + sp.sign(u * v - 1),
     sp.gamma(v) + sp.loggamma(v) + sp.erf(u),
     sp.acosh(v + 1) + sp.cosh(u) - sp.asinh(u),
     sp.Integer(4) + i,
