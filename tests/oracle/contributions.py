@@ -46,6 +46,8 @@ def _with_own(insn: Assigning, shared: frozenset[str]) -> list[Instruction]:
     """Return an instruction after its contributions, those to reductions in these included."""
     found: list[Instruction] = []
     after: set[str] = set()
+    # What is reduced is there before conditions are asked that reduce themselves.
+    early = tuple([p for p in insn.predicates if not walk.reductions(p)])
     for reduction, when in _outermost(insn).items():
         if shared.isdisjoint(walk.reduction_inames(reduction)):
             continue
@@ -55,7 +57,7 @@ def _with_own(insn: Assigning, shared: frozenset[str]) -> list[Instruction]:
             reduction.operand,
             insn.within_inames.union(reduction.inames),
             insn.depends_on,
-            (*insn.predicates, *when),
+            (*early, *when),
             owner=insn.id,
             reduction=reduction,
         )

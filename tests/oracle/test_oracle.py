@@ -158,6 +158,17 @@ def test_both_results_of_a_reduction_in_a_loop_that_others_stand_in() -> None:
     np.testing.assert_array_equal(found["out"], (2 * a.sum(axis=1)) ** 2)
 
 
+def test_a_condition_that_adds_up_in_a_loop_that_others_stand_in() -> None:
+    t = pg.TemporaryVariable("t", "float64", (3, 5))
+    lines = """
+        t[i, j] = 2*a[i, j]      {id=t}
+        out[i] = sum(j, t[i, j]) {id=out, dep=t, if=sum(j, t[i, j]) > 20, if=i < 2}
+        """
+    knl = kernel(["{ [i]: 0<=i<3 }", "{ [j]: 0<=j<5 }"], lines, t)
+    a: Any = np.arange(15.0).reshape(3, 5)
+    np.testing.assert_array_equal(_out(knl, a=a, out=np.zeros(3)), [0, 70, 0])
+
+
 @pytest.mark.parametrize("shift", [0, 1, -2])
 def test_arrays_that_overlap(shift: int) -> None:
     knl = kernel("{ [i]: 0<=i<6 }", "out[i] = a[i] + 1", pg.GlobalArg("out", may_alias=True))
