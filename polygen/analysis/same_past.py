@@ -118,7 +118,7 @@ class Pasts:
             at: where they are compared.
         """
         name = ex.name_of(new)
-        if at.new.insn is END or not self._is_comparable(name):
+        if at.new.insn is END or not self._is_written_alike(name):
             return False
         if not all(readers_tell(k, name) for k in (self._old, self._new)):
             return False

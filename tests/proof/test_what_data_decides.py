@@ -187,6 +187,16 @@ def test_a_scalar_of_each_iteration_may_have_copies(how: str) -> None:
     assert verdict.calls == len(CALLS)
 
 
+@pytest.mark.parametrize("space", ["local", "global"])
+def test_a_scalar_of_each_iteration_may_be_shared_by_loops_alone(space: str) -> None:
+    knl = kernel(LOOP, OWN["a default"], scalar("s"), *DATA[2:])
+    shared = pg.set_temporary_address_space(knl, "s", space)
+    assert judge(knl, shared, CALLS).differs is None
+    items = pg.tag_inames(knl, {"i": "l.0"})
+    with pytest.raises(UserError):
+        pg.set_temporary_address_space(items, "s", space)
+
+
 def test_a_result_that_nobody_needs_may_become_another() -> None:
     """One of two assignees is stored in a narrow type, but reaches no argument."""
     lines = """
