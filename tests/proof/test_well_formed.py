@@ -16,7 +16,6 @@ from polygen.errors import NestingDecides, OutOfBounds, UninitializedRead, Unord
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel
 from tests.oracle.compare import make_arguments, typed
-from tests.oracle.evaluate import OracleError
 from tests.oracle.interpreter import interpret
 from tests.proof import catalogue_ill_formed, catalogue_well_formed
 from tests.proof.catalogue_ill_formed import IllFormed
@@ -330,95 +329,3 @@ def test_a_condition_that_may_have_changed_says_nothing_of_what_was_written(betw
     arrays = [array("c", "n"), *([] if own else [array(n, "n", may_alias=True) for n in "bq"])]
     knl = kernel("{ [i]: 0<=i<n }", "\n".join(lines), *temporaries, *arrays, "...")
     assert ("written", "t") in [(o.kind, o.array) for o in pg.obligations(knl)]
-
-
-@pytest.mark.parametrize(("limit", "owes"), [("count[i]", True), ("count[4]", False)])
-def test_what_another_iteration_wrote_is_there_if_its_loop_ran_as_long(
-    limit: str, owes: bool
-) -> None:
-    """Each iteration reads what the one before wrote, in a loop that data bounds."""
-    lines = [
-        f"m = {limit} {{id=m, inames={'i' if owes else ''}, dep=*}}",
-        "out[i,j] = t[j] {id=out, inames=i:j, dep=*m, if=i>0}",
-        "t[j] = a[i,j] {id=t, inames=i:j, dep=*m:out}",
-    ]
-    data = (
-        pg.TemporaryVariable("m", "int32"),
-        pg.TemporaryVariable("t", "float64", (9,)),
-        *(array(name, "n", "9") for name in ("a", "out")),
-        array("count", "n", dtype="int32"),
-        "...",
-    )
-    domains = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }"]
-    knl = kernel(domains, "\n".join(lines), *data, loop_priority="i, j", assumptions="n >= 5")
-    found = [(o.kind, o.array) for o in pg.obligations(knl)]
-    assert (("written", "t") in found) is owes
-    counts = np.array([1, 3, 3, 3, 3], np.int32)
-    arguments = make_arguments(knl, {"n": 5}, count=counts)
-    if owes:
-        with pytest.raises(OracleError, match="before it is written"):
-            interpret(knl, arguments)
-    else:
-        out = interpret(knl, arguments).arrays["out"]
-        np.testing.assert_array_equal(out[1:, :3], arguments["a"][:-1, :3])
-
-
-ROWS = """
-    m = count[i]            {id=m, inames=i, dep=*}
-    t[j] = a[i,j]           {id=t, inames=i:j, dep=*m}
-    out[i,k] = t[k]         {id=out, inames=i:k, dep=*m:t}
-    """
-# What is replaced in these lines and bounds; and counts with which something is read too early.
-LENGTHS: dict[str, tuple[tuple[tuple[str, str], ...], tuple[int, ...] | None]] = {
-    "as long": ((), None),
-    "shorter": ((("k<m", "k<m-1"),), None),
-    "from further on": ((("0<=k<m", "2<=k<m"),), None),
-    "downward": ((("t[k]", "t[m2-1-k]"), ("k<m", "k<m2")), None),
-    "half": ((("k<m", "2*k<m"), ("t[k]", "t[2*k]")), None),
-    "longer": ((("k<m", "k<=m"),), (3, 3, 3)),
-    "written from further on": ((("0<=j<m", "1<=j<m"),), (3, 3, 3)),
-    "written less": ((("j<m", "j<m-1"),), (3, 3, 3)),
-    "the bound is overwritten in between": (
-        (("dep=*m:t}", "dep=*n}\nm = 4  {id=n, inames=i, dep=*t}"),), (3, 3, 3)
-    ),
-    "the bound is of the iteration before": (
-        (
-            ("m = count[i]            {id=m, inames=i, dep=*}", "m = 1 {id=o, inames=, dep=*}"),
-            ("dep=*m}", "dep=*o}"),
-            ("dep=*m:t}", "dep=*m}\nm = count[i] {id=m, inames=i, dep=*o:t}"),
-        ),
-        (3, 3, 3),
-    ),
-    "read in the next iteration": (
-        (("dep=*m}", "dep=*m:out}"), ("dep=*m:t}", "dep=*m, if=i>0}")), (1, 3, 3)
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", LENGTHS)
-def test_loops_that_one_scalar_bounds(name: str) -> None:
-    """A row is written in one loop and read in another; nobody else has to say that it was."""
-    texts, counts = LENGTHS[name]
-    whole = "\n".join(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }", "{ [k]: 0<=k<m }", ROWS])
-    for old, new in texts:
-        assert old in whole
-        whole = whole.replace(old, new)
-    *domains, lines = whole.split("\n", 3)
-    if "m2" in lines:
-        lines = lines.replace("t[j] = ", "m2 = count[i] {id=m2, inames=i, dep=*}\nt[j] = ")
-        lines = lines.replace("dep=*m:t}", "dep=*m:t:m2}")
-    data = (
-        *(pg.TemporaryVariable(x, "int32") for x in ("m", "m2")),
-        pg.TemporaryVariable("t", "float64", (9,)),
-        *(array(x, "n", "9") for x in ("a", "out")),
-        array("count", "n", dtype="int32"),
-        "...",
-    )
-    lines = "\n".join(map(str.strip, lines.strip().splitlines()))
-    knl = kernel(domains, lines, *data, loop_priority=("i, j", "i, k"))
-    owes = ("written", "t") in [(o.kind, o.array) for o in pg.obligations(knl)]
-    assert owes is (counts is not None or "m2" in whole)
-    if counts is not None:
-        arguments = make_arguments(knl, {"n": 3}, count=np.array(counts, np.int32))
-        with pytest.raises(OracleError, match="before it is written"):
-            interpret(knl, arguments)
