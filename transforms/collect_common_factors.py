@@ -73,7 +73,7 @@ def collect_common_factors(
            temporary passes nothing, or which are subscripts of the temporary along one of the
            axes that are named.
         3. The kernel permits reassociation (`set_options`).
-        4. Types are known, and the temporary's is that of the product.
+        4. Types are known, and the temporary's is a number's, and that of the product.
         5. The factor may be evaluated wherever the temporary is read.
 
     Parameters:
@@ -273,7 +273,7 @@ def _typed(kernel: Kernel, name: str, factors: Sequence[Expression]) -> Kernel:
     """Return the kernel with the type that the temporary has now.
 
     Raises:
-        InvalidArgument: if a product with the factors would be of another type.
+        InvalidArgument: if it is of no number's type, or a product with the factors of another.
     """
     inferred = infer_types(kernel.expanded)
     dtype = inferred.array(name).dtype
@@ -281,6 +281,12 @@ def _typed(kernel: Kernel, name: str, factors: Sequence[Expression]) -> Kernel:
         **kinds(inferred),
         **{f"{_AXIS}{axis}": int for axis in range(len(kernel.array(name).shape or ()))},
     }
+    if dtype is not None and dtype.kind == "b":
+        raise InvalidArgument(
+            f"collect_common_factors: '{name}' is of type bool, and truth values have no factors",
+            where=caller_location(),
+            remedy="name a temporary that numbers are stored in",
+        )
     product = type_of(ex.product_of(*factors, ex.Variable(name)), known)
     if product != known[name]:
         raise InvalidArgument(

@@ -253,6 +253,10 @@ def test_integers_stay_integers() -> None:
     )
     with pytest.raises(InvalidArgument, match="multiplied by the factors it would be of type"):
         pg.collect_common_factors(wide, "t")
+    truth = pg.TemporaryVariable("t", "bool")
+    knl = kernel("{ [i]: 0<=i<n }", "t = a[i] > 1 or i > 3\nout[i] = t", truth)
+    with pytest.raises(InvalidArgument, match="truth values have no factors"):
+        pg.collect_common_factors(pg.add_dtypes(knl, {"a": "float32", "out": "bool"}), "t")
 
 
 def test_the_temporary_keeps_its_type() -> None:
