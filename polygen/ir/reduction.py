@@ -151,11 +151,23 @@ def _extremal(operator: str, worst: Callable[[DType], Number], best: _Two) -> Fa
     )
 
 
-def _segmented(identity: Number, combine: _Two) -> Facts:
+def _added(old: Expression, new: Expression, dtype: DType) -> Expression:
+    """Return a sum of this type.
+
+    In ``old - x``, `x` is converted before it is subtracted; in ``-x + old``, the negative of an
+    integer is taken first, which may wrap around in a smaller type.
+    """
+    negative = isinstance(new, ex.Product) and new.children[0] == -1
+    return ex.sum_of(new, old) if negative and dtype.kind in "iu" else ex.sum_of(old, new)
+
+
+def _segmented(
+    identity: Number, combine: Callable[[Expression, Expression, DType], Expression]
+) -> Facts:
     """Return the facts of an operation that starts anew where its second operand is true."""
 
-    def combined(old: Parts, new: Parts, _: tuple[DType, ...]) -> Parts:
-        return ex.If(new[1], new[0], combine(old[0], new[0])), _either(old[1], new[1])
+    def combined(old: Parts, new: Parts, dtypes: tuple[DType, ...]) -> Parts:
+        return ex.If(new[1], new[0], combine(old[0], new[0], dtypes[0])), _either(old[1], new[1])
 
     return Facts(
         lambda _: (identity, False),
@@ -169,7 +181,10 @@ def _segmented(identity: Number, combine: _Two) -> Facts:
 
 
 BUILT_IN: Mapping[str, Facts] = {
-    "sum": _single(lambda _: 0, ex.sum_of, Result.WIDENED, "biufc", "biu"),
+    "sum": replace(
+        _single(lambda _: 0, ex.sum_of, Result.WIDENED, "biufc", "biu"),
+        combined=lambda old, new, dtypes: (_added(old[0], new[0], dtypes[0]),),
+    ),
     "product": _single(lambda _: 1, ex.product_of, Result.WIDENED, "biufc", "biu"),
     "min": _single(_largest, _min, Result.KEPT, "biuf", "biuf"),
     "max": _single(_smallest, _max, Result.KEPT, "biuf", "biuf"),
@@ -177,8 +192,8 @@ BUILT_IN: Mapping[str, Facts] = {
     "all": _single(lambda _: True, _both, Result.TRUTH, "biufc", "biuf"),
     "argmin": _extremal("<", _largest, _min),
     "argmax": _extremal(">", _smallest, _max),
-    "segmented(sum)": _segmented(0, ex.sum_of),
-    "segmented(product)": _segmented(1, ex.product_of),
+    "segmented(sum)": _segmented(0, _added),
+    "segmented(product)": _segmented(1, lambda old, new, _: ex.product_of(old, new)),
 }
 
 

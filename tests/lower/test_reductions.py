@@ -129,3 +129,23 @@ def test_not_over_a_parallel_iname(axis: str) -> None:
     knl = kernel("{ [i,k]: 0<=i,k<16 }", "out[i] = sum(k, a[k])")
     with pytest.raises(ReductionNotSequential, match=rf"reduces over 'k', which is tagged {axis}"):
         lowered(pg.tag_inames(knl, {"k": axis}))
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "int64"])
+def test_negatives_wrap_around_in_their_own_type(dtype: str, target: str) -> None:
+    """Before they are added up in a wider one: as in ``np.sum(-a, dtype=...)``."""
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"],
+        "b[0] = sum(i, -a[i])\nc[0] = segmented(sum)(j, -a[j], j == 1)[0]",
+        [pg.GlobalArg("a", dtype), pg.GlobalArg("b, c", "int64", 1), "..."],
+        assumptions="n >= 0",
+    )
+    run = knl.executor(target)
+    a = np.array([np.iinfo(dtype).min, 3, np.iinfo(dtype).max, 0, 7], dtype)
+    for n in (0, 1, 2, 5):
+        b, c = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        run(a=a[:n], b=b, c=c)
+        negatives = (-a[:n]).astype(np.int64)
+        assert b[0] == negatives.sum()
+        assert c[0] == negatives[1 if n > 1 else 0 :].sum()
