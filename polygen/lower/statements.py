@@ -173,8 +173,11 @@ class Statements:
 
 
 def _value_in_copy(predicate: Expression, values: Mapping[str, Expression]) -> Expression:
-    """Return whether a predicate holds in a copy of a loop's body; itself if more decides that."""
-    if not walk.free_variables(predicate) <= values.keys():
+    """Return whether a predicate holds in a copy of a loop's body; itself if more decides that.
+
+    Itself, too, if it is not affine: where a copy is missing, validation asks isl whether it may.
+    """
+    if not walk.free_variables(predicate) <= values.keys() or condition_set(predicate) is None:
         return predicate
     asked = walk.substitute(predicate, values)
     found = None if walk.free_variables(asked) else condition_set(asked)
