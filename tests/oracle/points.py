@@ -10,7 +10,7 @@ import islpy as isl
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, unflatten
 from polygen.ir.kernel import Kernel
-from tests.oracle.evaluate import OracleError, OracleLimitError
+from tests.oracle.evaluate import OracleLimitError
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
@@ -108,7 +108,7 @@ def _points(isl_set: isl.Set) -> list[tuple[int, ...]]:
         found.append(tuple([c.to_python() for c in coordinates]))
 
     if not isl_set.is_bounded():
-        raise OracleError(f"unbounded: {isl_set}")
+        raise OracleLimitError(f"what bounds {isl_set} is not known yet")
     try:
         isl_set.foreach_point(note)
     except isl.Error as error:
