@@ -21,6 +21,7 @@ from polygen.analysis.order import order_of
 from polygen.analysis.pairs import conflicts, equal, less, renamed, witness
 from polygen.errors import WrongOrder
 from polygen.ir.domain import flat_names, project_out
+from polygen.ir.tags import is_lane
 from polygen.lower.program import Assign, Loop
 from polygen.validation.constraints import is_affine, to_set
 from polygen.validation.copy_of import Copy
@@ -59,12 +60,15 @@ def check_sequence(view: View, works: Works) -> None:
 
 
 def _check_lanes(view: View, frame: Frame) -> None:
-    """Check that a loop over lanes, or one that is executed at once, holds one statement alone."""
+    """Check that a loop over lanes, or one that is executed at once, holds one statement alone.
+
+    Or that statement for each of further lanes.
+    """
     single = all(f.role in (Role.LANE, Role.BRANCH) for f in frame.inside())
     if isinstance(frame.node, Loop) and frame.node.at_once:
         single = frame.role is Role.LANE and [*map(type, frame.node.body)] == [Assign]
     found = list(frame.statements())
-    if not single or len(found) != 1:
+    if not single or len({_without_lanes(view, s) for s in found}) != 1:
         by_id = view.kernel.instructions_by_id
         raise fault(
             WrongOrder,
@@ -73,6 +77,13 @@ def _check_lanes(view: View, frame: Frame) -> None:
             "the next statement is",
             *(by_id[s.insn_id] for s in found[:1] if s.insn_id in by_id),
         )
+
+
+def _without_lanes(view: View, statement: Statement) -> tuple[object, ...]:
+    """Return what a statement carries out, whatever the lane: an instruction, and of which copy."""
+    tags = view.kernel.tags
+    copy = [(i, v) for i, v in statement.values.items() if not is_lane(tags.get(i))]
+    return statement.insn_id, statement.written_names, *copy
 
 
 class _Sequence:

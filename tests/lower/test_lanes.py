@@ -437,3 +437,16 @@ def test_kernels_that_are_called(target: str) -> None:
             np.testing.assert_array_equal(b, np.broadcast_to(a * factors + rows, (n, 3, 5)))
             own = 2 * a * factors + np.arange(n)[:, None, None]
             np.testing.assert_array_equal(c, own + rows)
+
+
+@pytest.mark.parametrize("inner", TAGS)
+def test_lanes_in_loops_over_lanes(inner: str) -> None:
+    """Of one instruction, all lanes are executed before the next: in loops, or written out."""
+    knl = pg.make_kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<3 and 0<=k<2 }", "<> t = a[i,j,k]*2\nb[i,j,k] = t + 1"
+    )
+    for outer in ("ilp", "ilp.seq"):
+        run = pg.tag_inames(knl, {"j": outer, "k": inner}).executor("c")
+        a = np.arange(24.0).reshape(4, 3, 2)
+        _, (b,) = run(a=a)
+        np.testing.assert_array_equal(b, 2 * a + 1)

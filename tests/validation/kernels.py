@@ -311,6 +311,16 @@ def versions_of_unrolled_loops() -> Kernel:
 
 
 @_example(n=6)
+def lanes_in_loops_over_lanes() -> Kernel:
+    """A loop over lanes with a statement for each of others, and for no other instruction."""
+    knl = kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<3 and 0<=k<2 }",
+        "<> t = a[i,j,k]*2\nb[i,j,k] = t + 1",
+    )
+    return pg.tag_inames(knl, "j: ilp.seq, k: ilp")
+
+
+@_example(n=6)
 def reductions_of_nothing() -> Kernel:
     """Accumulators that start, and are never updated: of two results, one may not be there."""
     return kernel(
