@@ -161,6 +161,10 @@ def _added(old: Expression, new: Expression, dtype: DType) -> Expression:
     return ex.sum_of(new, old) if negative and dtype.kind in "iu" else ex.sum_of(old, new)
 
 
+def _summed(old: Parts, new: Parts, dtypes: tuple[DType, ...]) -> Parts:
+    return (_added(old[0], new[0], dtypes[0]),)
+
+
 def _segmented(
     identity: Number, combine: Callable[[Expression, Expression, DType], Expression]
 ) -> Facts:
@@ -181,10 +185,7 @@ def _segmented(
 
 
 BUILT_IN: Mapping[str, Facts] = {
-    "sum": replace(
-        _single(lambda _: 0, ex.sum_of, Result.WIDENED, "biufc", "biu"),
-        combined=lambda old, new, dtypes: (_added(old[0], new[0], dtypes[0]),),
-    ),
+    "sum": Facts(lambda _: (0,), _summed, Result.WIDENED, "biufc", "biu"),
     "product": _single(lambda _: 1, ex.product_of, Result.WIDENED, "biufc", "biu"),
     "min": _single(_largest, _min, Result.KEPT, "biuf", "biuf"),
     "max": _single(_smallest, _max, Result.KEPT, "biuf", "biuf"),
