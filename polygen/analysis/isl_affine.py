@@ -33,6 +33,14 @@ def _zero(names: tuple[str, ...]) -> isl.Aff:
     return isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
 
 
+def _val(number: int) -> isl.Val:
+    """Return a number as isl's: it takes those of more than 64 bits as text."""
+    return isl.Val(number if abs(number) < _LARGE else str(number))
+
+
+_LARGE = 1 << 63
+
+
 def to_aff(form: LinearForm) -> isl.Aff:
     """Return the flat isl function with the values of `form`."""
     return _aff(form, tuple(sorted(form.names())))
@@ -41,14 +49,14 @@ def to_aff(form: LinearForm) -> isl.Aff:
 def _aff(form: LinearForm, names: tuple[str, ...]) -> isl.Aff:
     result = _zero(names)
     if form.constant:
-        result = result.set_constant_val(isl.Val(form.constant))
+        result = result.set_constant_val(_val(form.constant))
     for term, coefficient in form.terms.items():
         if isinstance(term, str):
-            result = result.set_coefficient_val(_PARAM, names.index(term), isl.Val(coefficient))
+            result = result.set_coefficient_val(_PARAM, names.index(term), _val(coefficient))
     for term, coefficient in form.terms.items():
         if isinstance(term, FloorTerm):
-            floor = _aff(term.numerator, names).scale_down_val(isl.Val(term.divisor)).floor()
-            result = result.add(floor.scale_val(isl.Val(coefficient)))
+            floor = _aff(term.numerator, names).scale_down_val(_val(term.divisor)).floor()
+            result = result.add(floor.scale_val(_val(coefficient)))
     return result
 
 
@@ -72,12 +80,12 @@ def aff_on(space: isl.Space, form: LinearForm) -> isl.Aff | None:
 
     None if the form has floors, or mentions what is no parameter of the space.
     """
-    function = isl.Aff.zero_on_domain_space(space).set_constant_val(isl.Val(form.constant))
+    function = isl.Aff.zero_on_domain_space(space).set_constant_val(_val(form.constant))
     for term, coefficient in form.terms.items():
         position = space.find_dim_by_name(_PARAM, term) if isinstance(term, str) else -1
         if position < 0:
             return None
-        function = function.set_coefficient_val(_PARAM, position, isl.Val(coefficient))
+        function = function.set_coefficient_val(_PARAM, position, _val(coefficient))
     return function
 
 
@@ -125,7 +133,7 @@ def _pw_product(node: Any, names: _Names) -> isl.PwAff | None:
             return None
     if result is None:
         return None
-    return result.scale_val(isl.Val(factor))
+    return result.scale_val(_val(factor))
 
 
 def _pw_quotient(node: Any, names: _Names) -> isl.PwAff | None:
@@ -135,10 +143,10 @@ def _pw_quotient(node: Any, names: _Names) -> isl.PwAff | None:
     result = to_pw_aff(node.numerator, names)
     if result is None:
         return None
-    floor = result.scale_down_val(isl.Val(divisor.constant)).floor()
+    floor = result.scale_down_val(_val(divisor.constant)).floor()
     if isinstance(node, ex.FloorDiv):
         return floor
-    return result.sub(floor.scale_val(isl.Val(divisor.constant)))
+    return result.sub(floor.scale_val(_val(divisor.constant)))
 
 
 def _pw_if(node: ex.If, names: _Names) -> isl.PwAff | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from polygen.analysis.inference import infer_types, kinds, sizes
 from polygen.analysis.kinds import Kind, same_kind
-from polygen.analysis.types import type_of
+from polygen.analysis.types import opposite_of, type_of
 from polygen.errors import TypeMismatch
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -91,7 +91,27 @@ def _written(kernel: Kernel, name: str) -> Iterator[tuple[Kind, bool] | None]:
         for assignee, value in writer.pairs:
             if ex.name_of(assignee) == name:
                 unknown = walk.free_variables(value).difference(known, writer.reduction_inames)
-                yield next(_possible(kernel, value, unknown), None)
+                found = next(_possible(kernel, value, unknown), None)
+                yield None if found and _may_wrap(value, *found) else found
+
+
+def _may_wrap(value: Expression, kind: Kind, known: bool) -> bool:
+    """Tell whether a value may be a negative that wraps around.
+
+    ``-a[i]`` of uint8 is 158 for 98.  But ``x[i] + -a[i]`` is ``x[i] - a[i]``: what is taken away
+    has the type of the sum, and is not negated before.
+    """
+    if not opposite_of(value):
+        return False
+    small = (
+        isinstance(kind, np.dtype)
+        and kind.kind in "biu"
+        and (kind.kind != "i" or kind.itemsize < _INT)
+    )
+    return small or not known
+
+
+_INT = 4  # bytes: to negate the least of these, or of wider ones, is undefined
 
 
 def _stored(kernel: Kernel, name: str) -> frozenset[Expression]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import polygen as pg
 from polygen.analysis.kept_types import keeps_type, same_type
+from polygen.errors import CannotProve
 from polygen.ir.kernel import Kernel
 from tests.oracle.cases import kernel
 
-# f, d and k have types, u and v do not.
-TYPED = [pg.GlobalArg(n, t, (9,)) for n, t in (("f", "float32"), ("d", "float64"), ("k", "int32"))]
+# f, d, k and b have types, u and v do not.
+TYPES = {"f": "float32", "d": "float64", "k": "int32", "b": "uint8"}
+TYPED = [pg.GlobalArg(name, dtype, (9,)) for name, dtype in TYPES.items()]
 UNTYPED = [pg.GlobalArg(name, shape=(9,)) for name in ("u", "v")]
 OUT = pg.GlobalArg("out", "float64", (9,))
 
@@ -22,7 +25,7 @@ def _kernel(*written: str, dtype: str | None = None, known: bool = True, out: st
     ]
     lines[0] = lines[0].replace(", dep=*:w-1", "")
     lines.append(f"out[i] = {out} {{id=r, dep=w{len(written) - 1}}}")
-    names = {name for value in written for name in "fdkuv" if f"{name}[" in value}
+    names = {name for value in written for name in "fdkbuv" if f"{name}[" in value}
     data = [a for a in (*TYPED, *UNTYPED) if a.name in names]
     result = OUT if known else pg.GlobalArg("out", shape=(9,))
     return kernel(
@@ -43,6 +46,12 @@ def _kernel(*written: str, dtype: str | None = None, known: bool = True, out: st
         (["f[i]", "t*d[i]"], None, False),  # double, but float was stored first
         (["f[i]", "d[i]"], "float64", False),
         (["d[i]", "f[i]"], "float64", False),
+        # Negatives of small integers wrap around, and are other numbers in larger sums.
+        (["-f[i]"], None, True),
+        (["-k[i]"], None, True),
+        (["-b[i]"], None, False),
+        (["3 - b[i]"], None, True),
+        (["-u[i]"], None, False),  # whose type may be such a one
         # A number has no type of its own.
         (["2"], None, False),
         (["2.0"], None, False),
@@ -110,3 +119,16 @@ def test_bfloat16_is_another_type_than_what_it_is_computed_in() -> None:
     assert same_type(short, "t", short, "t")
     assert not same_type(short, "t", float_, "t")
     assert not same_type(float_, "t", short, "t")
+
+
+def test_a_negative_that_wraps_around_stays_where_it_is() -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "<> t = -a[i]  {id=t}\nout[i] = x[i] + t  {dep=t}",
+        [pg.GlobalArg(name, dtype, "n") for name, dtype in (("a", "uint8"), ("x", "int32"))]
+        + ["..."],
+    )
+    _, (out,) = knl(a=np.array([98], np.uint8), x=np.array([0], np.int32))
+    np.testing.assert_array_equal(out, -np.array([98], np.uint8))
+    with pytest.raises(CannotProve, match="its type may not be"):
+        pg.assignment_to_subst(knl, "t")
