@@ -227,7 +227,12 @@ WRONG_TYPES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("[j]: b[i,j] = f(n, 1.5, [j]: a[i,j])", {}, {}, "gives '1.5', of type 'float', for 's'"),
     ("[j]: b[i,j] = f(n, q, [j]: a[i,j])", {}, {"q": np.float32}, "of type 'float32', for 's'"),
     ("[j]: b[i,j] = f(n, a[i,0], [j]: a[i,j])", {}, {}, "gives 'a[i, 0]', of type 'float32'"),
-    ("[j]: b[i,j] = f(q, 1, [j]: a[i,j]) {if=0}", {}, {"q": np.float32}, "bounds of loops, and what is assumed of sizes, are int"),
+    (
+        "[j]: b[i,j] = f(q, 1, [j]: a[i,j]) {if=0}",
+        {},
+        {"q": np.float32},
+        "bounds of loops, and what is assumed of sizes, are int",
+    ),
 ]
 
 
