@@ -55,7 +55,8 @@ def map_domain(kernel: Kernel, transform_map: AnyMap) -> Rearranged:
         4. Its inverse is affine, ``//`` and ``%`` by constants included.
         5. The inames that change are not tagged, or tagged ``for``.
         6. Each instruction is within all inames, or none, of those that the map makes one new
-           iname of; and so is each reduction, together with what is around it.
+           iname of; and so is each reduction, together with what is around it.  A reduction keeps
+           an iname.
         7. Of inames in several domains that the map mixes, no domain is empty where an instruction
            in another one is executed.
 
@@ -106,6 +107,7 @@ def mapped(kernel: Kernel, transform_map: str | isl.BasicMap | isl.Map) -> Rearr
     domains = _domains(kernel, moved, values)
     inames = [i for d in domains for i in d.inames]
     _check_groups(kernel, moved, values, inames)
+    _check_reductions(kernel, moved, values, inames)
     new = kernel.copy(
         domains=domains,
         instructions=tuple([instruction_at(i, values, inames) for i in kernel.instructions]),
@@ -190,6 +192,23 @@ def _check_groups(
                         remedy="give instructions that are to stay as they are inames of their own "
                         "(duplicate_inames)",
                     )
+
+
+def _check_reductions(
+    kernel: Kernel, moved: InameMap, values: Mapping[str, Expression], inames: Sequence[str]
+) -> None:
+    """Check that each reduction still runs over something: inames of one value may be gone."""
+    for insn in kernel.expanded.instructions:
+        for reduction in insn.reductions:
+            own = frozenset(reduction.inames)
+            if own.issubset(moved.olds) and not mentioned(own, values, inames):
+                raise MapMixesInames(
+                    f"the map leaves no iname for the reduction over '{min(own)}' in instruction "
+                    f"'{insn.id}': it has one value",
+                    where=caller_location(),
+                    excerpt=excerpt(kernel, insn.id),
+                    remedy=f"leave '{min(own)}' out of the map",
+                )
 
 
 # --- the new kernel

@@ -271,3 +271,12 @@ def test_what_is_known_of_sizes_counts() -> None:
         SIZES[:3],
         mapped("{ [i] -> [r] : r = i and i < 4 }"),
     )
+
+
+@pytest.mark.parametrize("transform", ["{ [r] -> [p] : p = 2 }", "{ [i, r] -> [p] : p = i }"])
+def test_a_reduction_keeps_an_iname(transform: str) -> None:
+    knl = kernel(["{ [i]: 0<=i<n }", "{ [r]: 0<=r<1 }"], "out[i] = sum(r, a[i, r])")
+    with pytest.raises(MapMixesInames, match="no iname for the reduction over 'r'") as caught:
+        pg.map_domain(knl, transform)
+    assert str(caught.value.remedy) == "leave 'r' out of the map"
+    agree(pg.map_domain(knl, "{ [r] -> [p] : p = r + 3 }"), [{"n": 3}])
