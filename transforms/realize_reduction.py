@@ -154,8 +154,8 @@ class _Realizer:
         if not insn.reduction_inames:
             return (insn,)
         found = Outermost(self._accumulators)
-        use = insn.map_expressions(found.replace)
         always = tuple([p for p in insn.predicates if not walk.reductions(p)])
+        use = _asked_last(insn.map_expressions(found.replace), always)
         starts: list[Instruction] = []
         others: list[Instruction] = []
         last: set[str] = set()
@@ -267,3 +267,14 @@ class _Realizer:
                     excerpt=excerpt(self._kernel, insn.id),
                     remedy=f"untag '{iname}': a reduction runs as a loop",
                 )
+
+
+def _asked_last(use: Instruction, always: tuple[Expression, ...]) -> Instruction:
+    """Return an instruction that asks for accumulators where its other predicates hold.
+
+    Elsewhere they have no values.
+    """
+    others = [p for p in use.predicates if p not in always]
+    if not (always and others):
+        return use
+    return use.copy(predicates=(ex.LogicalAnd((*always, *others)),))

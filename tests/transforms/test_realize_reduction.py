@@ -195,3 +195,18 @@ def test_what_steps_left_open_may_stay_open() -> None:
 def test_nothing_to_do() -> None:
     knl = made("out[i] = a[i,i]")
     assert pg.realize_reduction(knl) is knl
+
+
+def test_an_accumulator_is_asked_for_where_it_has_a_value() -> None:
+    knl = kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<4 }",
+        "out[i] = 2*x[i]  {if=x[i]>0, if=not all(j, a[i,j]>0)}",
+        *[pg.GlobalArg(name, "float64", shape) for name, shape in (("x", "n"), ("a", "n, 4"))],
+        pg.GlobalArg("out", "float64", "n"),
+    )
+    new = pg.realize_reduction(knl)
+    assert pg.obligations(new) == ()
+    rng = np.random.default_rng(0)
+    x, a = rng.standard_normal(9), rng.standard_normal((9, 4)) + 1
+    _, (found,) = new.executor("c")(x=x, a=a, out=np.zeros(9))
+    np.testing.assert_array_equal(found, np.where((x > 0) & ~(a > 0).all(axis=1), 2 * x, 0))
