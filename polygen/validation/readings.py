@@ -7,7 +7,7 @@ and ``sep``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
+from functools import cached_property, reduce
 
 from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.inference import sizes
@@ -57,10 +57,16 @@ class Layouts:
 
     def lanes(self, inames: Iterable[str]) -> Mapping[str, range]:
         """Return those of the inames that are lanes, each with its values, if there are several."""
-        kernel, known = self.kernel, frozenset(inames)
-        found = [i for i in kernel.inames if i in known and is_lane(kernel.tags.get(i))]
-        values = {i: self._lane_values(i) for i in found}
+        if not self._lanes:
+            return {}
+        known = frozenset(inames)
+        values = {i: self._lane_values(i) for i in self._lanes if i in known}
         return {iname: numbers for iname, numbers in values.items() if len(numbers) > 1}
+
+    @cached_property
+    def _lanes(self) -> tuple[str, ...]:
+        tags = self.kernel.tags
+        return tuple([i for i in self.kernel.inames if is_lane(tags.get(i))])
 
     def _lane_values(self, iname: str) -> range:
         """Return all values that an iname may have; none if they are not between constants."""
