@@ -25,7 +25,7 @@ from polygen.ir.layout import element_strides
 from polygen.ir.tags import InameTag, VectorTag, is_parallel
 from polygen.source import caller_location
 from polygen.transforms._axes import with_all_tags
-from polygen.transforms._instead import waiting_for
+from polygen.transforms._waiting import waiting_for
 
 
 def with_vector_loads(kernel: Kernel, insn_id: str, width: int) -> Kernel:

@@ -39,7 +39,7 @@ from polygen.transforms._arrays import (
     with_subscripts,
     without_rules_about,
 )
-from polygen.transforms._instead import waiting_for
+from polygen.transforms._waiting import waiting_for
 
 
 @transformation

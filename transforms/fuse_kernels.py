@@ -10,7 +10,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.language.programs import TranslationUnit, merge
 from polygen.source import caller_location
-from polygen.transforms import _fused
+from polygen.transforms import _fuse_kernels
 
 DataFlow: TypeAlias = Sequence[tuple[str, int, int]]
 
@@ -125,7 +125,9 @@ def _with_others(
 ) -> Kernel:
     option: dict[str, Any] = {"unsafe": unsafe}  # which every transformation takes
     try:
-        return _fused.fuse_kernels(first, _fused.Others(others), suffixes, data_flow, **option)
+        return _fuse_kernels.fuse_kernels(
+            first, _fuse_kernels.Others(others), suffixes, data_flow, **option
+        )
     except IllegalStep as error:
         error.remedy = f"{_APART}; fuse_loops then makes one loop of both, shifted if that is legal"
         raise

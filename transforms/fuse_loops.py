@@ -11,7 +11,7 @@ from polygen.ir.domain import rename_dimension, unflatten
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
 from polygen.transformation import Iname, Kind, transformation
-from polygen.transforms._fusible import check_two_loops, differ
+from polygen.transforms._fusible_loops import check_two_loops, differ
 from polygen.transforms._widen import values_of, widen
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.shift import shift

@@ -6,10 +6,10 @@ import math
 from collections.abc import Collection, Iterable
 
 from polygen.analysis.inference import infer_types, kinds
-from polygen.analysis.outermost import Outermost
+from polygen.analysis.outermost import Outermost, check_sequential
 from polygen.analysis.realized import places
 from polygen.analysis.types import reduction_types
-from polygen.errors import NoSuchReduction, ReductionNotSequential, TypeNotFound
+from polygen.errors import NoSuchReduction, TypeNotFound
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
@@ -19,13 +19,12 @@ from polygen.ir.instruction import Assignment, Instruction, assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import facts_of, parts_of
 from polygen.ir.substitution import expand
-from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Within, transformation
-from polygen.transforms._made import check_as_before
+from polygen.transforms._left_open import check_as_before
 
 
 @transformation
@@ -160,7 +159,7 @@ class _Realizer:
         others: list[Instruction] = []
         last: set[str] = set()
         for (reduction, conditions), accumulators in found.accumulators.items():
-            self._check(insn, reduction)
+            check_sequential(self._kernel, insn, reduction)
             first, update = self._parts(
                 (insn, origin), reduction, (*always, *conditions), accumulators
             )
@@ -256,17 +255,6 @@ class _Realizer:
         name = self._kernel.new_name(like, self._names)
         self._names.add(name)
         return name
-
-    def _check(self, insn: Instruction, reduction: ex.Reduction) -> None:
-        for iname in reduction.inames:
-            tag = self._kernel.tags.get(iname)
-            if is_parallel(tag):
-                raise ReductionNotSequential(
-                    f"instruction '{insn.id}' reduces over '{iname}', which is tagged {tag}",
-                    where=caller_location(),
-                    excerpt=excerpt(self._kernel, insn.id),
-                    remedy=f"untag '{iname}': a reduction runs as a loop",
-                )
 
 
 def _asked_last(use: Instruction, always: tuple[Expression, ...]) -> Instruction:

@@ -9,7 +9,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.language.programs import TranslationUnit
 from polygen.source import caller_location
-from polygen.transforms import _renaming
+from polygen.transforms import _rename_callable
 
 
 @overload
@@ -75,7 +75,7 @@ def rename_callable(
     new = _free(kernels, old_name) if new_name is None else new_name
     if new in known and new != old_name and not existing_ok:
         raise _taken(new, "which another function has, too")
-    changed = [_renaming.rename_callable(kernel, old_name, new) for kernel in kernels]
+    changed = [_rename_callable.rename_callable(kernel, old_name, new) for kernel in kernels]
     if isinstance(program, Kernel):
         return changed[0]
     found: dict[str, Kernel] = {}
@@ -96,7 +96,7 @@ def _taken(name: str, why: str) -> NameTaken:
 
 def _functions(kernel: Kernel) -> set[str]:
     """Return the names of a kernel, of what it calls, and of what these call."""
-    found = {kernel.name, *(f.name for f in _renaming.user_functions(kernel))}
+    found = {kernel.name, *(f.name for f in _rename_callable.user_functions(kernel))}
     for call in kernel.calls:
         found.add(call.function)
         found |= set() if call.callee is None else _functions(call.callee)

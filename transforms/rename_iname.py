@@ -17,7 +17,7 @@ from polygen.language.priorities import circle
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Iname, Within, is_new_name, transformation
-from polygen.transforms._fusible import check_two_loops, differ
+from polygen.transforms._fusible_loops import check_two_loops, differ
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.split_iname import uses_alone
 

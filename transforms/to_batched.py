@@ -24,7 +24,7 @@ from polygen.ir.tags import ForTag
 from polygen.source import caller_location
 from polygen.transformation import Kind, Name, is_name, is_new_name, to_names, transformation
 from polygen.transforms._arrays import check_no_verbatim
-from polygen.transforms._made import check_as_before
+from polygen.transforms._left_open import check_as_before
 
 
 def _is_count(kernel: Kernel, value: Any) -> bool:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from polygen.errors import ReductionNotSequential
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import Instruction
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import is_parallel
+from polygen.ir.verify import excerpt
 
 
 class Outermost:
@@ -50,3 +55,20 @@ class Outermost:
         if key not in self.accumulators:
             self.accumulators[key] = self._new(node)
         return self.accumulators[key]
+
+
+def check_sequential(kernel: Kernel, insn: Instruction, reduction: ex.Reduction) -> None:
+    """Check that a reduction can run as a loop.
+
+    Raises:
+        ReductionNotSequential: if it runs over an iname that is tagged as parallel.
+    """
+    for iname in reduction.inames:
+        tag = kernel.tags.get(iname)
+        if is_parallel(tag):
+            raise ReductionNotSequential(
+                f"instruction '{insn.id}' reduces over '{iname}', which is tagged {tag}",
+                where=insn.location,
+                excerpt=excerpt(kernel, insn.id),
+                remedy=f"leave '{iname}' untagged: a reduction runs as a loop",
+            )

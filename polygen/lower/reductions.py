@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from polygen.analysis.inference import kinds
-from polygen.analysis.outermost import Outermost
+from polygen.analysis.outermost import Outermost, check_sequential
 from polygen.analysis.realized import places
 from polygen.analysis.types import reduction_types
-from polygen.errors import ComputedAnew, NotAScan, ReductionNotSequential
+from polygen.errors import ComputedAnew, NotAScan
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
@@ -25,7 +25,6 @@ from polygen.ir.instruction import Assigning, Assignment, Instruction, assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, parts_of
 from polygen.ir.show_expression import show_expression
-from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
 from polygen.lower.scans import Scan, depends_on_loop, find_scan
 from polygen.source import warn
@@ -95,7 +94,7 @@ class _Realizer:
         updates: list[Instruction] = []
         # None of them waits for another, as several may share a loop.
         for (reduction, conditions), accumulators in found.accumulators.items():
-            self._check(insn, reduction)
+            check_sequential(self._kernel, insn, reduction)
             first, update = self._parts(insn, reduction, (*always, *conditions), accumulators)
             starts += first
             updates.append(update)
@@ -236,14 +235,3 @@ class _Realizer:
             name, count = f"{like}_{count}", count + 1
         self._names.add(name)
         return name
-
-    def _check(self, insn: Instruction, reduction: ex.Reduction) -> None:
-        for iname in reduction.inames:
-            tag = self._kernel.tags.get(iname)
-            if is_parallel(tag):
-                raise ReductionNotSequential(
-                    f"instruction '{insn.id}' reduces over '{iname}', which is tagged {tag}",
-                    where=insn.location,
-                    excerpt=excerpt(self._kernel, insn.id),
-                    remedy=f"leave '{iname}' untagged: a reduction runs as a loop",
-                )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import polygen as pg
 from polygen.errors import (
     InvalidArgument,
     MalformedDomain,
@@ -11,6 +12,8 @@ from polygen.errors import (
     MalformedTag,
     MalformedText,
     NameTaken,
+    NestingDecides,
+    OutOfBounds,
     PolygenError,
     ReservedName,
     UnknownIname,
@@ -127,3 +130,25 @@ def test_malformed(
 def test_no_text(wrong: object) -> None:
     with pytest.raises(InvalidArgument, match="no text"):
         parse_kernel(wrong)
+
+
+RECURRENCES = [
+    ("{ [i]: 0<=i<n }", "u[i+1] = u[i] + 1"),
+    (["{ [j]: 0<=j<n }", "{ [i]: 1<=i<n }"], "u[i] = u[i-1] + sum(j, a[i, j])"),
+]
+
+
+@pytest.mark.parametrize(("domains", "text"), RECURRENCES)
+def test_what_a_step_left_open_reads_back(domains: str | list[str], text: str) -> None:
+    knl = pg.split_iname(pg.make_kernel(domains, text), "i", 4)
+    with pytest.raises(NestingDecides):
+        pg.check_well_formed(knl)
+    assert pg.parse_kernel(str(knl)) == knl
+
+
+def test_what_a_step_left_open_hides_nothing_else() -> None:
+    knl = pg.split_iname(pg.make_kernel(*RECURRENCES[0]), "i", 4)
+    short = str(knl).replace("shape: (n + 1)", "shape: (n)")
+    assert short != str(knl)
+    with pytest.raises(OutOfBounds, match=r"writes u\[4\]"):
+        pg.parse_kernel(short)

@@ -24,7 +24,7 @@ from polygen.language.priorities import circle
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Kind, transformation
-from polygen.transforms._fusing import named_apart, shared_arguments, shared_fields, with_inames
+from polygen.transforms._fuse_names import named_apart, shared_arguments, shared_fields, with_inames
 
 
 class Others(tuple[Kernel, ...]):
