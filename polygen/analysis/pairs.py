@@ -186,24 +186,25 @@ def conflict(kernel: Kernel, a: Access, b: Access) -> Conflict:
     else:
         pairs = a.relation.params().intersect(renamed(b.relation.params(), kernel.inames))
     if not certain:
-        pairs = pairs.intersect(_not_ruled_out(kernel, a, b))
+        pairs = _not_ruled_out(kernel, a, b, pairs)
     return Conflict(a.name, kind, certain, pairs)
 
 
-def _not_ruled_out(kernel: Kernel, a: Access, b: Access) -> isl.Set:
-    """Return pairs outside of which two accesses touch no element in common, as claims have it."""
+def _not_ruled_out(kernel: Kernel, a: Access, b: Access, pairs: isl.Set) -> isl.Set:
+    """Return the pairs less those that touch nothing in common, by claims and conditions."""
     if any(isinstance(c, Independent) and c.is_about(a.insn_id, b.insn_id) for c in kernel.claims):
         if a.insn_id != b.insn_id:
-            return universe().complement()
+            return pairs.intersect(universe().complement())
         inames = sorted(kernel.instruction(a.insn_id).within_inames)
-        return reduce(isl.Set.intersect, map(equal, inames), universe())
+        return reduce(isl.Set.intersect, map(equal, inames), pairs)
     if a.reference is None or b.reference is None:
-        return universe()
+        return pairs
     excluded = never_both(kernel, a.reference, b.reference)
-    left = universe() if excluded is None else excluded.complement()
+    if excluded is not None:  # of these pairs alone: the complement may have many pieces
+        pairs = pairs.subtract(excluded)
     if a.name != b.name:
-        return left
-    return left.intersect(may_be_equal(kernel, a.reference, b.reference))
+        return pairs
+    return pairs.intersect(may_be_equal(kernel, a.reference, b.reference))
 
 
 def witness(pairs: isl.Set) -> dict[str, int]:

@@ -103,3 +103,18 @@ def test_other_branches_keep_their_order() -> None:
         exchange(_branches(BRANCHES.format("s", "d")), _branches(STORED.format("t", "d"), T))
     stored = _branches(STORED.format("s", "d"), T)
     assert exchange(_branches(BRANCHES.format("s", "d")), stored) == stored
+
+
+def test_branches_of_branches_with_remainders() -> None:
+    # The complement of what is excluded has very many pieces.
+    first = "f[j, (k - j) % 5] or f[i, (-i - n) % 5]"
+    second = "f[i, (k + i) % 5] or f[j, (2*j - n) % 5]"
+    third = "f[i, (2*i - k) % 5]"
+    knl = pg.make_kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<n and 0<=k<n and k<=2*j }",
+        f"""o[k, j, i] = 1 {{dep=*, if={first}}}
+        o[k, j, i] = 2 {{dep=*, if=not ({first}), if={second}}}
+        o[k, j, i] = 3 {{dep=*, if=not ({first}), if=not ({second}), if={third}}}""",
+        [pg.GlobalArg("f", "bool", "n, 5"), pg.GlobalArg("o", "int32", "n, n, n"), "..."],
+    )
+    assert not pg.obligations(knl)
