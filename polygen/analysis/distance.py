@@ -6,7 +6,7 @@ too, whose inames are the digits of a number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import product
 from math import inf
 
@@ -40,7 +40,7 @@ def distances(kernel: Kernel, a: Access, b: Access) -> Mapping[str, int] | None:
                 return None
             continue
         if len(inames) > 1 or not isinstance(inames[0], str):
-            if gap == 0 and _are_digits(kernel, left, inames):
+            if gap == 0 and are_digits(kernel, left, inames):
                 for iname in inames:
                     if found.setdefault(str(iname), 0):
                         return None
@@ -51,7 +51,7 @@ def distances(kernel: Kernel, a: Access, b: Access) -> Mapping[str, int] | None:
     return found
 
 
-def _are_digits(kernel: Kernel, form: LinearForm, inames: Sequence[Term]) -> bool:
+def are_digits(kernel: Kernel, form: LinearForm, inames: Sequence[Term]) -> bool:
     """Tell whether each value of a form comes from one choice of inames, whatever else it is."""
     below: float = 0  # by how much smaller digits together differ at most
     for coefficient, iname in sorted((abs(form.terms[i]), str(i)) for i in inames):
@@ -60,6 +60,16 @@ def _are_digits(kernel: Kernel, form: LinearForm, inames: Sequence[Term]) -> boo
         width = width_of(kernel, iname)
         below = coefficient * width + below if width is not None else inf
     return True
+
+
+def open_terms(kernel: Kernel, form: LinearForm, known: Set[str]) -> list[Term]:
+    """Return the terms of a form that mention inames, other than some whose values are known."""
+
+    def names(term: Term) -> Set[str]:
+        return {term} if isinstance(term, str) else term.numerator.names()
+
+    unknown = kernel.home_domains.keys() - known
+    return [term for term in form.terms if not unknown.isdisjoint(names(term))]
 
 
 def width_of(kernel: Kernel, iname: str) -> int | None:

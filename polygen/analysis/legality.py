@@ -26,9 +26,8 @@ import islpy as isl
 
 from polygen.analysis.copies import SameCopy, axes, same_copy
 from polygen.analysis.distance import only_itself
-from polygen.analysis.domains import domain_of
 from polygen.analysis.instance_map import UNMOVED, InstanceMap
-from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.kept_order import is_plainly_kept
 from polygen.analysis.order import Piece, order_of
 from polygen.analysis.pairs import (
     Conflict,
@@ -38,16 +37,11 @@ from polygen.analysis.pairs import (
     is_read,
     less,
     piece_set,
-    renamed,
     users,
     witness,
 )
-from polygen.analysis.scratch import apart, common_inames, passes_nothing
-from polygen.analysis.second import in_other
-from polygen.errors import InternalError
-from polygen.ir import expression as ex
-from polygen.ir import walk
-from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.analysis.rearrangement import Rearrangement
+from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 
@@ -86,15 +80,6 @@ class Violation:
 
 
 @dataclass(frozen=True)
-class _Step:
-    """A kernel before and after, and which old instance each new one computes."""
-
-    old: Kernel
-    new: Kernel
-    map: InstanceMap
-
-
-@dataclass(frozen=True)
 class _Copies:
     """Which pairs touch one copy of a variable: before, and now.
 
@@ -125,7 +110,7 @@ def violation(
         skip: variables not to look at.  Pairs of arrays that may overlap are looked at
             nevertheless.
     """
-    step = _Step(old, new, instances)
+    step = Rearrangement(old, new, instances)
     for name, other_name in _touching(new):
         if other_name is None and name in skip:
             continue
@@ -151,16 +136,17 @@ def _touching(kernel: Kernel) -> Iterator[tuple[str, str | None]]:
 
 
 def _broken(
-    step: _Step, insns: tuple[str, str], name: str, other_name: str | None
+    step: Rearrangement, insns: tuple[str, str], name: str, other_name: str | None
 ) -> Violation | None:
+    first, second = insns
+    if other_name is None:
+        if first == second and only_itself(step.new, first, name, step.old):
+            return None
+        if is_plainly_kept(step, insns, name):
+            return None
     before = list(order_of(step.old).before(*insns))
     copies = _copies(step, insns, name)
     if not before and copies.unchanged:
-        return None
-    first, second = insns
-    if first == second and not other_name and only_itself(step.new, first, name, step.old):
-        return None
-    if copies.unchanged and _orders_the_same(step, insns, before):
         return None
     known = step.new.assumptions.flat
     kept: list[isl.Set] | None = None
@@ -170,7 +156,7 @@ def _broken(
             if suspected.is_empty():
                 continue
             if kept is None:
-                kept = [equal(i) for i in sorted(_frame(step, name))]
+                kept = [equal(i) for i in sorted(step.frame(name))]
             bad = reduce(isl.Set.intersect, kept, suspected)
             if not bad.is_empty():
                 certain = conflict.certain and copies.certain
@@ -179,22 +165,8 @@ def _broken(
     return None
 
 
-def _orders_the_same(step: _Step, insns: tuple[str, str], before: list[Piece]) -> bool:
-    """Tell whether loops and dependencies order all pairs that they ordered, the same way.
-
-    They do if they are the same: no pair comes in one order in these loops, and in another, too.
-    """
-    old, new = order_of(step.old), order_of(step.new)
-    loops = old.shared_loops(*insns)
-    if loops != new.shared_loops(*insns) or any(piece.only is not None for piece in before):
-        return False
-    if any(step.map.moves(insn, frozenset(loops)) for insn in insns):
-        return False
-    return new.depends(*insns) or not old.depends(*insns)
-
-
 def _bad(
-    step: _Step,
+    step: Rearrangement,
     insns: tuple[str, str],
     conflict: Conflict,
     pairs: isl.Set,
@@ -218,27 +190,20 @@ def _bad(
         yield merged.subtract(copies.before.possible) if known else merged, MERGED
 
 
-def _in_old_order(step: _Step, insns: tuple[str, str], pairs: isl.Set, piece: Piece) -> isl.Set:
+def _in_old_order(
+    step: Rearrangement, insns: tuple[str, str], pairs: isl.Set, piece: Piece
+) -> isl.Set:
     """Return the pairs of new instances whose old instances are in a piece of the old order."""
     inames = frozenset(piece.equal if piece.less is None else (*piece.equal, piece.less))
     if not any(step.map.moves(insn, inames) for insn in insns):
         return piece_set(pairs, piece)
     for iname in piece.equal:
-        pairs = pairs.intersect(_compared(step, insns, iname, "=="))
-    return pairs if piece.less is None else pairs.intersect(_compared(step, insns, piece.less, "<"))
-
-
-def _compared(step: _Step, insns: tuple[str, str], iname: str, operator: str) -> isl.Set:
-    """Return the pairs of which the old values of an iname compare like this."""
-    first, second = (step.map.value(insn, iname) for insn in insns)
-    condition = condition_set(ex.Comparison(first, operator, in_other(step.new, second)))
-    if condition is None:
-        raise InternalError(f"the old value of '{iname}' is not affine: {first!r}, {second!r}")
-    return condition
+        pairs = pairs.intersect(step.compared(insns, iname, "=="))
+    return pairs if piece.less is None else pairs.intersect(step.compared(insns, piece.less, "<"))
 
 
 def _contradicts(
-    step: _Step, insns: tuple[str, str], piece: Piece, compared: Mapping[str, str]
+    step: Rearrangement, insns: tuple[str, str], piece: Piece, compared: Mapping[str, str]
 ) -> bool:
     """Tell whether an old order and a new one compare an iname that did not move otherwise."""
     old = dict.fromkeys(piece.equal, "=")
@@ -279,7 +244,7 @@ def _not_before(
 # --- temporaries
 
 
-def _copies(step: _Step, insns: tuple[str, str], name: str) -> _Copies:
+def _copies(step: Rearrangement, insns: tuple[str, str], name: str) -> _Copies:
     found = [axes(kernel, insn, name) for kernel in (step.old, step.new) for insn in insns]
     inames = frozenset(iname for axis in found for iname in axis.values())
     moved = any(step.map.moves(insn, inames) for insn in insns)
@@ -288,58 +253,3 @@ def _copies(step: _Step, insns: tuple[str, str], name: str) -> _Copies:
     if unchanged:
         return _Copies(before, before, unchanged=True)
     return _Copies(before, same_copy(step.new, insns, name, UNMOVED), unchanged=False)
-
-
-def _frame(step: _Step, name: str) -> frozenset[str]:
-    """Return new inames that pairs have to agree in, for their order to matter.
-
-    A temporary that passes nothing between iterations of these, neither before nor after, is
-    only touched by instances of other iterations in between by chance.
-    """
-    if not isinstance(step.new.variables[name], TemporaryVariable):
-        return frozenset()
-    now = apart(step.new, name, common_inames(step.new, name))
-    while now:
-        before = apart(step.old, name, _old_names(step, name, now))
-        if (
-            _is_finer(step, name, before, now)
-            and passes_nothing(step.new, name, now)
-            and passes_nothing(step.old, name, before)
-        ):
-            return now
-        loops = [i for i in order_of(step.new).loops(users(step.new, name)[0]) if i in now]
-        if not loops:
-            break
-        now -= {loops[-1]}
-    return frozenset()
-
-
-def _old_names(step: _Step, name: str, inames: frozenset[str]) -> frozenset[str]:
-    """Return the old inames that instances have in common which agree in these new ones.
-
-    What such an iname is must be the same for all instructions.
-    """
-    found: set[str] = set()
-    for iname in common_inames(step.old, name):
-        first, *others = (step.map.value(insn, iname) for insn in users(step.old, name))
-        names = walk.free_variables(first).intersection(step.new.inames)
-        if all(value == first for value in others) and names <= inames:
-            found.add(iname)
-    return frozenset(found)
-
-
-def _is_finer(step: _Step, name: str, before: frozenset[str], now: frozenset[str]) -> bool:
-    """Tell whether instances in one old iteration are in one new one, too.
-
-    The old inames are such as `_old_names` returns.
-    """
-    user = users(step.old, name)[0]
-    if not step.map.moves(user, before):
-        return before >= now
-    inames = now.union(*(walk.free_variables(step.map.value(user, i)) for i in before))
-    domain = domain_of(step.new, inames.intersection(step.new.home_domains))
-    pairs = domain.intersect(renamed(domain, step.new.inames))
-    agree = (_compared(step, (user, user), i, "==") for i in sorted(before))
-    pairs = reduce(isl.Set.intersect, agree, pairs)
-    same = reduce(isl.Set.intersect, (equal(i) for i in sorted(now)))
-    return bool(pairs.is_subset(same))
