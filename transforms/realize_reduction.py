@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
+from functools import partial
 
 from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.outermost import Outermost, check_sequential
@@ -12,19 +13,22 @@ from polygen.analysis.types import reduction_types
 from polygen.errors import NoSuchReduction, TypeNotFound
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import TemporaryVariable
+from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.domain import parse_domain
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction, assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import facts_of, parts_of
 from polygen.ir.substitution import expand
+from polygen.ir.tags import LocalTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Within, transformation
 from polygen.transforms._left_open import check_as_before
+from polygen.transforms._local_reductions import LocalReduction, all_contribute, local_reduction
 
 
 @transformation
@@ -40,7 +44,8 @@ def realize_reduction(kernel: Kernel, insn_id_filter: Within | None = None) -> R
     Requires:
         1. There is a reduction in the instructions, if they are named.
         2. The types of what is reduced are known.
-        3. No reduction runs over an iname on a hardware axis.
+        3. No reduction runs over an iname tagged ``g``, or over lanes.  One over an axis of the
+           work items becomes a tree in local memory.
         4. The new instructions have an order with all others: the loops of the reductions can be
            nested with one loop an iname, as they could before.
 
@@ -84,6 +89,16 @@ def realize_reduction(kernel: Kernel, insn_id_filter: Within | None = None) -> R
     return Rearranged(new, restated=new)
 
 
+def realized(kernel: Kernel, ids: Collection[str]) -> Kernel:
+    """Return the kernel with all reductions of some of its instructions realized.
+
+    Parameters:
+        kernel: it has no rules.
+        ids: those of the instructions.
+    """
+    return _Realizer(kernel, deep=True).run(ids)
+
+
 def _without_reducing_rules(kernel: Kernel, ids: Iterable[str]) -> Kernel:
     """Return the kernel with what rules stand for that reduce, where instructions invoke them."""
     reducing = {
@@ -118,6 +133,7 @@ class _Realizer:
     Attributes:
         temporaries: the accumulators.
         priorities: the order of loops that nothing else orders.
+        shares: the inames of trees in local memory, with how many work items take part.
     """
 
     def __init__(self, kernel: Kernel, *, deep: bool) -> None:
@@ -127,6 +143,7 @@ class _Realizer:
         self._by_id = dict(kernel.instructions_by_id)
         self.temporaries: list[TemporaryVariable] = []
         self.priorities: list[tuple[str, ...]] = []
+        self.shares: dict[str, tuple[int, LocalTag]] = {}
 
     def run(self, ids: Collection[str]) -> Kernel:
         """Return the kernel with what some of its instructions become."""
@@ -137,7 +154,12 @@ class _Realizer:
                 for made in (self._realized(insn, insn.id) if insn.id in ids else (insn,))
             ]
         )
+        axes = [
+            parse_domain(f"{{ [{i}]: 0<={i}<{count} }}") for i, (count, _) in self.shares.items()
+        ]
         return self._kernel.copy(
+            domains=(*self._kernel.domains, *axes),
+            tags={**self._kernel.tags, **{i: tag for i, (_, tag) in self.shares.items()}},
             instructions=new,
             temporaries=(*self._kernel.temporaries, *self.temporaries),
             priorities=(*self._kernel.priorities, *dict.fromkeys(self.priorities)),
@@ -152,17 +174,20 @@ class _Realizer:
         """
         if not insn.reduction_inames:
             return (insn,)
-        found = Outermost(self._accumulators)
+        found = Outermost(partial(self._accumulators, insn))
         always = tuple([p for p in insn.predicates if not walk.reductions(p)])
         use = _asked_last(insn.map_expressions(found.replace), always)
         starts: list[Instruction] = []
         others: list[Instruction] = []
         last: set[str] = set()
         for (reduction, conditions), accumulators in found.accumulators.items():
-            check_sequential(self._kernel, insn, reduction)
-            first, update = self._parts(
-                (insn, origin), reduction, (*always, *conditions), accumulators
-            )
+            shared = local_reduction(self._kernel, insn, reduction)
+            check_sequential(self._kernel, insn, reduction, shared.iname if shared else None)
+            of, when = (insn, origin), (*always, *conditions)
+            if shared is None:
+                first, update = self._parts(of, reduction, when, accumulators)
+            else:
+                first, update = self._shared(of, reduction, when, shared, accumulators)
             self._note_order(insn, origin, reduction)
             starts += first
             others += update
@@ -174,7 +199,7 @@ class _Realizer:
         of: tuple[Instruction, str],
         reduction: ex.Reduction,
         conditions: tuple[Expression, ...],
-        accumulators: tuple[ex.Variable, ...],
+        accumulators: tuple[ex.Variable | ex.Subscript, ...],
     ) -> tuple[list[Instruction], tuple[Instruction, ...]]:
         """Return what starts the accumulators, and what updates them, the update last."""
         insn, origin = of
@@ -207,6 +232,66 @@ class _Realizer:
         assert isinstance(plain, type(update))
         values = facts.combined(accumulators, plain.values, dtypes)
         return starts, (*inner, plain.with_pairs(tuple(zip(accumulators, values, strict=True))))
+
+    def _shared(
+        self,
+        of: tuple[Instruction, str],
+        reduction: ex.Reduction,
+        conditions: tuple[Expression, ...],
+        shared: LocalReduction,
+        results: tuple[ex.Variable | ex.Subscript, ...],
+    ) -> tuple[list[Instruction], tuple[Instruction, ...]]:
+        """Return what a group does for a reduction, its tree last; see `_local_reductions`."""
+        insn, origin = of
+        dtypes, names = self._types(reduction), [ex.name_of(result) for result in results]
+        combined = facts_of(reduction.operation).combined
+
+        def elements(place: Expression) -> tuple[ex.Subscript, ...]:
+            return tuple([shared.element(name, place) for name in names])
+
+        starts: list[Instruction] = []
+        if conditions or not all_contribute(self._kernel, insn, shared):
+            place = self._share(names[0], shared.axis.extent, shared)
+            identity = facts_of(reduction.operation).identity(dtypes)
+            start = assigning(
+                self._new_name(f"{insn.id}_init"),
+                elements(place),
+                tuple(map(_written, identity)),
+                within_inames=insn.within_inames | {place.name},
+                location=insn.location,
+            )
+            starts.append(start)
+        update = assigning(
+            self._new_name(f"{insn.id}_update"),
+            elements(shared.own_place),
+            parts_of(ex.Reduction(reduction.operation, (), shared.operand(reduction))),
+            within_inames=insn.within_inames | {shared.iname},
+            depends_on=insn.depends_on.union(s.id for s in starts),
+            predicates=conditions,
+            location=insn.location,
+        )
+        self._by_id.update({made.id: made for made in (*starts, update)})
+        made = list(self._realized(update, origin) if self._deep else (update,))
+        for count, distance in shared.stages():
+            place = self._share(names[0], count, shared)
+            here, there = elements(place), elements(ex.sum_of(place, distance))
+            stage = assigning(
+                self._new_name(f"{insn.id}_combine"),
+                here,
+                combined(here, there, dtypes),
+                within_inames=insn.within_inames | {place.name},
+                depends_on=frozenset((made[-1].id,)),
+                location=insn.location,
+            )
+            self._by_id[stage.id] = stage
+            made.append(stage)
+        return starts, tuple(made)
+
+    def _share(self, like: str, count: int, shared: LocalReduction) -> ex.Variable:
+        """Return a new iname on the axis, of which so many work items take part."""
+        name = self._new_name(like)
+        self.shares[name] = count, shared.tag
+        return ex.Variable(name)
 
     def _note_order(self, insn: Instruction, origin: str, reduction: ex.Reduction) -> None:
         """Note in which order the loops of a reduction are nested, if it has several."""
@@ -242,13 +327,22 @@ class _Realizer:
             self._kinds = {**kinds(infer_types(self._kernel.expanded)), **self._kinds}
             return reduction_types(spelled_out, self._kinds)
 
-    def _accumulators(self, reduction: ex.Reduction) -> tuple[ex.Variable, ...]:
-        found: list[ex.Variable] = []
+    def _accumulators(
+        self, insn: Instruction, reduction: ex.Reduction
+    ) -> tuple[ex.Variable | ex.Subscript, ...]:
+        """Return where the results are found: in variables, or in the first places of arrays."""
+        shared = local_reduction(self._kernel, insn, reduction)
+        found: list[ex.Variable | ex.Subscript] = []
         for dtype in self._types(reduction):
             name = self._new_name("acc_" + "_".join(reduction.inames))
-            self.temporaries.append(TemporaryVariable(name, dtype))
             self._kinds[name] = dtype
-            found.append(ex.Variable(name))
+            if shared is None:
+                self.temporaries.append(TemporaryVariable(name, dtype))
+                found.append(ex.Variable(name))
+                continue
+            array = TemporaryVariable(name, dtype, shared.shape, AddressSpace.LOCAL)
+            self.temporaries.append(array)
+            found.append(shared.element(name, 0))
         return tuple(found)
 
     def _new_name(self, like: str) -> str:

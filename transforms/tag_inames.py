@@ -86,8 +86,9 @@ def tag_inames(
         4. When code is generated, so that other steps may come between: an iname tagged ``l`` has
            a constant number of values, one tagged ``unr``, ``ilp`` or ``vec`` values between two
            constants, one tagged ``ilp.seq`` as well if its lanes have temporaries of their own; no
-           reduction is over an iname on an axis, or over lanes (`GridSizeNotKnown`,
-           `NotUnrollable`, `LanesNotConstant`, `ReductionNotSequential`).
+           reduction is over an iname tagged ``g``, or over lanes (`GridSizeNotKnown`,
+           `NotUnrollable`, `LanesNotConstant`, `ReductionNotSequential`).  Work items of a group
+           may share a reduction.
         5. No dependence is between iterations of an iname on an axis, or lanes, which come in no
            order.
 

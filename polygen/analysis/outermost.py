@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from polygen.errors import ReductionNotSequential
 from polygen.ir import expression as ex
@@ -11,11 +11,13 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import is_parallel
+from polygen.ir.tags import LocalTag, is_parallel
 from polygen.ir.verify import excerpt
 
+Place = TypeVar("Place", bound=ex.Variable | ex.Subscript)
 
-class Outermost:
+
+class Outermost(Generic[Place]):
     """Replaces the outermost reductions of expressions by accumulators.
 
     A reduction is computed only under the conditions of each ``if(c, a, b)`` that it stands in:
@@ -28,11 +30,9 @@ class Outermost:
         accumulators: for each reduction, with these conditions, its accumulators.
     """
 
-    def __init__(self, new: Callable[[ex.Reduction], tuple[ex.Variable, ...]]) -> None:
+    def __init__(self, new: Callable[[ex.Reduction], tuple[Place, ...]]) -> None:
         self._new = new
-        self.accumulators: dict[
-            tuple[ex.Reduction, tuple[Expression, ...]], tuple[ex.Variable, ...]
-        ] = {}
+        self.accumulators: dict[tuple[ex.Reduction, tuple[Expression, ...]], tuple[Place, ...]] = {}
 
     def replace(self, node: Any, conditions: tuple[Expression, ...] = ()) -> Any:
         """Return an expression with accumulators in place of its reductions."""
@@ -48,27 +48,34 @@ class Outermost:
             )
         return walk.rebuild(node, tuple([self.replace(p, conditions) for p in walk.parts(node)]))
 
-    def _found(
-        self, node: ex.Reduction, conditions: tuple[Expression, ...]
-    ) -> tuple[ex.Variable, ...]:
+    def _found(self, node: ex.Reduction, conditions: tuple[Expression, ...]) -> tuple[Place, ...]:
         key = node, conditions
         if key not in self.accumulators:
             self.accumulators[key] = self._new(node)
         return self.accumulators[key]
 
 
-def check_sequential(kernel: Kernel, insn: Instruction, reduction: ex.Reduction) -> None:
+def check_sequential(
+    kernel: Kernel, insn: Instruction, reduction: ex.Reduction, shared: str | None = None
+) -> None:
     """Check that a reduction can run as a loop.
 
+    Parameters:
+        kernel, insn, reduction: the reduction, and where it stands.
+        shared: the iname of which work items of a group have a value each.
+
     Raises:
-        ReductionNotSequential: if it runs over an iname that is tagged as parallel.
+        ReductionNotSequential: if it runs over another iname that is tagged as parallel, or over
+            one that work items could share, if its operation may not change its order.
     """
     for iname in reduction.inames:
         tag = kernel.tags.get(iname)
-        if is_parallel(tag):
-            raise ReductionNotSequential(
-                f"instruction '{insn.id}' reduces over '{iname}', which is tagged {tag}",
-                where=insn.location,
-                excerpt=excerpt(kernel, insn.id),
-                remedy=f"leave '{iname}' untagged: a reduction runs as a loop",
-            )
+        if iname == shared or not is_parallel(tag) or (shared and isinstance(tag, LocalTag)):
+            continue
+        raise ReductionNotSequential(
+            f"instruction '{insn.id}' reduces over '{iname}', which is tagged {tag}",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy=f"leave '{iname}' untagged: a reduction runs as a loop, or on an axis of the "
+            "work items of a group (l.0 to l.2)",
+        )

@@ -48,6 +48,7 @@ from polygen.lower.program import (
 )
 from polygen.lower.reductions import realize_reductions
 from polygen.lower.separate import check_separations
+from polygen.lower.shared_reductions import with_shared_reductions
 from polygen.lower.spaces import declared_auto, with_global
 from polygen.lower.unread import without_unread
 from polygen.lower.vectors import shared_vectors
@@ -91,6 +92,7 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     kernel = with_spaces(kernel)  # an address space for each temporary declared auto
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
     kernel = infer_types(kernel, index_dtype)  # every variable has a type
+    kernel = with_shared_reductions(kernel)  # trees in local memory
     kernel = with_global(kernel, auto)  # what is needed in several launches
     return with_vectors(kernel)  # of lanes
 

@@ -8,6 +8,7 @@ import pytest
 import polygen as pg
 from polygen.errors import (
     DependencyCycle,
+    LocalSizeNotConstant,
     MalformedInstruction,
     NameTaken,
     NoLoopNest,
@@ -142,7 +143,8 @@ def test_when_types_are_known(text: str, dtype: str, kind: type[UserError], why:
 
 # The domain, the instruction, what is done to it, the error, and a part of its reason.
 LOWERED: list[tuple[str, str, dict[str, str], type[UserError], str]] = [
-    (SQUARE, "b[i] = sum(j, a[j])", {"j": "l.0"}, ReductionNotSequential, "tagged l.0"),
+    (SQUARE, "b[i] = sum(j, a[j])", {"j": "g.0"}, ReductionNotSequential, "tagged g.0"),
+    (SQUARE, "b[i] = sum(j, a[j])", {"j": "l.0"}, LocalSizeNotConstant, "reduces on l.0, along"),
     (SQUARE, "b[i] = 1 + any(j, a[j])", {"j": "g.1"}, ReductionNotSequential, "tagged g.1"),
     (TRIANGLE, "b[i] = sum(j, a[i])", {}, NotAScan, "what it reduces depends on 'i'"),
     (SQUARE, "b[i] = sum(j, a[j])", {}, NotAScan, "does not depend on a loop around it"),
