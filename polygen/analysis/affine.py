@@ -172,10 +172,10 @@ def _merge_floors(numerator: LinearForm, divisor: int) -> LinearForm:
 
 # --- from expressions
 
-_Convert: TypeAlias = Callable[[Expression], LinearForm | None]
+_Names: TypeAlias = Container[str] | None
 
 
-def linear_form(expr: Expression, names: Container[str] | None = None) -> LinearForm | None:
+def linear_form(expr: Expression, names: _Names = None) -> LinearForm | None:
     """Return the normal form of an integer expression, or None if it is not affine.
 
     Sums, differences, products with constants, and ``//`` and ``%`` (of Python's meaning) and
@@ -186,34 +186,32 @@ def linear_form(expr: Expression, names: Container[str] | None = None) -> Linear
         names: the names that may occur; None for all.  An expression that mentions another is
             not affine: its value is not known from the loops and parameters alone.
     """
-
-    def convert(node: Expression) -> LinearForm | None:
-        if isinstance(node, ex.Variable):
-            known = names is None or node.name in names
-            return LinearForm(0, {node.name: 1}) if known else None
-        if type(node) is int or isinstance(node, np.integer):  # a truth value is no subscript
-            return LinearForm(int(node))
-        rule = _RULES.get(type(node))
-        return None if rule is None else rule(node, convert)
-
-    return convert(expr)
+    if isinstance(expr, ex.Variable):
+        known = names is None or expr.name in names
+        return LinearForm(0, {expr.name: 1}) if known else None
+    rule = _RULES.get(type(expr))
+    if rule is not None:
+        return rule(expr, names)
+    if type(expr) is int or isinstance(expr, np.integer):  # a truth value is no subscript
+        return LinearForm(int(expr))
+    return None
 
 
-def _sum(node: Any, convert: _Convert) -> LinearForm | None:
+def _sum(node: Any, names: _Names) -> LinearForm | None:
     parts: list[tuple[LinearForm, int]] = []
     for child in node.children:
-        form = convert(child)
+        form = linear_form(child, names)
         if form is None:
             return None
         parts.append((form, 1))
     return combine(parts)
 
 
-def _product(node: Any, convert: _Convert) -> LinearForm | None:
+def _product(node: Any, names: _Names) -> LinearForm | None:
     factor = 1
     variable: LinearForm | None = None
     for child in node.children:
-        form = convert(child)
+        form = linear_form(child, names)
         if form is None:
             return None
         if form.is_constant:
@@ -226,45 +224,45 @@ def _product(node: Any, convert: _Convert) -> LinearForm | None:
 
 
 def _with_constant(
-    left: Expression, right: Expression, convert: _Convert
+    left: Expression, right: Expression, names: _Names
 ) -> tuple[LinearForm, int] | None:
-    numerator, constant = convert(left), convert(right)
+    numerator, constant = linear_form(left, names), linear_form(right, names)
     if numerator is None or constant is None or not constant.is_constant:
         return None
     return numerator, constant.constant
 
 
-def _floor_div(node: Any, convert: _Convert) -> LinearForm | None:
-    pair = _with_constant(node.numerator, node.denominator, convert)
+def _floor_div(node: Any, names: _Names) -> LinearForm | None:
+    pair = _with_constant(node.numerator, node.denominator, names)
     return None if pair is None or pair[1] == 0 else pair[0] // pair[1]
 
 
-def _remainder(node: Any, convert: _Convert) -> LinearForm | None:
-    pair = _with_constant(node.numerator, node.denominator, convert)
+def _remainder(node: Any, names: _Names) -> LinearForm | None:
+    pair = _with_constant(node.numerator, node.denominator, names)
     return None if pair is None or pair[1] == 0 else pair[0] % pair[1]
 
 
 _MOST_BITS = 62  # what a shift may move by and still mean something for 64-bit integers
 
 
-def _left_shift(node: Any, convert: _Convert) -> LinearForm | None:
-    pair = _with_constant(node.shiftee, node.shift, convert)
+def _left_shift(node: Any, names: _Names) -> LinearForm | None:
+    pair = _with_constant(node.shiftee, node.shift, names)
     return None if pair is None or not 0 <= pair[1] <= _MOST_BITS else pair[0] * (1 << pair[1])
 
 
-def _right_shift(node: Any, convert: _Convert) -> LinearForm | None:
-    pair = _with_constant(node.shiftee, node.shift, convert)
+def _right_shift(node: Any, names: _Names) -> LinearForm | None:
+    pair = _with_constant(node.shiftee, node.shift, names)
     return None if pair is None or not 0 <= pair[1] <= _MOST_BITS else pair[0] // (1 << pair[1])
 
 
-def _power(node: Any, convert: _Convert) -> LinearForm | None:
-    pair = _with_constant(node.base, node.exponent, convert)
+def _power(node: Any, names: _Names) -> LinearForm | None:
+    pair = _with_constant(node.base, node.exponent, names)
     if pair is None or not pair[0].is_constant or not 0 <= pair[1] <= _MOST_BITS:
         return None
     return LinearForm(pair[0].constant ** pair[1])
 
 
-_RULES: dict[type, Callable[[Any, _Convert], LinearForm | None]] = {
+_RULES: dict[type, Callable[[Any, _Names], LinearForm | None]] = {
     ex.Sum: _sum,
     ex.Product: _product,
     ex.FloorDiv: _floor_div,

@@ -12,7 +12,7 @@ import islpy as isl
 
 from polygen.errors import DomainCycle
 from polygen.ir.array import TemporaryVariable
-from polygen.ir.domain import Domain, project_out, universe
+from polygen.ir.domain import Domain, intersection, project_out, universe
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel, by_parts, per_kernel
 
@@ -79,23 +79,10 @@ def homes(kernel: Kernel, inames: frozenset[str]) -> tuple[Domain, ...]:
 def _projection(domains: Sequence[Domain], inames: frozenset[str]) -> isl.Set:
     if not domains:
         return universe()
-    result = reduce(_both, [d.flat for d in domains])
+    result = reduce(intersection, [d.flat for d in domains])
     others = [i for d in domains for i in d.inames if i not in inames]
     # A redundant bound, such as j < 16 beside j <= i <= 15, would count as one of the loop's.
     return project_out(result, others).remove_redundancies()
-
-
-def _both(first: isl.Set, second: isl.Set) -> isl.Set:
-    """Return the intersection of two flat sets.
-
-    Of sets, isl looks whether it is empty, which takes eight times as long.
-    """
-    if first.n_basic_set() != 1 or second.n_basic_set() != 1:
-        return first.intersect(second)
-    first = first.align_params(second.get_space())
-    second = second.align_params(first.get_space())
-    (some,), (others,) = first.get_basic_sets(), second.get_basic_sets()
-    return some.intersect(others).to_set()
 
 
 def domain_temporaries(kernel: Kernel, inames: Iterable[str]) -> frozenset[str]:

@@ -73,7 +73,7 @@ def parse_domain(text: str) -> Domain:
 
 
 def _names(isl_set: isl.Set, kind: isl.dim_type) -> tuple[str, ...]:
-    return tuple([isl_set.get_dim_name(kind, i) or "" for i in range(isl_set.dim(kind))])
+    return tuple([name or "" for name in isl_set.get_var_names(kind)])
 
 
 def flatten(isl_set: isl.Set) -> isl.Set:
@@ -111,6 +111,19 @@ def project_out(flat: isl.Set, names: Iterable[str]) -> isl.Set:
                 first -= 1
             flat = flat.project_out(_PARAM, first, last - first + 1)
     return flat
+
+
+def intersection(first: isl.Set, second: isl.Set) -> isl.Set:
+    """Return what is in both of two sets, flat ones or such with dimensions.
+
+    isl's own also looks whether that is empty, which takes eight times as long.
+    """
+    if first.n_basic_set() != 1 or second.n_basic_set() != 1:
+        return first.intersect(second)
+    first = first.align_params(second.get_space())
+    second = second.align_params(first.get_space())
+    (some,), (others,) = first.get_basic_sets(), second.get_basic_sets()
+    return some.intersect(others).to_set()
 
 
 def rename_dimension(isl_set: isl.Set, old: str, new: str) -> isl.Set:

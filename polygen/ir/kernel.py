@@ -221,14 +221,18 @@ class Kernel:
         calls = [insn for insn in self.instructions if isinstance(insn, KernelCall)]
         return tuple([call for call in calls if not call.parts])
 
-    @cached_property
+    @property
     def expanded(self) -> Kernel:
         """The kernel that this one stands for: without rules and calls; itself if it has none.
 
         What instructions do is a question to this one.
         """
-        kernel = self.without_rules
-        return _slot("inlined")(kernel) if kernel.calls else kernel
+        return self._expanded if self.calls else self.without_rules
+
+    @cached_property
+    def _expanded(self) -> Kernel:
+        found: Kernel = _slot("inlined")(self.without_rules)
+        return found
 
     @cached_property
     def on_axes(self) -> Kernel:
@@ -246,12 +250,14 @@ class Kernel:
         found = _slot("launches")(self.expanded)
         return found
 
-    @cached_property
+    @property
     def without_rules(self) -> Kernel:
         """The kernel with what its substitution rules stand for; itself if it has none."""
-        if not self.substitutions:
-            return self
+        # A kernel that kept itself would be garbage for Python's collector.
+        return self._without_rules if self.substitutions else self
 
+    @cached_property
+    def _without_rules(self) -> Kernel:
         def inlined(node: Expression) -> Expression:
             return expand(node, self.rules)
 

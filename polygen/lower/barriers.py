@@ -27,7 +27,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg
 from polygen.ir.claims import Independent
-from polygen.ir.domain import flat_names, project_out, unflatten, universe
+from polygen.ir.domain import flat_names, intersection, project_out, unflatten, universe
 from polygen.ir.instruction import Assigning, Barrier
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, UnrollTag, is_on_axis
@@ -369,11 +369,11 @@ class _Placer:
         free = [i for i in self._kernel.inames if i not in loops]
         second_relation = renamed(b.relation, free)
         if a.name == b.name:
-            pairs = a.relation.intersect(second_relation).params()
+            pairs = intersection(a.relation, second_relation).params()
         else:
-            pairs = a.relation.params().intersect(second_relation.params())
+            pairs = intersection(a.relation.params(), second_relation.params())
         if carried is not None:
-            pairs = pairs.intersect(less(carried))
+            pairs = intersection(pairs, less(carried))
         if pairs.is_empty():
             return _Scope.NOBODY
         local = self._is_local(a.name)

@@ -21,7 +21,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.changed import changed
-from polygen.ir.domain import flat_names, project_out, universe
+from polygen.ir.domain import flat_names, intersection, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
@@ -139,7 +139,7 @@ class Emitter:
         inner = changed(
             place,
             loops=place.loops | {node.iname},
-            known=place.known.intersect(bounds.held),
+            known=intersection(place.known, bounds.held),
         )
         if (value := bounds.only_value) is not None:
             value = simplify(walk.substitute(value, place.values))
@@ -152,7 +152,7 @@ class Emitter:
             check_uniform(self._kernel, node, bounds)
         self._note_sign(node.iname, bounds)
         conditions, needed = self._around_data(node, bounds, place)
-        inner = changed(inner, known=inner.known.intersect(needed))
+        inner = changed(inner, known=intersection(inner.known, needed))
         items = self._items(node.children, inner)
         outside = self._hoisted(items, node.iname, place)
         body = wrapped([without(item, outside) for item in items])

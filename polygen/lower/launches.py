@@ -14,7 +14,7 @@ from polygen.errors import GridSizeNotKnown, LocalSizeNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
-from polygen.ir.domain import project_out
+from polygen.ir.domain import intersection, project_out
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
@@ -80,7 +80,7 @@ def grid_of(
             axis = replace(axis, size=_join((1, axis.size)))
         axes.append(axis)
         for iname, found in bounds.items():
-            held = held.intersect(_held(iname, found, exact=found.count == axis.size))
+            held = intersection(held, _held(iname, found, exact=found.count == axis.size))
     return Grid(tuple(axes), held)
 
 
