@@ -23,11 +23,11 @@ from polygen.ir.reduction import facts_of, parts_of
 from polygen.ir.substitution import expand
 from polygen.ir.tags import LocalTag
 from polygen.ir.verify import excerpt
+from polygen.language.make_kernel import check_made
 from polygen.language.within import matching
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Within, transformation
-from polygen.transforms._left_open import check_as_before
 from polygen.transforms._local_reductions import LocalReduction, all_contribute, local_reduction
 
 
@@ -85,7 +85,7 @@ def realize_reduction(kernel: Kernel, insn_id_filter: Within | None = None) -> R
         )
     new = _Realizer(plain, deep=insn_id_filter is None).run(ids)
     # That is what reductions mean; so what is left to see is that it has one result.
-    check_as_before(kernel, new)
+    check_made(new)
     return Rearranged(new, restated=new)
 
 

@@ -21,10 +21,10 @@ from polygen.ir.layout import DimTags, Nested, Strided, layout_expressions
 from polygen.ir.relation import MARK, make_relation
 from polygen.ir.substitution import expand, rules_mentioning
 from polygen.ir.tags import ForTag
+from polygen.language.make_kernel import check_made
 from polygen.source import caller_location
 from polygen.transformation import Kind, Name, is_name, is_new_name, to_names, transformation
 from polygen.transforms._arrays import check_no_verbatim
-from polygen.transforms._left_open import check_as_before
 
 
 def _is_count(kernel: Kernel, value: Any) -> bool:
@@ -126,7 +126,7 @@ def to_batched(
     _check(kernel, varying)
     batch = _Batch(kernel, nbatches, kernel.new_name(batch_iname_prefix), frozenset(varying))
     new = batch.kernel(sequential=sequential)
-    check_as_before(kernel, new)
+    check_made(new)
     return new
 
 

@@ -3,7 +3,7 @@
 A kernel is *sound* if every access is inside its array, if reads of temporaries see what was
 written before, and if any two instances that touch one element, one of them writing, are ordered
 with the loops nested as they are; what data decides aside.  A step that is proved keeps that.
-It is less than well formed: a step may leave open how loops are nested.
+It is less than well formed: what is made within a step may leave open how loops are nested.
 """
 
 from __future__ import annotations

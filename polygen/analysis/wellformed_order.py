@@ -5,7 +5,7 @@ What each instruction computes is then the same in every permitted execution.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations_with_replacement, pairwise, product
@@ -25,7 +25,7 @@ from polygen.analysis.obligations import ORDERED, Obligation, shown_reference
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import conflict, equal, in_conflict, is_read, users, witness
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
-from polygen.analysis.sound import NOTHING, Unchanged
+from polygen.analysis.sound import Unchanged
 from polygen.analysis.spaces import reason
 from polygen.analysis.wellformed_at_once import check_at_once
 from polygen.analysis.wellformed_nests import same_in_every_nest
@@ -37,6 +37,7 @@ from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
 
 _Users: TypeAlias = dict[str, list[Access]]  # accesses of one variable, by instruction
+_Wanted: TypeAlias = Callable[[Access, Access, Loose], bool]
 
 
 def check_order(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
@@ -61,17 +62,45 @@ def check_pairs(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
 
     Parameters and errors are those of `check_order`.
     """
+
+    def open_still(a: Access, b: Access, loose: Loose) -> bool:
+        return loose.greater is not None or a.name != b.name or a.name not in known.variables
+
+    for found in _pairs(kernel, open_still):
+        if found.point is not None:
+            _refuse(kernel, found, found.point)
+        yield _obligation(found)
+
+
+def deciding_nests(kernel: Kernel) -> tuple[tuple[str, ...], ...]:
+    """Return pairs of loops, as they are nested, of which it matters which is outside.
+
+    Those that the kernel decides, by its structure or by priorities, are left out.
+
+    Parameters:
+        kernel: the kernel; it is known to be sound as its loops are nested.
+    """
+    nests: dict[tuple[str, ...], None] = {}
+    for found in _pairs(kernel, lambda _a, _b, loose: loose.greater is not None):
+        two = found.loose.less, found.loose.greater
+        nest = tuple([i for i in moments(kernel).loops(found.first, found.second) if i in two])
+        nests[nest] = None
+    return tuple(nests)
+
+
+def _pairs(kernel: Kernel, wanted: _Wanted) -> Iterator[_Found]:
+    """Yield the conflicting instances whose order is open, of the pairs that are wanted."""
     for name in kernel.writers:
         if is_read(kernel, name):
             for group in _groups(kernel, name):
                 for first, second in _candidates(kernel, group):
-                    yield from _check(kernel, group[first], group[second], known)
+                    yield from _look(kernel, group[first], group[second], wanted)
     for name, other_name in _overlapping(kernel):
         for first, second in product(users(kernel, name), users(kernel, other_name)):
             pair = (touched(kernel, first)[name], touched(kernel, second)[other_name])
-            yield from _check(kernel, pair[0], pair[1], NOTHING)
+            yield from _look(kernel, pair[0], pair[1], wanted)
             if first == second:  # either may be the first instance
-                yield from _check(kernel, pair[1], pair[0], NOTHING)
+                yield from _look(kernel, pair[1], pair[0], wanted)
 
 
 def _overlapping(kernel: Kernel) -> Iterator[tuple[str, str]]:
@@ -146,27 +175,27 @@ class _Found:
         first, second: how they touch it.
         kind: as in `Conflict`.
         loose: what is open.
-        point: values of parameters and inames.
+        point: values of parameters and inames; None if data decides whether there are such.
     """
 
     first: Access
     second: Access
     kind: str
     loose: Loose
-    point: Mapping[str, int]
+    point: Mapping[str, int] | None
 
 
-def _check(
-    kernel: Kernel, first: Sequence[Access], second: Sequence[Access], known: Unchanged
-) -> Iterator[Obligation]:
+def _look(
+    kernel: Kernel, first: Sequence[Access], second: Sequence[Access], wanted: _Wanted
+) -> Iterator[_Found]:
     """Look at all pairs of accesses of two instructions."""
     for a, b in product(first, second):
         if in_conflict(kernel, a, b):
             for loose in _loose(kernel, a, b):
-                if loose.greater is None and a.name in known.variables:
-                    continue  # no nest decides it
-                if _is_possible(kernel, a, b, loose):
-                    yield from _check_pair(kernel, a, b, loose)
+                if wanted(a, b, loose) and _is_possible(kernel, a, b, loose):
+                    found = _find(kernel, a, b, loose)
+                    if found is not None:
+                        yield found
 
 
 def _loose(kernel: Kernel, a: Access, b: Access) -> tuple[Loose, ...]:
@@ -193,7 +222,7 @@ def _is_possible(kernel: Kernel, a: Access, b: Access, loose: Loose) -> bool:
     return loose.greater is None or known.get(loose.greater, -1) < 0
 
 
-def _check_pair(kernel: Kernel, a: Access, b: Access, loose: Loose) -> Iterator[Obligation]:
+def _find(kernel: Kernel, a: Access, b: Access, loose: Loose) -> _Found | None:
     found = conflict(kernel, a, b)
     copy = same_copy(kernel, (a.insn_id, b.insn_id), a.name, UNMOVED)
     wanted = [loose.pairs, copy.possible, known_parameters(kernel)]
@@ -202,15 +231,14 @@ def _check_pair(kernel: Kernel, a: Access, b: Access, loose: Loose) -> Iterator[
         frame = _frame(kernel, a.name)
         pairs = reduce(isl.Set.intersect, map(equal, sorted(frame)), pairs)
     if pairs.is_empty():
-        return
+        return None
     loops = moments(kernel).loops(a, b)
     by_nests = loose.greater is not None and a.name == b.name
     if by_nests and same_in_every_nest(kernel, a.name, loops):
-        return
+        return None
     bounds = a.name == b.name and all(x.exact or x.reference is None for x in (a, b))
-    if (found.certain or bounds) and copy.certain:
-        _refuse(kernel, _Found(a, b, found.kind, loose, witness(pairs)))
-    yield _obligation(a, b, loose)
+    certain = (found.certain or bounds) and copy.certain
+    return _Found(a, b, found.kind, loose, witness(pairs) if certain else None)
 
 
 def _frame(kernel: Kernel, name: str) -> frozenset[str]:
@@ -230,7 +258,8 @@ def _frame(kernel: Kernel, name: str) -> frozenset[str]:
 # --- what is said of them
 
 
-def _obligation(a: Access, b: Access, loose: Loose) -> Obligation:
+def _obligation(found: _Found) -> Obligation:
+    a, b, loose = found.first, found.second, found.loose
     references = tuple(x.reference for x in (a, b) if x.reference is not None)
     first, second = (shown_reference(r) for r in (references[0], references[-1]))
     same = f" in the same iteration of {', '.join(loose.equal)}" if loose.equal else ""
@@ -248,10 +277,10 @@ def _obligation(a: Access, b: Access, loose: Loose) -> Obligation:
     return Obligation(ORDERED, insn_ids, a.name, what, references, loose=loose)
 
 
-def _refuse(kernel: Kernel, found: _Found) -> NoReturn:
+def _refuse(kernel: Kernel, found: _Found, point: Mapping[str, int]) -> NoReturn:
     first, second = found.first.insn_id, found.second.insn_id
-    does = shown_conflict(kernel, found.kind, found.first.name, (first, second), found.point)
-    story = f"{shown_parameters(kernel, found.point)}{does}"
+    does = shown_conflict(kernel, found.kind, found.first.name, (first, second), point)
+    story = f"{shown_parameters(kernel, point)}{does}"
     where, marked = shown_places(kernel, first, second), excerpt(kernel, first, second)
     loose = found.loose
     if loose.greater is not None:

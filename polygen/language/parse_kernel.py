@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from polygen.analysis.realized import places
 from polygen.errors import (
     InvalidArgument,
     MalformedText,
-    NestingDecides,
     UserError,
     did_you_mean,
 )
@@ -122,27 +120,6 @@ def _read(text: object, who: str) -> tuple[list[_Parts], list[str]]:
     return found, entrypoints
 
 
-def _check_meaning(kernel: Kernel) -> None:
-    """Check that a kernel has one result, as code computes it.
-
-    A step may leave open which loop is outside although that matters: code has loops in the order
-    of the domains then, and the step was proved for that.  Such a kernel reads back, too.
-    """
-    try:
-        check_made(kernel)
-    except NestingDecides:
-        check_made(kernel.copy(priorities=(*kernel.priorities, *_nests(kernel))))
-
-
-def _nests(kernel: Kernel) -> list[tuple[str, ...]]:
-    """Return the loops around each instruction, outermost first, as code has them."""
-    found = places(kernel.expanded).of.values()
-    nests = [
-        tuple([i for i in place if isinstance(i, str) and i in kernel.inames]) for place in found
-    ]
-    return list(dict.fromkeys(nest for nest in nests if len(nest) > 1))
-
-
 @dataclass
 class _Parts:
     """What has been read so far."""
@@ -199,7 +176,7 @@ class _Parts:
         for iname in (*self.tags, *(i for p in self.priorities for i in p)):
             kernel.check_iname(iname)
         if not any(isinstance(claim, str) for claim in kernel.expanded.claims):
-            _check_meaning(kernel)
+            check_made(kernel)
 
     @property
     def _inames(self) -> frozenset[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from polygen.analysis.inlining import parts_of_calls
 from polygen.analysis.instance_map import at_new_instance
 from polygen.analysis.sound import is_sound, note_sound
+from polygen.analysis.wellformed_order import deciding_nests
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.changed import changed
@@ -103,3 +104,19 @@ def with_separations(before: Kernel, result: Rearranged) -> Rearranged:
                 forms.remove(condition)
         found.update(dict.fromkeys(f for f in forms if walk.free_variables(f) <= known))
     return changed(result, kernel=kernel.copy(separations=tuple(found)))
+
+
+def with_nests(result: Rearranged) -> Rearranged:
+    """Return the result with priorities that say which loops are outside, where that matters.
+
+    The step was proved for the loops as they are nested: one that leaves open what the loops
+    before decided, or had no say in, makes that a part of the kernel.
+    """
+    kernel = result.kernel
+    nests = [n for n in deciding_nests(kernel.expanded) if all(i in kernel.inames for i in n)]
+    if not nests:
+        return result
+    new = kernel.copy(priorities=(*kernel.priorities, *nests))
+    if is_sound(kernel.expanded):
+        note_sound(new.expanded)
+    return changed(result, kernel=new)

@@ -22,6 +22,7 @@ from polygen.transformation.interface import Interface
 from polygen.transformation.results import (
     expanded,
     under_its_ids,
+    with_nests,
     with_rules,
     with_separations,
     with_variables,
@@ -104,6 +105,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
             prove(interface.name, under_its_ids(start, result).expanded, expanded(result))
             check_calls_of_kernels(result.kernel)
+            result = with_nests(result)
         taken = Step(interface.name, tuple(arguments.items()), step)
         claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
         new = _with_history(result.kernel.copy(claims=claims), kernel, taken)

@@ -1,0 +1,50 @@
+"""What a proved step makes is well formed, and reads back: it says how its loops nest."""
+
+from __future__ import annotations
+
+import pytest
+
+import polygen as pg
+from polygen.errors import IllegalStep
+from tests.proof.sequences import random_sequence
+
+RECURRENCES = [
+    ("{ [i]: 1<=i<n }", "u[i] = u[i-1] + 1"),
+    ("{ [i]: 0<=i<n }", "u[idx[i]] = 2*u[idx[i]] + 1"),
+    (["{ [j]: 0<=j<n }", "{ [i]: 1<=i<n }"], "u[i] = u[i-1] + sum(j, a[i, j])"),
+    ("{ [i]: 1<=i<n }", "<> t = a[i] {id=t}\nu[i] = u[i-1] + t {dep=t}"),
+]
+
+
+@pytest.mark.parametrize(("domains", "text"), RECURRENCES)
+def test_a_recurrence_that_is_split_keeps_its_order(domains: str | list[str], text: str) -> None:
+    knl = pg.split_iname(pg.make_kernel(domains, text), "i", 4)
+    assert knl.priorities == (("i_outer", "i_inner"),)
+    pg.check_well_formed(knl)
+    with pytest.raises(pg.errors.CannotProve if "idx" in text else IllegalStep):
+        pg.prioritize_loops(knl, "i_inner, i_outer")
+
+
+@pytest.mark.parametrize(
+    ("domains", "text"),
+    [
+        ("{ [i]: 0<=i<n }", "u[i] = 2*u[i] + 1"),
+        ("{ [i]: 0<=i<n }", "u[i] = a[i] + a[i+1]"),
+        ("{ [i,j]: 0<=i,j<n }", "u[i,j] = u[i,j] + a[i, j]"),
+    ],
+)
+def test_where_nothing_depends_on_it_the_nest_stays_open(domains: str, text: str) -> None:
+    knl = pg.split_iname(pg.make_kernel(domains, text), "i", 4)
+    assert ("i_outer", "i_inner") not in knl.priorities
+    pg.check_well_formed(pg.prioritize_loops(knl, "i_inner, i_outer"))
+
+
+@pytest.mark.parametrize("start", range(500, 560, 20))
+def test_what_random_steps_make_is_well_formed(start: int) -> None:
+    taken = 0
+    for seed in range(start, start + 20):
+        sequence = random_sequence(seed)
+        pg.check_well_formed(sequence.kernels[-1])
+        assert pg.parse_kernel(str(sequence.kernels[-1])) == sequence.kernels[-1]
+        taken += len(sequence.steps)
+    assert taken > 40
