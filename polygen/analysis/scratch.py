@@ -20,10 +20,11 @@ from polygen.analysis.moments import moments
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import equal, piece_set, renamed, users
 from polygen.analysis.reach import in_reach, of_one_value
+from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out, universe
-from polygen.ir.instruction import Instruction
+from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 
 _SET = isl.dim_type.set
@@ -66,7 +67,33 @@ def passes_nothing(kernel: Kernel, name: str, inames: frozenset[str]) -> bool:
 
 def _is_covered(kernel: Kernel, read: Access, inames: frozenset[str]) -> bool:
     """Tell whether all that is read was written before in the same iteration of `inames`."""
+    if is_plainly_written(kernel, read):  # the inames are around all that touches the variable
+        return True
     return bool(unwritten(kernel, read, inames).is_empty())
+
+
+def is_plainly_written(kernel: Kernel, read: Access) -> bool:
+    """Tell whether it shows, without isl, that what is read was written in the same iteration.
+
+    In the same iteration of all loops around the writer, that is, and in the same copy.
+    """
+    reader = kernel.instruction(read.insn_id)
+    return any(_writes_first(kernel, w, reader, read) for w in kernel.writers.get(read.name, ()))
+
+
+def _writes_first(kernel: Kernel, writer: Assigning, reader: Instruction, read: Access) -> bool:
+    # With fewer inames, it has an instance for each of the reader's, at the same values of these.
+    if writer.predicates or not writer.within_inames <= reader.within_inames:
+        return False
+    if not order_of(kernel).depends(writer.id, reader.id):
+        return False
+    index = () if read.reference is None else read.reference.index
+    written = [ex.index_of(a) for a, _ in writer.pairs if ex.name_of(a) == read.name]
+    if index not in written:
+        return False
+    names = frozenset[str]().union(*map(walk.free_variables, index))
+    others = names - writer.within_inames.union(kernel.parameters)
+    return all(is_never_written(kernel, name) for name in others)
 
 
 def unwritten(

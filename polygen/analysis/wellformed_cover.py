@@ -10,20 +10,15 @@ import islpy as isl
 from polygen.analysis.access import Access, loop_domain, touched
 from polygen.analysis.copies import axes
 from polygen.analysis.domains import surrounding_inames
-from polygen.analysis.known import is_never_written
 from polygen.analysis.last_write import write_in_iteration
 from polygen.analysis.obligations import WRITTEN, Obligation, shown_element, shown_reference
-from polygen.analysis.order import order_of
 from polygen.analysis.pairs import element_witness, users
-from polygen.analysis.scratch import unwritten
+from polygen.analysis.scratch import is_plainly_written, unwritten
 from polygen.analysis.second import OTHER
 from polygen.analysis.sound import Unchanged
 from polygen.analysis.spaces import reason
 from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
 from polygen.errors import UninitializedRead
-from polygen.ir import expression as ex
-from polygen.ir import walk
-from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 
@@ -43,29 +38,8 @@ def check_cover(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
             continue
         for insn_id in users(kernel, temporary.name):
             for access in touched(kernel, insn_id)[temporary.name]:
-                if not access.is_write and not _is_plain(kernel, access):
+                if not access.is_write and not is_plainly_written(kernel, access):
                     yield from _check(kernel, access)
-
-
-def _is_plain(kernel: Kernel, read: Access) -> bool:
-    """Tell, without isl, whether an instruction wrote this element in the same iteration."""
-    reader = kernel.instruction(read.insn_id)
-    return any(_writes_first(kernel, w, reader, read) for w in kernel.writers.get(read.name, ()))
-
-
-def _writes_first(kernel: Kernel, writer: Assigning, reader: Instruction, read: Access) -> bool:
-    # With fewer inames, it has an instance for each of the reader's, at the same values of these.
-    if writer.predicates or not writer.within_inames <= reader.within_inames:
-        return False
-    if not order_of(kernel).depends(writer.id, reader.id):
-        return False
-    index = () if read.reference is None else read.reference.index
-    written = [ex.index_of(a) for a, _ in writer.pairs if ex.name_of(a) == read.name]
-    if index not in written:
-        return False
-    names = frozenset[str]().union(*map(walk.free_variables, index))
-    others = names - writer.within_inames.union(kernel.parameters)
-    return all(is_never_written(kernel, name) for name in others)
 
 
 def _check(kernel: Kernel, read: Access) -> Iterator[Obligation]:
