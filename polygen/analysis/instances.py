@@ -8,6 +8,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygen.analysis.affine import linear_form
+from polygen.analysis.digits import are_plainly_digits
 from polygen.analysis.domains import domain_of
 from polygen.analysis.instance_map import InstanceMap, at_new_instance, mentioned
 from polygen.analysis.isl_affine import condition_set
@@ -110,10 +111,12 @@ def _moved(old: Kernel, kept: set[Domain], values: Mapping[str, Expression]) -> 
 def _moved_group(old: Kernel, new: Kernel, values: Mapping[str, Expression]) -> str | None:
     """Check that the values of some old inames together, in terms of new ones, are the old ones."""
     others = mentioned(values, values, new.inames)
+    before, after = domain_of(old, frozenset(values)), domain_of(new, frozenset(others))
+    if are_plainly_digits(before, after, values, frozenset(others)):
+        return None
     context = old.assumptions.flat
-    before = (domain_of(old, frozenset(values)).intersect(context), list(values))
-    after = (domain_of(new, frozenset(others)).intersect(context), others)
-    return _not_bijective(before, after, values)
+    olds, news = (before.intersect(context), list(values)), (after.intersect(context), others)
+    return _not_bijective(olds, news, values)
 
 
 def iname_groups(insn: Instruction) -> Iterator[frozenset[str]]:
