@@ -9,15 +9,33 @@ from typing import Annotated, Any, TypeAlias, cast
 from polygen.errors import AxisNotPossible, InvalidArgument, VerbatimNotPossible
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import Array, GlobalArg, TemporaryVariable
+from polygen.ir.array import AddressSpace, Array, GlobalArg, TemporaryVariable
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import CInstruction, Instruction, KernelCall
 from polygen.ir.kernel import Kernel
-from polygen.ir.layout import Nested
+from polygen.ir.layout import Auto, Nested
 from polygen.ir.substitution import expand, rules_mentioning
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 from polygen.transformation import Kind, to_names
+
+_SPACES = {space.value for space in AddressSpace}
+
+
+def _is_space(_kernel: Kernel, value: Any) -> bool:
+    return isinstance(value, AddressSpace | Auto) or value in _SPACES
+
+
+Space: TypeAlias = Annotated[
+    AddressSpace | Auto | str,
+    Kind("an AddressSpace, or 'private', 'local', 'global' or 'auto'", _is_space),
+]
+
+
+def to_space(given: Space) -> AddressSpace:
+    """Return the address space that is meant."""
+    return AddressSpace.AUTO if isinstance(given, Auto) else AddressSpace(given)
+
 
 Index: TypeAlias = tuple[Expression, ...]
 

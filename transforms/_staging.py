@@ -151,7 +151,10 @@ class _Stage:
         self._of = Gathering(kernel, self._rule, found, which.swept)
         self._readers = {use.insn.id for use in found}
         _check_sweeps(self._of)
-        self._found: Footprint = footprint(self._of, which.given, which.extents)
+        shared = how.space is AddressSpace.GLOBAL or any(
+            isinstance(kernel.tags.get(iname), GroupTag) for iname in which.swept
+        )
+        self._found: Footprint = footprint(self._of, which.given, which.extents, sized=shared)
 
     def kernel(self) -> Kernel:
         """Return the new kernel."""
@@ -188,7 +191,7 @@ class _Stage:
         order = (*self._rule.inames, *self._rule.arguments)
         wanted = self._how.axes
         if wanted is None:
-            kept = [name for name in order if self._axes[name].extent > 1]
+            kept = [name for name in order if self._axes[name].extent != 1]
             for name in tuple(kept):
                 others = [k for k in kept if k != name]
                 if name in self._rule.inames and self._follows(name, others) is not None:
@@ -253,7 +256,7 @@ class _Stage:
 
     @property
     def _temporary(self) -> TemporaryVariable:
-        shape = tuple(self._axes[name].extent for name in self._stored)
+        shape = tuple(self._axes[name].size for name in self._stored)
         return TemporaryVariable(self._how.temporary, self._how.dtype, shape, self._space)
 
     # --- where it is computed

@@ -29,9 +29,10 @@ from polygen.transformation import (
     to_tag,
     transformation,
 )
+from polygen.transforms._arrays import Space, to_space
 from polygen.transforms._staging import Selection, Storage, staged
 from polygen.transforms._vector_loads import with_vector_loads
-from polygen.transforms.precompute import NewId, NewNames, Space, new_id
+from polygen.transforms.precompute import NewId, NewNames, new_id
 
 _Tuple: TypeAlias = tuple[str | int | ex.ExpressionNode, ...]
 
@@ -80,7 +81,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     Requires:
         1. The variable is an array of the kernel, and something that is looked at reads it.
         2. The subscripts are affine in inames and parameters, and what they reach fits into a box
-           of constant size; or the footprint is given.
+           of constant size, in global memory of one that parameters say; or the footprint is given.
         3. Inames that decide what is reached are swept, or around all of these reads.
         4. The array is the same ahead of the reads as where they are.
         5. If there is a vector width: neighbours are copied to neighbours, as many at least.
@@ -152,7 +153,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         names=dict(zip(rule.arguments, dims, strict=True)),
         outer=None if fetch_outer_inames is None else frozenset(to_names(fetch_outer_inames)),
         tag=None if default_tag is None else to_tag(default_tag),
-        space=temporary_address_space,
+        space=None if temporary_address_space is None else to_space(temporary_address_space),
         box=fetch_bounding_box,
     )
     new = staged(reading, selection, storage)

@@ -9,7 +9,6 @@ from typing import Annotated, Any, TypeAlias
 from polygen.errors import InvalidArgument, NothingMatches
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace
 from polygen.ir.domain import with_duplicates
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
@@ -20,7 +19,7 @@ from polygen.language.parser import parse_expression
 from polygen.language.within import matching
 from polygen.source import caller_location
 from polygen.transformation import Inames, Kind, Tag, Within, to_names, to_tag, transformation
-from polygen.transforms._arrays import ArrayName, check_rewritable
+from polygen.transforms._arrays import ArrayName, Space, check_rewritable, to_space
 from polygen.transforms._staging import Selection, Storage, staged
 from polygen.transforms.precompute import new_id
 
@@ -34,9 +33,6 @@ Store: TypeAlias = Annotated[
         "an expression, or False",
         lambda _, v: v is False or isinstance(v, str | ex.ExpressionNode),
     ),
-]
-Space: TypeAlias = Annotated[
-    AddressSpace, Kind("an AddressSpace", lambda _, v: isinstance(v, AddressSpace))
 ]
 
 
@@ -126,7 +122,7 @@ def buffer_array(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         names={axis: f"{var_name}_init_{k}" for k, axis in enumerate(rule.arguments)},
         tag=None if default_tag is None else to_tag(default_tag),
         dtype=kernel.array(var_name).dtype,
-        space=temporary_scope,
+        space=None if temporary_scope is None else to_space(temporary_scope),
         box=fetch_bounding_box,
     )
     selection = Selection(rule.name, None, ids, frozenset(to_names(buffer_inames)))

@@ -8,7 +8,6 @@ from typing import Annotated, Any, TypeAlias
 
 from polygen.errors import InvalidArgument, NameTaken, UnknownRule, did_you_mean
 from polygen.ir import expression as ex
-from polygen.ir.array import AddressSpace
 from polygen.ir.dtype import to_dtype
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -29,6 +28,7 @@ from polygen.transformation import (
     to_tag,
     transformation,
 )
+from polygen.transforms._arrays import Space, to_space
 from polygen.transforms._staging import Selection, Storage, staged
 
 _Uses: TypeAlias = str | ex.ExpressionNode | Sequence[str | ex.ExpressionNode]
@@ -58,9 +58,6 @@ Axes = Annotated[
     str | Sequence[str | int], Kind("names or numbers of a rule's arguments", _are_axes)
 ]
 Type = Annotated[object, Kind("an element type", _is_type)]
-Space = Annotated[
-    AddressSpace, Kind("an AddressSpace", lambda _, value: isinstance(value, AddressSpace))
-]
 NewNames = Annotated[
     str | Sequence[str],
     Kind(
@@ -103,7 +100,7 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
     """Compute the values of a substitution rule ahead of their uses, each once, into a temporary.
 
     What is needed for all values of the sweep inames together is found from the uses, exactly:
-    nothing else is computed.  It is stored in a box of constant size, which begins where the uses
+    nothing else is computed.  It is stored in a box, which begins where the uses
     of that iteration of the outer loops do; an axis along which only one value is needed is left
     out, and so are places that no use reads because of a stride.
 
@@ -117,7 +114,7 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
     Requires:
         1. The rule is there, and something that is looked at uses it.
         2. What uses give to the rule is affine in inames and parameters, and fits into a box of
-           constant size.
+           constant size, or, in global memory, of a size that parameters say.
         3. Inames that decide what is needed are swept, or around all of these uses; and among the
            outer inames, if these are given.  Those on axes that share the temporary are swept.
         4. What the rule reads is the same ahead of the uses as where they are.
@@ -197,7 +194,7 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
         else frozenset(to_names(precompute_outer_inames)),
         tag=None if default_tag is None else to_tag(default_tag),
         dtype=None if dtype is None else to_dtype(dtype),
-        space=temporary_address_space,
+        space=None if temporary_address_space is None else to_space(temporary_address_space),
         box=fetch_bounding_box,
     )
     return staged(kernel, selection, storage)

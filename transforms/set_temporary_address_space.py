@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
-
-from polygen.ir.array import AddressSpace
 from polygen.ir.kernel import Kernel
-from polygen.ir.layout import Auto
-from polygen.transformation import Kind, to_names, transformation
-from polygen.transforms._arrays import Temporaries, redeclared
-
-_BY_NAME = {space.value: space for space in AddressSpace}
-
-
-def _is_space(_kernel: Kernel, value: Any) -> bool:
-    return isinstance(value, AddressSpace | Auto) or value in _BY_NAME
-
-
-Space: TypeAlias = Annotated[
-    AddressSpace | Auto | str,
-    Kind("an AddressSpace, or 'private', 'local', 'global' or 'auto'", _is_space),
-]
+from polygen.transformation import to_names, transformation
+from polygen.transforms._arrays import Space, Temporaries, redeclared, to_space
 
 
 @transformation
@@ -70,9 +54,7 @@ def set_temporary_address_space(
 
     Source: Loo.py's transformation of this name.
     """
-    space = AddressSpace.AUTO
-    if not isinstance(address_space, Auto):
-        space = AddressSpace(address_space)
+    space = to_space(address_space)
     changed = {
         t.name: t.in_space(space) for t in kernel.temporaries if t.name in to_names(temp_var_names)
     }

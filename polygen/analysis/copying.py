@@ -16,7 +16,7 @@ from polygen.analysis.functions import conversion_type
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
-from polygen.analysis.tile import TileAxis, along_axis, independent_of, tile_axis
+from polygen.analysis.tile import TileAxis, along_axis, independent_of, sized_axis, tile_axis
 from polygen.analysis.uses import Use
 from polygen.errors import (
     FootprintNotAffine,
@@ -98,7 +98,11 @@ class Gathering:
 
 
 def footprint(
-    of: Gathering, given: Sequence[Subscripts] = (), extents: Sequence[Expression] = ()
+    of: Gathering,
+    given: Sequence[Subscripts] = (),
+    extents: Sequence[Expression] = (),
+    *,
+    sized: bool = False,
 ) -> Footprint:
     """Return which values of a rule are needed.
 
@@ -106,11 +110,12 @@ def footprint(
         of: the uses.
         given: what to take for what they need; if there is nothing, they tell.
         extents: of the axes of the array that the rule reads, for what is given as None.
+        sized: whether the box may be as large as sizes say.
 
     Raises:
         FootprintNotAffine: if data decides.
         NotSwept: if it depends on an iname that is neither swept nor around all uses.
-        FootprintNotConstant: if there is no box of constant size that holds them.
+        FootprintNotConstant: if there is no such box that holds them.
         OutsideFootprint: if uses need more than what is given.
         NothingMatches: if nothing is.
     """
@@ -130,7 +135,7 @@ def footprint(
             f"no use of '{of.rule.name}' is ever executed",
             "see whether its loops, and the conditions that it stands under, are what is meant",
         )
-    axes = tuple([_axis(of, known, position) for position in range(len(of.names))])
+    axes = tuple([_axis(of, known, position, sized) for position in range(len(of.names))])
     needed = {i for i in of.common if _involves(elements, i)}
     return Footprint(elements, axes, frozenset(needed))
 
@@ -175,15 +180,21 @@ def _involves(elements: isl.Set, name: str) -> bool:
     return position >= 0 and bool(elements.involves_dims(_PARAM, position, 1))
 
 
-def _axis(of: Gathering, elements: isl.Set, position: int) -> TileAxis:
-    axis = tile_axis(along_axis(elements, position))
+def _axis(of: Gathering, elements: isl.Set, position: int, sized: bool) -> TileAxis:
+    values = along_axis(elements, position)
+    axis = tile_axis(values)
+    if axis is None and sized:
+        outside = with_surrounding(of.kernel, [i for i in of.common if _involves(values, i)])
+        values = values.intersect_params(domain_of(of.kernel, outside))
+        axis = sized_axis(values, of.kernel.parameters, known_parameters(of.kernel))
     if axis is None:
         raise of.refusal(
             FootprintNotConstant,
             f"the values of '{of.names[position]}' in '{of.rule.name}' that are needed do not "
             "fit into a box of constant size",
             "sweep over fewer inames, or over ones with a constant number of values: split_iname "
-            "makes such, fix_parameters too",
+            "makes such, fix_parameters too"
+            + ("" if sized else "; or store the values in global memory: temporary_address_space"),
         )
     return axis
 

@@ -32,12 +32,19 @@ class TileAxis:
     Attributes:
         base: the first, in terms of what is outside.
         stride: the distance of neighbours.
-        extent: how many there are.
+        extent: how many there are; 0 if that depends on sizes.
+        length: then, how many there are.
     """
 
     base: LinearForm
     stride: int
     extent: int
+    length: Expression | None = None
+
+    @property
+    def size(self) -> Expression:
+        """How many places there are, in terms of sizes."""
+        return self.extent if self.length is None else self.length
 
     def value(self, place: Expression) -> Expression:
         """Return what stands at a place, which is counted from 0."""
@@ -78,6 +85,44 @@ def tile_axis(values: isl.Set) -> TileAxis | None:
         return None
     best = min(found, key=lambda axis: (axis.extent, len(axis.base.terms), str(axis.base)))
     return _strided(values, best)
+
+
+def sized_axis(values: isl.Set, sizes: Sequence[str], known: isl.Set) -> TileAxis | None:
+    """Return an axis that holds the values of a set of one dimension, and is as long as sizes say.
+
+    Parameters:
+        values: not empty; its parameters are what is outside.
+        sizes: those that may say how long the axis is.
+        known: what is known of them.
+
+    Returns:
+        An axis whose length is never negative; None if there is none.
+    """
+    if not is_bounded(values, above=False):
+        return None
+    for base in {form_of_aff(aff): None for _, aff in pieces(values.dim_min(0))}:
+        places = _from_base(values, base)
+        places = project_out(places, set(flat_names(places)).difference(sizes, [_PLACE]))
+        axis = unflatten(places, (_PLACE,))
+        if not is_bounded(axis, above=True) or axis.dim_min_val(0).is_neg():
+            continue
+        for last in {form_of_aff(aff): None for _, aff in pieces(axis.dim_max(0))}:
+            bound = condition_set(ex.Comparison(ex.Variable(_PLACE), "<=", last.expression()))
+            length = _not_negative(last + 1, known)
+            if length is not None and bound is not None and places.is_subset(bound):
+                return TileAxis(base, 1, 0, length.expression())
+    return None
+
+
+def _not_negative(form: LinearForm, known: isl.Set) -> LinearForm | None:
+    """Return a form that is never negative, and not less than the given one."""
+    value = condition_set(ex.Comparison(ex.Variable(_VALUE), "==", form.expression()))
+    if value is None:
+        return None
+    values = value.intersect(known)
+    values = project_out(values, set(flat_names(values)).difference([_VALUE]))
+    least = unflatten(values, (_VALUE,)).dim_min_val(0)
+    return form + max(0, -least.to_python()) if least.is_int() else None
 
 
 def _constant_base(values: isl.Set) -> Iterator[LinearForm]:

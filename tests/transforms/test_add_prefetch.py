@@ -392,7 +392,7 @@ REFUSALS: list[tuple[dict[str, Any], type[UserError], str]] = [
     ({"var_name": "a", "dim_arg_names": "i, p"}, NameTaken, "already has a 'i'"),
     ({"var_name": "a", "temporary_name": "b"}, NameTaken, "already has a 'b'"),
     ({"var_name": "a", "prefetch_insn_id": "insn"}, NameTaken, "an instruction 'insn'"),
-    ({"var_name": "a", "temporary_address_space": "local"}, InvalidArgument, "an AddressSpace"),
+    ({"var_name": "a", "temporary_address_space": "lokal"}, InvalidArgument, "an AddressSpace"),
     ({"var_name": "a", "fetch_outer_inames": "j"}, NotSwept, "'i', which is not among the outer"),
 ]
 

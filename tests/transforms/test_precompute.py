@@ -24,6 +24,7 @@ from polygen.errors import (
     UnknownRule,
     UserError,
 )
+from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_instruction
 from tests.oracle.cases import Step, agree_in_arrays, grid, kernel, split, steps, tag
@@ -88,6 +89,33 @@ def test_a_tile() -> None:
     assert _domain(new, "x").is_equal(expected)
     assert new.temporaries == (pg.TemporaryVariable("f_0", shape=(8,)),)
     agree_in_arrays(knl, AWKWARD, _step("f", "i_inner", default_tag=None))
+
+
+def test_a_box_as_large_as_sizes_say() -> None:
+    """In global memory, which is allocated at a call."""
+    knl = kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"],
+        "f(x) := 2*a[x]\nout[i] = sum(j, f(j)) + f(i)",
+    )
+    for sweep in ("i, j", "j, i"):
+        new = pg.precompute(knl, "f", sweep, default_tag=None, temporary_address_space="global")
+        (stored,) = new.temporaries
+        assert stored.shape == (ex.Variable("n"),)
+        assert stored.address_space is pg.AddressSpace.GLOBAL
+    step = _step("f", "i, j", default_tag=None, temporary_address_space="global")
+    agree_in_arrays(knl, AWKWARD, step)
+    # Sizes for which nothing is needed are still possible.
+    both = pg.GlobalArg("a, out", "float64", "n")
+    ends = kernel("{ [i]: 0<=i<n-5 }", "f(x) := 2*a[x]\nout[i] = f(i+5)", both)
+    new = pg.precompute(ends, "f", "i", default_tag=None, temporary_address_space="global")
+    assert new.temporaries[0].shape == (ex.Variable("n"),)
+    for n in (0, 5, 8):
+        out = np.zeros(n)
+        new.executor("c")(a=np.arange(float(n)), out=out)
+        np.testing.assert_array_equal(out, [*2.0 * np.arange(5, n), *[0.0] * min(n, 5)])
+    with pytest.raises(FootprintNotConstant, match="do not fit into a box") as refused:
+        pg.precompute(knl, "f", "i, j", default_tag=None)
+    assert "temporary_address_space" in str(refused.value.remedy)
 
 
 def test_what_is_needed_from_both_ends() -> None:
