@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
+from types import MappingProxyType
 from typing import TypeAlias
 
 import islpy as isl
@@ -14,7 +15,15 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.validation import polynomial
-from polygen.validation.polynomial import Floor, Polynomial, constant, of_atom, plus, scaled
+from polygen.validation.polynomial import (
+    Floor,
+    Polynomial,
+    constant,
+    of_atom,
+    plus,
+    scaled,
+    substituted,
+)
 from polygen.validation.terms import VARIABLE, Term, Terms, key
 
 _IsInteger: TypeAlias = Callable[[str], bool]
@@ -203,17 +212,28 @@ def _primitive(value: Polynomial) -> tuple[_Part | None, int]:
 
 
 class Cone:
-    """Constraints, and which others follow from them by addition: a cheap, incomplete test."""
+    """Constraints, and which others follow from them by addition: a cheap, incomplete test.
 
-    def __init__(self, affine: Iterable[Polynomial]) -> None:
+    Parameters:
+        affine: polynomials that are affine, and not negative.
+        steps: what names stand for of which only multiples, or the like, are values.
+    """
+
+    def __init__(
+        self, affine: Iterable[Polynomial], steps: Mapping[str, Polynomial] = MappingProxyType({})
+    ) -> None:
+        self._steps = steps
         self._known: dict[_Part, int] = {}
         for each in affine:
-            part, bound = _primitive(each)
+            part, bound = _primitive(substituted(each, steps))
             if part is not None and self._known.get(part, bound) >= bound:
                 self._known[part] = bound
 
-    def implies(self, value: Polynomial, depth: int = 2) -> bool:
+    def implies(self, value: Polynomial) -> bool:
         """Tell whether a polynomial is certainly not negative."""
+        return self._implies(substituted(value, self._steps), depth=2)
+
+    def _implies(self, value: Polynomial, depth: int) -> bool:
         part, bound = _primitive(value)
         if part is None:
             return bound >= 0
@@ -221,19 +241,28 @@ class Cone:
             return True
         if depth == 0:
             return False
-        monomial, coefficient = next((m, c) for m, c in value.items() if m)
+        lowest = plus(dict(part), constant(bound))
+        monomial = next(m for m in value if m)
+        wanted = lowest[monomial]
         for known, known_bound in self._known.items():
-            if any(m == monomial and (c > 0) == (coefficient > 0) for m, c in known):
-                rest = plus(plus(value, dict(known), -1), constant(-known_bound))
-                if self.implies(rest, depth - 1):
-                    return True
+            found = next((c for m, c in known if m == monomial), 0)
+            if found * wanted <= 0:
+                continue
+            # An integer is not negative if a multiple of it is greater than the negative factor.
+            common = gcd(found, wanted)
+            factor, times = abs(found) // common, abs(wanted) // common
+            rest = plus(scaled(lowest, factor), dict(known), -times)
+            if self._implies(plus(rest, constant(factor - 1 - times * known_bound)), depth - 1):
+                return True
         return False
 
 
-def all_follow(wanted: Sequence[Polynomial], known: Sequence[Polynomial]) -> bool:
+def all_follow(
+    wanted: Sequence[Polynomial], known: Sequence[Polynomial], steps: Mapping[str, Polynomial]
+) -> bool:
     """Tell whether constraints follow from others: False where that is not plain."""
     left = [each for each in wanted if each not in known]
-    return not left or all(map(Cone(known).implies, left))
+    return not left or all(map(Cone(known, steps).implies, left))
 
 
 def to_set(affine: Iterable[Polynomial]) -> isl.Set:

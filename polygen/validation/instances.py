@@ -136,7 +136,8 @@ class Instances:
             wanted.affine += self._first_index(axis)
         wanted.affine += self._view.facts(self._view.root).affine
         if not (
-            all_follow(wanted.affine, known.affine) and all_follow(known.affine, wanted.affine)
+            all_follow(wanted.affine, known.affine, self._view.steps)
+            and all_follow(known.affine, wanted.affine, self._view.steps)
         ):
             return False
         self._shown.add(shown)

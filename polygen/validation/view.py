@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from functools import cached_property
 
 import islpy as isl
 
@@ -10,14 +11,14 @@ from polygen.analysis.affine import LinearForm
 from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.domains import domain_of
 from polygen.analysis.known import known_parameters
-from polygen.ir.domain import Domain
+from polygen.ir.domain import Domain, flat_names, unflatten
 from polygen.ir.dtype import is_integer
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import HardwareTag
 from polygen.lower.program import HardwareAxis, HostLoop, If, Loop, LoopProgram
 from polygen.validation.constraints import Facts, add_loop
 from polygen.validation.frames import Frame, frames_of
-from polygen.validation.polynomial import Polynomial, scaled
+from polygen.validation.polynomial import Polynomial, constant, plus, scaled
 from polygen.validation.readings import Layouts, ProgramTerms, items_of
 
 _DIV = isl.dim_type.div
@@ -49,7 +50,29 @@ class View:
         self._constraints: dict[frozenset[str], list[Polynomial] | None] = {}
 
     def _assumptions(self) -> Facts:
-        return Facts(_constraints(self.kernel.assumptions.flat) or [])
+        """Return what is assumed of sizes, as far as it is affine."""
+        assumed = self.kernel.assumptions.flat
+        if self.steps:  # what says this is left out
+            assumed = assumed.remove_divs()
+        return Facts(_constraints(assumed) or [])
+
+    @cached_property
+    def steps(self) -> Mapping[str, Polynomial]:
+        """What sizes are of which the remainder of a division is assumed: ``n = 32*q + 5``."""
+        assumed = self.kernel.assumptions.flat
+        if not any(piece.dim(_DIV) for piece in assumed.get_basic_sets()):
+            return {}
+        found: dict[str, Polynomial] = {}
+        for name in flat_names(assumed):
+            values = unflatten(assumed, (name,))
+            others = flat_names(values.params())
+            values = values.project_out(isl.dim_type.param, 0, len(others))
+            info = values.get_stride_info(0)
+            step = info.get_stride().to_python()
+            if step > 1:
+                first = info.get_offset().get_constant_val().to_python()
+                found[name] = plus({(f"{name} // {step}",): step}, constant(first))
+        return found
 
     @property
     def known(self) -> isl.Set:

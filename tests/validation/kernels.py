@@ -96,6 +96,18 @@ def unrolled_with_guards() -> Kernel:
     return steps(split("j", 4, inner_tag="unr"), split("i", 3, inner_tag="unr"))(knl)
 
 
+@_example(n=8, m=13)
+def unrolled_in_whole_tiles() -> Kernel:
+    """No copy needs a guard, for sizes are multiples, or one more."""
+    knl = kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m-1 }"],
+        "out[i,j] = a[i] - b[j]",
+        assumptions="n mod 4 = 0 and m mod 6 = 1 and m >= 7",
+    )
+    first = steps(split("i", 4, inner_tag="unr", outer_tag="g.0"), split("j", 6, outer_tag="g.1"))
+    return steps(first, split("j_inner", 3, inner_tag="unr", outer_tag="l.0"))(knl)
+
+
 @_example(n=3)
 def unrolled_around_barriers() -> Kernel:
     """Each copy of the loop's body has barriers of its own."""

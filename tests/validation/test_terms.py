@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Mapping
 from typing import Any
@@ -122,6 +123,35 @@ def test_what_follows_by_addition() -> None:
     assert not tile.implies(J)
     assert tile.implies(constant(0))
     assert not tile.implies(constant(-1))
+
+
+def test_what_follows_of_whole_tiles() -> None:
+    """For n = 16*q + 2: from 16*o + i + 2 < n follows 16*o + 15 + 2 < n, and o < q."""
+    tile = [I, plus(plus(N, constant(-3)), plus(scaled(J, 16), I), -1)]
+    steps: dict[str, Polynomial] = {"n": {("q",): 16, (): 2}}
+    whole = Cone(tile, steps)
+    assert whole.implies(plus(plus(N, constant(-18)), J, -16))
+    assert whole.implies(plus(plus(of_atom("q"), constant(-1)), J, -1))
+    assert not whole.implies(plus(plus(N, constant(-19)), J, -16))
+    assert not Cone(tile).implies(plus(plus(N, constant(-18)), J, -16))
+
+
+def test_what_follows_holds() -> None:
+    r, implied = random.Random(3), 0
+    for _ in range(4_000):
+        value, *known = (_random_form(r) for _ in range(4))
+        if not Cone(known, {"n": {("q",): 3, (): 1}}).implies(value):
+            continue
+        implied += 1
+        for i, j, n in itertools.product(range(-5, 6), range(-5, 6), range(-5, 8, 3)):
+            at = {"i": i, "j": j, "n": n}
+            if all(linear_form(form).evaluate(at) >= 0 for form in known):
+                assert linear_form(value).evaluate(at) >= 0
+    assert implied > 50
+
+
+def _random_form(r: random.Random) -> Polynomial:
+    return total([scaled(each, r.randint(-3, 3)) for each in (I, J, N, constant(1))])
 
 
 # --- of kernels and programs
