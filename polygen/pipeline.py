@@ -14,6 +14,7 @@ from polygen.language.programs import TranslationUnit
 from polygen.lower.hidden import without_auto
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import LoopProgram
+from polygen.lower.sizes import without_size_arguments
 from polygen.targets.printer import print_program
 from polygen.targets.program import Program
 from polygen.targets.registry import get_target
@@ -89,7 +90,7 @@ def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopPro
     program = lower_prepared(kernel, _model(target), index_dtype, target.vector_functions)
     if proofs_are_on():
         validate(kernel, program)
-    return program
+    return without_size_arguments(program, kernel)
 
 
 def _model(target: Target) -> Model:

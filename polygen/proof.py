@@ -71,6 +71,8 @@ class Rearranged:
             instruction of this kernel that has their old id is another one.
         restated: where the proof starts, if not at the kernel before: that one with another
             interface, which the step changes on purpose; or what proved steps made of it.
+        computes_as: a kernel that computes what this one does by construction, and is compared
+            in its place: with the instances of the kernel before, for `values` is not affine.
     """
 
     kernel: Kernel
@@ -80,6 +82,7 @@ class Rearranged:
     )
     ids: Mapping[str, str] = field(default_factory=dict[str, str])
     restated: Kernel | None = None
+    computes_as: Kernel | None = None
 
     @property
     def instances(self) -> InstanceMap:
@@ -247,8 +250,8 @@ def _other_interface(old: Kernel, new: Kernel, instances: InstanceMap) -> str | 
     """Return what the new kernel promises otherwise, or None."""
     if old.assumptions != new.assumptions:
         return "it assumes something else"
-    if old.arguments != new.arguments:
-        return "it has other arguments"
+    if old.arguments != new.arguments or _other_sizes(old, new):
+        return "it has other arguments, or sizes"
     if old.options.allow_reassociation != new.options.allow_reassociation:
         return "it says otherwise whether sums may be added up in another order"
     for name in sorted({n for i in old.instructions for n in instances.of(i.id)}):
@@ -261,6 +264,11 @@ def _other_interface(old: Kernel, new: Kernel, instances: InstanceMap) -> str | 
         if before.read_only and after is not None and before != after:
             return f"'{before.name}' has other elements"
     return None
+
+
+def _other_sizes(old: Kernel, new: Kernel) -> bool:
+    """Tell whether a derived size is another one; further ones may come, and be left out."""
+    return any(new.variables.get(size.name, size) != size for size in old.derived_sizes)
 
 
 def _look_at_order(
@@ -301,5 +309,6 @@ def _nothing_moved(old: Kernel, new: Kernel) -> bool:
         and old.assumptions == new.assumptions
         and old.arguments == new.arguments
         and old.temporaries == new.temporaries
+        and old.derived_sizes == new.derived_sizes
         and old.options.allow_reassociation == new.options.allow_reassociation
     )

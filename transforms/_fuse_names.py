@@ -229,7 +229,12 @@ def shared_fields(kernels: Sequence[Kernel]) -> dict[str, Any]:
             what = f"they have different options: {_other_options(first.options, other.options)}"
             raise _differ(first, other, what, "give both the same ones (set_options)")
         target = target or other.target
+    sizes = _once(s for k in kernels for s in k.derived_sizes)
+    if twice := [s for s in sizes if any(o.name == s.name for o in sizes if o != s)]:
+        what = f"'{twice[0].name}' is another size in each: {' and '.join(map(str, twice))}"
+        raise _differ(first, others[0], what, "join loops after that (join_inames)")
     return {
+        "derived_sizes": sizes,
         "assumptions": assumptions,
         "target": target,
         "claims": _once(c for k in kernels for c in k.claims),

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 from typing import Annotated, Any
 
 import islpy as isl
 
 from polygen.analysis.affine import linear_form
+from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.known import known_parameters
 from polygen.errors import InvalidArgument, UnknownArgument, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
-from polygen.ir.domain import Domain
+from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, map_stride
+from polygen.ir.sizes import DerivedSize
 from polygen.source import caller_location
 from polygen.transformation import Kind, transformation
 
@@ -60,7 +64,7 @@ def fix_parameters(kernel: Kernel, /, **values: IntValue) -> Kernel:
     """
     for name in values:
         _check_parameter(kernel, name)
-    constants: dict[str, Expression] = dict(values)
+    kernel, constants = _without_products(kernel, values)
     assumptions = _fix(kernel.assumptions, values)
     if assumptions.set.is_empty():
         shown = ", ".join(f"{n} = {v}" for n, v in values.items())
@@ -91,10 +95,49 @@ def fix_parameters(kernel: Kernel, /, **values: IntValue) -> Kernel:
     )
 
 
+def _without_products(
+    kernel: Kernel, values: Mapping[str, int]
+) -> tuple[Kernel, dict[str, Expression]]:
+    """Return the kernel with the derived sizes that are none then as affine functions of others.
+
+    Returns:
+        The kernel, in which the values are not put in yet, and what stands for names.
+    """
+    found: dict[str, Expression] = dict(values)
+    left: list[DerivedSize] = []
+    domains = kernel.domains
+    for size in kernel.derived_sizes:
+        fixed = size.with_values(found)
+        factors = tuple(map(_folded, fixed.factors))
+        numbers = [f for f in factors if isinstance(f, int)]
+        others = [f for f in factors if not isinstance(f, int)]
+        if len(others) > 1:
+            left.append(replace(fixed, factors=factors))
+            continue
+        times = prod(max(0, n) for n in numbers)
+        value = ex.product_of(times, *[ex.Max((f, 0)) for f in others]) if times else 0
+        domains = tuple([_with_value(d, size.name, _folded(value)) for d in domains])
+        negative = condition_set(ex.Comparison(_folded(ex.product_of(1, *others)), "<", 0))
+        if negative is not None and known_parameters(kernel).is_disjoint(negative):
+            value = ex.product_of(times, *others)
+        found[size.name] = _folded(value)
+    return kernel.copy(domains=domains, derived_sizes=tuple(left)), found
+
+
+def _with_value(domain: Domain, name: str, value: Expression) -> Domain:
+    """Return a domain with an affine function in place of a parameter."""
+    if name not in domain.parameters:
+        return domain
+    equal = condition_set(ex.Comparison(ex.Variable(name), "==", value))
+    assert equal is not None
+    flat = project_out(domain.flat.intersect(equal), [name])
+    return Domain(unflatten(flat, domain.inames).drop_unused_params())
+
+
 def _check_parameter(kernel: Kernel, name: str) -> None:
     argument = kernel.variables.get(name)
     scalars = [a.name for a in kernel.arguments if isinstance(a, ValueArg)]
-    if not isinstance(argument, ValueArg):
+    if not isinstance(argument, ValueArg) or name not in scalars:
         raise UnknownArgument(
             f"kernel '{kernel.name}' has no scalar argument '{name}'",
             where=caller_location(),

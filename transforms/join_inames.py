@@ -18,10 +18,12 @@ from polygen.ir.tags import InameTag
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Inames, NewName, Tag, Within, to_names, to_tag, transformation
+from polygen.transforms._coalesce import coalesced
 from polygen.transforms._maps import map_to
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.map_domain import mapped
 from polygen.transforms.split_iname import uses_alone
+from polygen.transforms.tag_inames import tag_inames
 
 
 @transformation
@@ -95,17 +97,30 @@ def join_inames(
         )
     if within is not None and not all(uses_alone(kernel, i, within) for i in olds):
         return _joined_apart(kernel, olds, new_iname, tag, within)
-    joined: Expression = ex.Variable(olds[0])
-    for position, iname in enumerate(olds[1:], 1):
-        least, extent = _range(kernel, iname, olds[:position])
-        offset = ex.sum_of(ex.Variable(iname), ex.product_of(-1, least))
-        joined = ex.sum_of(ex.product_of(extent, joined), offset)
     name = new_iname or kernel.new_name("_".join(olds))
+    joined = _affine(kernel, olds)
+    if joined is None:
+        if tag is None:
+            return coalesced(kernel, olds, name)
+        return tag_inames(join_inames(kernel, olds, name), {name: tag})
     new = mapped(kernel, map_to(olds, {name: joined}))
     if tag is None:
         return new
     tags = {**new.kernel.tags, name: to_tag(tag)}
     return Rearranged(new.kernel.copy(tags=tags), new.values)
+
+
+def _affine(kernel: Kernel, olds: Sequence[str]) -> Expression | None:
+    """Return the joined iname in terms of the old ones; None if an extent depends on sizes."""
+    joined: Expression = ex.Variable(olds[0])
+    for position, iname in enumerate(olds[1:], 1):
+        found = _range(kernel, iname, olds[:position])
+        if found is None:
+            return None
+        least, extent = found
+        offset = ex.sum_of(ex.Variable(iname), ex.product_of(-1, least))
+        joined = ex.sum_of(ex.product_of(extent, joined), offset)
+    return joined
 
 
 def _joined_apart(
@@ -124,8 +139,11 @@ def _joined_apart(
     return join_inames(apart, own, name, tag)
 
 
-def _range(kernel: Kernel, iname: str, before: Sequence[str]) -> tuple[Expression, int]:
-    """Return the least value of an iname, and how many it has at most, both for others' values."""
+def _range(kernel: Kernel, iname: str, before: Sequence[str]) -> tuple[Expression, int] | None:
+    """Return the least value of an iname, and how many it has at most, both for others' values.
+
+    None if how many it has depends on sizes.
+    """
     around = with_surrounding(kernel, [iname, *before])
     points = domain_of(kernel, around).intersect(kernel.assumptions.flat)
     if points.is_empty():
@@ -133,16 +151,15 @@ def _range(kernel: Kernel, iname: str, before: Sequence[str]) -> tuple[Expressio
     values = unflatten(project_out(points, around - {iname, *before}), [iname])
     # As a set: isl finds no greatest value of a function with a fraction in it.
     extent = isl.Set.from_pw_aff(values.dim_max(0).sub(values.dim_min(0))).dim_max_val(0)
+    if not extent.is_int():
+        return None
     least = pw_aff_expression(values.dim_min(0))
-    if not extent.is_int() or linear_form(least, {*before, *kernel.parameters}) is None:
+    if linear_form(least, {*before, *kernel.parameters}) is None:
         raise ExtentNotConstant(
-            f"'{iname}' cannot be joined to {', '.join(before)}: "
-            + ("it has no lower bound that is affine" if extent.is_int() else _UNBOUNDED),
+            f"'{iname}' cannot be joined to {', '.join(before)}: it has no lower bound that is "
+            "affine",
             where=caller_location(),
             remedy="subscripts would be no longer affine; fix_parameters, or split_iname first, "
             "makes an extent constant",
         )
     return least, extent.to_python() + 1
-
-
-_UNBOUNDED = "how many values it has depends on the sizes"

@@ -37,6 +37,7 @@ def remove_unused_arguments(kernel: Kernel) -> Kernel:
 
 def _used(kernel: Kernel) -> set[str]:
     used = {name for d in (*kernel.domains, kernel.assumptions) for name in d.parameters}
+    used = used.union(*(size.names for size in kernel.derived_sizes))
     for insn in (*kernel.instructions, *kernel.expanded.instructions):
         used.update(insn.read_names, insn.written_names)
         used.update(name for relation in insn.happens_after for name in relation.parameters)

@@ -101,6 +101,7 @@ def rename_argument(
         substitutions=tuple([rule.with_values(values) for rule in kernel.substitutions]),
         arguments=_arguments(kernel, old_name, new_name, renamed),
         temporaries=tuple([_laid_out(t, renamed) for t in kernel.temporaries]),
+        derived_sizes=tuple([size.with_values(values) for size in kernel.derived_sizes]),
         separations=tuple(map(renamed, kernel.separations)),
         assumptions=moved(kernel.assumptions),
         claims=tuple([_claim(c, old_name, new_name) for c in kernel.claims]),

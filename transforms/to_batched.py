@@ -245,6 +245,8 @@ def _mentioned(kernel: Kernel) -> dict[str, str]:
     found: dict[str, str] = {}
     for domain in (*kernel.domains, kernel.assumptions):
         found |= dict.fromkeys(domain.parameters, f"{domain}")
+    for size in kernel.derived_sizes:
+        found |= dict.fromkeys(size.names, f"the size {size}")
     for insn in kernel.instructions:
         for relation in insn.happens_after:
             found |= dict.fromkeys(relation.parameters, f"a dependency of '{insn.id}'")

@@ -12,15 +12,16 @@ from functools import reduce
 import islpy as isl
 import numpy as np
 
-from polygen.analysis.access import Reference, known_names
+from polygen.analysis.access import Reference, known_names, reference_domain
 from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.known import is_never_written
+from polygen.analysis.known import is_never_written, known_parameters
+from polygen.analysis.quotients import order_facts, quotient_facts
 from polygen.analysis.second import OTHER, in_other
-from polygen.analysis.unknowns import Unknowns
+from polygen.analysis.unknowns import Unknowns, is_by_size
 from polygen.ir import expression as ex
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.claims import Injective
-from polygen.ir.domain import project_out, universe
+from polygen.ir.domain import project_out, rename_dimension, universe
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
 
@@ -46,11 +47,13 @@ class _Pair:
 
     def __init__(self, kernel: Kernel, first: Reference, second: Reference) -> None:
         self._kernel = kernel
+        self._references = (first, second)
         self._indices = (first.index, second.index)
         self._unknowns = tuple(Unknowns(known_names(kernel, r)) for r in (first, second))
 
     def equal(self) -> isl.Set:
-        pairs = related = reduce(isl.Set.intersect, self._equations(), universe())
+        pairs = reduce(isl.Set.intersect, self._equations(), universe())
+        pairs = related = reduce(isl.Set.intersect, self._divisions(), pairs)
         seen = 0
         # Subscripts of subscripts are found while looking at these.
         while (count := sum(len(u.names) for u in self._unknowns)) > seen:
@@ -69,6 +72,22 @@ class _Pair:
         here, there = self._unknowns
         other = in_other(self._kernel, there.abstract(right))
         return condition_set(ex.Comparison(here.abstract(left), "==", other))
+
+    def _divisions(self) -> Iterator[isl.Set]:
+        """Yield what holds of quotients and remainders by sizes in the two instances."""
+        if not any(is_by_size(node) for unknowns in self._unknowns for node in unknowns.names):
+            return
+        kernel, (here, there) = self._kernel, self._unknowns
+        known = [
+            reference_domain(kernel, reference)[0].intersect(known_parameters(kernel))
+            for reference in self._references
+        ]
+        yield quotient_facts(kernel, here, known[0])
+        facts = quotient_facts(kernel, there, known[1])
+        for name in (*kernel.inames, *there.names.values()):
+            facts = rename_dimension(facts, name, name + OTHER)
+        yield facts
+        yield from order_facts(kernel, (here, there), known[0])
 
     def _relations(self) -> Iterator[isl.Set]:
         """Yield what holds of values of one array in the two instances."""

@@ -46,10 +46,12 @@ def sizes(kernel: Kernel) -> frozenset[str]:
     with.
     """
     scalars = {a.name: a.dtype for a in kernel.arguments if isinstance(a, ValueArg)}
+    scalars |= dict.fromkeys([size.name for size in kernel.derived_sizes])
     pending = {name for name, dtype in scalars.items() if dtype is None or is_integer(dtype)}
     found: set[str] = set()
     for domain in (*kernel.expanded.domains, kernel.assumptions):
         found.update(domain.parameters)
+    found = found.union(*(size.names for size in kernel.derived_sizes))
     pending -= found
     for expr in _extents(kernel):
         if not pending:

@@ -172,6 +172,12 @@ class Inlining:
         assert call.callee is not None
         self._caller, self._call = kernel, call
         self._kernel = call.callee.expanded
+        if self._kernel.derived_sizes:
+            raise refusal(kernel, call)(
+                MalformedInstruction,
+                f"kernel '{self._kernel.name}' has the size {self._kernel.derived_sizes[0]}, as "
+                "loops were joined in it: such a kernel cannot be called",
+            )
         self._given = given_by(call)
         self._taken = taken
         own = (*self._kernel.inames, *(t.name for t in self._kernel.temporaries))

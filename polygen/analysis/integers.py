@@ -18,11 +18,12 @@ def integer_parameters(kernel: Kernel) -> frozenset[str]:
     scalars = [a for a in kernel.arguments if isinstance(a, ValueArg)]
     declared = {a.name for a in scalars if a.dtype is not None and a.dtype.kind in "iu"}
     open_ = {a.name for a in scalars if a.dtype is None}
-    return frozenset(declared | (open_ & _used_as_integers(kernel)))
+    derived = {size.name for size in kernel.derived_sizes}
+    return frozenset(declared | derived | (open_ & _used_as_integers(kernel)))
 
 
 def _used_as_integers(kernel: Kernel) -> set[str]:
-    found = set(kernel.assumptions.parameters)
+    found = set(kernel.assumptions.parameters).union(*(s.names for s in kernel.derived_sizes))
     for domain in kernel.expanded.domains:
         found.update(domain.parameters)
     for variable in kernel.variables.values():

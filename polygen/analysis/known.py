@@ -7,6 +7,7 @@ from functools import reduce
 import islpy as isl
 
 from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.products import size_facts
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.kernel import Kernel, per_kernel
@@ -29,7 +30,7 @@ def known_parameters(kernel: Kernel) -> isl.Set:
     """Return the values that the parameters may have, as a flat set.
 
     Those that the assumptions allow, and for which no array has an extent less than 0: calls check
-    both.
+    both.  Derived sizes are as far as isl can say what they are.
     """
     extents = {
         extent: None
@@ -39,6 +40,7 @@ def known_parameters(kernel: Kernel) -> isl.Set:
         if not isinstance(extent, int)
     }
     conditions = (condition_set(ex.Comparison(extent, ">=", 0)) for extent in extents)
-    return reduce(
-        isl.Set.intersect, [c for c in conditions if c is not None], kernel.assumptions.flat
-    )
+    known = kernel.assumptions.flat
+    if kernel.derived_sizes:
+        known = known.intersect(size_facts(kernel))
+    return reduce(isl.Set.intersect, [c for c in conditions if c is not None], known)

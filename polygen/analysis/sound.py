@@ -44,7 +44,7 @@ def keeps_sound(old: Kernel, new: Kernel) -> bool:
 def only_adds_types(old: Kernel, new: Kernel) -> bool:
     """Tell whether a kernel is another one that says more of the types of arrays, or as much."""
     mentioned = ("domains", "instructions", "substitutions", "tags", "priorities", "assumptions")
-    if any(getattr(old, name) != getattr(new, name) for name in mentioned):
+    if any(getattr(old, name) != getattr(new, name) for name in (*mentioned, "derived_sizes")):
         return False
     if list(old.variables) != list(new.variables):
         return False

@@ -6,9 +6,11 @@ Affine arithmetic then says what can be said whatever the data is.
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import TypeGuard
 
 import islpy as isl
 
+from polygen.analysis.affine import linear_form
 from polygen.analysis.isl_affine import to_pw_aff
 from polygen.analysis.meanings import meaning_of
 from polygen.ir import expression as ex
@@ -47,13 +49,21 @@ class Unknowns:
             return node
         if isinstance(node, ex.Variable) and node.name in self._known:
             return node
-        if isinstance(node, _AFFINE) or _is_multiple(node):
+        if (isinstance(node, _AFFINE) and not is_by_size(node)) or _is_multiple(node):
             return walk.rebuild(node, tuple([self.abstract(p) for p in walk.parts(node)]))
         meaning = meaning_of(node) if isinstance(node, ex.Call) else None
         if meaning is not None and isinstance(meaning, _AFFINE):
             return self.abstract(meaning)
         name = self.names.setdefault(node, f"{_NAME}{len(self.names)}{self._suffix}")
         return ex.Variable(name)
+
+
+def is_by_size(node: Expression) -> TypeGuard[ex.FloorDiv | ex.Remainder]:
+    """Tell whether this is a quotient, or a remainder, by what is no constant."""
+    if not isinstance(node, ex.FloorDiv | ex.Remainder):
+        return False
+    size = linear_form(node.denominator)
+    return size is None or not size.is_constant
 
 
 def _is_multiple(node: Expression) -> bool:

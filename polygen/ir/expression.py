@@ -216,6 +216,16 @@ def product_of(*factors: Expression) -> Product:
     return Product(factors)  # type: ignore[arg-type]
 
 
+def floor_quotient(numerator: Expression, denominator: Expression) -> FloorDiv:
+    """Return ``numerator // denominator``."""
+    return FloorDiv(numerator, denominator)  # type: ignore[arg-type]
+
+
+def remainder_of(numerator: Expression, denominator: Expression) -> Remainder:
+    """Return ``numerator % denominator``."""
+    return Remainder(numerator, denominator)  # type: ignore[arg-type]
+
+
 def negated(node: Expression) -> Product:
     """Return ``-node``."""
     return product_of(-1, node)

@@ -30,6 +30,7 @@ from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction, KernelCall, identical
 from polygen.ir.options import Options
+from polygen.ir.sizes import DerivedSize
 from polygen.ir.substitution import SubstitutionRule, expand, used_rules
 from polygen.ir.tags import InameTag
 from polygen.source import SourceLocation, caller_location
@@ -79,6 +80,7 @@ class Kernel:
             without proof.
         options: how the kernel is compiled and called.
         preambles: what the source begins with: for a target, in the order of keys, each a text.
+        derived_sizes: those that nobody passes, but that follow from others: products of them.
         location: where the kernel was made; not part of its value.
         original: the kernel that the history starts from; not part of its value.
         history: the steps that led from the original to this; not part of its value.
@@ -98,6 +100,7 @@ class Kernel:
     claims: tuple[Claim, ...] = ()
     options: Options = field(default_factory=Options)
     preambles: tuple[tuple[str, str, str], ...] = ()
+    derived_sizes: tuple[DerivedSize, ...] = ()
     location: SourceLocation | None = field(default=None, compare=False, repr=False)
     original: Kernel | None = field(default=None, compare=False, repr=False)
     history: tuple[Step, ...] = field(default=(), compare=False, repr=False)
@@ -192,13 +195,16 @@ class Kernel:
 
     @cached_property
     def variables(self) -> Mapping[str, Argument | TemporaryVariable]:
-        """Arguments and temporaries by name."""
-        return {v.name: v for v in (*self.arguments, *self.temporaries)}
+        """Arguments, temporaries and derived sizes by name."""
+        return {v.name: v for v in (*self.derived_sizes, *self.arguments, *self.temporaries)}
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The scalar arguments that domains, assumptions or shapes may mention, sorted."""
-        return tuple(sorted(a.name for a in self.arguments if isinstance(a, ValueArg)))
+        """The sizes that domains, assumptions or shapes may mention, sorted."""
+        scalars = {
+            v.name for v in (*self.arguments, *self.derived_sizes) if isinstance(v, ValueArg)
+        }
+        return tuple(sorted(scalars))
 
     @cached_property
     def assignments(self) -> tuple[Assigning, ...]:

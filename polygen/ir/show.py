@@ -241,6 +241,7 @@ def sections(kernel: Kernel) -> list[tuple[str, list[str]]]:
     return [
         ("ARGUMENTS", [show_argument(a) for a in kernel.arguments]),
         ("TEMPORARIES", [show_temporary(t) for t in kernel.temporaries]),
+        ("SIZES", [str(size) for size in kernel.derived_sizes]),
         ("DOMAINS", [d.text for d in kernel.domains]),
         ("ASSUMPTIONS", known),
         ("INAME TAGS", [f"{i}: {kernel.tags[i]}" for i in order if i in kernel.tags]),

@@ -33,7 +33,7 @@ from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, LocalTag, VectorTag, is_on_axis
 from polygen.ir.verify_claims import check_claims
-from polygen.ir.verify_extents import check_extents
+from polygen.ir.verify_extents import check_derived_sizes, check_extents
 from polygen.ir.verify_layouts import check_layouts
 from polygen.ir.verify_relations import check_relation
 from polygen.ir.verify_rules import check_rules
@@ -66,6 +66,7 @@ def verify(kernel: Kernel) -> None:
         _check_verbatim(shown, insn)
     _check_domain_parameters(shown)
     check_extents(kernel)
+    check_derived_sizes(kernel)
     check_layouts(kernel)
     check_claims(kernel)
     _check_separations(kernel)
@@ -78,7 +79,7 @@ def _check_unique(kernel: Kernel) -> None:
             "name",
             [
                 *kernel.inames,
-                *[v.name for v in (*kernel.arguments, *kernel.temporaries)],
+                *[v.name for v in (*kernel.arguments, *kernel.temporaries, *kernel.derived_sizes)],
                 *[rule.name for rule in kernel.substitutions],
             ],
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polygen.errors import MalformedKernel, did_you_mean
+from polygen.errors import MalformedKernel, UnknownName, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, ImageArg, TemporaryVariable, ValueArg
@@ -36,6 +36,27 @@ def check_extents(kernel: Kernel) -> None:
                     )
         if isinstance(variable, TemporaryVariable):
             _check_constant(kernel, variable)
+
+
+def check_derived_sizes(kernel: Kernel) -> None:
+    """Check that derived sizes follow from scalar arguments and from those before them.
+
+    Raises:
+        UnknownName: if one mentions something else.
+        MalformedKernel: if a factor of one is no integer.
+    """
+    known = {a.name for a in kernel.arguments if isinstance(a, ValueArg)}
+    for size in kernel.derived_sizes:
+        for factor in size.factors:
+            _check_integer(kernel, size.name, factor)
+        for name in sorted(size.names - known):
+            raise UnknownName(
+                f"the size '{size}' mentions '{name}', which is no scalar argument, nor a size "
+                "before it",
+                where=kernel.location,
+                remedy=did_you_mean(name, known),
+            )
+        known.add(size.name)
 
 
 _PLAIN = (int, ex.Variable)

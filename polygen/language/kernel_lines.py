@@ -28,6 +28,7 @@ from polygen.ir.layout import auto
 from polygen.ir.names import check_name
 from polygen.ir.operation import Special
 from polygen.ir.options import Options
+from polygen.ir.sizes import DerivedSize
 from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.language.calls import with_calls
@@ -35,7 +36,13 @@ from polygen.language.expression_nodes import element_type
 from polygen.language.instructions import make_instruction
 from polygen.language.layouts import with_layout
 from polygen.language.nodes import Nodes
-from polygen.language.parser import load_grammar, located, parse_statement, parse_with
+from polygen.language.parser import (
+    load_grammar,
+    located,
+    parse_expression,
+    parse_statement,
+    parse_with,
+)
 from polygen.language.reductions import resolve_reductions
 from polygen.language.refused import Refused
 from polygen.language.rules import resolve_rules
@@ -199,6 +206,21 @@ def read_temporary(line: str) -> TemporaryVariable:
     temporary: TemporaryVariable = _parse(line, "temporary")
     check_name(temporary.name)
     return temporary
+
+
+def read_size(line: str) -> DerivedSize:
+    """Return the derived size of a line such as ``n_m = n * m``."""
+    name, equals, text = line.partition(" = ")
+    if not equals:
+        raise located(
+            MalformedText,
+            "a derived size is a product of others",
+            line,
+            0,
+            "it is written n_m = n * m, with parentheses around what is no name: (n - 1) * m",
+        )
+    check_name(name)
+    return DerivedSize(name, None, tuple(map(parse_expression, text.split(" * "))))
 
 
 def read_reduction(line: str) -> Special:

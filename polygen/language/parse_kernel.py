@@ -24,6 +24,7 @@ from polygen.ir.names import check_function_name
 from polygen.ir.operation import Special
 from polygen.ir.options import TARGET_NAMES, Options, unknown_target
 from polygen.ir.public import public
+from polygen.ir.sizes import DerivedSize
 from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag
 from polygen.ir.verify import verify
@@ -35,6 +36,7 @@ from polygen.language.kernel_lines import (
     read_option,
     read_priority,
     read_reduction,
+    read_size,
     read_tag,
     read_temporary,
 )
@@ -129,6 +131,7 @@ class _Parts:
     target: str | None = None
     arguments: list[Argument] = field(default_factory=list[Argument])
     temporaries: list[TemporaryVariable] = field(default_factory=list[TemporaryVariable])
+    derived_sizes: list[DerivedSize] = field(default_factory=list["DerivedSize"])
     domains: list[Domain] = field(default_factory=list[Domain])
     assumptions: Domain = field(default_factory=lambda: Domain(universe()))
     tags: dict[str, InameTag] = field(default_factory=dict[str, "InameTag"])
@@ -163,6 +166,7 @@ class _Parts:
             claims=tuple(self.claims),
             options=self.options,
             preambles=tuple(self.preambles),
+            derived_sizes=tuple(self.derived_sizes),
             location=caller_location(),
         ).copy(tags=self.tags)
         kernel = without_linear_subscripts(kernel)
@@ -186,7 +190,7 @@ class _Parts:
     def finished_rules(self) -> dict[str, SubstitutionRule]:
         """The rules, once all of them are read: what is no variable in one is an iname."""
         names = frozenset[str]().union(*(walk.free_variables(r.expression) for r in self.rules))
-        variables = {v.name for v in (*self.arguments, *self.temporaries)}
+        variables = {v.name for v in (*self.arguments, *self.temporaries, *self.derived_sizes)}
         return make_rules(self.rules, self._inames, names - variables)
 
     # --- one method for each section
@@ -196,6 +200,9 @@ class _Parts:
 
     def add_temporary(self, line: str) -> None:
         self.temporaries.append(read_temporary(line))
+
+    def add_size(self, line: str) -> None:
+        self.derived_sizes.append(read_size(line))
 
     def add_domain(self, line: str) -> None:
         self.domains.append(Domain(read_set(line)))
@@ -248,6 +255,7 @@ class _Parts:
 _SECTIONS: Mapping[str, Callable[[_Parts, str], None]] = {
     "ARGUMENTS": _Parts.add_argument,
     "TEMPORARIES": _Parts.add_temporary,
+    "SIZES": _Parts.add_size,
     "DOMAINS": _Parts.add_domain,
     "ASSUMPTIONS": _Parts.add_assumption,
     "INAME TAGS": _Parts.add_tag,

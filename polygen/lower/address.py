@@ -11,6 +11,7 @@ from functools import reduce
 from typing import TypeAlias
 
 from polygen.analysis.affine import LinearForm, linear_form
+from polygen.analysis.recombine import recombined
 from polygen.errors import InternalError, SubscriptNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -170,9 +171,11 @@ def _times(a: _Value, b: _Value) -> _Value:
 def _plus(a: _Value, b: _Value) -> _Value:
     if isinstance(a, LinearForm) and isinstance(b, LinearForm):
         return a + b
+    a, b = map(_expression, (a, b))
+    whole = recombined(ex.sum_of(a, b))
+    if not isinstance(whole, ex.Sum) or whole.children != (a, b):
+        return _value(whole)
     # Integers: the order of additions is free.
-    flat = [
-        p for t in map(_expression, (a, b)) for p in (t.children if isinstance(t, ex.Sum) else (t,))
-    ]
+    flat = [p for t in (a, b) for p in (t.children if isinstance(t, ex.Sum) else (t,))]
     kept = [t for t in flat if t != 0]
     return kept[0] if len(kept) == 1 else ex.sum_of(*kept)

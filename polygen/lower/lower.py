@@ -49,6 +49,7 @@ from polygen.lower.program import (
 from polygen.lower.reductions import realize_reductions
 from polygen.lower.separate import check_separations
 from polygen.lower.shared_reductions import with_shared_reductions
+from polygen.lower.sizes import with_size_arguments, without_size_arguments
 from polygen.lower.spaces import declared_auto, with_global
 from polygen.lower.unread import without_unread
 from polygen.lower.vectors import shared_vectors
@@ -75,7 +76,9 @@ def lower(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> LoopProgr
     Raises:
         UserError: the subclass that says why there is no such program.
     """
-    return lower_prepared(prepare(kernel, index_dtype), model, index_dtype)
+    prepared = prepare(kernel, index_dtype)
+    program = lower_prepared(prepared, model, index_dtype)
+    return without_size_arguments(program, prepared)
 
 
 def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
@@ -83,7 +86,7 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
 
     Parameters and errors are those of `lower`.
     """
-    kernel = kernel.without_rules  # what substitution rules stand for
+    kernel = with_size_arguments(kernel.without_rules, index_dtype)  # no rules are left
     kernel = with_lane_axes(kernel)  # elements for what each lane has for itself
     if kernel.calls:  # functions for kernels that are called
         kernel = with_functions(kernel, index_dtype, Functions.of(kernel))
@@ -175,6 +178,7 @@ class _Host:
         self._nonnegative |= {
             name for name in self._kernel.assumptions.parameters if _is_nonnegative(name, known)
         }
+        self._nonnegative |= {size.name for size in self._kernel.derived_sizes}
         host = self._nodes(tree, (), known)
         self._check_lifetimes()
         return LoopProgram(

@@ -33,6 +33,8 @@ def size_names(kernel: Kernel) -> frozenset[str]:
         if isinstance(arg, GlobalArg):
             for expression in (*(arg.shape or ()), *layout_expressions(arg)):
                 found |= walk.free_variables(expression)
+    for size in kernel.derived_sizes:
+        found |= size.names
     for temporary in kernel.temporaries:
         found = found.union(*map(walk.free_variables, temporary.shape))
     return frozenset(a.name for a in kernel.arguments if isinstance(a, ValueArg)) & found
@@ -66,7 +68,7 @@ class _Equation:
 def find_sizes(
     kernel: Kernel, arrays: Mapping[str, ArrayInfo], given: Mapping[str, int], check: bool = True
 ) -> dict[str, int]:
-    """Return the value of each size of a kernel.
+    """Return the value of each size of a kernel, derived ones too.
 
     Parameters:
         kernel: the kernel.
@@ -99,6 +101,8 @@ def find_sizes(
         for equation in equations:
             if equation.binding and _value(kernel, equation, values) != equation.value:
                 raise _mismatch(equation, values, origins)
+    for size in kernel.derived_sizes:
+        values[size.name] = value_of(size.value, values)
     return values
 
 

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, ov
 
 from polygen.analysis.proving import limited_step, proofs_are_on, without_proofs
 from polygen.analysis.relations import moved_relations
-from polygen.analysis.sound import keeps_sound, note_sound, only_adds_types
+from polygen.analysis.sound import is_sound, keeps_sound, note_sound, only_adds_types
 from polygen.analysis.wellformed_calls import check_calls_of_kernels
 from polygen.ir.changed import changed
 from polygen.ir.collection import without_collection
@@ -103,7 +103,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         if unsafe:
             arguments["unsafe"] = True
         elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
-            prove(interface.name, under_its_ids(start, result).expanded, expanded(result))
+            _prove(interface.name, start, result)
             check_calls_of_kernels(result.kernel)
             result = with_nests(result)
         taken = Step(interface.name, tuple(arguments.items()), step)
@@ -116,6 +116,17 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         return new
 
     return step
+
+
+def _prove(name: str, start: Kernel, result: Rearranged) -> None:
+    """Prove that a step keeps the meaning of a kernel, as its result says that it is to be done."""
+    if result.computes_as is None:
+        prove(name, under_its_ids(start, result).expanded, expanded(result))
+        return
+    compared = result.computes_as.expanded
+    prove(name, start.expanded, Rearranged(compared))
+    if is_sound(compared):
+        note_sound(result.kernel.expanded)
 
 
 _BEFORE = "the kernel before the last step that was proved, or vouched for"

@@ -133,10 +133,13 @@ def _divided(value: Polynomial, divisor: int) -> Polynomial:
 
 
 def _remainder(terms: Terms, node: ex.Remainder) -> Polynomial | None:
-    divisor = number(terms.index(node.denominator))
-    if not divisor:
+    size = terms.index(node.denominator)
+    divisor, value = number(size), terms.index(node.numerator)
+    if divisor == 0:
         return None
-    value = terms.index(node.numerator)
+    if divisor is None:  # what it is where it is something: for a size that is not 0
+        floor = _as_atom(terms.value(ex.FloorDiv(node.numerator, node.denominator)))
+        return plus(value, times(size, floor), -1)
     return plus(value, _divided(value, divisor), -divisor)
 
 

@@ -31,7 +31,7 @@ from tests.oracle.nesting import loops_outside
 from tests.oracle.parts import PartMemory, Place
 from tests.oracle.points import Points, surrounding
 from tests.oracle.rules import inlined
-from tests.oracle.typing import samples_of, size_names
+from tests.oracle.typing import samples_of, size_names, size_values
 from tests.oracle.verbatim import assignments
 
 Arrays = dict[str, NDArray[Any]]
@@ -84,7 +84,7 @@ class _Run:
         }
         self._random = shuffler
         self.samples = samples_of(kernel, arguments)
-        self.sizes = {n: int(arguments[n]) for n in size_names(kernel) if n in arguments}
+        self.sizes = size_values(kernel, arguments)
         self.points = Points(kernel, self.sizes, lambda name: int(self.scalar(name, self._at)))
         self._at: Mapping[str, int] = {}
         self.events: Counter[Event] = Counter()

@@ -249,6 +249,8 @@ class _Scope(Evaluator):
         if isinstance(found, Cells):
             found = found.read(0, self._who)
             return int(found) if type(self._machine.samples.get(name)) is int else found
+        if isinstance(found, int) and found < 0 and name in self._machine.nonnegative:
+            raise OracleError(f"{name} = {found}, which was said to be never negative")
         return found
 
     def element(self, name: str, index: tuple[int, ...]) -> Value:
@@ -439,6 +441,9 @@ class _Scope(Evaluator):
     def _declare(self, node: Declare) -> None:
         if node.address_space is AddressSpace.LOCAL and self._local is not None:
             self._declare_local(node)
+            return
+        if node.constant and not node.insn_id and node.initial is not None:
+            self._env[node.name] = int(self.value(node.initial))  # a number, which all see
             return
         cells = _declared(node)
         if node.initial is not None:

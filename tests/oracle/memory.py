@@ -14,7 +14,7 @@ from tests.oracle.evaluate import OracleError, Value, as_read, convert, integer
 from tests.oracle.lanes import own_lanes
 from tests.oracle.overlaps import copied
 from tests.oracle.spaces import KINDS, space_of
-from tests.oracle.typing import size_names
+from tests.oracle.typing import size_values
 
 _Items = Mapping[object, int]  # of work items along axes, and of lanes by their inames
 _Key = tuple[tuple[str, int], ...]
@@ -46,7 +46,7 @@ class Memory:
         self._clock = count()
         self._spaces: dict[str, AddressSpace] = {}
         self._lanes: dict[str, frozenset[str]] = {}
-        self._sizes = {n: int(arguments[n]) for n in size_names(kernel) if n in arguments}
+        self._sizes = size_values(kernel, arguments)
         self._tables = {t.name: t.initializer for t in kernel.temporaries if t.read_only}
 
     def _owner(self, name: str, items: _Items) -> _Key:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import layout_expressions
 from tests.oracle.calls import given
-from tests.oracle.evaluate import OracleError, Sampler, Value, as_read, common_type
+from tests.oracle.evaluate import OracleError, Sampler, Value, as_read, common_type, integer
 
 
 def size_names(kernel: Kernel) -> frozenset[str]:
@@ -26,6 +27,8 @@ def size_names(kernel: Kernel) -> frozenset[str]:
         if isinstance(arg, GlobalArg | TemporaryVariable):
             for extent in (*(arg.shape or ()), *layout_expressions(arg)):
                 found |= walk.free_variables(extent)
+    for size in kernel.derived_sizes:
+        found = found.union(*map(walk.free_variables, size.factors))
     for insn in kernel.instructions:
         if isinstance(insn, KernelCall) and insn.callee is not None:
             found |= _counted_by(insn)
@@ -35,6 +38,14 @@ def size_names(kernel: Kernel) -> frozenset[str]:
                 found = found.union(*map(walk.free_variables, ex.index_tuple(part)))
     scalars = {a.name for a in kernel.arguments if not isinstance(a, GlobalArg)}
     return frozenset(found & scalars)
+
+
+def size_values(kernel: Kernel, arguments: Mapping[str, Any]) -> dict[str, int]:
+    """Return the value of each size, and of each product of sizes that has a name."""
+    values = {n: int(arguments[n]) for n in size_names(kernel) if n in arguments}
+    for size in kernel.derived_sizes:
+        values[size.name] = prod(max(0, integer(factor, values)) for factor in size.factors)
+    return values
 
 
 def _counted_by(call: KernelCall) -> frozenset[str]:
@@ -51,6 +62,7 @@ def samples_of(kernel: Kernel, arguments: Mapping[str, Any]) -> dict[str, Value]
     type of its own is an int32.
     """
     samples: dict[str, Value] = dict.fromkeys((*kernel.inames, *size_names(kernel)), 1)
+    samples.update(dict.fromkeys([size.name for size in kernel.derived_sizes], 1))
     for name, value in arguments.items():
         if name not in samples:
             samples[name] = as_read(np.asarray(value).dtype.type(1))

@@ -1,0 +1,252 @@
+"""`join_inames` of loops whose extents are sizes: the joined loop runs to their product."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import (
+    CannotProve,
+    IllegalStep,
+    InvalidArgument,
+    UnknownArgument,
+)
+from polygen.ir.kernel import Kernel
+from polygen.lower.lower import Model, lower
+from tests.oracle.cases import Step, agree, kernel, split, steps
+from tests.oracle.compare import make_arguments, run_program, typed
+from tests.oracle.interpreter import interpret
+
+PLANE = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = a[i,j]*2 + i - j")
+FLAT = kernel(
+    "{ [i,j]: 0<=i<n and 0<=j<m }", "out[m*i + j] = 2*a[m*i + j]",
+    pg.GlobalArg("a", shape="n*m"), pg.GlobalArg("out", shape="n*m"),
+)  # fmt: skip
+TURNED = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[j,i] = a[i,j] + b[j]")
+INNER = kernel(
+    "{ [i,j]: 1<=i<n-1 and 1<=j<m-1 }",
+    "out[i,j] = a[i-1,j] + a[i+1,j] + a[i,j-1] + a[i,j+1]",
+    pg.GlobalArg("a", shape="n,m"), pg.GlobalArg("out", shape="n,m"),
+)  # fmt: skip
+CUBE = kernel("{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<p }", "out[i,j,k] = a[i,j,k]*b[j] + k")
+MIXED = kernel("{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<3 }", "out[i,j,k] = a[i,j,k]*b[j] + k")
+TOTAL = kernel(
+    "{ [i,j]: 0<=i<n and 0<=j<m }", "s = sum((i, j), a[i,j]*b[j])", pg.GlobalArg("s", shape=())
+)
+ROWS = kernel("{ [r,i,j]: 0<=r<q and 0<=i<n and 0<=j<m }", "s[r] = sum((i, j), a[r,i,j])")
+SCALED = kernel(
+    "{ [i,j]: 0<=i<n and 0<=j<m }",
+    "<> t = 2*a[i,j]  {id=t}\nout[i,j] = t + b[i]  {id=o, dep=t, if=j > 0}",
+    pg.GlobalArg("out", shape="n,m"),
+)
+PRODUCT = kernel(
+    ["{ [i,j]: 0<=i<n and 0<=j<m }", "{ [k]: 0<=k<p }"], "c[i,j] = sum(k, a[i,k]*b[k,j])"
+)
+SIZES = [{"n": n, "m": m} for n, m in ((0, 0), (0, 3), (3, 0), (1, 1), (2, 3), (5, 3), (3, 5))]
+CUBES = [{**s, "p": p, "q": q} for s in SIZES for p, q in ((2, 1), (0, 2), (3, 2))]
+
+
+def joined(inames: Any = "i, j", name: str | None = "ij", **options: Any) -> Step:
+    """Return the step that joins inames."""
+    return lambda knl: pg.join_inames(knl, inames, name, **options)
+
+
+def on_grid(length: int = 4) -> Step:
+    """Return the step that maps the joined iname to groups and work items."""
+    return split("ij", length, outer_tag="g.0", inner_tag="l.0")
+
+
+def text(knl: Kernel, target: str = "c") -> str:
+    """Return generated code."""
+    inputs = [a.name for a in knl.arguments if isinstance(a, pg.GlobalArg) and a.dtype is None]
+    return str(pg.generate_code(pg.add_dtypes(knl, dict.fromkeys(inputs, "float32")), target))
+
+
+def after(knl: Kernel, *parts: Step) -> Kernel:
+    """Return what steps make of a kernel."""
+    return steps(*parts)(knl)
+
+
+@pytest.mark.parametrize("knl", [PLANE, TURNED, INNER, SCALED])
+def test_two_loops(knl: Kernel) -> None:
+    unrolled = split("ij", 2, inner_tag="unr")
+    agree(
+        knl, SIZES,
+        joined(), steps(joined("j, i", "ij")), joined(tag="g.0"), steps(joined(), on_grid()),
+        steps(joined(), unrolled), steps(joined("j, i"), on_grid(3)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("knl", [CUBE, MIXED])
+def test_three_loops(knl: Kernel) -> None:
+    agree(
+        knl, CUBES if knl is CUBE else SIZES[2:],
+        joined("i, j, k"), steps(joined("k, i, j"), on_grid()), joined("i, j"), joined("i, k"),
+        steps(joined("j, k", "jk"), joined("i, jk"), on_grid()),
+        steps(joined("i, j", "x"), joined("x, k"), on_grid()),
+    )  # fmt: skip
+
+
+def test_reductions() -> None:
+    agree(TOTAL, SIZES, joined(), joined("j, i"), steps(joined(), split("ij", 4)))
+    agree(ROWS, CUBES[3:12], joined(), joined("j, i"))
+    agree(PRODUCT, CUBES[9:15], joined(), steps(joined(), on_grid()))
+
+
+def test_a_flat_array_is_walked_through() -> None:
+    assert [str(i.assignees[0]) for i in after(FLAT, joined()).instructions] == ["out[ij]"]
+    assert "out[ij] = 2.0f * a[ij];" in text(after(FLAT, joined()))
+    agree(FLAT, SIZES, joined(), steps(joined(), on_grid()))
+    with pytest.raises(CannotProve, match="depends on data"):  # as without the step
+        pg.tag_inames(FLAT, {"i": "g.0"})
+    three = kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<p }", "out[m*p*i + p*j + k] = a[(m*i + j)*p + k]",
+        pg.GlobalArg("a", shape="n*m*p"), pg.GlobalArg("out", shape="n*m*p"),
+    )  # fmt: skip
+    assert "out[ijk] = a[ijk];" in text(after(three, joined("i, j, k", "ijk")))
+    agree(three, CUBES[9:], joined("i, j, k", "ij"))
+
+
+def test_the_code_of_a_row_major_array() -> None:
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = 2*a[i,j]", name="twice")
+    assert text(after(knl, joined())) == (
+        "void twice(float const *restrict a, int const m, int const n, float *restrict out)\n"
+        "{\n"
+        "    int const n_m = n * m;\n"
+        "    for (int ij = 0; ij < n_m; ++ij)\n"
+        "        out[ij] = 2.0f * a[ij];\n"
+        "}"
+    )
+
+
+def test_divisions_are_computed_once() -> None:
+    code = text(after(TURNED, joined()))
+    assert code.count("/") == 1
+    assert "%" not in code
+    assert re.search(r"int const ij_div = ij / m;\n +int const ij_mod = ij - m \* ij_div;", code)
+    outside = text(after(PRODUCT, joined(), on_grid(128)), "opencl")
+    assert outside.count("/") == 1
+    assert outside.index("/ m") < outside.index("for (")
+
+
+def test_a_divisor_that_may_be_negative_elsewhere() -> None:
+    code = text(after(INNER, joined()))
+    assert "int const divisor = m - 2;" in code
+    assert "floor_div" not in code
+    # Where a kernel divides by a size in its own right, nothing is known of that.
+    own = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = a[i,j] + (i // (m - 3))")
+    assert "floor_div" in text(after(own, joined()))
+
+
+def test_what_is_printed_is_read() -> None:
+    knl = after(INNER, joined(), on_grid())
+    assert "SIZES:\nij_count = (n - 2) * (m - 2)\n" in str(knl)
+    assert pg.parse_kernel(str(knl)) == knl
+    assert pickle.loads(pickle.dumps(knl)) == knl  # noqa: S301 -- our own
+    assert pg.replay(INNER, knl.history) == knl
+    assert knl.copy(derived_sizes=()) != knl
+
+
+def test_nothing_is_left_open() -> None:
+    for knl in (PLANE, TURNED, INNER, CUBE, TOTAL, ROWS, SCALED, PRODUCT):
+        assert pg.obligations(after(knl, joined(), split("ij", 8))) == ()
+
+
+def test_stencils_in_time() -> None:
+    knl = kernel(
+        "{ [t,i,j]: 0<=t<3 and 1<=i<n and 0<=j<m }", "a[t+1,i,j] = a[t,i-1,j] + 1",
+        pg.GlobalArg("a", shape="4,n,m"), loop_priority="t, i, j",
+    )  # fmt: skip
+    agree(knl, SIZES[2:], joined(), steps(joined(), on_grid()))
+
+
+def test_the_order_is_that_of_the_loops() -> None:
+    across = kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<m }", "a[i,j+1] = a[i,j] + 1",
+        pg.GlobalArg("a", shape="n,m+1"), loop_priority="i, j",
+    )  # fmt: skip
+    agree(across, SIZES, joined(), joined("j, i"), steps(joined(), split("ij", 3)))
+    with pytest.raises(CannotProve, match="either might come first"):
+        after(across, joined(), on_grid())
+    shear = kernel(
+        "{ [i,j]: 1<=i<n and 0<=j<m-1 }", "a[i,j] = a[i-1,j+1] + 1",
+        pg.GlobalArg("a", shape="n,m"), loop_priority="i, j",
+    )  # fmt: skip
+    agree(shear, SIZES, joined())
+    with pytest.raises(IllegalStep, match="join_inames would change what kernel"):
+        after(shear, joined("j, i"))
+
+
+def test_updates_of_one_element() -> None:
+    columns = "s[j] = s[j] + a[i,j]  {inames=i:j}"
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", columns, loop_priority="i, j")
+    agree(knl, SIZES, joined())
+    with pytest.raises(CannotProve, match="touched depends on"):
+        after(knl, joined(), on_grid())
+    atomic = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", f"{columns[:-1]}, atomic}}")
+    agree(atomic, SIZES, steps(joined(), on_grid()))
+
+
+def test_another_loop_is_outside_or_inside_of_all() -> None:
+    knl = kernel("{ [i,k,j]: 0<=i<n and 0<=k<3 and 0<=j<m }", "out[i,j,k] = a[i,j] + k")
+    agree(knl, SIZES, joined())
+    between = pg.prioritize_loops(pg.prioritize_loops(knl, "i, k"), "k, j")
+    with pytest.raises(InvalidArgument, match="a priority puts 'k' between them"):
+        after(between, joined())
+    assert after(between, joined("k, i, j")).priorities == ()
+    order = pg.prioritize_loops(knl, "i, k, j")
+    assert after(order, joined()).priorities == (("ij", "k"),)
+
+
+def test_substitution_rules_and_conditions() -> None:
+    knl = kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "f(x) := x*x + b[j]\ng(x) := sum(j, a[i,j]*x)\nout[i,j] = f(a[i,j])  {if=i > 0}",
+        pg.GlobalArg("out", shape="n,m"),
+    )
+    agree(knl, SIZES, joined(), steps(joined(), on_grid()))
+
+
+@pytest.mark.parametrize("fixed", [{"m": 3}, {"n": 2}, {"n": 4, "m": 3}, {"m": 0}, {"m": 1}])
+@pytest.mark.parametrize("knl", [PLANE, TURNED, INNER])
+def test_sizes_that_are_fixed_later(knl: Kernel, fixed: dict[str, int]) -> None:
+    short = pg.fix_parameters(knl, **fixed)
+    sizes = [s for s in SIZES if s.items() >= fixed.items() or fixed.keys() != s.keys()]
+    calls = [{k: v for k, v in s.items() if k not in fixed} for s in sizes] or [{}]
+    for step in (joined(), steps(joined(), on_grid())):
+        late = pg.fix_parameters(step(knl), **fixed)
+        assert late.derived_sizes == ()
+        assert pg.parse_kernel(str(late)) == late
+        for call in calls:
+            _same_arrays(short, late, call)
+
+
+def _same_arrays(first: Kernel, second: Kernel, sizes: dict[str, int]) -> None:
+    arguments = make_arguments(first, sizes)
+    found = [interpret(typed(k, arguments), arguments) for k in (first, second)]
+    lowered = [run_program(lower(typed(second, arguments), model), arguments) for model in Model]
+    for outcome in (*found[1:], *lowered):
+        for name, array in found[0].arrays.items():
+            np.testing.assert_array_equal(outcome.arrays[name], array, strict=True)
+
+
+def test_one_of_three_sizes_that_is_fixed() -> None:
+    knl = pg.fix_parameters(after(CUBE, joined("i, j, k")), m=4)
+    assert [str(size) for size in knl.derived_sizes] == ["n_m_p = (4*n) * p"]
+    _same_arrays(pg.fix_parameters(CUBE, m=4), knl, {"n": 2, "p": 3})
+
+
+def test_names_and_arguments() -> None:
+    knl = pg.rename_argument(after(PLANE, joined()), "m", "width")
+    assert [str(size) for size in knl.derived_sizes] == ["n_m = n * width"]
+    assert pg.rename_iname(knl, "ij", "r").inames == ("r",)
+    assert pg.remove_unused_arguments(after(TOTAL, joined())).parameters == ("m", "n", "n_m")
+    with pytest.raises(UnknownArgument, match="no scalar argument 'n_m'"):
+        pg.fix_parameters(after(PLANE, joined()), n_m=12)
+    with pytest.raises(UnknownArgument, match="no argument 'n_m'"):
+        after(PLANE, joined())(a=np.ones((2, 3)), n_m=6)
