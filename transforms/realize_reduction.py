@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable
 from functools import partial
 
+from polygen.analysis.contributions import Staged, check_stages
 from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.outermost import Outermost, check_sequential
+from polygen.analysis.proving import proofs_are_on
 from polygen.analysis.realized import places
 from polygen.analysis.types import reduction_types
 from polygen.errors import NoSuchReduction, TypeNotFound
@@ -17,9 +18,9 @@ from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import parse_domain
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment, Instruction, assigning
+from polygen.ir.instruction import Assigning, Assignment, Instruction, assigning
 from polygen.ir.kernel import Kernel
-from polygen.ir.reduction import facts_of, parts_of
+from polygen.ir.reduction import Parts, facts_of, identity_of, parts_of
 from polygen.ir.substitution import expand
 from polygen.ir.tags import LocalTag
 from polygen.ir.verify import excerpt
@@ -116,13 +117,6 @@ def _without_reducing_rules(kernel: Kernel, ids: Iterable[str]) -> Kernel:
     return new.without_unused(reducing)
 
 
-def _written(value: Expression) -> Expression:
-    """Return a number as the text of a kernel can say it: infinity has no name there."""
-    if isinstance(value, float) and math.isinf(value):
-        return ex.Quotient(math.copysign(1.0, value), 0.0)
-    return value
-
-
 class _Realizer:
     """Makes instructions without reductions.
 
@@ -154,13 +148,17 @@ class _Realizer:
                 for made in (self._realized(insn, insn.id) if insn.id in ids else (insn,))
             ]
         )
+        return self._with(new)
+
+    def _with(self, instructions: tuple[Instruction, ...]) -> Kernel:
+        """Return the kernel with other instructions, and what has been made for them."""
         axes = [
             parse_domain(f"{{ [{i}]: 0<={i}<{count} }}") for i, (count, _) in self.shares.items()
         ]
         return self._kernel.copy(
             domains=(*self._kernel.domains, *axes),
             tags={**self._kernel.tags, **{i: tag for i, (_, tag) in self.shares.items()}},
-            instructions=new,
+            instructions=instructions,
             temporaries=(*self._kernel.temporaries, *self.temporaries),
             priorities=(*self._kernel.priorities, *dict.fromkeys(self.priorities)),
         )
@@ -187,7 +185,12 @@ class _Realizer:
             if shared is None:
                 first, update = self._parts(of, reduction, when, accumulators)
             else:
-                first, update = self._shared(of, reduction, when, shared, accumulators)
+                stages = self._shared(insn, reduction, when, shared, accumulators)
+                if proofs_are_on():
+                    names = tuple(map(ex.name_of, accumulators))
+                    staged = Staged(reduction, names, self._types(reduction), when, stages, use)
+                    check_stages(self._with((*stages, use)), staged)
+                first, update = [], self._in_turn(stages, origin)
             self._note_order(insn, origin, reduction)
             starts += first
             others += update
@@ -215,9 +218,9 @@ class _Realizer:
             location=insn.location,
         )
         starts: list[Instruction] = []
-        for name, value in zip(accumulators, facts.identity(dtypes), strict=True):
+        for name, value in zip(accumulators, identity_of(reduction.operation, dtypes), strict=True):
             insn_id = self._new_name(start.id) if starts else start.id
-            starts.append(start.copy(id=insn_id, assignee=name, expression=_written(value)))
+            starts.append(start.copy(id=insn_id, assignee=name, expression=value))
         update = assigning(
             self._new_name(f"{insn.id}_update"),
             accumulators,
@@ -235,57 +238,50 @@ class _Realizer:
 
     def _shared(
         self,
-        of: tuple[Instruction, str],
+        insn: Instruction,
         reduction: ex.Reduction,
         conditions: tuple[Expression, ...],
         shared: LocalReduction,
         results: tuple[ex.Variable | ex.Subscript, ...],
-    ) -> tuple[list[Instruction], tuple[Instruction, ...]]:
-        """Return what a group does for a reduction, its tree last; see `_local_reductions`."""
-        insn, origin = of
+    ) -> tuple[Assigning, ...]:
+        """Return what a group does for a reduction, in turn; see `_local_reductions`."""
         dtypes, names = self._types(reduction), [ex.name_of(result) for result in results]
         combined = facts_of(reduction.operation).combined
+        made: list[Assigning] = []
+
+        def add(kind: str, iname: str, place: Expression, values: Parts, when: Parts = ()) -> None:
+            stage = assigning(
+                self._new_name(f"{insn.id}_{kind}"),
+                elements(place),
+                values,
+                within_inames=insn.within_inames | {iname},
+                depends_on=frozenset([stage.id for stage in made[-1:]]),
+                predicates=when,
+                location=insn.location,
+            )
+            made.append(stage)
 
         def elements(place: Expression) -> tuple[ex.Subscript, ...]:
             return tuple([shared.element(name, place) for name in names])
 
-        starts: list[Instruction] = []
         if conditions or not all_contribute(self._kernel, insn, shared):
             place = self._share(names[0], shared.axis.extent, shared)
-            identity = facts_of(reduction.operation).identity(dtypes)
-            start = assigning(
-                self._new_name(f"{insn.id}_init"),
-                elements(place),
-                tuple(map(_written, identity)),
-                within_inames=insn.within_inames | {place.name},
-                location=insn.location,
-            )
-            starts.append(start)
-        update = assigning(
-            self._new_name(f"{insn.id}_update"),
-            elements(shared.own_place),
-            parts_of(ex.Reduction(reduction.operation, (), shared.operand(reduction))),
-            within_inames=insn.within_inames | {shared.iname},
-            depends_on=insn.depends_on.union(s.id for s in starts),
-            predicates=conditions,
-            location=insn.location,
-        )
-        self._by_id.update({made.id: made for made in (*starts, update)})
-        made = list(self._realized(update, origin) if self._deep else (update,))
+            add("init", place.name, place, identity_of(reduction.operation, dtypes))
+        parts = parts_of(ex.Reduction(reduction.operation, (), shared.operand(reduction)))
+        add("update", shared.iname, shared.own_place, parts, conditions)
+        made[-1] = made[-1].copy(depends_on=made[-1].depends_on | insn.depends_on)
         for count, distance in shared.stages():
             place = self._share(names[0], count, shared)
             here, there = elements(place), elements(ex.sum_of(place, distance))
-            stage = assigning(
-                self._new_name(f"{insn.id}_combine"),
-                here,
-                combined(here, there, dtypes),
-                within_inames=insn.within_inames | {place.name},
-                depends_on=frozenset((made[-1].id,)),
-                location=insn.location,
-            )
-            self._by_id[stage.id] = stage
-            made.append(stage)
-        return starts, tuple(made)
+            add("combine", place.name, place, combined(here, there, dtypes))
+        return tuple(made)
+
+    def _in_turn(self, stages: tuple[Assigning, ...], origin: str) -> tuple[Instruction, ...]:
+        """Return what stages become, which may have reductions."""
+        self._by_id.update({stage.id: stage for stage in stages})
+        if not self._deep:
+            return stages
+        return tuple([made for stage in stages for made in self._realized(stage, origin)])
 
     def _share(self, like: str, count: int, shared: LocalReduction) -> ex.Variable:
         """Return a new iname on the axis, of which so many work items take part."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -241,6 +242,20 @@ def parts_of(reduction: ex.Reduction) -> Parts:
     if width == 1:
         return (operand,)
     return tuple([ex.Component(operand, n) for n in range(width)])  # of another one inside
+
+
+def identity_of(operation: Operation, dtypes: tuple[DType, ...]) -> Parts:
+    """Return what changes nothing, one value for each result, as the text of a kernel says it.
+
+    Infinity has no name there.
+    """
+
+    def said(value: Number) -> Expression:
+        if isinstance(value, float) and math.isinf(value):
+            return ex.Quotient(math.copysign(1.0, value), 0.0)
+        return value
+
+    return tuple(map(said, facts_of(operation).identity(dtypes)))
 
 
 def may_merge(outer: Operation, inner: Operation) -> bool:

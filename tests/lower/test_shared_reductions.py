@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import LocalSizeNotConstant, Reassociated, ReductionNotSequential, TagConflict
+from polygen.errors import (
+    InternalError,
+    LocalSizeNotConstant,
+    Reassociated,
+    ReductionNotSequential,
+    TagConflict,
+)
 from polygen.ir.kernel import Kernel
+from polygen.transforms._local_reductions import LocalReduction
 
 ROWS = "{ [i,j]: 0<=i<n and 0<=j<m }"
 SIZES = ((0, 3), (1, 1), (7, 7), (3, 16), (2, 17))  # of rows and columns
@@ -149,3 +156,31 @@ def test_refused() -> None:
     with pytest.raises(ReductionNotSequential, match=r"'j_inner', which is tagged g\.1") as why:
         pg.generate_code(pg.tag_inames(split, {"j_inner": "g.1"}))
     assert "l.0 to l.2" in str(why.value.remedy)
+
+
+WRONG_TREES = {
+    "a part twice": (lambda n: [(n // 2, (n + 1) // 2), *_tree((n + 1) // 2)][:1] * 2, "itself"),
+    "a part is left out": (lambda n: list(_tree(n))[:-1], "not all parts are found"),
+    "too short": (lambda n: [(n // 2, n // 2), *_tree(n // 2)], "not all parts are found"),
+    "beyond the end": (lambda n: [(n - 1, n - 1), *_tree(n - 1)], "finds something else"),
+}
+
+
+def _tree(count: int) -> list[tuple[int, int]]:
+    if count < 2:
+        return []
+    half = (count + 1) // 2
+    return [(count - half, half), *_tree(half)]
+
+
+@pytest.mark.parametrize(("tree", "text"), WRONG_TREES.values(), ids=WRONG_TREES)
+def test_wrong_trees_are_noticed(
+    tree: Callable[[int], list[tuple[int, int]]], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    knl = on_axes("b[i] = sum(j, a[i,j])", i="g.0")
+    assert pg.generate_code(knl, "opencl")
+    monkeypatch.setattr(LocalReduction, "stages", lambda found: iter(tree(found.axis.extent)))
+    with pytest.raises(InternalError, match=text):
+        pg.generate_code(knl, "opencl")
+    with pytest.raises(InternalError, match=text):
+        pg.realize_reduction(knl)
