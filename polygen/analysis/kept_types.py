@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 import numpy as np
 
@@ -47,8 +47,37 @@ def _known(kernel: Kernel) -> Mapping[str, Kind]:
     """Return the kinds of names, those of temporaries too where arguments have types."""
     inferred = {*sizes(kernel), *(v.name for v in kernel.temporaries)}
     if any(v.dtype is None for name, v in kernel.variables.items() if name not in inferred):
-        return kinds(kernel)
+        return {**kinds(kernel), **_that_follow(kernel)}
     return kinds(infer_types(kernel))
+
+
+def _that_follow(kernel: Kernel) -> Mapping[str, Kind]:
+    """Return the kinds of those temporaries that follow from types that are declared."""
+    open_ones = [t.name for t in kernel.temporaries if t.dtype is None]
+    known = {name for name, v in kernel.variables.items() if v.dtype is not None} | sizes(kernel)
+    found: list[str] = []
+    for _ in open_ones:
+        new = [n for n in open_ones if n not in found and _follows(kernel, n, {*known, *found})]
+        if not new:
+            break
+        found += new
+    if not found:
+        return {}
+    try:
+        inferred = kinds(infer_types(kernel, complete=False))
+    except TypeMismatch:  # which whoever needs all types will hear of
+        return {}
+    return {name: inferred[name] for name in found if name in inferred}
+
+
+def _follows(kernel: Kernel, name: str, known: Set[str]) -> bool:
+    """Tell whether all that is written to a variable has types that are known."""
+    writers = kernel.writers.get(name, ())
+    if not writers or any(isinstance(w, CInstruction) for w in writers):
+        return False
+    values = [value for w in writers for target, value in w.pairs if ex.name_of(target) == name]
+    read = frozenset[str]().union(*map(walk.free_variables, values))
+    return read.intersection(kernel.variables) <= {*known, name}
 
 
 def same_type(old: Kernel, name: str, new: Kernel, new_name: str) -> bool:

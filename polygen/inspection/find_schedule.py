@@ -38,9 +38,9 @@ _GROUPS, _ITEMS = 3, 2  # axes that are used
 def find_schedule(kernel: Kernel, tile_size: int = 16) -> list[Step]:
     """Return steps that would make the loops of a kernel tiled and parallel; none is taken.
 
-    For each nest of loops that hold all the same instructions, isl's scheduler looks for new loops:
-    such that, if possible, the outer ones are parallel, and several of them may be tiled, and
-    dependent iterations are close.  Parallel ones get axes of the hardware; where tiles can only
+    For each nest of loops that hold all the same instructions, or for those inside of one for which
+    there is nothing to propose, isl's scheduler looks for new loops: such that, if possible, the
+    outer ones are parallel, and several of them may be tiled, and dependent iterations are close.  Parallel ones get axes of the hardware; where tiles can only
     be executed in waves, they are.  It knows nothing of memory: prefetching is left to the user.
 
     Parameters:
@@ -75,9 +75,7 @@ def find_schedule(kernel: Kernel, tile_size: int = 16) -> list[Step]:
     found = _Finder(kernel, tile_size)
     what = f"no schedule was found for kernel '{kernel.name}'"
     with limited(kernel, what, "transform it by hand"):
-        for inames in [*_nests(loop_tree(kernel, quiet=True))]:
-            if not any(iname in kernel.tags for iname in inames):
-                found.look_at(inames)
+        found.look_at_all(loop_tree(kernel, quiet=True), ())
     return found.steps
 
 
@@ -90,17 +88,21 @@ def _check_size(tile_size: object) -> None:
         )
 
 
-def _nests(tree: Sequence[TreeNode]) -> Iterator[tuple[str, ...]]:
-    """Yield the loops that hold the same instructions, outermost first, of each nest."""
+def _nests(
+    tree: Sequence[TreeNode],
+) -> Iterator[tuple[tuple[str, ...], Sequence[TreeNode]]]:
+    """Yield the loops that hold the same instructions, outermost first, and what is in them."""
     for node in tree:
         if isinstance(node, LoopNode):
             yield _nest(node)
 
 
-def _nest(node: LoopNode) -> tuple[str, ...]:
+def _nest(node: LoopNode) -> tuple[tuple[str, ...], Sequence[TreeNode]]:
     (first, *others) = node.children
-    inside = _nest(first) if isinstance(first, LoopNode) and not others else ()
-    return (node.iname, *inside)
+    if not isinstance(first, LoopNode) or others:
+        return (node.iname,), node.children
+    inames, inside = _nest(first)
+    return (node.iname, *inames), inside
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,18 @@ class _Finder:
         self._size = tile_size
         self.steps: list[Step] = []
 
-    def look_at(self, inames: tuple[str, ...]) -> None:
-        """Add the steps for a nest of loops."""
-        bands = self._bands(inames)
+    def look_at_all(self, tree: Sequence[TreeNode], outside: tuple[str, ...]) -> None:
+        """Add the steps for nests of loops: for those inside of one for which there are none."""
+        for inames, inside in [*_nests(tree)]:
+            before = len(self.steps)
+            if not any(iname in self._kernel.tags for iname in inames):
+                self._look_at(inames, outside)
+            if len(self.steps) == before:
+                self.look_at_all(inside, (*outside, *inames))
+
+    def _look_at(self, inames: tuple[str, ...], outside: Sequence[str]) -> None:
+        """Add the steps for a nest of loops, given those outside of it."""
+        bands = self._bands(inames, outside)
         if bands is None:
             return
         names = self._new_loops(inames, [row for band in bands for row in band])
@@ -139,10 +150,10 @@ class _Finder:
 
     # --- what isl finds
 
-    def _bands(self, inames: tuple[str, ...]) -> list[list[_Row]] | None:
+    def _bands(self, inames: tuple[str, ...], outside: Sequence[str]) -> list[list[_Row]] | None:
         """Return the new loops, those together that may be tiled; None if isl has none."""
         domain = self._points(inames)
-        pairs = self._pairs(inames, domain)
+        pairs = self._pairs(inames, outside, domain)
         on = isl.ScheduleConstraints.on_domain(isl.UnionSet.from_set(domain))
         schedule = on.set_validity(pairs).set_coincidence(pairs).set_proximity(pairs)
         node = schedule.compute_schedule().get_root().first_child()
@@ -164,13 +175,18 @@ class _Finder:
         flat = project_out(flat, around.difference(inames))
         return unflatten(flat, inames).set_tuple_name(_TUPLE)
 
-    def _pairs(self, inames: tuple[str, ...], domain: isl.Set) -> isl.UnionMap:
-        """Return the pairs of iterations of which the first must come first."""
+    def _pairs(
+        self, inames: tuple[str, ...], outside: Sequence[str], domain: isl.Set
+    ) -> isl.UnionMap:
+        """Return the pairs of iterations of which the first must come first.
+
+        They are those of one iteration of the loops outside.
+        """
         space = domain.get_space().map_from_set()
         found = isl.Map.empty(space)
         for dependence in dependences(self._kernel, memory=True):
             if set(inames) <= set(dependence.loops):
-                found = found.union(_between(dependence.relation, inames))
+                found = found.union(_between(_in_one(dependence.relation, outside), inames))
         same = isl.Map.identity(space)
         return isl.UnionMap.from_map(found.subtract(same))
 
@@ -265,6 +281,16 @@ _BAND: Any = isl.schedule_node_type.band
 
 def _only(name: str) -> LinearForm:
     return LinearForm.of_name(name)
+
+
+def _in_one(relation: isl.Map, loops: Sequence[str]) -> isl.Map:
+    """Return those pairs of instances that are in one iteration of some loops."""
+    for loop in loops:
+        first = relation.find_dim_by_name(_IN, loop)
+        second = relation.find_dim_by_name(_OUT, f"{loop}'")
+        if min(first, second) >= 0:
+            relation = relation.equate(_IN, first, _OUT, second)
+    return relation
 
 
 def _between(relation: isl.Map, inames: Sequence[str]) -> isl.Map:

@@ -87,6 +87,27 @@ def test_where_a_call_says_some(written: list[str], dtype: str | None, keeps: bo
     assert keeps_type(_kernel(*written, dtype=dtype, known=False), "t") == keeps
 
 
+def test_types_that_follow() -> None:
+    """From what is declared alone: a call decides the types of others."""
+    knl = kernel(
+        "{ [i]: 0<=i<9 }",
+        """
+        s = f[i]
+        t = 2*s
+        mixed = s*u[i]
+        whole = 2
+        out[i] = t + mixed + whole
+        """,
+        *[pg.TemporaryVariable(name) for name in ("s", "t", "mixed", "whole")],
+        pg.GlobalArg("f", "float32", 9),
+        pg.GlobalArg("u, out", None, 9),
+    )
+    names = ("s", "t", "mixed", "whole", "out")
+    assert [name for name in names if keeps_type(knl, name)] == ["s", "t", "mixed"]
+    assert same_type(knl, "t", pg.add_dtypes(knl, {"t": "float32"}), "t")
+    assert not same_type(knl, "t", pg.add_dtypes(knl, {"t": "float64"}), "t")
+
+
 def test_arguments() -> None:
     declared, open_ = _kernel("d[i]"), _kernel("d[i]", known=False)
     assert keeps_type(declared, "out")

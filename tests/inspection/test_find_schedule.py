@@ -43,6 +43,14 @@ JACOBI = kernel(
 )  # fmt: skip
 SUMS = kernel("{ [i,j,k]: 0<=i,j,k<n }", "c[i,j] = sum(k, a[i,k]*b[k,j])", loop_priority="i, j")
 TWO = kernel("{ [i,j]: 0<=i,j<n }", "b[i] = 2*a[i]\nc[j] = b[n-1-j]")
+STEPS = kernel(  # of time, with two loops in each
+    "{ [t,i,j,k,l]: 0<=t<3 and 1<=i,j,k,l<n-1 }",
+    """
+    b[i,j] = a[i-1,j] + a[i+1,j] + a[i,j-1] + a[i,j+1]  {id=b, inames=t:i:j, dep=*}
+    a[k,l] = b[k,l]  {id=a, inames=t:k:l, dep=*b}
+    """,
+    pg.GlobalArg("a, b", shape="n, n"), "...",
+)  # fmt: skip
 CHAIN = kernel("{ [i]: 1<=i<n }", "a[i] = a[i-1]", pg.GlobalArg("a", shape="n"), "...")
 MIXED = kernel("{ [i,j]: 0<=i,j<n }", "b[i] = 2*a[i]\nc[i,j] = b[i] + j", loop_priority="i, j")
 DIAGONAL = kernel(
@@ -61,6 +69,7 @@ DIAGONAL = kernel(
         (PRODUCT, ["prioritize_loops", "tile"]),
         (TWO, ["tile", "tile"]),
         (MIXED, ["tile"]),
+        (STEPS, ["tile", "tile"]),
         (CHAIN, []),
     ],
 )
@@ -72,8 +81,19 @@ def test_what_is_proposed(knl: Kernel, steps: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "knl",
-    [SWEEPS, SEIDEL, JACOBI, SUMS, PRODUCT, TWO, MIXED, CHAIN, DIAGONAL],
-    ids=["sweeps", "seidel", "jacobi", "sums", "product", "two", "mixed", "chain", "diagonal"],
+    [SWEEPS, SEIDEL, JACOBI, SUMS, PRODUCT, TWO, MIXED, CHAIN, DIAGONAL, STEPS],
+    ids=[
+        "sweeps",
+        "seidel",
+        "jacobi",
+        "sums",
+        "product",
+        "two",
+        "mixed",
+        "chain",
+        "diagonal",
+        "steps",
+    ],
 )
 def test_it_computes_the_same(knl: Kernel) -> None:
     agree(knl, [{"n": n} for n in (0, 1, 2, 5)], lambda k: applied(k, 2), lambda k: applied(k, 3))

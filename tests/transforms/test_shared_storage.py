@@ -113,8 +113,11 @@ def test_values_that_are_needed_at_once() -> None:
     assert [t.name for t in new.temporaries] == ["s"]
     with pytest.raises(DependencyCycle):
         pg.alias_temporaries(next_one, "t, s")
+    follows = chain("<> s = a[i] \n <> t = 2*s \n out[i] = t + 1")  # whatever type out has
+    assert len(pg.alias_temporaries(follows, "s, t").temporaries) == 1
+    open_ = chain("<> s = a[i]*b[i] \n <> t = 2*s \n out[i] = t + 1")  # b may be complex
     with pytest.raises(CannotProve, match="types that are declared may settle this"):
-        pg.alias_temporaries(chain("<> s = a[i] \n <> t = 2*s \n out[i] = t + 1"), "s, t")
+        pg.alias_temporaries(open_, "s, t")
     later = chain("<> s = a[i] \n <> t = 2*s  {id=t} \n out[i] = t + s  {id=o}")
     with pytest.raises((IllegalStep, DependencyCycle)):
         pg.alias_temporaries(later, "s, t")
