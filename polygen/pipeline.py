@@ -87,7 +87,7 @@ def lower_kernel(kernel: Kernel | TranslationUnit, target: str | None = None) ->
 
 def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopProgram:
     kernel = prepare(without_auto(kernel, index_dtype), index_dtype)
-    program = lower_prepared(kernel, _model(target), index_dtype, target.vector_functions)
+    program = lower_prepared(kernel, _model(target), index_dtype)
     if proofs_are_on():
         validate(kernel, program)
     return without_size_arguments(program, kernel)

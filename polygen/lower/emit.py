@@ -8,7 +8,7 @@ neighbours with a condition in common share it.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 import islpy as isl
@@ -48,10 +48,9 @@ class Emitter:
         kernel: with types known and without reductions.
         owners: for each axis of the launch, the iname that stands for it and its first value:
             assignments that write shared memory and lack the axis are executed there only.
-        of_vectors: the functions that the target has for vectors.
     """
 
-    def __init__(self, kernel: Kernel, owners: Owners, of_vectors: Container[str] = ()) -> None:
+    def __init__(self, kernel: Kernel, owners: Owners) -> None:
         self._kernel = kernel
         arrays = {
             name: v
@@ -61,7 +60,7 @@ class Emitter:
         self._local_inames = frozenset(
             i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
         )
-        self._vectors = Vectors(kernel, arrays, of_vectors)
+        self._vectors = Vectors(kernel)
         self._guards = NeededGuards(frozenset(t.name for t in kernel.temporaries))
         self._separate = Separator(kernel, owners)
         self._statements = Statements(kernel, owners, arrays, self._guards, self._separate)
@@ -184,10 +183,10 @@ class Emitter:
         (insn,) = node.children
         assert isinstance(insn, Assigning)
         item = self._statements.item(insn, changed(place, lane=node.iname))
-        loop = self._vectors.loop(insn, (node.iname, bounds.constant), item.nodes[0])
-        if loop is None or any(node.iname in condition.names for condition in item.conditions):
+        if any(node.iname in condition.names for condition in item.conditions):
             return None
-        return changed(item, nodes=(loop,))
+        loop = self._vectors.loop(insn, (node.iname, bounds.constant), item.nodes[0], place.known)
+        return None if loop is None else changed(item, nodes=(loop,))
 
     def _note_sign(self, iname: str, bounds: Bounds) -> None:
         """Note whether an iname is never negative, in any of its loops."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from polygen.analysis.access import references_by_name
 from polygen.analysis.copies import lanes_of
 from polygen.analysis.domains import domain_of, with_surrounding
@@ -24,19 +22,19 @@ from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, Instruction, KernelCall
 from polygen.ir.kernel import Kernel
-from polygen.ir.layout import Nested, Vector, with_outer_axes
+from polygen.ir.layout import Nested, Vector, has_vectors, with_outer_axes
 from polygen.ir.tags import VectorTag, is_lane
 from polygen.ir.verify import excerpt
 from polygen.lower.bounds import constant_bounds
 
-# Types that all targets compute with alike, in vectors and alone.
-VECTOR_TYPES = frozenset(np.dtype(name) for name in ("i4", "i8", "f4", "f8"))
 _BYTES = (8, 16, 32)  # larger vectors are no faster on most processors, and PoCL fails to load them
+_COMPUTED = 4  # bytes of a number in a vector at least: smaller ones are promoted, as alone
 
 
 def is_vector(dtype: DType, count: int) -> bool:
     """Tell whether so many numbers of a type are a vector that is computed with."""
-    return dtype in VECTOR_TYPES and count > 1 and count * dtype.itemsize in _BYTES
+    size = count * max(dtype.itemsize, _COMPUTED)
+    return count > 1 and dtype.kind in "biuf" and size in _BYTES
 
 
 def has_lanes(kernel: Kernel) -> bool:
@@ -174,6 +172,7 @@ def _as_vector(
         not shape
         or temporary.dim_tags is not None
         or temporary.dtype is None
+        or not has_vectors(temporary.dtype)
         or not is_vector(temporary.dtype, shape[-1] if isinstance(shape[-1], int) else 0)
         or kernel.address_space(name) is not AddressSpace.PRIVATE
     ):

@@ -104,12 +104,10 @@ def lower_prepared(
     kernel: Kernel,
     model: Model,
     index_dtype: DType = INT32,
-    of_vectors: frozenset[str] = frozenset(),
 ) -> LoopProgram:
     """Return the loop program of a kernel that `prepare` has returned.
 
-    Parameters and errors are those of `lower`; `of_vectors` are the functions that the target has
-    for vectors.
+    Parameters and errors are those of `lower`.
     """
     check_separations(kernel)
     realized = _realized(kernel)  # accumulators and their updates
@@ -122,7 +120,7 @@ def lower_prepared(
     tree = with_lane_loops(realized, tree)  # innermost, around each instruction
     # Launches, guards, declarations.
     own = frozenset(kernel.variables)
-    return _Host(realized, model, index_dtype, own, of_vectors).program(tree)
+    return _Host(realized, model, index_dtype, own).program(tree)
 
 
 def _realized(
@@ -154,10 +152,8 @@ class _Host:
         model: Model,
         index_dtype: DType,
         own: frozenset[str],
-        of_vectors: frozenset[str],
     ) -> None:
         self._kernel = kernel
-        self._of_vectors = of_vectors
         self._accumulators = frozenset(kernel.variables.keys() - own)
         self._model = model
         self._index_dtype = index_dtype
@@ -198,7 +194,7 @@ class _Host:
 
     def _functions(self) -> Iterator[LoopProgram]:
         for kernel in functions_of(self._kernel):
-            yield lower_prepared(kernel, Model.LOOPS, self._index_dtype, self._of_vectors)
+            yield lower_prepared(kernel, Model.LOOPS, self._index_dtype)
 
     def _temporaries(self, *spaces: AddressSpace) -> list[TemporaryVariable]:
         own = (t for t in self._kernel.temporaries if not t.read_only)
@@ -250,7 +246,7 @@ class _Host:
     ) -> Launch:
         insns = list(assignments(nodes))
         grid = grid_of(self._kernel, insns, outer, known)
-        emitter = Emitter(self._kernel, grid.owners, self._of_vectors)
+        emitter = Emitter(self._kernel, grid.owners)
         self._note_nonnegative(grid.axes, emitter)
         if self._model is Model.GRID and any(map(_has_barrier, nodes)):
             emitter.exchanged = exchanged(self._kernel, nodes)

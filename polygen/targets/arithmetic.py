@@ -104,7 +104,7 @@ def print_product(p: Printer, node: ex.Product, at: DType) -> Term:
 def _negative(operand: Term) -> Term:
     dtype, c_type = operand.dtype, promoted(operand.c_type)
     exact = operand.exact and (c_type == dtype or dtype.kind in "fc")
-    return Term(negated(operand), UNARY, dtype, c_type, exact)
+    return type(operand)(negated(operand), UNARY, dtype, c_type, exact)
 
 
 def _product(p: Printer, nodes: Sequence[Expression], at: DType) -> Term:

@@ -122,7 +122,7 @@ _ARRAY_VECTORS = {
     f"{dtype}_vec{count}": _array_vector_line(dtype, count)
     for dtype in _TYPE_NAMES
     for count in VECTOR_LENGTHS[1:]
-    if dtype != "bfloat16" and has_vectors(np.dtype(dtype))
+    if dtype == "float16" or (dtype != "bfloat16" and has_vectors(np.dtype(dtype)))
 }
 
 C_OPENMP = Target(
@@ -213,6 +213,9 @@ uint16_t $name(float a)
     array_number="(({0}{1} *) &{2})[{3}]",
     load_vector="*({2} const *) ({0})",
     store_vector="*({2} *) ({0}) = {4}",
+    lanes="({0}) {{{1}}}",
+    convert_lanes="__builtin_convertvector({1}, {0})",
+    select_lanes="({3}) (({0} & ({4}) {1}) | (~{0} & ({4}) {2}))",
     same_lanes=_same_lanes,
     aligned=" __attribute__((aligned({0})))",
     assume_aligned="{0} = __builtin_assume_aligned({0}, {1});",

@@ -80,7 +80,6 @@ class Printer:
         self.widest = max((names.index_dtype, *sizes), key=lambda t: t.itemsize)
         self.uses = Uses()
         self.indexing = False
-        self.lanes: tuple[str, int] | None = None  # what is computed for at once, and how many
         self._kinds: dict[int, Kind] = {}
         self._constants: dict[int, Any] = {}
         self._made: list[Expression] = []

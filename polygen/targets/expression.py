@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from polygen.analysis.kinds import Kind
 from polygen.analysis.random_numbers import GENERATORS
 from polygen.errors import InternalError, TypeNotSupported
 from polygen.ir import expression as ex
-from polygen.ir import walk
 from polygen.ir.dtype import DType, computed_in, is_bfloat16
 from polygen.ir.expression import Expression
 from polygen.ir.layout import has_vectors
 from polygen.targets import arithmetic, logic
 from polygen.targets.calls import print_call, print_component
 from polygen.targets.core import Printer, Rule
-from polygen.targets.lanes import assigned_lanes, print_lanes
-from polygen.targets.names import Names, Uses
+from polygen.targets.lane_printer import LanePrinter, in_lane
+from polygen.targets.lane_rules import LANE_RULES
+from polygen.targets.lanes import assigned_lanes, is_at_once
+from polygen.targets.names import Choice, Names, Uses
 from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, Target
 from polygen.targets.term import SUM, Term, promoted
 
@@ -47,7 +47,6 @@ RULES: Mapping[type, Rule] = {
     ex.LeftShift: logic.print_left_shift,
     ex.RightShift: logic.print_right_shift,
 }
-_RULES_OF_LANES: Mapping[type, Rule] = {**RULES, ex.Subscript: print_lanes}
 
 
 class ExpressionPrinter:
@@ -60,6 +59,7 @@ class ExpressionPrinter:
 
     def __init__(self, target: Target, names: Names) -> None:
         self._printer = Printer(target, RULES, names)
+        self._in_lanes: LanePrinter | None = None
 
     @property
     def uses(self) -> Uses:
@@ -195,6 +195,19 @@ class ExpressionPrinter:
             return f"{place} {operator}= {operand.text}"
         return f"{place} = {right.text}"
 
+    def begin_lanes(self, iname: str, count: int) -> LanePrinter:
+        """Return what prints expressions for all lanes of an iname at once, from 0 on."""
+        if self._in_lanes is None:
+            self._in_lanes = LanePrinter(self._printer, LANE_RULES)
+        p = self._in_lanes
+        p.iname, p.count, p.aliases = iname, count, self._printer.aliases
+        return p
+
+    def is_scattered(self, target: Expression, iname: str, count: int) -> bool:
+        """Tell whether what all lanes write is neither a vector nor next to each other."""
+        p = self.begin_lanes(iname, count)
+        return isinstance(target, ex.Subscript) and not is_at_once(p, target)
+
     def assignment_at_once(
         self, target: ex.Subscript, value: Expression, lanes: tuple[str, int]
     ) -> str:
@@ -208,17 +221,33 @@ class ExpressionPrinter:
         Raises:
             LiteralOutOfRange: see `value`.
         """
-        p, dtype = self._printer, self.declared_type(ex.name_of(target))
-        p.lanes, p.rules = lanes, _RULES_OF_LANES
+        p, dtype = self.begin_lanes(*lanes), self.declared_type(ex.name_of(target))
         p.annotate(value)
-        term = p.exact(p.term(value, dtype))
-        if lanes[0] not in walk.free_variables(value):
-            vector = p.vector_type(dtype, lanes[1])
-            term = replace(term, text=p.target.same_lanes(vector, term.text, lanes[1]), split=None)
-        text = assigned_lanes(p, target, term)
-        p.lanes, p.rules = None, RULES
+        text = assigned_lanes(p, target, p.value(value, dtype))
         p.forget()
         return text
+
+    def scattered(
+        self, target: ex.Subscript, value: Expression, lanes: tuple[str, int]
+    ) -> Iterator[str]:
+        """Yield a declaration of a vector, and assignments of its components.
+
+        Parameters and errors are those of `assignment_at_once`.
+        """
+        p, name = self.begin_lanes(*lanes), ex.name_of(target)
+        p.annotate(value)
+        term = p.value(value, self.declared_type(name))
+        term = p.spread(p.element(term, promoted(term.c_type)))
+        p.forget()
+        dtype = term.c_type
+        vector = self.new_name(f"{name}_lanes", dtype)
+        choices = cast("dict[str, Choice]", p.names.choices)
+        choices[vector] = Choice((), 0, alone=True, length=p.count)
+        yield f"{p.vector(dtype)} const {vector} = {term.text};"
+        for lane in range(p.count):
+            component = ex.Subscript(ex.Variable(vector), (0, lane))
+            place = cast("ex.Subscript", in_lane(target, p.iname, lane))
+            yield f"{self.assignment(place, component)};"
 
     def _rounding(self, target: ex.Variable | ex.Subscript, value: Expression, dtype: DType) -> str:
         """Return the assignment to a bfloat16: the bits in an array that is passed, or a float."""

@@ -1,33 +1,45 @@
-"""How assignments for all lanes at once are printed: elements next to each other as vectors."""
+"""Where all lanes read and write at once: elements next to each other, and vectors in an array."""
 
 from __future__ import annotations
 
 from polygen.ir import expression as ex
-from polygen.ir import walk
 from polygen.ir.array import AddressSpace
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_bfloat16
 from polygen.ir.expression import Expression
 from polygen.ir.parts import part_name
-from polygen.targets.core import Printer
-from polygen.targets.logic import index_text, print_subscript
-from polygen.targets.term import ATOM, UNARY, Term
+from polygen.lower.vectorize import is_next_to_each_other
+from polygen.targets.lane_printer import LanePrinter
+from polygen.targets.logic import index_text
+from polygen.targets.target import BOOL, FLOAT16, FLOAT32, INT32, UINT8
+from polygen.targets.term import ATOM, EQUALITY, UNARY, Lanes, Term, promoted
 
 
-def print_lanes(p: Printer, node: ex.Subscript, at: DType) -> Term:
-    """Print the elements of all lanes, a vector; what all have in common as ever."""
-    assert p.lanes is not None
-    if p.lanes[0] not in walk.free_variables(node):
-        return print_subscript(p, node, at)
-    dtype = p.names.dtypes[ex.name_of(node)]
+def print_lanes(p: LanePrinter, node: ex.Subscript, at: DType) -> Term:
+    """Print the elements of all lanes: a vector."""
+    if not is_at_once(p, node):
+        return p.one_by_one(node, at)
+    dtype, held = p.names.dtypes[ex.name_of(node)], _held(p, node)
     vector = _whole_vector(p, node)
     if vector is not None:
-        return Term(vector, ATOM, dtype, dtype)
-    form = p.target.load_aligned if _is_aligned(p, node) else p.target.load_vector
-    return Term(form.format(*_pointed(p, node)), UNARY, dtype, dtype)
+        found = Lanes(vector, ATOM, dtype, held)
+    elif held == FLOAT16 and p.target.load_halves:
+        found = Lanes(p.target.load_halves.format(*_pointed(p, node)), ATOM, dtype, FLOAT32)
+    else:
+        form = p.target.load_aligned if _is_aligned(p, node) else p.target.load_vector
+        found = Lanes(form.format(*_pointed(p, node)), UNARY, dtype, held)
+    wide = promoted(held)
+    if found.c_type != wide:
+        found = Lanes(p.convert_lanes(found, wide), ATOM, dtype, wide)
+    return Lanes(f"{found.text} != 0", EQUALITY, BOOL, INT32) if dtype == BOOL else found
 
 
-def assigned_lanes(p: Printer, node: ex.Subscript, value: Term) -> str:
-    """Return the assignment of a vector to the elements of all lanes."""
+def assigned_lanes(p: LanePrinter, node: ex.Subscript, term: Term) -> str:
+    """Return the assignment of a value to the elements of all lanes."""
+    dtype, held = p.names.dtypes[ex.name_of(node)], _held(p, node)
+    value = p.spread(p.truth(term) if dtype == BOOL else term)
+    if held == FLOAT16 and p.target.store_halves:
+        return p.target.store_halves.format(*_pointed(p, node), value.text)
+    value = p.spread(p.element(value, held))
     vector = _whole_vector(p, node)
     if vector is None:
         form = p.target.store_aligned if _is_aligned(p, node) else p.target.store_vector
@@ -37,7 +49,33 @@ def assigned_lanes(p: Printer, node: ex.Subscript, value: Term) -> str:
     return f"{vector} = {value.text}"
 
 
-def _whole_vector(p: Printer, node: ex.Subscript) -> str | None:
+def is_at_once(p: LanePrinter, node: ex.Subscript) -> bool:
+    """Tell whether the elements of all lanes are a vector, or next to each other in an array."""
+    name, (offset, *chosen) = ex.name_of(node), ex.index_tuple(node)
+    if name in p.names.images or is_bfloat16(p.names.dtypes[name]):
+        return False
+    if not chosen:
+        return is_next_to_each_other(offset, p.iname)
+    choice = p.names.choices[name]
+    others = [c for position, c in enumerate(chosen) if position != choice.component]
+    return (
+        choice.component is not None
+        and chosen[choice.component] == ex.Variable(p.iname)
+        and choice.length == p.count
+        and not any(map(p.varies, (offset, *others)))
+    )
+
+
+def _held(p: LanePrinter, node: ex.Subscript) -> DType:
+    """Return the type of the elements of an array, as they are in memory."""
+    name = ex.name_of(node)
+    dtype = p.names.dtypes[name]
+    if dtype == FLOAT16 and name not in p.names.stored:
+        return FLOAT32
+    return UINT8 if dtype == BOOL else dtype
+
+
+def _whole_vector(p: LanePrinter, node: ex.Subscript) -> str | None:
     """Return what an array of vectors has for all lanes; None for any other array."""
     offset, *chosen = ex.index_tuple(node)
     name = ex.name_of(node)
@@ -52,40 +90,35 @@ def _whole_vector(p: Printer, node: ex.Subscript) -> str | None:
     )
 
 
-def _pointed(p: Printer, node: ex.Subscript) -> tuple[str, int, str, str]:
+def _pointed(p: LanePrinter, node: ex.Subscript) -> tuple[str, int, str, str]:
     """Return where the elements of all lanes begin, how many there are, and the vector's type.
 
     Also what the declaration of a pointer to the array begins with, where that is known.
     """
-    assert p.lanes is not None
-    count, name = p.lanes[1], ex.name_of(node)
-    first = _first_lane(p, node)
+    name, first = ex.name_of(node), _first_lane(p, node)
     p.uses.names.add(name)
     at = name
     if first:
         index = first[0] if len(first) == 1 else ex.sum_of(*first)
         at = f"{name} + {index_text(p, ex.Subscript(node.aggregate, index))}"
     _, space = p.names.alignments.get(name, (1, AddressSpace.GLOBAL))
-    return at, count, p.vector_type(p.names.dtypes[name], count), p.target.qualifiers[space]
+    return at, p.count, p.vector(_held(p, node)), p.target.qualifiers[space]
 
 
-def _first_lane(p: Printer, node: ex.Subscript) -> tuple[Expression, ...]:
+def _first_lane(p: LanePrinter, node: ex.Subscript) -> tuple[Expression, ...]:
     """Return the terms of the subscript of the first lane."""
-    assert p.lanes is not None
     terms = node.index.children if isinstance(node.index, ex.Sum) else (node.index,)
-    return tuple([term for term in terms if term != ex.Variable(p.lanes[0])])
+    return tuple([term for term in terms if term != ex.Variable(p.iname)])
 
 
-def _is_aligned(p: Printer, node: ex.Subscript) -> bool:
+def _is_aligned(p: LanePrinter, node: ex.Subscript) -> bool:
     """Tell whether the elements of all lanes begin at a multiple of their size."""
-    assert p.lanes is not None
-    count, name = p.lanes[1], ex.name_of(node)
-    size = count * p.names.dtypes[name].itemsize
-    begins, _ = p.names.alignments.get(name, (1, AddressSpace.GLOBAL))
+    size = p.count * _held(p, node).itemsize
+    begins, _ = p.names.alignments.get(ex.name_of(node), (1, AddressSpace.GLOBAL))
     return (
         bool(p.target.load_aligned)
         and begins % size == 0
-        and all(_is_multiple(term, count) for term in _first_lane(p, node))
+        and all(_is_multiple(term, p.count) for term in _first_lane(p, node))
     )
 
 

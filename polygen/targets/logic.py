@@ -190,14 +190,14 @@ def print_comparison(p: Printer, node: ex.Comparison, _at: DType) -> Term:
         return complex_comparison(p, operator, left, right, dtype)
     if left.dtype.kind == "f" or right.dtype.kind == "f":
         left, right, _ = p.common(left, right, dtype, modular=False)
-    elif _signs_differ(left, right):
+    elif signs_differ(left, right):
         if promoted(left.dtype).kind == "u":
             return _compare_signs(p, right, MIRRORED[operator], left, node.right)
         return _compare_signs(p, left, operator, right, node.left)
     return Term(f"{operand(left, SUM)} {operator} {operand(right, SUM)}", level, BOOL, INT32)
 
 
-def _signs_differ(left: Term, right: Term) -> bool:
+def signs_differ(left: Term, right: Term) -> bool:
     """Tell whether C would turn a negative operand into a large one, or warn that it might."""
     if left.integer is not None or right.integer is not None:
         return False  # a literal that is out of the other's range was decided on before
@@ -300,7 +300,7 @@ def print_extreme(
 
 # --- bits
 
-_BITS: Mapping[type, tuple[str, int]] = {
+BITS: Mapping[type, tuple[str, int]] = {
     ex.BitwiseAnd: ("&", BIT_AND),
     ex.BitwiseXor: ("^", BIT_XOR),
     ex.BitwiseOr: ("|", BIT_OR),
@@ -309,7 +309,7 @@ _BITS: Mapping[type, tuple[str, int]] = {
 
 def print_bits(p: Printer, node: _Bits, at: DType) -> Term:
     """Print an operation bit by bit; on booleans, it is a logical one."""
-    operator, level = _BITS[type(node)]
+    operator, level = BITS[type(node)]
     dtype = p.dtype(p.kind(node), at)
     total = p.term(node.children[0], dtype)
     for child in node.children[1:]:
@@ -329,7 +329,7 @@ def print_bitwise_not(p: Printer, node: ex.BitwiseNot, at: DType) -> Term:
     term = p.term(node.child, dtype)
     c_type = promoted(term.c_type)
     exact = term.exact and (dtype.kind == "i" or c_type == dtype)
-    return Term(f"~{term.within(UNARY)}", UNARY, dtype, c_type, exact)
+    return type(term)(f"~{term.within(UNARY)}", UNARY, dtype, c_type, exact)
 
 
 def print_left_shift(p: Printer, node: ex.LeftShift, at: DType) -> Term:
@@ -355,5 +355,6 @@ def _shift(
         if promoted(left.c_type) != wide:
             left = p.cast(left, wide)
         text = f"{left.within(UNARY)} {operator} {right.within(UNARY)}"
-        return Term(text, SHIFT, dtype, wide, exact=operator == ">>" or wide == dtype)
+        exact = operator == ">>" or wide == dtype
+        return type(left)(text, SHIFT, dtype, wide, exact=exact)
     return p.narrow(p.helper(helper, wide, (left, right)), dtype)

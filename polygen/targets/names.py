@@ -10,6 +10,27 @@ from polygen.ir.array import AddressSpace
 from polygen.ir.dtype import DType
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class VectorHelper:
+    """A helper function of vectors.
+
+    Attributes:
+        name: of what it does.
+        dtype: the name of the type that it is for.
+        count: how many components the vectors have.
+        operands: the names of the types of the operands' components.
+        result: that of the result's.
+        function: what it calls for each component; nothing if it computes on whole vectors.
+    """
+
+    name: str
+    dtype: str
+    count: int
+    operands: tuple[str, ...]
+    result: str
+    function: str = ""
+
+
 @dataclass(slots=True)
 class Uses:
     """What the printed text needs at the beginning of the source, or of a function.
@@ -20,6 +41,7 @@ class Uses:
         math: whether it uses mathematical functions or constants.
         helpers: the helper functions that it calls, with the types they are called for.
         preambles: what functions of the user's need, in order.
+        vectors: the helper functions of vectors that it calls.
     """
 
     names: set[str] = field(default_factory=set[str])
@@ -27,6 +49,7 @@ class Uses:
     math: bool = False
     helpers: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     preambles: dict[str, None] = field(default_factory=dict[str, None])
+    vectors: set[VectorHelper] = field(default_factory=set["VectorHelper"])
 
     def add(self, other: Uses) -> None:
         """Add what another function of the source needs; names of variables are its own."""
@@ -34,6 +57,7 @@ class Uses:
         self.math = self.math or other.math
         self.helpers |= other.helpers
         self.preambles |= other.preambles
+        self.vectors |= other.vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +67,7 @@ class Choice:
     Attributes:
         arrays: the positions of those that choose an array.
         component: the position of the one that chooses a component, or None.
+        length: how many components a vector has.
         alone: whether there is one vector, which is declared as such, not as an array.
         space: where the vectors are, if work items share them: then components are written as the
             numbers that they are.
@@ -52,6 +77,7 @@ class Choice:
     component: int | None = None
     alone: bool = False
     space: AddressSpace | None = None
+    length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from polygen.lower.program import (
 from polygen.targets.aliases import aliases_of
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.helpers import helper_functions, helpers_need_math, types_of_helpers
+from polygen.targets.lane_helpers import vector_helpers
 from polygen.targets.names import Choice, Names
 from polygen.targets.program import DeviceFunction, Program
 from polygen.targets.statement import StatementPrinter, all_nodes, hoist_local
@@ -144,7 +145,8 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
                 if node.vector is not None:
                     component = None if node.vector == 1 else 0
                     shared = node.address_space if node.name in program.shared_vectors else None
-                    choices[node.name] = Choice((), component, node.extent == 1, shared)
+                    alone = node.extent == 1
+                    choices[node.name] = Choice((), component, alone, shared, node.vector)
     kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **program.dtypes}
     stored = frozenset(
         [a.name for a in program.arguments if _is_stored(a)]
@@ -208,7 +210,7 @@ def _choice(array: Array) -> Choice:
     arrays = tuple([n for n, tag in enumerate(tags) if isinstance(tag, Separate)])
     of_one = vector_length(array) in (None, 1)
     component = None if of_one else next(n for n, t in enumerate(tags) if isinstance(t, Vector))
-    return Choice(arrays, component)
+    return Choice(arrays, component, length=vector_length(array))
 
 
 def _sizes(launch: Launch, tag: type[GroupTag | LocalTag]) -> tuple[ex.Expression, ...]:
@@ -390,5 +392,5 @@ def _preamble(target: Target, expressions: ExpressionPrinter) -> list[str]:
     lines = {line for name, line in target.type_lines.items() if name in types}
     if uses.math or helpers_need_math(target, uses.helpers):
         lines.update(target.math_lines)
-    helpers = helper_functions(target, uses.helpers)
+    helpers = helper_functions(target, uses.helpers) + vector_helpers(target, uses.vectors)
     return ["\n".join(sorted(lines))] * bool(lines) + helpers + list(uses.preambles)

@@ -81,7 +81,7 @@ class StatementPrinter:
                 continue
             try:
                 if isinstance(node, Loop) and node.at_once:
-                    self.line(depth, begun + self.at_once(node))
+                    self.at_once(node, depth, begun)
                 else:
                     _RULES[type(node)](self, node, depth)
             except UserError as error:
@@ -93,7 +93,9 @@ class StatementPrinter:
         """Print a loop or a condition: with braces unless what it holds is one assignment."""
         nodes = tuple([node for node in nodes if not self.is_alias(node)])
         first = nodes[0] if nodes else None
-        plain = isinstance(first, Call) or getattr(first, "at_once", False)
+        plain = isinstance(first, Call) or (
+            isinstance(first, Loop) and first.at_once and not self.is_scattered(first)
+        )
         if isinstance(first, Assign):
             plain = not (first.others or self.is_atomic(first))
         braces = len(nodes) != 1 or not plain
@@ -140,22 +142,45 @@ class StatementPrinter:
         constant = " const" if node.constant else ""
         return f"{self.target.qualifiers[node.address_space]}{self._element_type(node)}{constant} "
 
-    def at_once(self, loop: Loop) -> str:
-        """Return the assignment for all iterations of a loop at once: of a vector."""
-        (assign,), count = loop.body, loop.upper
-        if not (
-            isinstance(assign, Assign)
-            and isinstance(assign.target, ex.Subscript)
-            and isinstance(count, int)
-        ):
-            raise InternalError(f"no vectors are assigned in the lanes of '{loop.iname}'")
-        lanes = loop.iname, count
-        return self.expressions.assignment_at_once(assign.target, assign.value, lanes) + ";"
+    def at_once(self, loop: Loop, depth: int, begun: str) -> None:
+        """Print the assignment for all iterations of a loop at once: of a vector.
+
+        Parameters:
+            loop: the loop.
+            depth: of the line.
+            begun: what stands before it: the beginning of the vector's declaration, or nothing.
+        """
+        target, value, lanes = _in_lanes(loop)
+        if not self.is_scattered(loop):
+            text = self.expressions.assignment_at_once(target, value, lanes)
+            self.line(depth, f"{begun}{text};")
+            return
+        self.line(depth, "{")
+        for text in self.expressions.scattered(target, value, lanes):
+            self.line(depth + 1, text)
+        self.line(depth, "}")
+
+    def is_scattered(self, loop: Loop) -> bool:
+        """Tell whether what a loop writes at once is neither a vector nor next to each other."""
+        target, _, lanes = _in_lanes(loop)
+        return self.expressions.is_scattered(target, *lanes)
 
     def _element_type(self, node: Declare) -> str:
         if node.vector is None:
             return self.expressions.variable_type(node.dtype)
         return self.expressions.element_type(node.dtype, node.vector)
+
+
+def _in_lanes(loop: Loop) -> tuple[ex.Subscript, ex.Expression, tuple[str, int]]:
+    """Return the target and the value of a loop that is executed at once, and its lanes."""
+    (assign,), count = loop.body, loop.upper
+    if not (
+        isinstance(assign, Assign)
+        and isinstance(assign.target, ex.Subscript)
+        and isinstance(count, int)
+    ):
+        raise InternalError(f"no vectors are assigned in the lanes of '{loop.iname}'")
+    return assign.target, assign.value, (loop.iname, count)
 
 
 def _gives_value(node: Node | None, declared: Declare) -> bool:

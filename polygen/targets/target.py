@@ -111,10 +111,18 @@ class Target:
             number of elements, the vector's type and what a declaration of the pointer begins
             with: no more aligned than an element is.
         store_vector: the assignment of a vector to these, of the same and the vector.
+        load_halves: the elements of an array of halves as a vector of numbers in single precision,
+            of the same; nothing if like any other.
+        store_halves: the assignment of such a vector to these.
         load_aligned: the same where the pointer is a multiple of a vector's size; nothing if that
             makes no difference.
         store_aligned: the assignment to such ones.
-        vector_functions: functions of one floating-point number that it has for vectors, too.
+        vector_functions: functions of floating-point numbers that it has for vectors, too.
+        lanes: a vector of numbers, of the vector's type and these.
+        convert_lanes: a vector with components of another type, of the type and the vector.
+        select_lanes: what chooses from two vectors, of a vector of -1 and 0, what is taken where
+            that is -1, what elsewhere, the vector's type and that of the choice; each is an operand
+            of any operator.
         same_lanes: a vector of one number, of the vector's type, the number and how many it has.
         aligned: what follows the declaration of a variable with an alignment, of that.
         assume_aligned: a line at the beginning of a function about an argument and its alignment.
@@ -164,8 +172,13 @@ class Target:
     load_vector: str
     store_vector: str
     vector_functions: frozenset[str] = frozenset()
+    load_halves: str = ""
+    store_halves: str = ""
     load_aligned: str = ""
     store_aligned: str = ""
+    lanes: str
+    convert_lanes: str
+    select_lanes: str
     same_lanes: Callable[[str, str, int], str]
     aligned: str
     assume_aligned: str = ""
@@ -224,6 +237,7 @@ class Target:
         return name + self.math_suffixes.get(dtype.name, "")
 
 
+UINT8 = np.dtype(np.uint8)
 INT32 = np.dtype(np.int32)
 INT64 = np.dtype(np.int64)
 UINT32 = np.dtype(np.uint32)

@@ -58,6 +58,16 @@ class Term:
         return f"({self.text})" if self.level < level else self.text
 
 
+class Lanes(Term):
+    """The text of a vector: one number for each lane.
+
+    The language promotes nothing in vectors, and compares to 0 and -1: so `c_type`, that of the
+    components, is promoted already, and for truth values the integer that they are.
+    """
+
+    __slots__ = ()
+
+
 def promoted(dtype: DType) -> DType:
     """Return the type in which C computes on operands of a type; on halves, it is ``float``."""
     if dtype.kind in "biu" and dtype.itemsize < 4:
