@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -41,22 +41,22 @@ def agree(knl: Kernel, expected: Callable[[Any], tuple[Any, ...]]) -> None:
                 np.testing.assert_array_equal(values, right)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("b[i] = 2*sum(j, a[i,j])", lambda a: (2 * a.sum(1),)),
-        ("b[i] = max(j, a[i,j]) - min(j, a[i,j])", lambda a: (np.ptp(a, 1) if a.size else [],)),
-        ("b[i] = product(j, a[i,j])", lambda a: (a.prod(1),)),
-        ("b[i] = any(j, a[i,j] > 8)", lambda a: ((a > 8).any(1),)),
-        ("b[i] = all(j, a[i,j] > -9)", lambda a: ((a > -9).all(1),)),
-        (
-            "b[i], c[i] = argmax(j, a[i,j], j)",
-            lambda a: (a.max(1), a.argmax(1)) if a.size else ([], []),
-        ),
-        ("<> t = sum(j, a[i,j])\nb[i] = t*t", lambda a: (a.sum(1) ** 2,)),
-        ("b[i] = sum(j, a[i,j]) if i > 0 else -1", lambda a: ([-1, *a.sum(1)[1:]][: len(a)],)),
-    ],
-)
+CASES: list[tuple[str, Callable[[Any], Any]]] = [
+    ("b[i] = 2*sum(j, a[i,j])", lambda a: (2 * a.sum(1),)),
+    ("b[i] = max(j, a[i,j]) - min(j, a[i,j])", lambda a: (np.ptp(a, 1) if a.size else [],)),
+    ("b[i] = product(j, a[i,j])", lambda a: (a.prod(1),)),
+    ("b[i] = any(j, a[i,j] > 8)", lambda a: ((a > 8).any(1),)),
+    ("b[i] = all(j, a[i,j] > -9)", lambda a: ((a > -9).all(1),)),
+    (
+        "b[i], c[i] = argmax(j, a[i,j], j)",
+        lambda a: (a.max(1), a.argmax(1)) if a.size else ([], []),
+    ),
+    ("<> t = sum(j, a[i,j])\nb[i] = t*t", lambda a: (a.sum(1) ** 2,)),
+    ("b[i] = sum(j, a[i,j]) if i > 0 else -1", lambda a: ([-1, *a.sum(1)[1:]][: len(a)],)),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES)
 @pytest.mark.parametrize("tags", [{"i": "g.0"}, {}], ids=["groups", "loop"])
 def test_numpy_agrees(text: str, expected: Any, tags: dict[str, str]) -> None:
     agree(on_axes(text, **tags), expected)
@@ -158,7 +158,7 @@ def test_refused() -> None:
     assert "l.0 to l.2" in str(why.value.remedy)
 
 
-WRONG_TREES = {
+WRONG_TREES: dict[str, tuple[Callable[[int], list[tuple[int, int]]], str]] = {
     "a part twice": (lambda n: [(n // 2, (n + 1) // 2), *_tree((n + 1) // 2)][:1] * 2, "itself"),
     "a part is left out": (lambda n: list(_tree(n))[:-1], "not all parts are found"),
     "too short": (lambda n: [(n // 2, n // 2), *_tree(n // 2)], "not all parts are found"),
@@ -178,8 +178,12 @@ def test_wrong_trees_are_noticed(
     tree: Callable[[int], list[tuple[int, int]]], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     knl = on_axes("b[i] = sum(j, a[i,j])", i="g.0")
-    assert pg.generate_code(knl, "opencl")
-    monkeypatch.setattr(LocalReduction, "stages", lambda found: iter(tree(found.axis.extent)))
+    pg.generate_code(knl, "opencl")
+
+    def stages(found: LocalReduction) -> Iterator[tuple[int, int]]:
+        return iter(tree(found.axis.extent))
+
+    monkeypatch.setattr(LocalReduction, "stages", stages)
     with pytest.raises(InternalError, match=text):
         pg.generate_code(knl, "opencl")
     with pytest.raises(InternalError, match=text):
