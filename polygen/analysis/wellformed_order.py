@@ -31,7 +31,9 @@ from polygen.analysis.wellformed_at_once import check_at_once
 from polygen.analysis.wellformed_nests import same_in_every_nest
 from polygen.analysis.wording import shown_conflict, shown_parameters, shown_places
 from polygen.errors import NestingDecides, UnorderedAccess
+from polygen.ir import walk
 from polygen.ir.array import GlobalArg
+from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
@@ -67,8 +69,8 @@ def check_pairs(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
         return loose.greater is not None or a.name != b.name or a.name not in known.variables
 
     for found in _pairs(kernel, open_still):
-        if found.point is not None:
-            _refuse(kernel, found, found.point)
+        if found.pairs is not None:
+            _refuse(kernel, found, witness(found.pairs))
         yield _obligation(found)
 
 
@@ -80,12 +82,16 @@ def deciding_nests(kernel: Kernel) -> tuple[tuple[str, ...], ...]:
     Parameters:
         kernel: the kernel; it is known to be sound as its loops are nested.
     """
-    nests: dict[tuple[str, ...], None] = {}
-    for found in _pairs(kernel, lambda _a, _b, loose: loose.greater is not None):
-        two = found.loose.less, found.loose.greater
-        nest = tuple([i for i in moments(kernel).loops(found.first, found.second) if i in two])
-        nests[nest] = None
-    return tuple(nests)
+    nests: dict[frozenset[str | None], tuple[str, ...]] = {}
+
+    def open_still(_a: Access, _b: Access, loose: Loose) -> bool:
+        return loose.greater is not None and frozenset((loose.less, loose.greater)) not in nests
+
+    for found in _pairs(kernel, open_still):
+        two = frozenset((found.loose.less, found.loose.greater))
+        loops = moments(kernel).loops(found.first, found.second)
+        nests[two] = tuple([i for i in loops if i in two])
+    return tuple(nests.values())
 
 
 def _pairs(kernel: Kernel, wanted: _Wanted) -> Iterator[_Found]:
@@ -175,14 +181,14 @@ class _Found:
         first, second: how they touch it.
         kind: as in `Conflict`.
         loose: what is open.
-        point: values of parameters and inames; None if data decides whether there are such.
+        pairs: these, not empty; None if data decides whether there are such.
     """
 
     first: Access
     second: Access
     kind: str
     loose: Loose
-    point: Mapping[str, int] | None
+    pairs: isl.Set | None
 
 
 def _look(
@@ -214,6 +220,10 @@ def _is_possible(kernel: Kernel, a: Access, b: Access, loose: Loose) -> bool:
     )
     if any(has_copies(kernel, a.name, i) for i in inside.intersection((loose.less, loose.greater))):
         return False  # each has a copy of its own
+    if loose.greater is not None and not _frame(kernel, a.name).isdisjoint(
+        (loose.less, loose.greater)
+    ):
+        return False
     known = distances(kernel, a, b)
     if known is None or any(known.get(iname, 0) for iname in loose.equal):
         return False
@@ -234,13 +244,43 @@ def _find(kernel: Kernel, a: Access, b: Access, loose: Loose) -> _Found | None:
         return None
     loops = moments(kernel).loops(a, b)
     by_nests = loose.greater is not None and a.name == b.name
-    if by_nests and same_in_every_nest(kernel, a.name, loops):
+    if (
+        by_nests
+        and not _is_chain(kernel, a, b, loose)
+        and same_in_every_nest(kernel, a.name, loops)
+    ):
         return None
     bounds = a.name == b.name and all(x.exact or x.reference is None for x in (a, b))
     certain = (found.certain or bounds) and copy.certain
-    return _Found(a, b, found.kind, loose, witness(pairs) if certain else None)
+    return _Found(a, b, found.kind, loose, pairs if certain else None)
 
 
+def _is_chain(kernel: Kernel, a: Access, b: Access, loose: Loose) -> bool:
+    """Tell whether it is plain that nests differ in which instance reads what another wrote.
+
+    It is if one instruction updates an element in all iterations of both loops, in which no other
+    one writes it: each instance reads what the one before it wrote.
+    """
+    if a.insn_id != b.insn_id or a.reference is None:
+        return False
+    index = a.reference.index
+    same = {x for x in touched(kernel, a.insn_id)[a.name] if _is_certain(x, index)}
+    if not same >= {a, b} or {access.is_write for access in same} != {False, True}:
+        return False
+    varying = kernel.instruction(a.insn_id).within_inames.difference(loose.equal)
+    if any(not varying.isdisjoint(walk.free_variables(axis)) for axis in index):
+        return False
+    others = (w for w in kernel.writers[a.name] if w.id != a.insn_id)
+    loops = {i for i in varying if not is_parallel(kernel.tags.get(i))}
+    return all(w.within_inames.isdisjoint(loops) for w in others)
+
+
+def _is_certain(access: Access, index: tuple[Expression, ...]) -> bool:
+    """Tell whether an access is certainly made, and has these subscripts."""
+    return access.exact and access.reference is not None and access.reference.index == index
+
+
+@per_kernel
 def _frame(kernel: Kernel, name: str) -> frozenset[str]:
     """Return inames between whose iterations a temporary passes nothing.
 

@@ -48,3 +48,22 @@ def test_what_random_steps_make_is_well_formed(start: int) -> None:
         assert pg.parse_kernel(str(sequence.kernels[-1])) == sequence.kernels[-1]
         taken += len(sequence.steps)
     assert taken > 40
+
+
+@pytest.mark.parametrize(
+    ("text", "nests"),
+    [
+        # Each reads what the one before wrote, whichever that is: the nest decides.
+        ("u[0] = u[0] + a[i]", {("i_outer", "i_inner")}),
+        ("u[0] = u[0] + a[i]  {id=s}\nu[0] = 2*u[0]  {dep=s, inames=}", {("i_outer", "i_inner")}),
+        # Nothing but what was written in the same iteration is read.
+        ("u[0] = a[i]  {id=w}\nu[0] = 2*u[0]  {id=s, dep=w, inames=i}", {("i_outer", "i_inner")}),
+        ("<> t = a[i]  {id=w}\nt = t*t  {id=s, dep=w, inames=i}\nu[i] = t  {dep=s}", set()),
+        # What is touched is another element in each iteration.
+        ("u[i//8] = u[i//8] + a[i]", {("i_outer", "i_inner")}),
+        ("u[i % 4] = u[i % 4] + a[i]", set()),
+    ],
+)
+def test_updates(text: str, nests: set[tuple[str, str]]) -> None:
+    knl = pg.split_iname(pg.make_kernel("{ [i]: 0<=i<16 }", text), "i", 4)
+    assert {*knl.priorities} == nests
