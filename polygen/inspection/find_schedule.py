@@ -40,8 +40,9 @@ def find_schedule(kernel: Kernel, tile_size: int = 16) -> list[Step]:
 
     For each nest of loops that hold all the same instructions, or for those inside of one for which
     there is nothing to propose, isl's scheduler looks for new loops: such that, if possible, the
-    outer ones are parallel, and several of them may be tiled, and dependent iterations are close.  Parallel ones get axes of the hardware; where tiles can only
-    be executed in waves, they are.  It knows nothing of memory: prefetching is left to the user.
+    outer ones are parallel, and several of them may be tiled, and dependent iterations are close.
+    Parallel ones get axes of the hardware; where tiles can only be executed in waves, they are.  It
+    knows nothing of memory: prefetching is left to the user.
 
     Parameters:
         kernel: the kernel; loops with tags are left as they are.

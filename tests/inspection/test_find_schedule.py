@@ -82,18 +82,7 @@ def test_what_is_proposed(knl: Kernel, steps: list[str]) -> None:
 @pytest.mark.parametrize(
     "knl",
     [SWEEPS, SEIDEL, JACOBI, SUMS, PRODUCT, TWO, MIXED, CHAIN, DIAGONAL, STEPS],
-    ids=[
-        "sweeps",
-        "seidel",
-        "jacobi",
-        "sums",
-        "product",
-        "two",
-        "mixed",
-        "chain",
-        "diagonal",
-        "steps",
-    ],
+    ids=str.split("sweeps seidel jacobi sums product two mixed chain diagonal steps"),
 )
 def test_it_computes_the_same(knl: Kernel) -> None:
     agree(knl, [{"n": n} for n in (0, 1, 2, 5)], lambda k: applied(k, 2), lambda k: applied(k, 3))
