@@ -206,7 +206,7 @@ class _Contributions:
 
 
 def _element(name: str, place: tuple[Expression, ...]) -> ex.Subscript:
-    return ex.Subscript(ex.Variable(name), place if len(place) > 1 else place[0])
+    return ex.Subscript(ex.Variable(name), place[0] if len(place) == 1 else place)
 
 
 def _as_parts(domain: isl.Set, insn: Instruction, reduced: tuple[str, ...]) -> isl.Set:
