@@ -56,8 +56,8 @@ def test_what_random_steps_make_is_well_formed(start: int) -> None:
         # Each reads what the one before wrote, whichever that is: the nest decides.
         ("u[0] = u[0] + a[i]", {("i_outer", "i_inner")}),
         ("u[0] = u[0] + a[i]  {id=s}\nu[0] = 2*u[0]  {dep=s, inames=}", {("i_outer", "i_inner")}),
-        # Nothing but what was written in the same iteration is read.
-        ("u[0] = a[i]  {id=w}\nu[0] = 2*u[0]  {id=s, dep=w, inames=i}", {("i_outer", "i_inner")}),
+        # Nothing but what was written in the same iteration is read, and the last one is the last.
+        ("u[0] = a[i]  {id=w}\nu[0] = 2*u[0]  {id=s, dep=w, inames=i}", set()),
         ("<> t = a[i]  {id=w}\nt = t*t  {id=s, dep=w, inames=i}\nu[i] = t  {dep=s}", set()),
         # What is touched is another element in each iteration.
         ("u[i//8] = u[i//8] + a[i]", {("i_outer", "i_inner")}),
