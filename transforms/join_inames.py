@@ -37,17 +37,19 @@ def join_inames(
     """Make one loop of several (loop coalescing): ``new = extent_of_j*i + j``, for two of them.
 
     The iterations come in the order of nested loops, the first iname being the outermost one.  The
-    joined iname begins at 0 if the first one does.
+    joined iname begins at 0 if the first one does, or if extents are no constants: then the number
+    of iterations is a product of sizes, ``n_m = n * m``, which is a size of its own from then on.
 
     Kind: order and storage.
 
     Requires:
         1. The inames are several.
         2. Each but the first has, for any values of those before it, values from a lower bound
-           that is affine in these and in scalar arguments on, and at most a constant number.
+           that is affine in these and in scalar arguments on, and at most a constant number; or
+           the bounds of all are affine in scalar arguments alone, and bound no other iname.
         3. Each instruction, and each reduction, is within all of the inames, or none.
         4. Of inames in different domains, none of these is empty where another matters alone.
-        5. The inames are not tagged, or tagged ``for``.
+        5. The inames are not tagged, or tagged ``for``, and no priority puts a loop between them.
         6. No dependence would be turned around.
 
     Parameters:
@@ -72,11 +74,23 @@ def join_inames(
             for (int k = 0; k < 8 * n; ++k)
                 out[k / 8] += a[k % 8 * n + k / 8];
         }
+        >>> knl = pg.make_kernel(
+        ...     "{ [i,j]: 0<=i<n and 0<=j<m }", "b[i,j] = 2*a[i,j]", name="twice"
+        ... )
+        >>> knl = pg.join_inames(pg.add_dtypes(knl, {"a": "float32"}), "i, j", "ij")
+        >>> print(pg.generate_code(knl, "c"))
+        void twice(float const *restrict a, float *restrict b, int const m, int const n)
+        {
+            int const n_m = n * m;
+            for (int ij = 0; ij < n_m; ++ij)
+                b[ij] = 2.0f * a[ij];
+        }
 
     Raises:
         UnknownIname: if the kernel has no such iname.
         NameTaken, ReservedName: if `new_iname` cannot be a new name.
-        InvalidArgument: if 1 does not hold, or if another argument is of the wrong kind.
+        InvalidArgument: if 1 does not hold, if a priority puts a loop between, or if another
+            argument is of the wrong kind.
         ExtentNotConstant: if 2 does not hold.
         MapMixesInames: if 3 does not hold.
         MapLosesInstances: if 4 does not hold.

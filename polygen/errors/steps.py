@@ -146,7 +146,7 @@ class MapNotAffine(UserError):
 
 
 class ExtentNotConstant(UserError):
-    """Loops that are to be one, where an inner one has no constant number of iterations."""
+    """Loops that are to be one, where how many iterations one has depends on another, or on data."""
 
 
 class NotSeparable(UserError):

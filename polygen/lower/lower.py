@@ -86,7 +86,7 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
 
     Parameters and errors are those of `lower`.
     """
-    kernel = with_size_arguments(kernel.without_rules, index_dtype)  # no rules are left
+    kernel = kernel.without_rules  # what substitution rules stand for
     kernel = with_lane_axes(kernel)  # elements for what each lane has for itself
     if kernel.calls:  # functions for kernels that are called
         kernel = with_functions(kernel, index_dtype, Functions.of(kernel))
@@ -95,6 +95,7 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     kernel = with_spaces(kernel)  # an address space for each temporary declared auto
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
     kernel = infer_types(kernel, index_dtype)  # every variable has a type
+    kernel = with_size_arguments(kernel, index_dtype)  # for products of sizes
     kernel = with_shared_reductions(kernel)  # trees in local memory
     kernel = with_global(kernel, auto)  # what is needed in several launches
     return with_vectors(kernel)  # of lanes

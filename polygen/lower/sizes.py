@@ -16,7 +16,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.sizes import DerivedSize
 from polygen.lower.declare import mentioned
-from polygen.lower.program import Declare, HostLoop, HostNode, Launch, LoopProgram
+from polygen.lower.program import Declare, HardwareAxis, HostLoop, HostNode, Launch, LoopProgram
 from polygen.lower.quotients import with_quotients
 
 
@@ -80,9 +80,11 @@ class _Sizes:
         return HostLoop(node.iname, lower, upper, tuple(map(self._node, node.body)), node.step)
 
     def _launch(self, launch: Launch) -> Launch:
+        axes = tuple(map(self._axis, launch.axes))
         names = mentioned(launch.body)
         declared = tuple(self._declared(names))
-        names = names.union(mentioned(declared))
+        starts = [walk.free_variables(first) for axis in axes for _, first in axis.inames]
+        names = names.union(mentioned(declared), *starts)
         passed = {a.name for a in launch.arguments if a.name not in self._sizes}
         sizes = {a.name for a in self._arguments if isinstance(a, ValueArg)}
         arguments: list[Argument] = [
@@ -90,8 +92,12 @@ class _Sizes:
         ]
         known = {a.name for a in self._arguments}
         arguments += [a for a in launch.arguments if a.name in passed - known]
-        axes = tuple([replace(axis, size=self._on_host(axis.size)) for axis in launch.axes])
         return Launch(launch.name, tuple(arguments), axes, (*declared, *launch.body))
+
+    def _axis(self, axis: HardwareAxis) -> HardwareAxis:
+        """Return an axis in terms of what is passed: its indices come before what is declared."""
+        inames = tuple([(iname, self._on_host(first)) for iname, first in axis.inames])
+        return replace(axis, size=self._on_host(axis.size), inames=inames)
 
     def _declared(self, names: frozenset[str]) -> Iterator[Declare]:
         """Yield the sizes that a launch computes: those that it mentions, and what these need."""
