@@ -112,6 +112,16 @@ def test_history_is_no_part_of_a_kernels_value() -> None:
     assert pickle.loads(pickle.dumps(first)) == KNL  # noqa: S301  (its own)
 
 
+def test_a_set_of_names_is_listed() -> None:
+    """As Loo.py takes them; the order of a set is another one in each process."""
+    knl = pg.make_kernel("{ [i,j]: 0<=i,j<n }", "b[i,j] = a[i,j]")
+    first = pg.untag_inames(pg.tag_inames(knl, "i: g.0, j: l.0"), frozenset({"j", "i"}))
+    assert first.history[-1].arguments[0] == ("iname_to_untag", ("i", "j"))
+    assert not first.tags
+    with pytest.raises(UnknownIname, match="no iname 'k'"):
+        pg.untag_inames(knl, {"i", "k"})
+
+
 REFUSED: list[tuple[Any, tuple[Any, ...], dict[str, Any], type[pg.UserError], str]] = [
     (scale, (0,), {}, InvalidArgument, "scale was given factor=0, which is not a positive integer"),
     (scale, (), {}, InvalidArgument, "scale needs the argument 'factor'"),

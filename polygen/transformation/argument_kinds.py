@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, cast, get_args
 
@@ -36,11 +37,11 @@ def is_iname(kernel: Kernel, value: Any) -> bool:
     return True
 
 
-def to_names(value: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names that a text with commas, or a sequence, lists."""
+def to_names(value: str | Sequence[str] | AbstractSet[str]) -> tuple[str, ...]:
+    """Return the names that a text with commas, a sequence, or a set lists."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(","))
-    return tuple(value)
+    return tuple(sorted(value) if isinstance(value, AbstractSet) else value)
 
 
 def are_inames(kernel: Kernel, value: Any) -> bool:
@@ -94,7 +95,7 @@ def _is_positive(_kernel: Kernel, value: Any) -> bool:
 
 Iname: TypeAlias = Annotated[str, Kind("the name of an iname", is_iname)]
 Inames: TypeAlias = Annotated[
-    str | Sequence[str], Kind("inames: 'i, j' or a sequence of them", are_inames)
+    str | Sequence[str] | AbstractSet[str], Kind("inames: 'i, j' or a sequence of them", are_inames)
 ]
 Name: TypeAlias = Annotated[str, Kind("a name: letters, digits and underscores", is_name)]
 NewName: TypeAlias = Annotated[str, Kind("a name that is not used yet", is_new_name)]

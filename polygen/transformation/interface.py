@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from polygen.errors import InvalidArgument, MalformedTag, did_you_mean
 from polygen.ir.kernel import Kernel
@@ -110,7 +110,7 @@ class Interface:
                 if name not in self._defaults:
                     raise self._error(f"needs the argument '{name}'")
                 given[name] = self._defaults[name]
-        return {name: given[name] for name in (*self._parameters, *kwargs)}
+        return {name: _listed(given[name]) for name in (*self._parameters, *kwargs)}
 
     def no_kernel(self, returned: object) -> InvalidArgument:
         """Return the error that says that the function returned something else than a kernel."""
@@ -124,3 +124,12 @@ class Interface:
             where=caller_location(),
             remedy=(cause.remedy if cause else remedy) or f"see help({self._help})",
         )
+
+
+def _listed(value: Any) -> Any:
+    """Return a set of names as a sequence: its order is not the same in every process."""
+    if isinstance(value, frozenset | set):
+        names = cast("set[object]", value)
+        if all(isinstance(name, str) for name in names):
+            return tuple(sorted(str(name) for name in names))
+    return value
