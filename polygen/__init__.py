@@ -85,6 +85,7 @@ from polygen.transforms.change_arg_to_temporary import change_arg_to_temporary
 from polygen.transforms.chunk_iname import chunk_iname
 from polygen.transforms.collect_common_factors import collect_common_factors
 from polygen.transforms.concatenate_arrays import concatenate_arrays
+from polygen.transforms.diff_kernel import diff_kernel
 from polygen.transforms.distribute_loop import distribute_loop
 from polygen.transforms.double_buffer import double_buffer
 from polygen.transforms.duplicate_inames import duplicate_inames
@@ -220,6 +221,7 @@ __all__ = [
     "default_target",
     "dependences",
     "diff",
+    "diff_kernel",
     "distribute_loop",
     "double_buffer",
     "duplicate_inames",

@@ -50,11 +50,11 @@ def reverse(kernel: Kernel, iname: Iname) -> Rearranged:
 
     Source: Wolf, Lam, A loop transformation theory and an algorithm to maximize parallelism, 1991.
     """
-    mirrored = ex.sum_of(_least_and_greatest(kernel, iname), ex.product_of(-1, ex.Variable(iname)))
+    mirrored = ex.sum_of(least_and_greatest(kernel, iname), ex.product_of(-1, ex.Variable(iname)))
     return mapped(kernel, map_to([iname], {iname: mirrored}))
 
 
-def _least_and_greatest(kernel: Kernel, iname: str) -> Expression:
+def least_and_greatest(kernel: Kernel, iname: str) -> Expression:
     """Return the sum of both; 0 if it is not affine in the scalar arguments."""
     around = with_surrounding(kernel, [iname])
     points = domain_of(kernel, around).intersect(kernel.assumptions.flat)

@@ -102,6 +102,31 @@ def chunk_iname(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     return pg.chunk_iname(kernel, split_iname, num_chunks, *names, *tags, slabs, within)
 
 
+def _entry_point(whole: pg.Kernel | pg.TranslationUnit) -> pg.Kernel:
+    return whole if isinstance(whole, pg.Kernel) else whole.default_entrypoint
+
+
+def diff_kernel(
+    kernel: _T,
+    diff_outputs: Any,
+    by: str,
+    diff_iname_prefix: str = "diff_i",
+    batch_axes_in_by: Any = frozenset(),
+    copy_outputs: Any = frozenset(),
+) -> tuple[_T, str]:
+    """Return the kernel of Jacobians, and the name of that of the last output.
+
+    Loo.py has it in ``loopy.transform.diff``; see `polygen.diff_kernel`.
+    """
+    options = (diff_iname_prefix, batch_axes_in_by, copy_outputs)
+    outputs = _names(diff_outputs) if isinstance(diff_outputs, str) else list(diff_outputs)
+    new = pg.diff_kernel(kernel, outputs, by, *options)
+    old, made = map(_entry_point, (kernel, new))
+    wanted = f"{outputs[-1]}_d{by}"
+    names = [a.name for a in made.arguments if a.name not in old.variables]
+    return new, next(name for name in names if name.startswith(wanted))
+
+
 def rename_iname(
     kernel: _T,
     old_iname: str,

@@ -45,6 +45,10 @@ class NotPrivatizable(UserError):
     """A temporary that cannot have elements for each iteration of a loop."""
 
 
+class NotDifferentiable(UserError):
+    """A kernel, or an expression in it, that has no derivative, or none that is known."""
+
+
 class NotSavable(UserError):
     """A temporary that cannot be saved in global memory and reloaded."""
 

@@ -281,3 +281,13 @@ def test_on_a_device_of_pyopencls() -> None:
     knl = lp.add_dtypes(knl, {"a": np.complex64, "b": np.int32, "c": np.complex64})
     tagged = lp.split_iname(knl, "i", 4, outer_tag="g.0", inner_tag="l.0")
     lp.auto_test_vs_ref(knl, context, tagged, parameters={"n": 21}, print_code=False)
+
+
+def test_a_derivative_comes_with_its_name() -> None:
+    knl = lp.make_kernel("{ [i]: 0<=i<n }", "z[i] = x[i]**2\nw[i] = 3*x[i]")
+    knl = lp.add_dtypes(knl, {"x": "float64"})
+    new, name = lp.diff_kernel(knl, ["z", "w"], "x")
+    assert name == "w_dx"
+    _, (w, z) = new(x=np.arange(3.0))
+    assert (z == np.diag(2 * np.arange(3.0))).all()
+    assert (w == 3 * np.eye(3)).all()

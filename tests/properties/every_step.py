@@ -21,6 +21,7 @@ NOT_DRAWN = {
     "rename_argument": "the kernels of a sequence are called with the same arguments",
     "remove_unused_arguments": "the kernels of a sequence are called with the same arguments",
     "change_arg_to_temporary": "the kernels of a sequence are called with the same arguments",
+    "diff_kernel": "it computes something else: tests/transforms/test_diff_kernel.py",
     "to_batched": "the kernels of a sequence are called with the same arguments",
     "rename_callable": "names of functions, which few kernels call",
     "fuse_kernels": "it takes several kernels: tests/transforms/test_fuse_kernels.py draws pairs",

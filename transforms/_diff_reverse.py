@@ -1,0 +1,378 @@
+"""The adjoint of a kernel: how a sum of its outputs depends on what it reads.
+
+The kernel runs once, as far as its values are needed; then its instructions run once more, from
+the last one to the first.  For what one assigns, the adjoint is known then: it is passed on to what
+it reads, by the chain rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from polygen.analysis.affine import linear_form
+from polygen.analysis.derivatives import times
+from polygen.analysis.footprint import fully_written
+from polygen.analysis.nest import LoopNode, TreeNode, loop_tree
+from polygen.analysis.order import order_of
+from polygen.analysis.pairs import conflicts, equal, piece_set, users
+from polygen.analysis.scratch import passes_nothing
+from polygen.errors import NotDifferentiable
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assigning, Assignment, Instruction
+from polygen.ir.kernel import Kernel
+from polygen.transforms._diff_draft import active, check_dependent, shown
+from polygen.transforms._diff_expressions import Term, terms, total
+from polygen.transforms._diff_forward import check_atomic, paths, pruned, with_priorities
+from polygen.transforms._diff_order import in_order
+from polygen.transforms._diff_values import Values, is_empty, may_meet
+
+_Place = ex.Variable | ex.Subscript
+
+
+def reverse(
+    kernel: Kernel, outputs: Sequence[str], by: Sequence[str], copied: frozenset[str]
+) -> Kernel:
+    """Return the kernel that computes the adjoints of some arguments from those of outputs.
+
+    Parameters:
+        kernel: without rules, calls and parallel loops.
+        outputs: the arguments whose adjoints are passed.
+        by: the arguments whose adjoints are computed.
+        copied: the arguments that are computed as well.
+    """
+    return _Reverse(kernel, outputs, by).kernel(copied)
+
+
+class _Reverse:
+    def __init__(self, kernel: Kernel, outputs: Sequence[str], by: Sequence[str]) -> None:
+        self._kernel, self._outputs, self._by = kernel, frozenset(outputs), frozenset(by)
+        self._moving = active(kernel, outputs, by)
+        check_dependent(kernel, self._moving, outputs, by)
+        self._tree = loop_tree(kernel, quiet=True)
+        self._order = order_of(kernel)
+        self._scopes = {v: self._scope(v) for v in sorted(self._moving)}
+        turned = [(path[-1], self._is_carried(path)) for path in _loops(self._tree, ())]
+        self._values = Values(kernel, turned)
+        self._bars = {v: self._values.name(f"{v}_bar") for v in sorted(self._moving)}
+        self._temporaries: list[TemporaryVariable] = []
+
+    def kernel(self, copied: frozenset[str]) -> Kernel:
+        """Return the kernel that runs forwards, then backwards."""
+        old, values = self._kernel, self._values
+        adjoints = {i.id: self._adjoint(i) for i in old.assignments}
+        starts = self._starts()
+        backwards = _with_first_values(self._sequence(self._tree, (), adjoints, starts), starts)
+        variables = [self._bar(v) for v in sorted(self._moving)]
+        arguments = [v for v in variables if isinstance(v, GlobalArg)]
+        temporaries = [v for v in variables if isinstance(v, TemporaryVariable)]
+        nests = [tuple([values.turned(i) for i in path]) for path in paths(self._tree, ())]
+        whole = old.copy(
+            domains=values.domains,
+            arguments=(*old.arguments, *arguments),
+            temporaries=(
+                *old.temporaries,
+                *temporaries,
+                *values.temporaries,
+                *self._temporaries,
+            ),
+            priorities=(*old.priorities, *(p for p in nests if len(p) > 1)),
+        )
+        whole = in_order(whole, old, values.saved, backwards)
+        whole = self._without_starts(whole, starts)
+        found = [self._bars[name] for name in sorted(self._by & self._moving)]
+        return with_priorities(pruned(whole, old, found, copied), old)
+
+    # --- loops and variables
+
+    def _is_carried(self, path: tuple[str, ...]) -> bool:
+        """Tell whether the iterations of a loop have to be run from the last one to the first."""
+        kernel = self._kernel
+        for name in self._moving:
+            ids = [i for i in users(kernel, name) if path == self._order.loops(i)[: len(path)]]
+            if len(self._scopes[name]) >= len(path) and self._scopes[name][: len(path)] == path:
+                continue
+            for first in ids:
+                for second in ids:
+                    for found in conflicts(kernel, first, second, name):
+                        pairs = found.pairs
+                        for iname in path[:-1]:
+                            pairs = pairs.intersect(equal(iname))
+                        if not is_empty(kernel, pairs.subtract(equal(path[-1]))):
+                            return True
+        return False
+
+    def _scope(self, name: str) -> tuple[str, ...]:
+        """Return the loops from no iteration of which a variable passes values to another."""
+        kernel = self._kernel
+        if not isinstance(kernel.variables[name], TemporaryVariable):
+            return ()
+        ids = users(kernel, name)
+        shared = self._order.loops(ids[0])
+        for other in ids:
+            shared = shared[: len(self._order.shared_loops(ids[0], other))]
+        while shared and not passes_nothing(kernel, name, frozenset(shared)):
+            shared = shared[:-1]
+        return shared
+
+    def _bar(self, name: str) -> Any:
+        """Return the variable that holds the adjoint of another one."""
+        variable, bar = self._kernel.variables[name], self._bars[name]
+        if isinstance(variable, ValueArg):
+            return GlobalArg(bar, variable.dtype, ())
+        shape = variable.shape or ()
+        if name in self._by | self._outputs:
+            return (
+                replace(variable, name=bar)
+                if type(variable) is GlobalArg
+                else GlobalArg(bar, variable.dtype, shape)
+            )
+        constant = isinstance(variable, TemporaryVariable) and all(
+            isinstance(e, int) for e in shape
+        )
+        space = AddressSpace.PRIVATE if constant else AddressSpace.GLOBAL
+        return TemporaryVariable(bar, variable.dtype, shape, space)
+
+    def _starts(self) -> dict[str, Assignment]:
+        """Return, for each adjoint that is not passed, what makes it 0 at first."""
+        found: dict[str, Assignment] = {}
+        for name in sorted(self._moving - self._outputs):
+            variable = self._kernel.variables[name]
+            shape = () if isinstance(variable, ValueArg) else variable.shape or ()
+            own = self._values.counters([f"{name}_dim_{a}" for a in range(len(shape))], shape)
+            around = self._values.inames(self._scopes[name])
+            found[name] = Assignment(
+                self._values.name(f"start_{self._bars[name]}"),
+                ex.element(ex.Variable(self._bars[name]), tuple(map(ex.Variable, own))),
+                0.0,
+                within_inames=around.union(own),
+            )
+        return found
+
+    def _sequence(
+        self,
+        nodes: Sequence[TreeNode],
+        path: tuple[str, ...],
+        adjoints: dict[str, list[Instruction]],
+        starts: dict[str, Assignment],
+    ) -> list[Instruction]:
+        """Return the instructions that run backwards, in an order that the loops permit."""
+        found: list[Instruction] = [
+            start for name, start in starts.items() if self._scopes[name] == path
+        ]
+        here = [n.id for n in nodes if isinstance(n, Instruction)]
+        again = {self._kernel.writers[n][0].id: i for n, i in self._values.again.items()}
+        found += [again[i] for i in here if i in again]
+        for node in reversed(nodes):
+            if isinstance(node, LoopNode):
+                found += self._sequence(node.children, (*path, node.iname), adjoints, starts)
+            elif isinstance(node, Instruction):
+                found += adjoints.get(node.id, [])
+        return found
+
+    # --- instructions
+
+    def _adjoint(self, insn: Assigning) -> list[Instruction]:
+        """Return what passes the adjoints of what is assigned on to what is read."""
+        pairs = [(a, v) for a, v in insn.pairs if ex.name_of(a) in self._moving]
+        if not pairs:
+            return []
+        check_atomic(self._kernel, insn)
+        first: list[Instruction] = []
+        second: list[Instruction] = []
+        for assignee, value in pairs:
+            taken, passed = self._passed(insn, assignee, value, several=len(pairs) > 1)
+            first += taken
+            second += passed
+        return [*first, *second]
+
+    def _passed(
+        self, insn: Assigning, assignee: _Place, value: Expression, *, several: bool
+    ) -> tuple[list[Instruction], list[Instruction]]:
+        """Return what takes an adjoint, and what passes it on."""
+        name = ex.name_of(assignee)
+        bar = self._place(insn, assignee, self._here(insn))
+        rest = _added(assignee, value)
+        found = self._terms(insn, value if rest is None else rest)
+        mixed = several or any(
+            ex.name_of(t.access) == name and may_meet(self._kernel, insn.id, name) for t in found
+        )
+        if rest is not None:
+            if not mixed:
+                return [], [self._pass(insn, bar, t) for t in found]
+            seed, taken = self._taken(insn, name, bar)
+            return taken, [self._pass(insn, seed, t) for t in found]
+        if not (mixed or self._is_used_before(insn, name)):
+            return [], [self._pass(insn, bar, t) for t in found]
+        seed, taken = self._taken(insn, name, bar)
+        own = [t for t in found if t.access == assignee and not t.conditions and not several]
+        own = [t for t in own if t.values == self._here(insn)]
+        factors = [self._values.at(insn, t.coefficient, t.values) for t in own]
+        left = times(seed, *factors) if own else 0.0
+        taken.append(self._instruction(insn, f"{insn.id}_clear", bar, left))
+        return taken, [self._pass(insn, seed, t) for t in found if t not in own]
+
+    def _here(self, insn: Instruction) -> dict[str, Expression]:
+        return {i: v for i, v in self._values.values.items() if i in insn.within_inames}
+
+    def _terms(self, insn: Assigning, value: Expression) -> list[Term]:
+        """Return the derivatives of what is assigned, one for each element and condition."""
+        values = self._values
+        before, values.values = values.values, self._here(insn)
+        try:
+            found = terms(value, self._moving, values)
+        except NotDifferentiable as error:
+            raise shown(error, self._kernel, insn) from None
+        values.values = before
+        groups: dict[Any, list[Term]] = {}
+        for term in found:
+            key = term.access, term.conditions, tuple(sorted(term.values.items(), key=str))
+            groups.setdefault(key, []).append(term)
+        sums = [(g[0], total([t.coefficient for t in g])) for g in groups.values()]
+        return [replace(term, coefficient=c) for term, c in sums if c is not None]
+
+    def _place(self, insn: Instruction, access: _Place, values: Any) -> _Place:
+        """Return the adjoint of an element."""
+        index = tuple([self._values.at(insn, i, values) for i in ex.index_of(access)])
+        return ex.element(ex.Variable(self._bars[ex.name_of(access)]), index)
+
+    def _taken(
+        self, insn: Assigning, name: str, bar: _Place
+    ) -> tuple[Expression, list[Instruction]]:
+        """Return a temporary that holds an adjoint, and what fills it."""
+        dtype = self._kernel.variables[name].dtype
+        seed = ex.Variable(self._values.name(f"{self._bars[name]}_taken"))
+        self._temporaries.append(TemporaryVariable(seed.name, dtype))
+        return seed, [self._instruction(insn, f"{insn.id}_take", seed, bar)]
+
+    def _pass(self, insn: Assigning, seed: Expression, term: Term) -> Instruction:
+        """Return what adds to the adjoint of what is read."""
+        target = self._place(insn, term.access, term.values)
+        coefficient = self._values.at(insn, term.coefficient, term.values)
+        conditions = [self._values.at(insn, c, term.values) for c in term.conditions]
+        value = ex.sum_of(target, times(seed, coefficient))
+        new = self._instruction(insn, f"{insn.id}_bar", target, value)
+        return new.copy(
+            within_inames=frozenset(
+                n for v in term.values.values() for n in walk.free_variables(v)
+            ).difference(self._kernel.variables),
+            predicates=(*new.predicates, *conditions),
+        )
+
+    def _instruction(
+        self, insn: Assigning, name: str, target: _Place, value: Expression
+    ) -> Assignment:
+        here = self._here(insn)
+        return Assignment(
+            self._values.name(name),
+            target,
+            value,
+            within_inames=self._values.inames(insn.within_inames),
+            predicates=tuple([self._values.at(insn, p, here) for p in insn.predicates]),
+            tags=insn.tags,
+        )
+
+    # --- what has to be taken, and made 0
+
+    def _is_used_before(self, insn: Assigning, name: str) -> bool:
+        """Tell whether what an instruction overwrites was used, or may be used by the caller."""
+        kernel = self._kernel
+        if name in self._by:
+            return True
+        for first in users(kernel, name):
+            for found in conflicts(kernel, first, insn.id, name):
+                if found.kind == "flow":
+                    continue
+                for piece in self._order.before(first, insn.id):
+                    pairs = piece_set(found.pairs, piece)
+                    for iname in self._scopes[name]:
+                        pairs = pairs.intersect(equal(iname))
+                    if not is_empty(kernel, pairs):
+                        return True
+        return False
+
+    def _without_starts(self, kernel: Kernel, starts: dict[str, Assignment]) -> Kernel:
+        """Return the kernel without zeros to which each element's only contribution is added."""
+        for name, start in starts.items():
+            ids = [i.id for i in kernel.instructions if self._bars[name] in i.read_names]
+            if start.id not in kernel.instructions_by_id or len(ids) != 1:
+                continue
+            only = kernel.assignment(ids[0])
+            bar = only.assignees[0]
+            plain = _counted(ex.index_of(bar), only.within_inames)
+            if not plain or only.predicates or ex.name_of(bar) != self._bars[name]:
+                continue
+            rest = _added(bar, only.values[0])
+            if rest is None or walk.free_variables(rest) & {self._bars[name]}:
+                continue
+            gone = kernel.copy(
+                instructions=tuple(
+                    [
+                        (i.with_pairs([(bar, rest)]) if i is only else i).without(start)
+                        for i in kernel.instructions
+                        if i is not start and i.id != start.id
+                    ]
+                )
+            )
+            if fully_written(gone, self._bars[name]):
+                kernel = gone
+        return kernel
+
+
+def _loops(nodes: Sequence[TreeNode], path: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
+    for node in nodes:
+        if isinstance(node, LoopNode):
+            yield (*path, node.iname)
+            yield from _loops(node.children, (*path, node.iname))
+
+
+def _added(assignee: _Place, value: Expression) -> Expression | None:
+    """Return what is added to an element, if that is what a value is."""
+    if not isinstance(value, ex.Sum):
+        return None
+    rest = [child for child in value.children if child != assignee]
+    if len(rest) != len(value.children) - 1:
+        return None
+    return total(rest)
+
+
+def _counted(index: Sequence[Expression], inames: frozenset[str]) -> bool:
+    """Tell whether each of some inames is, but for its sign and an offset, a subscript."""
+    found: list[str] = []
+    for subscript in index:
+        form = linear_form(subscript)
+        terms = {} if form is None else form.terms
+        here = [name for name in terms if name in inames]
+        if len(here) != 1 or terms[here[0]] not in (1, -1) or not all(map(_is_name, terms)):
+            return False
+        found += map(str, here)
+    return sorted(found) == sorted(inames)
+
+
+def _is_name(term: object) -> bool:
+    return isinstance(term, str)
+
+
+def _with_first_values(
+    insns: list[Instruction], starts: dict[str, Assignment]
+) -> list[Instruction]:
+    """Return the instructions with scalars assigned at first that would be 0, and then added to."""
+    for start in starts.values():
+        name = ex.name_of(start.assignee)
+        using = [i for i in insns if name in i.read_names or name in i.written_names]
+        if len(using) < 2 or using[0] is not start or not isinstance(start.assignee, ex.Variable):
+            continue
+        first = using[1]
+        assert isinstance(first, Assignment)
+        rest = _added(start.assignee, first.expression) if first.written == name else None
+        if rest is None or first.predicates or first.within_inames != start.within_inames:
+            continue
+        if name in walk.free_variables(rest):
+            continue
+        changed = first.copy(expression=rest)
+        insns = [changed if i is first else i for i in insns if i is not start]
+    return insns

@@ -1,0 +1,186 @@
+"""`polygen.diff_kernel`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated, Any, cast
+
+from polygen.errors import InvalidArgument
+from polygen.ir.array import ValueArg
+from polygen.ir.kernel import Kernel
+from polygen.language.make_kernel import check_made
+from polygen.source import caller_location
+from polygen.transformation import Kind, Name, to_names, transformation
+from polygen.transforms._diff_draft import check_variable
+from polygen.transforms._diff_forward import Directions, forward
+from polygen.transforms._diff_reverse import reverse
+from polygen.transforms.infer_unknown_types import infer_unknown_types
+from polygen.transforms.untag_inames import untag_inames
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return to_names(value) if isinstance(value, str) else tuple(value)
+
+
+def _are_variables(kernel: Kernel, value: Any) -> bool:
+    if not isinstance(value, Collection):
+        return False
+    given = cast("Collection[object]", value)
+    if isinstance(value, str):
+        given = to_names(value)
+    return all(isinstance(name, str) and bool(kernel.variable(name).name) for name in given)
+
+
+def _are_axes(_kernel: Kernel, value: Any) -> bool:
+    if not isinstance(value, Collection):
+        return False
+    axes = cast("Collection[object]", value)
+    return all(isinstance(a, int) and not isinstance(a, bool) and a >= 0 for a in axes)
+
+
+_MODES = ("forward", "tangent", "reverse")
+Arguments = Annotated[
+    str | Collection[str], Kind("arguments: 'a, b' or a collection of them", _are_variables)
+]
+Axes = Annotated[Collection[int], Kind("numbers of axes, from 0", _are_axes)]
+Mode = Annotated[str, Kind("'forward', 'tangent' or 'reverse'", lambda _, v: v in _MODES)]
+
+
+@transformation(declared=True)
+def diff_kernel(
+    kernel: Kernel,
+    diff_outputs: Arguments,
+    by: Arguments,
+    diff_iname_prefix: Name = "diff_i",
+    batch_axes_in_by: Axes = frozenset(),
+    copy_outputs: Arguments = frozenset(),
+    mode: Mode = "forward",
+) -> Kernel:
+    r"""Make the kernel that computes the derivatives of what a kernel computes.
+
+    *Forward*, as in Loo.py: the Jacobian of each output by one argument, ``z_dx``.  It has the axes
+    of the output, then those of the argument: ``z_dx[i, k]`` is the derivative of ``z[i]`` by
+    ``x[k]``.  Each element of `by` is a direction; loops over these are innermost.
+
+    *Tangent*: the derivative along one direction, which is passed: from ``x_dot``, the direction in
+    each argument of `by`, ``z_dot`` is computed, the Jacobian times that.
+
+    *Reverse*: from ``z_bar``, a factor for each element of each output, ``x_bar`` is computed: the
+    gradient of the sum of all outputs times their factors, the transposed Jacobian times these.
+    The kernel runs as far as its values are needed, and then backwards.  What is overwritten on
+    the way is saved, in global temporaries with an element for each iteration.
+
+    Temporaries, recurrences, updates in place, predicates and subscripts that are data are
+    followed by the chain rule.  A gather becomes a scatter in reverse, in loops that run one after
+    the other: they are tagged, and split, afterwards.  Whole numbers and truth values have no
+    derivative: what is computed by way of them (``floor(x)``, ``x < y``, a subscript) counts as
+    constant.  Of ``if``, ``min`` and ``max``, that of the case that is taken; of several that are
+    equal, the first.  ``abs`` has the derivative 0 at 0.
+
+    Kind: change of meaning and interface.
+
+    Requires:
+        1. `diff_outputs` and `by` are arguments of floating-point type, or of none that is known;
+           the first are arrays that depend on each of the others.
+        2. Whatever stands between is differentiable, and not verbatim C: functions of the table in
+           ``polygen/analysis/derivatives.py``; sums, products, minima and maxima, of these over one
+           iname; of atomic updates, sums.
+        3. Forward: one argument, all of whose axes can be run over: their extents are affine.
+        4. Reverse: without tags, the loops do the same.  A value that is overwritten is in loops
+           whose bounds are affine in the parameters.
+        5. The result is well formed.
+
+    Parameters:
+        diff_outputs: what is differentiated.
+        by: by what.
+        diff_iname_prefix: how the names of the inames over directions begin; the number of the axis
+            follows.
+        batch_axes_in_by: axes of `by` along which all elements are one direction: elements of the
+            output depend on those of `by` with equal subscripts there.  Forward only.
+        copy_outputs: arguments that are computed as well, as the kernel does.
+        mode: ``"forward"``, ``"tangent"`` or ``"reverse"``.
+
+    An argument that the kernel overwrites has one array for both: in ``u_dot``, or ``u_bar``, is
+    what is passed before, and what is computed after.  Of an output of which elements are used, or
+    written again, factors are used up as well.
+
+    Before -> After:
+
+        >>> import polygen as pg
+        >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "<> t = 2*x[i]\nz[i] = sin(t)", name="f")
+        >>> knl = pg.add_dtypes(knl, {"x": "float64"})
+        >>> print(pg.generate_code(pg.diff_kernel(knl, "z", "x"), "c"))
+        #include <math.h>
+        <BLANKLINE>
+        void f(int const n, double const *restrict x, double *restrict z_dx)
+        {
+            for (int i = 0; i < n; ++i) {
+                double const t = 2.0 * x[i];
+                for (int diff_i0 = 0; diff_i0 < n; ++diff_i0) {
+                    double const t_dx = i == diff_i0 ? 2.0 : 0.0;
+                    z_dx[i * n + diff_i0] = cos(t) * t_dx;
+                }
+            }
+        }
+
+    Raises:
+        UnknownArgument: if there is no such argument.
+        NotDifferentiable: if 1 to 4 do not hold.
+        IllegalStep, NotTheSame: if the loops do something else without tags.
+        IllFormedKernel: if 5 does not hold.
+
+    Source: Griewank, Walther, Evaluating Derivatives, 2008, chapters 3 and 4; Loo.py's
+    transformation of this name.
+    """
+    outputs, inputs = _names(diff_outputs), _names(by)
+    _check(kernel, outputs, inputs, batch_axes_in_by, mode)
+    copied = frozenset(_names(copy_outputs))
+    plain = infer_unknown_types(kernel, expect_completion=False).expanded
+    if mode == "reverse":
+        tagged = sorted(plain.tags)
+        new = reverse(untag_inames(plain, tagged) if tagged else plain, outputs, inputs, copied)
+    else:
+        axes = _axes(plain, inputs[0], batch_axes_in_by) if mode == "forward" else None
+        new = forward(plain, outputs, Directions(inputs, axes, diff_iname_prefix), copied)
+    check_made(new)
+    return new
+
+
+def _axes(kernel: Kernel, by: str, batch_axes: Collection[int]) -> tuple[int, ...]:
+    """Return the axes along which each element is a direction."""
+    variable = kernel.variables[by]
+    shape = () if isinstance(variable, ValueArg) else kernel.array(by).shape or ()
+    if absent := sorted(set(batch_axes).difference(range(len(shape)))):
+        raise _invalid(f"'{by}' has no axis {absent[0]}", f"it has {len(shape)}, counted from 0")
+    return tuple([axis for axis in range(len(shape)) if axis not in batch_axes])
+
+
+def _check(
+    kernel: Kernel,
+    outputs: tuple[str, ...],
+    inputs: tuple[str, ...],
+    batch_axes: Collection[int],
+    mode: str,
+) -> None:
+    for names, what in ((outputs, "diff_outputs"), (inputs, "by")):
+        if not names:
+            raise _invalid(f"{what} names nothing", "name an argument")
+        for name in names:
+            check_variable(kernel, name, "of" if names is outputs else "by")
+    scalars = [n for n in outputs if isinstance(kernel.variables[n], ValueArg)]
+    if scalars:
+        raise _invalid(f"'{scalars[0]}' is a scalar argument, and no output", "name an array")
+    if mode == "forward" and len(inputs) > 1:
+        raise _invalid(
+            f"the Jacobian is taken by one argument, not by {', '.join(inputs)}",
+            "take it by each of them; or the derivative along one direction, mode='tangent'",
+        )
+    if mode != "forward" and batch_axes:
+        raise _invalid(
+            "batch_axes_in_by says which directions there are, and one is passed",
+            "leave it out; it is for mode='forward'",
+        )
+
+
+def _invalid(what: str, remedy: str) -> InvalidArgument:
+    return InvalidArgument(f"diff_kernel: {what}", where=caller_location(), remedy=remedy)
