@@ -111,6 +111,8 @@ class Matcher:
         after = ex.name_of(new) if _is_access(new, at.new) else None
         if before is not None and before == after and self._is_constant(before, at):
             return self.same_element(old, new, at)
+        if before is not None and before == after and self._is_elsewhere(old, new, at):
+            return None
         was = self._sources(old, at.old) if before is not None else _NOWHERE
         now = self._sources(new, at.new) if after is not None else _NOWHERE
         if was is None or now is None:
@@ -184,8 +186,12 @@ class Matcher:
         touched = {*overlapping(self._old, name), *overlapping(self._new, name)}
         if touched.isdisjoint(self._old.writers) and touched.isdisjoint(self._new.writers):
             return True
-        # Where a write was followed, the two frames need not be at one and the same instance.
-        return at.depth == 0 and at.old.insn.id == at.new.insn.id and self._settled.holds(name)
+        return _at_one_instance(at) and self._settled.holds(name)
+
+    def _is_elsewhere(self, old: Expression, new: Expression, at: Context) -> bool:
+        """Tell whether an instance reads the same of a temporary that has another place."""
+        same = at.old.names == at.new.names and _at_one_instance(at)
+        return same and self._settled.is_same_elsewhere(old, new)
 
     def same_element(self, old: Expression, new: Expression, at: Context) -> Difference | None:
         """Return how two elements of one array differ in where they are, or None."""
@@ -376,6 +382,12 @@ class Matcher:
 
 
 _NOWHERE = (Source(None, isl.Set("{ : }")),)
+
+
+def _at_one_instance(at: Context) -> bool:
+    """Tell whether two frames are at instances that are known to be the same."""
+    # Where a write was followed, they need not be.
+    return at.depth == 0 and at.old.insn.id == at.new.insn.id
 
 
 def _is_access(node: Expression, frame: Frame) -> bool:

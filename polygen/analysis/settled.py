@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from polygen.analysis.access import Reference, references, touched
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from polygen.analysis.access import Reference, references, references_by_name, touched
 from polygen.analysis.dataflow import overlapping
 from polygen.analysis.domains import domain_temporaries
 from polygen.analysis.instance_map import InstanceMap
@@ -10,10 +14,15 @@ from polygen.analysis.legality import violation
 from polygen.analysis.moments import moments
 from polygen.analysis.pairs import users
 from polygen.analysis.realized import shares_reduction_loops
+from polygen.analysis.scratch import apart, common_inames, passes_nothing
+from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import GlobalArg
+from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction, identical
 from polygen.ir.kernel import Kernel
+
+_Axes: TypeAlias = tuple[int, ...]
 
 
 class Settled:
@@ -26,6 +35,7 @@ class Settled:
     def __init__(self, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
         self._old, self._new, self._instances = old, new, instances
         self._known: dict[str, bool] = {}
+        self._elsewhere: dict[str, tuple[_Axes, _Axes] | None] = {}
         self._pending: set[str] = set()
 
     def holds(self, name: str) -> bool:
@@ -67,6 +77,67 @@ class Settled:
             return False
         others = frozenset(new.variables).difference((name,))
         return violation(old, new, self._instances, skip=others) is None
+
+    def is_same_elsewhere(self, before: Expression, after: Expression) -> bool:
+        """Tell whether an instance reads the same of a temporary that has another place.
+
+        Parameters:
+            before: what it reads in the old kernel.
+            after: what it reads of this temporary in the new one.
+        """
+        name = ex.name_of(before)
+        if name not in self._elsewhere:
+            self._elsewhere[name] = self._find_elsewhere(name)
+        axes = self._elsewhere[name]
+        if axes is None:
+            return False
+        indices = [
+            [ex.index_of(a)[n] for n in found]
+            for a, found in zip((before, after), axes, strict=True)
+        ]
+        return all(map(identical, *indices))
+
+    def _find_elsewhere(self, name: str) -> tuple[_Axes, _Axes] | None:
+        """Return the axes that matter, if all is as it was but for where a temporary's values are.
+
+        The same instances touch the temporary, in the same order.  It passes nothing between
+        iterations of some loops, neither before nor after; and within one of these, subscripts
+        that have one value there aside, all have the subscripts that they had.  So what is read
+        is what the same instance wrote last in this iteration.
+        """
+        old, new = self._old, self._new
+        before, after = old.variables.get(name), new.variables.get(name)
+        if not isinstance(before, TemporaryVariable) or not isinstance(after, TemporaryVariable):
+            return None
+        if replace(after, shape=before.shape, dim_tags=before.dim_tags) != before:
+            return None
+        if self._is_elsewhere(name) or users(old, name) != users(new, name):
+            return None
+        if not all(self._is_where_it_was(insn_id) for insn_id in users(old, name)):
+            return None
+        within = apart(old, name, common_inames(old, name))
+        within &= apart(new, name, common_inames(new, name))
+        if not (passes_nothing(old, name, within) and passes_nothing(new, name, within)):
+            return None
+        found = [references_by_name(kernel)[name] for kernel in (old, new)]
+        fixed = within.union(old.parameters)
+        axes = _varying(found[0], fixed), _varying(found[1], fixed)
+        was, now = (
+            [_without_data(r, kept, fixed) for r in refs]
+            for refs, kept in zip(found, axes, strict=True)
+        )
+        return axes if was == now and None not in was and self._same_order((name,)) else None
+
+    def _is_where_it_was(self, insn_id: str) -> bool:
+        """Tell whether an instruction has the instances that it had, and data has no say in it."""
+        before, after = (k.instruction(insn_id) for k in (self._old, self._new))
+        inames = before.within_inames | before.reduction_inames
+        if self._instances.of(insn_id) or before.within_inames != after.within_inames:
+            return False
+        if before.happens_after != after.happens_after or domain_temporaries(self._old, inames):
+            return False
+        homes = self._new.home_domains
+        return all(self._old.home_domains[i] == homes.get(i) for i in inames)
 
     def _is_elsewhere(self, name: str) -> bool:
         """Tell whether other work items share a variable that is declared the same: auto."""
@@ -128,6 +199,31 @@ def _as_written(found: tuple[Reference, ...]) -> tuple[object, ...]:
             for r in found
         ]
     )
+
+
+def _varying(found: Sequence[Reference], fixed: frozenset[str]) -> _Axes:
+    """Return the axes of a variable along which references do not all have one fixed value."""
+    first, *others = (r.index for r in found)
+    return tuple(
+        [
+            axis
+            for axis, subscript in enumerate(first)
+            if not walk.free_variables(subscript) <= fixed
+            or any(index[axis] != subscript for index in others)
+        ]
+    )
+
+
+def _without_data(
+    reference: Reference, axes: _Axes, fixed: frozenset[str]
+) -> tuple[object, ...] | None:
+    """Return what a reference touches, along some axes; None if data has a say in that."""
+    index = tuple([reference.index[axis] for axis in axes])
+    known, asked = reference.inames | fixed, (*index, *reference.conditions)
+    if reference.vague or not all(walk.free_variables(node) <= known for node in asked):
+        return None
+    inames = tuple(sorted(reference.inames))
+    return reference.insn.id, reference.is_write, inames, index, reference.conditions
 
 
 def _may_overlap(kernel: Kernel) -> bool:
