@@ -135,13 +135,11 @@ def _range(olds: Sequence[str], iname: str, constraints: Sequence[ConstraintForm
             continue
         if others := sorted(form.names().intersection(olds) - {iname}):
             raise _not_of_their_own(olds, f"the bounds of '{iname}' depend on '{others[0]}'")
-        if abs(factor) != 1:
-            raise _not_of_their_own(olds, f"the bounds of '{iname}' are fractions")
         rest = form - LinearForm.of_name(iname) * factor
         if factor > 0 or constraint.is_equality:
-            lowers.append(rest * -factor)
+            lowers.append(-(rest // factor))  # the least integer from -rest/factor on
         if factor < 0 or constraint.is_equality:
-            uppers.append(rest * -factor)
+            uppers.append(rest // -factor)
     if len(lowers) != 1 or not uppers:
         raise _not_of_their_own(olds, f"'{iname}' has no lower bound that is affine")
     counts = tuple([(upper - lowers[0] + 1).expression() for upper in uppers])

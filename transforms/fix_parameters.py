@@ -111,11 +111,11 @@ def _without_products(
         factors = tuple(map(_folded, fixed.factors))
         numbers = [f for f in factors if isinstance(f, int)]
         others = [f for f in factors if not isinstance(f, int)]
-        if len(others) > 1:
+        times = prod(max(0, n) for n in numbers)
+        if others and (len(others) > 1 or not times):  # of 0*m, m is to stay a size
             left.append(replace(fixed, factors=factors))
             continue
-        times = prod(max(0, n) for n in numbers)
-        value = ex.product_of(times, *[ex.Max((f, 0)) for f in others]) if times else 0
+        value = ex.product_of(times, *[ex.Max((f, 0)) for f in others])
         domains = tuple([_with_value(d, size.name, _folded(value)) for d in domains])
         negative = condition_set(ex.Comparison(_folded(ex.product_of(1, *others)), "<", 0))
         if negative is not None and known_parameters(kernel).is_disjoint(negative):

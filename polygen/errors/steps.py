@@ -150,7 +150,7 @@ class MapNotAffine(UserError):
 
 
 class ExtentNotConstant(UserError):
-    """Loops that are to be one, where how many iterations one has depends on another, or on data."""
+    """Loops that are to be one, of which one depends on another, or on data, and on sizes."""
 
 
 class NotSeparable(UserError):
