@@ -38,7 +38,7 @@ def _facts(size: DerivedSize) -> isl.Set:
 def _least(name: Expression, factors: tuple[Expression, ...]) -> Iterator[isl.Set]:
     """Yield what holds of a product of factors that are all at least 1."""
     if sum(not isinstance(f, int) for f in factors) <= 1:
-        yield _where(name, "==", ex.product_of(*factors) if len(factors) > 1 else factors[0])
+        yield _where(name, "==", ex.product_of(*factors))
         return
     # (a - 1)*(b - 1) >= 0, so that a*b is a + b - 1 at least.
     yield _where(name, ">=", ex.sum_of(*factors, 1 - len(factors)))

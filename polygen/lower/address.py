@@ -168,14 +168,18 @@ def _times(a: _Value, b: _Value) -> _Value:
     return a if b.constant == 1 else ex.product_of(a, b.constant)
 
 
+_DIVIDED = frozenset((ex.FloorDiv, ex.Remainder))
+
+
 def _plus(a: _Value, b: _Value) -> _Value:
     if isinstance(a, LinearForm) and isinstance(b, LinearForm):
         return a + b
-    a, b = map(_expression, (a, b))
-    whole = recombined(ex.sum_of(a, b))
-    if not isinstance(whole, ex.Sum) or whole.children != (a, b):
-        return _value(whole)
+    parts = tuple(map(_expression, (a, b)))
+    if not (isinstance(b, LinearForm) or _DIVIDED.isdisjoint(walk.classes(b))):
+        whole = recombined(ex.sum_of(*parts))
+        if not isinstance(whole, ex.Sum) or whole.children != parts:
+            return _value(whole)
     # Integers: the order of additions is free.
-    flat = [p for t in (a, b) for p in (t.children if isinstance(t, ex.Sum) else (t,))]
+    flat = [p for t in parts for p in (t.children if isinstance(t, ex.Sum) else (t,))]
     kept = [t for t in flat if t != 0]
     return kept[0] if len(kept) == 1 else ex.sum_of(*kept)
