@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import islpy as isl
@@ -27,7 +26,8 @@ from polygen.errors import InternalError, InvalidArgument, NothingMatches, NotSw
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
-from polygen.ir.domain import Domain, flatten, unflatten
+from polygen.ir.cached import cached_property
+from polygen.ir.domain import Domain, flatten, intersection, unflatten
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction
@@ -320,7 +320,7 @@ class _Stage:
         shapes = [] if self._how.box else [exact]
         if self._how.box or (self._how.box is None and not is_box(exact)):
             shapes.append(bounding_box(exact))
-        around = domain_of(self._kernel, outer).intersect(self._kernel.assumptions.flat)
+        around = intersection(domain_of(self._kernel, outer), self._kernel.assumptions.flat)
         places = min((simplified(s).gist_params(around) for s in shapes), key=_conditions)
         if (count := places.n_basic_set()) > _MOST_PIECES:
             raise self._of.refusal(

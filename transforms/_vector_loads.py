@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import islpy as isl
 
@@ -17,6 +16,7 @@ from polygen.errors import InternalError, NotVectorizable
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ImageArg
+from polygen.ir.cached import cached_property
 from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction

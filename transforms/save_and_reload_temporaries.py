@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from polygen.analysis.access import touched
 from polygen.analysis.domains import with_surrounding
@@ -16,6 +15,7 @@ from polygen.errors import NotSavable
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.cached import cached_property
 from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import TypeAlias
 
 import islpy as isl
@@ -19,7 +19,8 @@ from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
-from polygen.ir.domain import flat_names, project_out, universe
+from polygen.ir.cached import cached_property
+from polygen.ir.domain import flat_names, intersection, project_out, restricted, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import (
     Assignment,
@@ -302,7 +303,7 @@ def _elements(kernel: Kernel, reference: Reference) -> _Elements:
     def find() -> _Elements:
         domain, exact = reference_domain(kernel, reference)
         relation, affine = index_set(kernel, reference)
-        return relation.intersect_params(domain), exact and affine
+        return restricted(relation, domain), exact and affine
 
     if reference.vague:  # then the rank of the array counts
         return find()
@@ -328,7 +329,7 @@ def reference_domain(kernel: Kernel, reference: Reference) -> tuple[isl.Set, boo
         if holds is None:
             exact = False
         else:
-            domain = domain.intersect(holds)
+            domain = intersection(domain, holds)
     return domain, exact
 
 

@@ -7,7 +7,7 @@ new ones may have the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, reduce
+from functools import reduce
 from typing import TypeAlias
 
 import islpy as isl
@@ -18,6 +18,7 @@ from polygen.analysis.pairs import renamed, witness
 from polygen.analysis.second import OTHER
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
+from polygen.ir.cached import cached_property
 from polygen.ir.domain import flat_names, project_out, rename_dimension, unflatten
 from polygen.ir.expression import Expression
 

@@ -63,14 +63,23 @@ def constraint_forms(piece: isl.BasicSet, about: str | None = None) -> list[Cons
 def _forms(
     matrix: isl.Mat, names: tuple[str, ...], column: int | None, before: int, *, is_equality: bool
 ) -> Iterator[ConstraintForm]:
+    element = matrix.get_element_val
     for row in range(matrix.rows()):
-        if column is not None and (not column or matrix.get_element_val(row, column).is_zero()):
+        if column is not None and (not column or element(row, column).is_zero()):
             continue
-        constant, *factors = _row(matrix, row)
-        terms: dict[Term, int] = {n: c for n, c in zip(names, factors, strict=True) if c}
-        yield ConstraintForm(LinearForm(constant, terms), is_equality, before + row)
+        terms: dict[Term, int] = {}
+        for position, name in enumerate(names, 1):
+            factor = element(row, position)
+            if not factor.is_zero():
+                terms[name] = _number(factor)
+        form = LinearForm(_number(element(row, 0)), terms)
+        yield ConstraintForm(form, is_equality, before + row)
 
 
-def _row(matrix: isl.Mat, row: int) -> list[int]:
-    values = [matrix.get_element_val(row, column) for column in range(matrix.cols())]
-    return [0 if value.is_zero() else value.to_python() for value in values]
+def _number(value: isl.Val) -> int:
+    """Return what `to_python` does, which reads it from a text."""
+    if value.is_one():
+        return 1
+    if value.is_zero():
+        return 0
+    return -1 if value.is_negone() else value.to_python()

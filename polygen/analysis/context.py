@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import count
 
 import islpy as isl
@@ -23,6 +22,7 @@ from polygen.analysis.second import OTHER
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.cached import cached_property
 from polygen.ir.domain import flat_names
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning

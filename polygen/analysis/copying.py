@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import TypeAlias
 
 import islpy as isl
@@ -31,7 +31,8 @@ from polygen.errors import (
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
-from polygen.ir.domain import project_out, unflatten, universe
+from polygen.ir.cached import cached_property
+from polygen.ir.domain import intersection, project_out, restricted, unflatten, universe
 from polygen.ir.dtype import is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, KernelCall
@@ -128,7 +129,7 @@ def footprint(
     tried = [i for i in reversed(of.kernel.inames) if i in of.common]
     elements = independent_of(elements, tried).coalesce()
     elements = _without_needless(of, elements)
-    known = elements.intersect_params(known_parameters(of.kernel))
+    known = restricted(elements, known_parameters(of.kernel))
     if known.is_empty():
         raise of.refusal(
             NothingMatches,
@@ -151,11 +152,11 @@ def _without_needless(of: Gathering, elements: isl.Set) -> isl.Set:
         return elements
     inames = with_surrounding(of.kernel, [i for i in of.common if _involves(elements, i)])
     around = domain_of(of.kernel, inames)
-    known = around.intersect(known_parameters(of.kernel))
+    known = intersection(around, known_parameters(of.kernel))
     return independent_of(
         elements,
         of.kernel.parameters,
-        lambda anywhere: anywhere.intersect_params(known).is_subset(defined),
+        lambda anywhere: restricted(anywhere, known).is_subset(defined),
     )
 
 
@@ -356,7 +357,7 @@ def _defined(of: Gathering) -> isl.Set | None:
         inside = _inside_array(of, reference)
         if inside is None:
             return None
-        result = result.intersect(inside)
+        result = intersection(result, inside)
     return unflatten(result, [_name(p) for p in range(len(of.names))])
 
 
@@ -369,7 +370,7 @@ def _inside_array(of: Gathering, reference: Reference) -> isl.Set | None:
         here = _inside(subscript, extent)
         if here is None or linear_form(subscript, known) is None:
             return None
-        inside = inside.intersect(here)
+        inside = intersection(inside, here)
     for condition in reference.conditions:
         holds = condition_set(condition, known)
         inside = inside if holds is None else inside.union(holds.complement())

@@ -16,7 +16,7 @@ from polygen.analysis.affine import FloorTerm, LinearForm, Term, combine, linear
 from polygen.analysis.meanings import meaning_of
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir.domain import universe
+from polygen.ir.domain import intersection, universe
 from polygen.ir.expression import Expression
 
 _PARAM = isl.dim_type.param
@@ -203,7 +203,7 @@ def condition_set(expr: Expression, names: Container[str] | None = None) -> isl.
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
             return None
-        join = isl.Set.intersect if isinstance(expr, ex.LogicalAnd) else isl.Set.union
+        join = intersection if isinstance(expr, ex.LogicalAnd) else isl.Set.union
         return reduce(join, known)
     if isinstance(expr, ex.Call):
         meaning = meaning_of(expr)

@@ -10,6 +10,7 @@ from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.products import size_facts
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.domain import intersection
 from polygen.ir.kernel import Kernel, per_kernel
 
 
@@ -43,4 +44,4 @@ def known_parameters(kernel: Kernel) -> isl.Set:
     known = kernel.assumptions.flat
     if kernel.derived_sizes:
         known = known.intersect(size_facts(kernel))
-    return reduce(isl.Set.intersect, [c for c in conditions if c is not None], known)
+    return reduce(intersection, [c for c in conditions if c is not None], known)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from polygen.analysis.access import Reference, references, references_by_name
 from polygen.analysis.context import Names
@@ -25,6 +24,7 @@ from polygen.analysis.settled import Settled
 from polygen.analysis.value_forms import Touched, ValueForms
 from polygen.analysis.wellformed import obligations
 from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.cached import cached_property
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, identical
 from polygen.ir.kernel import Kernel

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import islpy as isl
 
@@ -11,6 +10,7 @@ from polygen.analysis.affine import LinearForm
 from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.isl_affine import condition_set, to_aff
 from polygen.ir import walk
+from polygen.ir.cached import cached_property
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
 

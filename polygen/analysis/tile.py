@@ -16,7 +16,7 @@ from polygen.analysis.affine import LinearForm
 from polygen.analysis.isl_affine import aff_on, condition_set, form_of_aff, is_bounded, pieces
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
-from polygen.ir.domain import flat_names, flatten, project_out, unflatten
+from polygen.ir.domain import flat_names, flatten, intersection, project_out, unflatten
 from polygen.ir.expression import Expression
 
 _SET = isl.dim_type.set
@@ -156,7 +156,7 @@ def _nearest_and_farthest(values: isl.Set, base: LinearForm) -> tuple[isl.Val, i
 def _from_base(values: isl.Set, base: LinearForm) -> isl.Set:
     """Return the distances of values from a base, as a flat set with the name of a place."""
     flat = flatten(values.set_dim_name(_SET, 0, _VALUE))
-    return project_out(flat.intersect(_equation(_VALUE, base, 1, _PLACE)), (_VALUE,))
+    return project_out(intersection(flat, _equation(_VALUE, base, 1, _PLACE)), (_VALUE,))
 
 
 def _equation(value: str, base: LinearForm, stride: int, place: str) -> isl.Set:
@@ -207,7 +207,8 @@ def in_places(elements: isl.Set, axes: Sequence[TileAxis], inames: Sequence[str 
     flat = flatten(elements)
     for name, axis, iname in zip(names, axes, inames, strict=True):
         place = iname or _PLACE
-        flat = project_out(flat.intersect(_equation(name, axis.base, axis.stride, place)), (name,))
+        equation = _equation(name, axis.base, axis.stride, place)
+        flat = project_out(intersection(flat, equation), (name,))
         flat = project_out(flat, () if iname else (_PLACE,))
     return unflatten(flat, [i for i in inames if i is not None])
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self, cast
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.atomicity import Atomicity
+from polygen.ir.cached import cached_property
 from polygen.ir.changed import changed
 from polygen.ir.expression import Expression
 from polygen.ir.relation import InstanceRelation

@@ -8,10 +8,11 @@ by name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any
 
 import islpy as isl
+
+from polygen.ir.cached import cached_property
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
@@ -41,7 +42,8 @@ class Domain:
     @cached_property
     def text(self) -> str:
         """The set in isl's notation."""
-        return str(self.set)
+        text: str = self.set.to_str()
+        return text
 
     def __str__(self) -> str:
         return self.text
@@ -114,16 +116,32 @@ def project_out(flat: isl.Set, names: Iterable[str]) -> isl.Set:
 
 
 def intersection(first: isl.Set, second: isl.Set) -> isl.Set:
-    """Return what is in both of two sets, flat ones or such with dimensions.
+    """Return what is in both of two sets, which are flat or have the same dimensions.
 
     isl's own also looks whether that is empty, which takes eight times as long.
     """
     if first.n_basic_set() != 1 or second.n_basic_set() != 1:
         return first.intersect(second)
-    first = first.align_params(second.get_space())
-    second = second.align_params(first.get_space())
-    (some,), (others,) = first.get_basic_sets(), second.get_basic_sets()
+    some, others = _aligned(first, second)
     return some.intersect(others).to_set()
+
+
+def restricted(values: isl.Set, flat: isl.Set) -> isl.Set:
+    """Return the values of a set with dimensions where its parameters are in a flat set.
+
+    What isl's ``intersect_params`` does, without a look whether there are any.
+    """
+    if values.n_basic_set() != 1 or flat.n_basic_set() != 1:
+        return values.intersect_params(flat)
+    some, others = _aligned(values, flat)
+    return some.intersect_params(others).to_set()
+
+
+def _aligned(first: isl.Set, second: isl.Set) -> tuple[isl.BasicSet, isl.BasicSet]:
+    """Return the only pieces of two sets with the same parameters."""
+    first = first.align_params(second.get_space())
+    (some,), (others,) = first.get_basic_sets(), second.get_basic_sets()
+    return some, others.align_params(first.get_space())
 
 
 def rename_dimension(isl_set: isl.Set, old: str, new: str) -> isl.Set:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Self
 
 from polygen.ir import expression as ex
@@ -19,6 +18,7 @@ from polygen.ir.any_instruction import (
 )
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import Atomicity, Update, update_of
+from polygen.ir.cached import cached_property
 from polygen.ir.expression import Expression
 from polygen.ir.public import public_class
 from polygen.source import SourceLocation

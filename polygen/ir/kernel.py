@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from constantdict import constantdict
@@ -24,6 +24,7 @@ from polygen.ir.array import (
     TemporaryVariable,
     ValueArg,
 )
+from polygen.ir.cached import cached_property
 from polygen.ir.changed import changed
 from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe

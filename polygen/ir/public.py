@@ -19,6 +19,7 @@ from typing import (
 
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir import expression as ex
+from polygen.ir.cached import cached_property
 from polygen.source import caller_location
 
 _P = ParamSpec("_P")
@@ -114,7 +115,7 @@ class _Interface:
         self._name = function.__qualname__.removesuffix(".__init__")
         self._signature = inspect.signature(function)
 
-    @functools.cached_property
+    @cached_property
     def _allowed(self) -> dict[str, tuple[type, ...]]:
         """The classes that arguments may be of, for those of which annotations say all."""
         # The type of expressions mentions classes by names.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TypeAlias
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.cached import cached_property
 from polygen.ir.expression import Expression
 from polygen.source import SourceLocation
 

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
 from itertools import pairwise
 
 from polygen.errors import (
@@ -24,6 +23,7 @@ from polygen.errors import (
 )
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.cached import cached_property
 from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
 from polygen.language.parser import located

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from polygen.errors import (
     InvalidArgument,
@@ -15,6 +14,7 @@ from polygen.errors import (
 )
 from polygen.ir import walk
 from polygen.ir.array import Argument, TemporaryVariable
+from polygen.ir.cached import cached_property
 from polygen.ir.claims import Claim, read_claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression

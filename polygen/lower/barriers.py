@@ -17,6 +17,7 @@ import islpy as isl
 
 from polygen.analysis.access import Access, touched
 from polygen.analysis.copies import same_copy
+from polygen.analysis.distance import distances
 from polygen.analysis.domains import all_reads, domain_of, with_surrounding
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.isl_affine import condition_set
@@ -361,6 +362,9 @@ class _Placer:
         carried: str | None,
     ) -> _Scope:
         (insn, a), (other_insn, b) = first, second
+        axes = self._axes_between((insn, other_insn), a, b)
+        if not axes:
+            return _Scope.NOBODY
         if not (a.exact and b.exact) and any(
             isinstance(claim, Independent) and claim.is_about(insn.id, other_insn.id)
             for claim in self._kernel.claims
@@ -376,31 +380,43 @@ class _Placer:
             pairs = intersection(pairs, less(carried))
         if pairs.is_empty():
             return _Scope.NOBODY
-        local = self._is_local(a.name)
-        if local and a.is_write and b.is_write and insn is not other_insn:
+        if self._is_local(a.name) and a.is_write and b.is_write and insn is not other_insn:
             # Parts of one copy, perhaps: which elements each writes, the group decides.
             copy = same_copy(self._kernel, (insn.id, other_insn.id), a.name, UNMOVED)
             pairs = pairs.intersect(copy.possible)
             if pairs.is_empty():
                 return _Scope.NOBODY
-        for tag in self._axes:
-            if local and isinstance(tag, GroupTag):
-                continue  # each group has its own
+        for tag in axes:
             differ = self._in_other_items(tag, (insn, other_insn), loops)
             if differ is None or not pairs.intersect(differ).is_empty():
                 # group axes come first: "g.0" < "l.0"
                 return _Scope.EVERYONE if isinstance(tag, GroupTag) else _Scope.GROUP
         return _Scope.NOBODY
 
+    def _axes_between(
+        self, insns: tuple[Assigning, Assigning], a: Access, b: Access
+    ) -> list[HardwareTag]:
+        """Return the axes on which instances that touch one element may have other indices."""
+        apart = distances(self._kernel, a, b) if a.name == b.name else {}
+        if apart is None:
+            return []
+        found: list[HardwareTag] = []
+        for tag in self._axes:
+            if isinstance(tag, GroupTag) and self._is_local(a.name):
+                continue  # each group has its own
+            first, second = (self._on_axis(insn, tag) for insn in insns)
+            if first is None or first != second or apart.get(first) != 0:
+                found.append(tag)
+        return found
+
+    def _on_axis(self, insn: Assigning, tag: HardwareTag) -> str | None:
+        return next((i for i in insn.within_inames if self._kernel.tags.get(i) == tag), None)
+
     def _in_other_items(
         self, tag: HardwareTag, insns: tuple[Assigning, Assigning], loops: tuple[str, ...]
     ) -> isl.Set | None:
         """Return when the two instances have other indices on an axis; None: whenever."""
-        inames = [
-            next((i for i in insn.within_inames if self._kernel.tags.get(i) == tag), None)
-            for insn in insns
-        ]
-        first, second = inames
+        first, second = (self._on_axis(insn, tag) for insn in insns)
         if first is second is None and all(self._has_owner(insn, tag) for insn in insns):
             return universe().complement()
         if first is None and second is not None and self._has_owner(insns[0], tag):

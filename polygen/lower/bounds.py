@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import product
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import islpy as isl
 
@@ -66,19 +65,12 @@ class Bounds:
         return simplify(ex.sum_of(self.upper, ex.negated(self.lower)))
 
 
-@dataclass(frozen=True)
-class _Limit:
+class _Limit(NamedTuple):
     """One end of a loop: the bound, and the constraint that it comes from: which of a piece."""
 
     bound: LinearForm
     piece: isl.BasicSet
     position: int
-
-    @property
-    def held(self) -> isl.BasicSet:
-        """What the constraint alone says."""
-        constraint = self.piece.get_constraints()[self.position]
-        return isl.BasicSet.universe(constraint.get_space()).add_constraint(constraint)
 
 
 _Ends: TypeAlias = tuple[list[_Limit], list[_Limit]]
@@ -107,7 +99,19 @@ def loop_bounds(
     """
     # There may be existential dimensions of which isl does not know what they are.
     values = values.compute_divs()
-    pieces, ends = _ends(values, iname)
+    return _found(iname, values, _ends(values, iname), known, constant_first, exact)
+
+
+def _found(
+    iname: str,
+    values: isl.Set,
+    found: tuple[list[isl.BasicSet], list[_Ends]],
+    known: isl.Set,
+    constant_first: bool,
+    exact: bool,
+) -> Bounds:
+    """Return the bounds of a loop of which the ends were found."""
+    pieces, ends = found
     constant = _constant_ends(ends[0]) if len(pieces) == 1 and not exact else None
     if constant and values.n_basic_set() == 1 and not pieces[0].dim(isl.dim_type.div):
         return _constant_bounds(constant)
@@ -116,10 +120,10 @@ def loop_bounds(
     simplified = values
     if not known.plain_is_universe():
         simpler = _concerning(iname, values).gist(known).compute_divs()
-        found = _ends(simpler, iname)
-        is_bounded = all(lowers and uppers for lowers, uppers in found[1])  # not lost in `known`
-        if is_bounded and len(found[0]) <= max(1, len(pieces)):
-            simplified, (pieces, ends) = simpler, found
+        fewer = _ends(simpler, iname)
+        is_bounded = all(lowers and uppers for lowers, uppers in fewer[1])  # not lost in `known`
+        if is_bounded and len(fewer[0]) <= max(1, len(pieces)):
+            simplified, (pieces, ends) = simpler, fewer
     if not ends:
         return Bounds(0, 0, 1, universe())  # nothing is ever executed
     for lowers, uppers in ends:
@@ -142,10 +146,10 @@ def constant_bounds(iname: str, values: isl.Set) -> Bounds | None:
     """Return constants between which all values of a loop are, whatever else holds; or None."""
     others = [name for name in flat_names(values) if name != iname]
     alone = project_out(values, others).compute_divs()
-    try:
-        found = loop_bounds(iname, alone, universe())
-    except UnboundedDomain:
+    ends = _ends(alone, iname)
+    if not all(lowers and uppers for lowers, uppers in ends[1]):
         return None
+    found = _found(iname, alone, ends, universe(), constant_first=False, exact=False)
     return None if found.constant is None else found
 
 
@@ -309,8 +313,13 @@ def _join(
 
 
 def _held(lowers: Sequence[_Limit], uppers: Sequence[_Limit]) -> isl.Set:
-    sets = [limit.held for limit in (*lowers, *uppers)]
-    return reduce(isl.BasicSet.intersect, sets).to_set()
+    """Return what the constraints alone say that the limits come from, all of one piece."""
+    piece = lowers[0].piece
+    constraints = piece.get_constraints()
+    held = isl.BasicSet.universe(piece.get_space())
+    for limit in (*lowers, *uppers):
+        held = held.add_constraint(constraints[limit.position])
+    return held.to_set()
 
 
 def _stride(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import islpy as isl
 
@@ -16,6 +15,7 @@ from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.cached import cached_property
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from polygen.errors import InternalError, WrongArgumentType
 from polygen.ir.array import GlobalArg
+from polygen.ir.cached import cached_property
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.ir.parts import parts

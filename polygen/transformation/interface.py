@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, cast, get_args, get_type_hints
 
 from polygen.errors import InvalidArgument, MalformedTag, did_you_mean
+from polygen.ir.cached import cached_property
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import no_such
 from polygen.language.programs import TranslationUnit
@@ -36,15 +36,15 @@ class Interface:
         self._by_position = [n for n, p in named.items() if p.kind is p.POSITIONAL_ONLY]
         self._defaults = {n: p.default for n, p in named.items() if p.default is not p.empty}
 
-    @functools.cached_property
+    @cached_property
     def _hints(self) -> dict[str, Any]:
         return get_type_hints(self._function, include_extras=True)
 
-    @functools.cached_property
+    @cached_property
     def _checks(self) -> dict[str, Kind | None]:
         return {name: kind_of(hint) for name, hint in self._hints.items() if name != "return"}
 
-    @functools.cached_property
+    @cached_property
     def _may_be_none(self) -> frozenset[str]:
         hints = self._hints.items()
         return frozenset([name for name, hint in hints if type(None) in get_args(hint)])

@@ -7,13 +7,14 @@ and ``sep``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, reduce
+from functools import reduce
 
 from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.inference import sizes
 from polygen.errors import WrongStatement, WrongStorage
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg, ImageArg, TemporaryVariable, ValueArg
+from polygen.ir.cached import cached_property
 from polygen.ir.domain import flat_names, project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from polygen.analysis.inference import kinds
 from polygen.analysis.order import Order, order_of
@@ -19,6 +18,7 @@ from polygen.errors import WrongStatement
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
+from polygen.ir.cached import cached_property
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, assigning
 from polygen.ir.kernel import Kernel
