@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from functools import cached_property
 
 import islpy as isl
 
@@ -11,6 +10,7 @@ from polygen.analysis.affine import LinearForm
 from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.domains import domain_of
 from polygen.analysis.known import known_parameters
+from polygen.ir.cached import cached_property
 from polygen.ir.domain import Domain, flat_names, unflatten
 from polygen.ir.dtype import is_integer
 from polygen.ir.kernel import Kernel
