@@ -109,7 +109,7 @@ def _meant(kernel: Kernel, query: Within | None) -> tuple[Instruction, ...]:
     return () if query is None else matching(kernel, query)
 
 
-def _set(names: Names) -> frozenset[str]:
+def _set(names: Names | Inames) -> frozenset[str]:
     return frozenset(to_names(names))
 
 

@@ -15,6 +15,7 @@ from polygen.runtime.layouts import value_of_hidden
 from polygen.runtime.opencl import Queue, build, check_alignments, pyopencl
 from polygen.runtime.opencl_run import Run
 from polygen.runtime.outputs import is_fully_written
+from polygen.runtime.pocl import options_for
 from polygen.runtime.scalars import passed_as
 from polygen.runtime.temporaries import with_memory
 from polygen.runtime.variant import Variant
@@ -57,7 +58,7 @@ def _alignment(form: Form, array: ArrayInfo) -> int:
 def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> dict[str, Any]:
     """Return what a wrapper for OpenCL may ask for."""
     program = variant.program
-    options = program.loop_program.options.build_options
+    options = options_for(queue.device, program.loop_program)
     built = build(queue.context, program.source, options)
     fixed = {
         **call.sizes,
