@@ -7,8 +7,10 @@ refused with two instances whose order it breaks.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from polygen.analysis.cases import with_cases
 from polygen.analysis.claimable import sufficient_claims
 from polygen.analysis.equivalence import flow_difference
 from polygen.analysis.instance_map import InstanceMap
@@ -30,6 +32,7 @@ from polygen.analysis.wellformed import (
     check_well_formed,
     obligations,
 )
+from polygen.analysis.wellformed_bounds import check_bounds
 from polygen.errors import (
     CannotProve,
     NestingDecides,
@@ -129,7 +132,7 @@ def _sufficient(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
         if is_sound(old):
             note_sound(before)
         try:
-            _prove(step, before, after, instances)
+            _prove_at_once(step, before, after, instances)
         except ProofLimit:
             raise
         except UserError:
@@ -143,12 +146,45 @@ def _sufficient(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
 
 
 def _prove(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
-    with limited(
+    try:
+        _prove_at_once(step, old, new, instances)
+    except CannotProve:
+        if not _is_proved_by_cases(step, old, new, instances):
+            raise
+
+
+def _is_proved_by_cases(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> bool:
+    """Tell whether a step is right whichever conditions hold that data decides once."""
+    both = with_cases(old, new)
+    if both is None:
+        return False
+    try:
+        _prove_at_once(step, *both, instances)
+        return not _reads_elsewhere(step, old, new, instances)
+    except UserError:
+        return False
+
+
+def _reads_elsewhere(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> bool:
+    """Tell whether accesses may be outside of their arrays that were not made before."""
+    with _limited(step, new):
+        settled = Settled(old, new, instances)
+        wanted = tuple(check_bounds(new, unchanged(old, new, settled)))
+        return new_obligation(old, new, instances, settled, wanted) is not None
+
+
+def _limited(step: str, new: Kernel) -> AbstractContextManager[None]:
+    """Bound what isl may do in the proof of a step."""
+    return limited(
         new,
         f"{step} could not be proved for kernel '{new.name}'",
         f"if you know that the step is right, {step}(..., unsafe=True) takes it and notes it in "
         "the kernel",
-    ):
+    )
+
+
+def _prove_at_once(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
+    with _limited(step, new):
         _prove_same(step, old, new, instances)
         moved = reordered(old, new, instances, rounding=not new.options.allow_reassociation)
         if moved is not None:

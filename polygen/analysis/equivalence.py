@@ -28,6 +28,7 @@ from polygen.analysis.domains import domain_temporaries
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.liveness import live_variables
 from polygen.analysis.matching import Matcher
+from polygen.analysis.needed import is_free_of_data, needed_instances
 from polygen.analysis.settled import Settled
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -66,8 +67,13 @@ class _Comparison:
         self._matcher = Matcher(old, new, instances, settled, self._names)
         self._known = old.assumptions.flat
         self._contexts: dict[str, Context] = {}
+        self._unneeded: Difference | None = None  # in a value that is overwritten
 
     def run(self) -> Difference | None:
+        found = self._first()
+        return found if found is None or self._unneeded is None else self._unneeded
+
+    def _first(self) -> Difference | None:
         for insn in self._old.assignments:
             after = self._new.instructions_by_id.get(insn.id)
             found = self._instruction(insn, after) if isinstance(after, Assigning) else None
@@ -119,6 +125,10 @@ class _Comparison:
         context = Context(points, old, new)
         if project_out(points, others).is_equal(wanted):
             found = self._at_instances(before, after, context)
+            needed = None if found is None else self._needed(before, after)
+            if needed is not None:
+                self._unneeded = self._unneeded or found
+                found = self._at_instances(before, after, context.restricted(new.flat(needed)))
         else:
             found = Difference(before.id, what="it leaves out iterations, or has new ones")
         if (exact and also) or (found is not None and not found.certain):
@@ -129,6 +139,12 @@ class _Comparison:
         ):
             return None
         return undecided(before, None, "how often it is executed depends on data")
+
+    def _needed(self, before: Assigning, after: Assigning) -> isl.Set | None:
+        """Return the new instances that have to compute what they computed; None for all."""
+        if is_free_of_data(self._old, before.id) and is_free_of_data(self._new, after.id):
+            return needed_instances(self._new, after.id)
+        return None
 
     def _at_instances(
         self, before: Assigning, after: Assigning, context: Context

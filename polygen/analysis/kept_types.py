@@ -20,22 +20,27 @@ from polygen.ir.kernel import Kernel, per_kernel
 
 
 @per_kernel
-def keeps_type(kernel: Kernel, name: str) -> bool:
+def keeps_type(kernel: Kernel, name: str, writer: str) -> bool:
     """Tell whether what is read from a variable has the type of what was written, for certain.
 
     A number without a type of its own, such as ``2``, takes on that of a variable that it is
     stored in: ``t*a[i]`` with ``t = 2`` may then have another type than ``2*a[i]``.
+
+    Parameters:
+        kernel: the kernel.
+        name: the variable.
+        writer: the instruction that wrote what is read.
     """
     variable = kernel.variables[name]
     if not isinstance(variable, GlobalArg | TemporaryVariable) or is_bfloat16(variable.dtype):
         return False
-    written = list(_written(kernel, name))
     dtype = _known(kernel).get(name)
     if dtype is not None:
-        return all(_has_type(found, dtype) for found in written)
+        return all(_has_type(found, dtype) for found in _written(kernel, name, writer))
     if isinstance(variable, GlobalArg):
         return False  # a call decides
     # Then its type is that of what is written, if that is one and the same.
+    written = [kind for w in kernel.writers.get(name, ()) for kind in _written(kernel, name, w.id)]
     own = all(found is not None and isinstance(found[0], np.dtype) for found in written)
     if not own:
         return False
@@ -107,21 +112,20 @@ def _is_known(found: tuple[Kind, bool] | None) -> bool:
     return found is not None and found[1]
 
 
-def _written(kernel: Kernel, name: str) -> Iterator[tuple[Kind, bool] | None]:
-    """Yield the kind of each value that is written, and whether it is known.
+def _written(kernel: Kernel, name: str, writer: str) -> Iterator[tuple[Kind, bool] | None]:
+    """Yield the kind of each value that an instruction writes, and whether it is known.
 
     If not, it is what it would be, were all that is unknown of one type: only whether it is a
     type of its own counts then.
     """
-    known = _known(kernel)
-    for writer in kernel.writers[name]:
-        if isinstance(writer, CInstruction):
-            yield None
-        for assignee, value in writer.pairs:
-            if ex.name_of(assignee) == name:
-                unknown = walk.free_variables(value).difference(known, writer.reduction_inames)
-                found = next(_possible(kernel, value, unknown), None)
-                yield None if found and _may_wrap(value, *found) else found
+    known, insn = _known(kernel), kernel.assignment(writer)
+    if isinstance(insn, CInstruction):
+        yield None
+    for assignee, value in insn.pairs:
+        if ex.name_of(assignee) == name:
+            unknown = walk.free_variables(value).difference(known, insn.reduction_inames)
+            found = next(_possible(kernel, value, unknown), None)
+            yield None if found and _may_wrap(value, *found) else found
 
 
 def _may_wrap(value: Expression, kind: Kind, known: bool) -> bool:

@@ -36,8 +36,6 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 
 _RECOMPUTED = 2  # how many of those that both kernels have
-
-
 _OTHER_TYPE = (
     "its type may not be that of what is stored in it; types that are declared may settle this"
 )
@@ -164,9 +162,9 @@ class Matcher:
     ) -> Difference | None:
         """Compare an old value with what a new instruction stores."""
         name = ex.name_of(nodes[1])
-        if not keeps_type(self._new, name):
-            return undecided(at.old.insn, name, _OTHER_TYPE)
         frame, points = self._followed(self._new, now, at.new, at.points)
+        if not keeps_type(self._new, name, frame.insn.id):
+            return undecided(at.old.insn, name, _OTHER_TYPE)
         inner = Context(points, at.old, frame)
         return self.match(nodes[0], frame.insn.values[now.position], inner)
 
@@ -175,9 +173,9 @@ class Matcher:
     ) -> Difference | None:
         """Compare what an instruction stored that is gone with a new value."""
         name = ex.name_of(nodes[0])
-        if not keeps_type(self._old, name):
-            return undecided(at.old.insn, name, _OTHER_TYPE)
         frame, points = self._followed(self._old, was, at.old, at.points)
+        if not keeps_type(self._old, name, frame.insn.id):
+            return undecided(at.old.insn, name, _OTHER_TYPE)
         inner = Context(points, frame, at.new)
         return self.match(frame.insn.values[was.position], nodes[1], inner)
 
@@ -259,20 +257,24 @@ class Matcher:
             inner = Context(points, frame, at.new)
             value = frame.insn.values[was.position]
             if self.match(value, nodes[1], inner) is None:
-                return self._typed(self._old, nodes[0], at)
+                return self._typed(self._old, nodes[0], was.writer, at)
         if now.writer is not None:
             points = at.points.intersect(at_source(was, at.old.names, self._unread(self._old, was)))
             frame, points = self._followed(self._new, now, at.new, points)
             inner = Context(points, at.old, frame)
             value = frame.insn.values[now.position]
             if self.match(nodes[0], value, inner) is None:
-                return self._typed(self._new, nodes[1], at)
+                return self._typed(self._new, nodes[1], now.writer, at)
         return otherwise
 
-    def _typed(self, kernel: Kernel, stored: Expression, at: Context) -> Difference | None:
+    def _typed(
+        self, kernel: Kernel, stored: Expression, writer: str, at: Context
+    ) -> Difference | None:
         """Return that what is stored may be of another type than what is computed anew."""
         name = ex.name_of(stored)
-        return None if keeps_type(kernel, name) else undecided(at.old.insn, name, _OTHER_TYPE)
+        if keeps_type(kernel, name, writer):
+            return None
+        return undecided(at.old.insn, name, _OTHER_TYPE)
 
     def _unread(self, kernel: Kernel, source: Source) -> dict[str, str]:
         """Return names for the instances of a writer that nothing else asks for."""
@@ -305,9 +307,10 @@ class Matcher:
             there, left = self._followed(frame.kernel, source, frame, points)
             if not left.is_empty():
                 found.append((there, left, there.insn.values[source.position]))
-        if len(found) != 1 or not keeps_type(frame.kernel, ex.name_of(node)):
+        if len(found) != 1:
             return None
-        return found[0]
+        writer = found[0][0].insn.id
+        return found[0] if keeps_type(frame.kernel, ex.name_of(node), writer) else None
 
     def _both_have(
         self,

@@ -199,7 +199,7 @@ class ValueForms:
         insn = self._kernel.assignment(writer)
         there = frame.followed(insn, names)
         if inames is None:
-            if not keeps_type(self._kernel, name):
+            if not keeps_type(self._kernel, name, writer):
                 return None
             return self._formed(insn.values[source.position], there, arguments)
         values = [self._instances.value(writer, iname) for iname in sorted(inames)]

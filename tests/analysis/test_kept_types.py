@@ -33,6 +33,11 @@ def _kernel(*written: str, dtype: str | None = None, known: bool = True, out: st
     )
 
 
+def _kept(knl: Kernel, name: str = "t") -> list[bool]:
+    """Tell of each instruction that writes a variable whether its values keep their type there."""
+    return [keeps_type(knl, name, writer.id) for writer in knl.writers[name]]
+
+
 @pytest.mark.parametrize(
     ("written", "dtype", "keeps"),
     [
@@ -61,7 +66,7 @@ def _kernel(*written: str, dtype: str | None = None, known: bool = True, out: st
     ],
 )
 def test_where_all_types_are_known(written: list[str], dtype: str | None, keeps: bool) -> None:
-    assert keeps_type(_kernel(*written, dtype=dtype), "t") == keeps
+    assert all(_kept(_kernel(*written, dtype=dtype))) == keeps
 
 
 @pytest.mark.parametrize(
@@ -84,7 +89,7 @@ def test_where_all_types_are_known(written: list[str], dtype: str | None, keeps:
     ],
 )
 def test_where_a_call_says_some(written: list[str], dtype: str | None, keeps: bool) -> None:
-    assert keeps_type(_kernel(*written, dtype=dtype, known=False), "t") == keeps
+    assert all(_kept(_kernel(*written, dtype=dtype, known=False))) == keeps
 
 
 def test_types_that_follow() -> None:
@@ -103,17 +108,31 @@ def test_types_that_follow() -> None:
         pg.GlobalArg("u, out", None, 9),
     )
     names = ("s", "t", "mixed", "whole", "out")
-    assert [name for name in names if keeps_type(knl, name)] == ["s", "t", "mixed"]
+    assert [name for name in names if all(_kept(knl, name))] == ["s", "t", "mixed"]
     assert same_type(knl, "t", pg.add_dtypes(knl, {"t": "float32"}), "t")
     assert not same_type(knl, "t", pg.add_dtypes(knl, {"t": "float64"}), "t")
 
 
 def test_arguments() -> None:
     declared, open_ = _kernel("d[i]"), _kernel("d[i]", known=False)
-    assert keeps_type(declared, "out")
-    assert not keeps_type(open_, "out")  # a call decides
+    assert all(_kept(declared, "out"))
+    assert not any(_kept(open_, "out"))  # a call decides
     knl = kernel("{ [i]: 0<=i<n }", "out[i] = x", pg.ValueArg("x", "float64"), pg.ValueArg("n"))
-    assert not keeps_type(knl, "x")  # nothing is stored in it
+    assert not keeps_type(knl, "x", knl.instructions[0].id)  # nothing is stored in it
+
+
+@pytest.mark.parametrize(
+    ("written", "dtype", "kept"),
+    [
+        (["d[i]", "0"], "float64", [True, False]),
+        (["0", "d[i]", "f[i]"], "float64", [False, True, False]),
+        (["d[i]", "f[i]"], None, [True, False]),  # float64, as the other is a part of it
+        (["0", "f[i]"], None, [False, True]),
+        (["2*f[i]", "-b[i]"], "float32", [True, False]),
+    ],
+)
+def test_each_writer_by_itself(written: list[str], dtype: str | None, kept: list[bool]) -> None:
+    assert _kept(_kernel(*written, dtype=dtype)) == kept
 
 
 def test_one_type_in_two_kernels() -> None:

@@ -20,7 +20,7 @@ from polygen.errors import (
 from polygen.ir.kernel import Kernel
 from tests.proof.any_step import DECLARED, AnyStep, random_step
 from tests.proof.harmless import harm
-from tests.proof.sequences import Draw, grid_is_data, random_kernel
+from tests.proof.sequences import REGROUPING, Draw, grid_is_data, random_kernel
 
 STEPS, TRIES = 3, 9
 REFUSALS = (CannotProve, IllegalStep, IllFormedKernel, NotTheSame, ProofLimit)
@@ -88,7 +88,7 @@ def result_of(kernel: Kernel, step: AnyStep) -> Kernel | None:
 
 
 def _is_exact(seed: int, step: AnyStep) -> bool:
-    return seed % 3 == 2 or step.name.startswith("split_reduction")
+    return seed % 3 == 2 or step.name.startswith(REGROUPING)
 
 
 def _is_plain(step: AnyStep) -> bool:

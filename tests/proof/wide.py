@@ -28,6 +28,7 @@ from tests.proof.any_step import DECLARED, AnyStep, random_step
 from tests.proof.judge import UNDEFINED, outcomes
 from tests.proof.precision import HARMLESS, REFUSALS, Looked, count, result_of
 from tests.proof.races import has_race
+from tests.proof.sequences import REGROUPING
 from tests.proof.trace import trace
 from tests.random_kernels.check import Arrays, Case, check_arrays, make_case
 from tests.random_kernels.maker import arguments_of
@@ -108,7 +109,7 @@ class _Look:
 
     def _rounding(self) -> str | None:
         """Look whether numbers are other ones, in whatever order sums are added up."""
-        if self.step.name.startswith("split_reduction"):
+        if self.step.name.startswith(REGROUPING):
             return None  # they may be
         for n, m in SIZES[:3]:
             arguments = _of_many_digits(arguments_of(self.old, {"n": n, "m": m}, n))

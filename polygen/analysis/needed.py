@@ -1,0 +1,76 @@
+"""Instances whose values something reads: what the others compute does not matter."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polygen.analysis.access import touched
+from polygen.analysis.dataflow import Source, element_names, final_sources, overlapping, sources
+from polygen.analysis.known import is_never_written
+from polygen.analysis.pairs import users
+from polygen.analysis.second import OTHER
+from polygen.ir.array import GlobalArg
+from polygen.ir.domain import flat_names, project_out, universe
+from polygen.ir.kernel import Kernel, per_kernel
+
+
+@per_kernel
+def is_free_of_data(kernel: Kernel, insn_id: str) -> bool:
+    """Tell whether data has no say in which elements an instruction touches, nor who else does.
+
+    Then no obligation is about its accesses, which would have to hold in all of its instances.
+    """
+    return all(
+        all(a.exact for a in accesses)
+        and (is_never_written(kernel, name) or _is_exact(kernel, name))
+        for name, accesses in touched(kernel, insn_id).items()
+    )
+
+
+@per_kernel
+def needed_instances(kernel: Kernel, insn_id: str) -> isl.Set | None:
+    """Return the instances of an instruction that write what something reads, or a call returns.
+
+    A flat set over its inames; None if that is not known.
+
+    Parameters:
+        kernel: a kernel of whose conflicting instances it is known which come first.
+        insn_id: an instruction that is free of data (`is_free_of_data`).
+    """
+    found = universe().complement()
+    for name in kernel.assignment(insn_id).written_names:
+        flow = _read(kernel, name)
+        if flow is None:
+            return None
+        gone = [*kernel.inames, *element_names(kernel, name)]
+        for source in (s for s in flow if s.writer == insn_id):
+            found = found.union(_writers(source, gone))
+    return found
+
+
+@per_kernel
+def _is_exact(kernel: Kernel, name: str) -> bool:
+    """Tell whether data has no say in who touches which elements of a variable."""
+    accesses = (a for insn in users(kernel, name) for a in touched(kernel, insn)[name])
+    return len(overlapping(kernel, name)) == 1 and all(a.exact for a in accesses)
+
+
+@per_kernel
+def _read(kernel: Kernel, name: str) -> tuple[Source, ...] | None:
+    """Return where all that is read of a variable comes from, as far as the call reads it."""
+    accesses = (a for insn in users(kernel, name) for a in touched(kernel, insn)[name])
+    references = (a.reference for a in accesses if not a.is_write)
+    flows = [None if r is None else sources(kernel, r) for r in references]
+    if isinstance(kernel.variables[name], GlobalArg):
+        flows.append(final_sources(kernel, name))
+    known = [flow for flow in flows if flow is not None]
+    return None if len(known) < len(flows) else tuple(s for flow in known for s in flow)
+
+
+def _writers(source: Source, gone: list[str]) -> isl.Set:
+    """Return the instances of a source's writer, under the names of its inames."""
+    found = project_out(source.pairs, gone)
+    for position, name in enumerate(flat_names(found)):
+        if name.endswith(OTHER):
+            found = found.set_dim_name(isl.dim_type.param, position, name.removesuffix(OTHER))
+    return found
