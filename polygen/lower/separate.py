@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygen.analysis.integers import integer_parameters
-from polygen.analysis.isl_affine import condition_set, form_condition
+from polygen.analysis.isl_affine import form_condition
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.separations import HalfSpace, Separation, separations_of
 from polygen.errors import SeparationIgnored
@@ -97,6 +97,7 @@ class Separator:
 
     Attributes:
         is_asked: whether there is anything to divide.
+        integers: the inames and the parameters that are integers.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class Separator:
         self._separations = separations_of(kernel) if kernel.separations else ()
         self.is_asked = bool(self._separations)
         self._inames = frozenset(kernel.inames)
-        self._integers = integer_parameters(kernel).union(kernel.inames)
+        self.integers = integer_parameters(kernel).union(kernel.inames)
         tags = {i: kernel.tags.get(i) for i in kernel.inames}
         self._axes = frozenset(i for i, tag in tags.items() if tag in owners)
         self._items = frozenset(i for i, tag in tags.items() if isinstance(tag, LocalTag))
@@ -148,15 +149,6 @@ class Separator:
             if halves and not any(known.is_disjoint(half.inside) for half in halves):
                 found = [v for old in found for v in _versions(separation, halves, *old)]
         return found
-
-    def decided(self, condition: Expression, known: isl.Set) -> Expression:
-        """Return a condition, or True or False if what is known decides it."""
-        holds = condition_set(condition, self._integers)
-        if holds is None:
-            return condition
-        if known.is_subset(holds):
-            return True
-        return False if known.is_disjoint(holds) else condition
 
     def _uniform(self, halves: list[HalfSpace], nodes: Sequence[TreeNode]) -> list[HalfSpace]:
         """Return what may be asked around nodes: all items of a group come to the same barriers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from polygen.analysis.decided import decided, with_decided_choices
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.errors import InternalError, MixedAssignees, SubscriptNotConstant
@@ -100,7 +101,7 @@ class Statements:
             target = final(assignee)
             if not isinstance(target, ex.Variable | ex.Subscript):
                 raise InternalError(f"'{insn.id}' assigns to {target!r}")
-            pairs.append((target, final(value)))
+            pairs.append((target, final(self._with_decided(insn, place, value))))
         conditions = (*self._statement_guards(insn, place), *self._owner_conditions(insn))
         for predicate in self.predicates(insn, place):
             asked = walk.substitute(predicate, place.values)
@@ -127,8 +128,19 @@ class Statements:
         if found and place.values:
             found = [_value_in_copy(p, place.values) for p in found]
         if place.part.points is not None:
-            found = [self._separate.decided(p, place.known) for p in found]
+            found = [decided(p, place.known, self._separate.integers) for p in found]
         return tuple([p for p in found if p is not True])
+
+    def _with_decided(self, insn: Assigning, place: Place, node: Expression) -> Expression:
+        """Return a value without asking what is the same for all instances at this place."""
+        if ex.If not in walk.classes(node) or place.lane is not None:
+            return node
+        integers = self._separate.integers
+        known = place.part.of(domain_of(self._kernel, insn.within_inames)).intersect(place.known)
+        for iname, value in place.values.items():
+            here = condition_set(ex.Comparison(ex.Variable(iname), "==", value), integers)
+            known = known if here is None else known.intersect(here)
+        return with_decided_choices(node, known, integers)
 
     def _linear(self, insn: Assigning, node: Expression, lane: str | None = None) -> Expression:
         """Return an expression of an instruction with offsets for subscripts."""

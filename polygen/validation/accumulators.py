@@ -17,6 +17,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
 from polygen.ir.reduction import Parts, facts_of, parts_of
 from polygen.lower.program import If
+from polygen.validation.agreement import agree
 from polygen.validation.constraints import Cone, Facts
 from polygen.validation.copy_of import Copy, copy_of
 from polygen.validation.frames import Statement
@@ -143,10 +144,9 @@ class Accumulators:
         dtypes = reduction_types(node, self._kinds)
         variables = tuple(map(ex.Variable, names))
         combined = facts_of(node.operation).combined(variables, operands, dtypes)
-        terms = self._view.terms(updates[0].frame)
         for name, wanted in zip(names, combined, strict=True):
             value = updates[0].value_of(name)
-            if value is None or key(copy.terms.value(wanted)) != key(terms.value(value)):
+            if value is None or not agree(self._view, copy, value, wanted):
                 return False
         return True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from polygen.errors import WrongStatement
 from polygen.ir.instruction import CInstruction, KernelCall
 from polygen.ir.show_expression import show_expression
+from polygen.validation.agreement import agree
 from polygen.validation.calls import check_call
 from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
@@ -24,7 +25,7 @@ def check_statements(view: View, work: Work) -> None:
 
 
 def _check(view: View, work: Work, copy: Copy) -> None:
-    statement, terms = copy.statement, view.terms(copy.statement.frame)
+    statement = copy.statement
     if statement.verbatim is not None or isinstance(work.insn, CInstruction):
         _check_verbatim(view, work, copy)
         return
@@ -52,7 +53,7 @@ def _check(view: View, work: Work, copy: Copy) -> None:
         for part in zip(("writes", "computes"), found, wanted, strict=True)
     ]
     for verb, found, wanted in parts:
-        if key(terms.value(found)) != key(copy.terms.value(wanted)):
+        if not agree(view, copy, found, wanted):
             raise fault(
                 WrongStatement,
                 view.kernel,

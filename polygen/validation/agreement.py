@@ -1,0 +1,29 @@
+"""Whether a statement has an expression of the kernel where it stands."""
+
+from __future__ import annotations
+
+from polygen.analysis.decided import with_decided_choices
+from polygen.analysis.integers import integer_parameters
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
+from polygen.validation.copy_of import Copy
+from polygen.validation.points import executed
+from polygen.validation.terms import key
+from polygen.validation.view import View
+
+
+def agree(view: View, copy: Copy, found: Expression, wanted: Expression) -> bool:
+    """Tell whether an expression of the program is one of the kernel's where it is evaluated.
+
+    Choices that are decided there may be made already.
+    """
+    terms = view.terms(copy.statement.frame)
+    if key(terms.value(found)) == key(copy.terms.value(wanted)):
+        return True
+    if ex.If not in walk.classes(wanted):
+        return False
+    points, _ = executed(view, copy)
+    integers = integer_parameters(view.kernel).union(view.kernel.inames)
+    found, wanted = (with_decided_choices(node, points, integers) for node in (found, wanted))
+    return key(terms.value(found)) == key(copy.terms.value(wanted))
