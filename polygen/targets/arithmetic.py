@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
+from polygen.analysis.affine import linear_form
 from polygen.analysis.kinds import Kind
 from polygen.analysis.types import opposite_of
 from polygen.ir import expression as ex
@@ -208,7 +209,21 @@ def is_nonnegative(p: Printer, node: Expression) -> bool:
         return True
     if isinstance(node, ex.Max):
         return any(is_nonnegative(p, c) for c in node.children)
-    return type(node) in _KEEP_SIGN and all(is_nonnegative(p, c) for c in _valued_parts(node))
+    if type(node) in _KEEP_SIGN and all(is_nonnegative(p, c) for c in _valued_parts(node)):
+        return True
+    return isinstance(node, ex.Sum) and kind is int and _holds_an_extent(p, node)
+
+
+def _holds_an_extent(p: Printer, node: ex.Sum) -> bool:
+    """Tell whether a sum is an extent, and something that is not negative: n + 3 is n + 1 and 2."""
+    form = linear_form(node) if p.names.extents else None
+    sizes = [linear_form(extent) for extent in p.names.extents]
+    rests = [form - size for size in sizes if form is not None and size is not None]
+    known = p.names.nonnegative
+    return any(
+        rest.constant >= 0 and all(f > 0 and term in known for term, f in rest.terms.items())
+        for rest in rests
+    )
 
 
 # What they make of operands that are not negative is not negative either.

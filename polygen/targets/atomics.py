@@ -12,6 +12,7 @@ from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import (
     Atomicity,
+    MemoryScope,
     Update,
     update_of,
     with_old_value,
@@ -65,18 +66,21 @@ def atomic_lines(
 
 
 def _check(atomics: Atomics, target: str, atomicity: Atomicity, dtype: DType, insn_id: str) -> None:
-    what, remedy = "", "leave it out: what a kernel means does not depend on it"
+    what, there = "", ""
+    remedy = "leave it out: what a kernel means does not depend on it"
     if atomicity.ordering not in atomics.orderings:
         what = f"asks for the memory ordering '{atomicity.ordering.value}'"
+        there = f": it has {', '.join(o.value for o in atomics.orderings)}"
     elif atomicity.scope not in atomics.scopes:
         what = f"asks for the scope '{atomicity.scope.value}'"
+        there = f": it has {', '.join(s.value for s in MemoryScope if s in atomics.scopes)}"
     elif dtype.itemsize not in atomics.sizes or dtype.kind == "c" or is_bfloat16(dtype):
         what = f"updates a number of type '{dtype.name}' atomically"
         sizes = " or ".join(str(8 * size) for size in atomics.sizes)
         remedy = "use a float32 or float64" if is_bfloat16(dtype) else f"use a type of {sizes} bits"
     if what:
         raise AtomicNotSupported(
-            f"instruction '{insn_id}' {what}, which target '{target}' does not have",
+            f"instruction '{insn_id}' {what}, which target '{target}' does not have{there}",
             remedy=remedy,
         )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from polygen.analysis.kinds import Kind
 from polygen.ir.array import AddressSpace
 from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -94,6 +95,7 @@ class Names:
         images: the arrays that are images.
         choices: what constant subscripts choose, for arrays with axes tagged ``vec`` or ``sep``.
         overlapping: for each array, the others that it may overlap.
+        extents: sums that are never negative, for they are extents of arguments.
         alignments: for arrays of which it is known, what they begin at a multiple of, in bytes,
             and where they are.
     """
@@ -106,6 +108,7 @@ class Names:
     images: frozenset[str] = frozenset()
     choices: Mapping[str, Choice] = field(default_factory=dict[str, "Choice"])
     overlapping: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    extents: tuple[Expression, ...] = ()
     alignments: Mapping[str, tuple[int, AddressSpace]] = field(
         default_factory=dict[str, "tuple[int, AddressSpace]"]
     )

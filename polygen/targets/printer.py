@@ -157,18 +157,19 @@ def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
             shared = AddressSpace.GLOBAL if array.name in program.shared_vectors else None
             choices[array.name] = replace(_choice(array), space=shared)
     images = frozenset(a.name for a in program.arguments if isinstance(a, ImageArg))
-    nonnegative = program.nonnegative
+    arrays = [a for a in program.arguments if isinstance(a, GlobalArg)]
     for name in kinds:
         check_declared(name)
     return Names(
         kinds,
         dtypes,
         program.index_dtype,
-        nonnegative,
+        program.nonnegative,
         stored,
         images,
         choices,
         overlapping=_overlapping(program.arguments),
+        extents=tuple([e for a in arrays for e in a.shape or () if isinstance(e, ex.Sum)]),
         alignments=_alignments(program.arguments, launches),
     )
 

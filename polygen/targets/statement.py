@@ -26,6 +26,7 @@ from polygen.lower.program import (
 from polygen.targets.aliases import joined
 from polygen.targets.atomics import atomic_lines
 from polygen.targets.expression import ExpressionPrinter
+from polygen.targets.otherwise import WithOther, with_others
 from polygen.targets.simultaneous import one_by_one
 from polygen.targets.target import Target
 from polygen.targets.term import SUM
@@ -75,13 +76,18 @@ class StatementPrinter:
         if self.expressions.aliases:
             nodes = joined(nodes, self.expressions.aliases, self.expressions.is_index)
         begun = ""
-        for node, following in zip(nodes, (*nodes, None)[1:], strict=True):
+        together = [*self._with_others(nodes)]
+        for (node, other), (following, _) in zip(
+            together, [*together[1:], (None, ())], strict=True
+        ):
             if isinstance(node, Declare) and _gives_value(following, node):
                 begun = self.beginning(node)
                 continue
             try:
                 if isinstance(node, Loop) and node.at_once:
                     self.at_once(node, depth, begun)
+                elif isinstance(node, If):
+                    self.condition(node, other, depth)
                 else:
                     _RULES[type(node)](self, node, depth)
             except UserError as error:
@@ -89,20 +95,45 @@ class StatementPrinter:
                 raise
             begun = ""
 
-    def body(self, head: str, nodes: Block, depth: int) -> None:
+    def _with_others(self, nodes: Block) -> Iterable[WithOther]:
+        if len(nodes) == 1:
+            return [(nodes[0], ())]
+        return with_others(nodes, self.expressions.is_index, self.expressions.overlapping)
+
+    def condition(self, node: If, other: Block, depth: int, begun: str = "") -> None:
+        """Print a condition, and what is executed where it does not hold."""
+        head = f"{begun}if ({self.expressions.condition(node.condition)})"
+        if not other:
+            self.body(head, node.body, depth)
+            return
+        braces = self._has_braces(node.body) or self._has_braces(other)
+        self.body(head, node.body, depth, braces=braces)
+        if braces:
+            self.lines.pop()
+        begun = "} else " if braces else "else "
+        (first, inner), *more = self._with_others(other)
+        if isinstance(first, If) and not more:
+            self.condition(first, inner, depth, begun)
+        else:
+            self.body(begun.rstrip(), other, depth, braces=braces)
+
+    def body(self, head: str, nodes: Block, depth: int, *, braces: bool = False) -> None:
         """Print a loop or a condition: with braces unless what it holds is one assignment."""
         nodes = tuple([node for node in nodes if not self.is_alias(node)])
+        braces = braces or self._has_braces(nodes)
+        self.line(depth, f"{head} {{" if braces else head)
+        self.block(nodes, depth + 1)
+        if braces:
+            self.line(depth, "}")
+
+    def _has_braces(self, nodes: Block) -> bool:
         first = nodes[0] if nodes else None
         plain = isinstance(first, Call) or (
             isinstance(first, Loop) and first.at_once and not self.is_scattered(first)
         )
         if isinstance(first, Assign):
             plain = not (first.others or self.is_atomic(first))
-        braces = len(nodes) != 1 or not plain
-        self.line(depth, f"{head} {{" if braces else head)
-        self.block(nodes, depth + 1)
-        if braces:
-            self.line(depth, "}")
+        return len(nodes) != 1 or not plain
 
     def is_alias(self, node: Node) -> bool:
         """Tell whether a node says that an index is another one, and let it be called that."""
@@ -282,10 +313,6 @@ def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:
         p.threads = p.target.parallel_loop is None
 
 
-def _if(p: StatementPrinter, node: If, depth: int) -> None:
-    p.body(f"if ({p.expressions.condition(node.condition)})", node.body, depth)
-
-
 def _barrier(p: StatementPrinter, node: Barrier, depth: int) -> None:
     if p.target.barrier is None:
         raise InternalError(f"a barrier in a program for target '{p.target.name}'")
@@ -298,7 +325,6 @@ _RULES: Mapping[type[Node], _Write] = {
     Call: _call,
     Verbatim: _verbatim,
     Loop: _loop,
-    If: _if,
     Barrier: _barrier,
 }
 
