@@ -60,8 +60,9 @@ def guess_shape(kernel: Kernel, name: str) -> GuessedShape:
     """Return the smallest shape that holds what the affine subscripts of an array touch.
 
     The extent of an axis is the largest subscript plus 1, for all parameters that the
-    assumptions allow, in loops that are not empty.  A subscript that is data, as in
-    ``x[col[j]]``, or that only data bounds, as in ``val[j]`` for ``row_start <= j < row_end``,
+    assumptions allow, in loops that are not empty; conditions on remainders do not count.  A
+    subscript that is data, as in ``x[col[j]]``, or that only data bounds, as in ``val[j]`` for
+    ``row_start <= j < row_end``,
     tells nothing.  If there is no other on the first axis, the array itself has to say how long
     it is: the extent is a new parameter.
 
@@ -172,11 +173,25 @@ def _largest(kernel: Kernel, reference: Reference, axis: int) -> LinearForm | is
     if function is None:
         return None
     domain, _ = reference_domain(kernel, reference)
+    if form is not None and reference.conditions and all(isinstance(t, str) for t in form.terms):
+        domain = _without_strides(kernel, reference, domain)
     known = domain.intersect(kernel.assumptions.flat)
     if unknowns.names:  # it is data, but perhaps in a table of constants
         known = known.intersect(values_in_tables(kernel, unknowns)[0])
     values = isl.Set.from_pw_aff(function).intersect_params(known)
     return _largest_value(project_out(values, (*reference.inames, *unknowns.names.values())))
+
+
+def _without_strides(kernel: Kernel, reference: Reference, domain: isl.Set) -> isl.Set:
+    """Return a domain without what its conditions say of remainders.
+
+    Where every other element is written, the array has the others, too.
+    """
+    loops, _ = loop_domain(kernel, reference.inames)
+    conditions = domain.gist(loops)
+    if not conditions.involves_locals():
+        return domain
+    return loops.intersect(conditions.remove_divs())
 
 
 def _largest_simple(kernel: Kernel, reference: Reference, form: LinearForm) -> LinearForm | None:

@@ -159,6 +159,21 @@ def test_conditions_count() -> None:
     assert shown(kernel, "b") == "n"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("b[i] = 0  {if=i % 2 == 0}", "n"),
+        ("b[i] = 0  {if=i % 3 == 1 and i < n - 1}", "n - 1"),
+        ("b[i] = 0  {if=i % 3 == 1 or a[i] > 0}", "n"),
+        ("b[2*i + 1] = 0  {if=(i + n) % 2 == 0}", "2*n"),
+        ("b[i//2] = 0  {if=i % 2 == 1}", "n//2"),  # all of these are written
+    ],
+)
+def test_conditions_on_remainders_do_not_count(text: str, expected: str) -> None:
+    kernel = without_shape("[n] -> { [i]: 0 <= i < n }", text)
+    assert shown(kernel, "b") == expected
+
+
 def test_reductions_count() -> None:
     kernel = without_shape(
         "[n, m] -> { [i, j]: 0 <= i < n and 0 <= j < m }", "b[i] = sum(j, a[i, 2*j])"
