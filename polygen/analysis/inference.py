@@ -135,6 +135,15 @@ def _filled(variable: _Variable, found: Mapping[str, DType]) -> _Variable:
     return filled
 
 
+# The types of numbers that the usual one does not hold: NumPy's.
+_WIDE = (np.dtype(np.int64), np.dtype(np.uint64))
+
+
+def _holds(dtype: DType, number: int) -> bool:
+    limits = np.iinfo(dtype)
+    return int(limits.min) <= number <= int(limits.max)
+
+
 class _Inference:
     """Finds the kinds of variables, those first that others need.
 
@@ -221,9 +230,13 @@ class _Inference:
         self._found = {}
 
     def _final(self, name: str, kind: Kind) -> DType:
-        if kind is int and isinstance(self._kernel.variables[name], TemporaryVariable):
-            return self._index_dtype
-        return default_dtype(kind)
+        if kind is not int:
+            return default_dtype(kind)
+        is_temporary = isinstance(self._kernel.variables[name], TemporaryVariable)
+        usual = self._index_dtype if is_temporary else default_dtype(kind)
+        numbers = [value for value in self._values(name) if type(value) is int]
+        wide_enough = (t for t in (usual, *_WIDE) if all(_holds(t, number) for number in numbers))
+        return next(wide_enough, usual)  # the number is refused where it is printed
 
     def _partial_kind(self, node: Expression) -> Kind | None:
         """Return the kind of an expression as far as that of its variables is found."""
