@@ -38,6 +38,7 @@ from polygen.compat.inspection import (
     has_schedulable_iname_nesting,
     show_dependency_graph,
 )
+from polygen.compat.instructions import Assignment, CallInstruction
 from polygen.compat.steps import (
     add_and_infer_dtypes,
     add_prefetch,
@@ -66,7 +67,6 @@ from polygen.compat.targets import (
 )
 from polygen.compat.version import MOST_RECENT_LANGUAGE_VERSION
 from polygen.ir.instruction import Barrier as BarrierInstruction
-from polygen.ir.instruction import MultiAssignment as CallInstruction
 from polygen.ir.instruction import NoOp as NoOpInstruction
 from polygen.ir.kernel import Kernel as LoopKernel
 from polygen.transforms.collect_common_factors import (
@@ -76,6 +76,7 @@ from polygen.transforms.collect_common_factors import (
 __all__ = [
     "MOST_RECENT_LANGUAGE_VERSION",
     "VERSION",
+    "Assignment",
     "BarrierInstruction",
     "CTarget",
     "CWithGNULibcTarget",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pymbolic import parse, var
 
 import polygen as pg
 import polygen.compat as lp
@@ -291,3 +292,51 @@ def test_a_derivative_comes_with_its_name() -> None:
     _, (w, z) = new(x=np.arange(3.0))
     assert (z == np.diag(2 * np.arange(3.0))).all()
     assert (w == 3 * np.eye(3)).all()
+
+
+def test_instructions_in_loopys_order() -> None:
+    a, i, o, t = map(var, ("a", "i", "o", "t"))
+    instructions = [
+        lp.Assignment("<> t", "2*a[i]", id="t", groups=frozenset(("g",))),
+        lp.Assignment(
+            o[i],
+            t + 1,
+            within_inames=frozenset(("i",)),
+            depends_on=frozenset(("t",)),
+            predicates=frozenset((parse("a[i] > 0"),)),
+            tags=frozenset(("x", "y")),
+            conflicts_with_groups=frozenset(("g",)),
+        ),
+        lp.CallInstruction(
+            ("p[i]", "q[i]"),
+            var("sincos")(a[i]),
+            "both",
+            happens_after="t",
+            depends_on_is_final=True,
+            within_inames="i",
+            within_inames_is_final=True,
+            no_sync_with=frozenset((("t", "any"),)),
+            priority=3,
+        ),
+    ]
+    program = lp.make_kernel("{ [i]: 0<=i<n }", instructions, [lp.GlobalArg("o", None, "n"), "..."])
+    first, second, third = program.default_entrypoint.instructions
+    assert (first.id, second.id, third.id) == ("t", "insn", "both")
+    assert second.depends_on == third.depends_on == {"t"}
+    assert second.within_inames == third.within_inames == {"i"}
+    assert second.tags == {"x", "y"}
+    assert third.no_sync_with == {("t", "any")}
+    assert third.priority == 3
+    assert first.groups == second.conflicts_with_groups == {"g"}
+    kinds = [
+        [isinstance(x, k) for k in (lp.Assignment, lp.CallInstruction)] for x in (first, third)
+    ]
+    assert kinds == [[True, False], [False, True]]
+    x = np.array([-1.0, 0, 2])
+    program = lp.set_options(program, return_dict=True)
+    _, out = program(a=x, o=np.zeros(3))
+    np.testing.assert_allclose(out["o"], [0, 0, 5])
+    np.testing.assert_allclose(out["p"], np.sin(x))
+    np.testing.assert_allclose(out["q"], np.cos(x))
+    with pytest.raises(InvalidArgument, match="no option 'temp_var_type' here"):
+        lp.Assignment("t", "a[i]", temp_var_type=np.float32)
