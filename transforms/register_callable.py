@@ -18,8 +18,8 @@ def register_callable(
 ) -> Kernel:
     r"""Let calls of a name be calls of a function, instead of another one of the user's.
 
-    Functions that a kernel calls have to be known when it is made: `make_kernel` takes them with
-    ``functions={"f": ...}``.
+    `make_kernel` takes functions, too, with ``functions={"f": ...}``; a kernel may call what nobody
+    knows until types or code are asked for.
 
     Kind: change of meaning.
 

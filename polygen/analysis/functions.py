@@ -288,7 +288,9 @@ def check_results(node: Expression) -> None:
             raise WrongArity(
                 f"'{show_expression(node)}' is result {node.position} of '{function.name}', "
                 f"which has {count}",
-                remedy="results are counted from 0",
+                remedy=f"write {show_expression(node.aggregate)} alone, a value for each assignee"
+                if function.results == 1
+                else "results are counted from 0",
             )
         inner = node.aggregate.parameters
     else:

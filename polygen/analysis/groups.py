@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from polygen.analysis.relations import standing_before
+from polygen.errors import UnusedGroup, did_you_mean
 from polygen.ir.kernel import Kernel, per_kernel
+from polygen.source import warn
 
 # For each instruction, those that come before it.
 Before: TypeAlias = Mapping[str, frozenset[str]]
@@ -35,6 +37,23 @@ def conflicts_with_groups(kernel: Kernel) -> tuple[_Conflict, ...]:
             if len(members.get(group, ())) > 1
         ]
     )
+
+
+def warn_of_unused_groups(kernel: Kernel) -> None:
+    """Warn of groups that nothing conflicts with: instructions of them may be interleaved."""
+    groups = frozenset[str]().union(*(i.groups for i in kernel.instructions if i.groups))
+    if not groups or UnusedGroup.__name__ in kernel.options.silenced_warnings:
+        return
+    apart = frozenset[str]().union(*(insn.conflicts_with_groups for insn in kernel.instructions))
+    for group in sorted(groups - apart):
+        meant = did_you_mean(group, apart) if apart else ""
+        warn(
+            UnusedGroup(
+                f"kernel '{kernel.name}': no instruction conflicts with the group '{group}', which "
+                f"orders nothing then ({meant + '; ' if meant else ''}conflicts={group} keeps "
+                "another instruction out of it)"
+            )
+        )
 
 
 def orders_of_groups(kernel: Kernel) -> Iterator[Before]:

@@ -29,5 +29,9 @@ class PriorityIgnored(PolygenWarning):
     """A loop priority that contradicts what the kernel's structure requires."""
 
 
+class UnusedGroup(PolygenWarning):
+    """A group of instructions that no instruction conflicts with: it orders nothing."""
+
+
 class NotValidated(PolygenWarning):
     """A loop program that was not compared with its kernel: that takes too much work."""

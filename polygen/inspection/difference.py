@@ -12,10 +12,10 @@ from polygen.ir.show import called_kernels, sections, show_head
 
 @public
 def diff(first: Kernel, second: Kernel) -> str:
-    """Return the lines in which the texts of two kernels differ; an empty text if in none.
+    """Return the lines in which the texts of two kernels differ; an empty text if they are equal.
 
     Lines of the first begin with ``-``, those of the second with ``+``.  The title of their section
-    stands above them.
+    stands above them.  One set may be written in several ways, which is no difference.
 
     Parameters:
         first, second: any two kernels.
@@ -30,8 +30,9 @@ def diff(first: Kernel, second: Kernel) -> str:
     + [i_0] c[i_0] = b[i_0]  {id=insn_0, dep=insn}
     """
     lines = list(_changes(show_head(first), show_head(second)))
+    same = _same_sets(first, second)
     for (title, old), (_, new) in zip(sections(first), sections(second), strict=True):
-        changes = list(_changes(old, new))
+        changes = list(_changes(old, [same.get(line, line) for line in new]))
         if changes:
             lines += [f"{title}:", *changes]
     old_calls, new_calls = called_kernels(first), called_kernels(second)
@@ -44,6 +45,12 @@ def diff(first: Kernel, second: Kernel) -> str:
         if changes:
             lines += [f"KERNEL {name}:", *changes]
     return "\n".join(lines)
+
+
+def _same_sets(first: Kernel, second: Kernel) -> dict[str, str]:
+    """Return the texts of sets of the second kernel that the first has under another text."""
+    old, new = ((*k.domains, k.assumptions) for k in (first, second))
+    return {n.text: o.text for n in new for o in old if n == o}
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:

@@ -18,6 +18,9 @@ from polygen.source import caller_location
 
 _FORM = re.compile(r"\s*([\w\s,]*?)\s*->\s*([\w\s,]+?)\s*")
 
+# Those that texts are asked for; which there are is known above.
+TARGETS = ("c", "opencl")
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -63,7 +66,7 @@ class ScalarCallable:
         preambles: the text for each target by its name, or one text for all.
 
     Raises:
-        InvalidArgument: if something has another form.
+        InvalidArgument: if something has another form, or there is no such target.
         ReservedName: if a name is none, or means something else in a target's language.
 
     >>> ScalarCallable({"twice": "float64 -> float64"}).signatures[0].results
@@ -84,9 +87,8 @@ class ScalarCallable:
                 where=caller_location(),
                 remedy="register two functions",
             )
-        given = {"*": preambles} if isinstance(preambles, str) else dict(preambles)
         object.__setattr__(self, "signatures", found)
-        object.__setattr__(self, "preambles", tuple(sorted(given.items())))
+        object.__setattr__(self, "preambles", _by_target(preambles))
 
     @property
     def argument_count(self) -> int:
@@ -111,10 +113,6 @@ class ScalarCallable:
         ]
 
 
-# Those that texts are asked for; which there are is known above.
-TARGETS = ("c", "opencl")
-
-
 @dataclass(frozen=True, init=False)
 class Symbol:
     """A constant that has a name in the language of the target: a function without arguments.
@@ -130,7 +128,8 @@ class Symbol:
         preambles: the text for each target by its name, or one text for all.
 
     Raises:
-        InvalidArgument: if NumPy has no such type, or a name is no identifier.
+        InvalidArgument: if NumPy has no such type, a name is no identifier, or there is no such
+            target.
     """
 
     dtype: DType
@@ -143,10 +142,7 @@ class Symbol:
         texts: Mapping[str, str] | str,
         preambles: Mapping[str, str] | str = "",
     ) -> None:
-        given, before = (
-            tuple(sorted(({"*": t} if isinstance(t, str) else dict(t)).items()))
-            for t in (texts, preambles)
-        )
+        given = _by_target(texts)
         for _, name in given:
             if not (name.isascii() and name.isidentifier()):
                 raise InvalidArgument(
@@ -156,7 +152,7 @@ class Symbol:
                 )
         object.__setattr__(self, "dtype", to_dtype(dtype))
         object.__setattr__(self, "texts", given)
-        object.__setattr__(self, "preambles", before)
+        object.__setattr__(self, "preambles", _by_target(preambles))
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -190,6 +186,19 @@ class Symbol:
         lines = [f"{name} = symbol -> {dtype_name(self.dtype)}"]
         lines += [f"{name} is {t}: {text!r}" for t, text in self.texts]
         return lines + [f"{name} in {t}: {text!r}" for t, text in self.preambles if text]
+
+
+def _by_target(texts: Mapping[str, str] | str) -> tuple[tuple[str, str], ...]:
+    """Return pairs of a target, ``"*"`` for all of them, and a text for it."""
+    given = {"*": texts} if isinstance(texts, str) else dict(texts)
+    for target in given:
+        if target not in ("*", *TARGETS):
+            raise InvalidArgument(
+                f"a text is given for {target!r}, which is no target",
+                where=caller_location(),
+                remedy=f"targets are {' and '.join(map(repr, TARGETS))}; '*' stands for all",
+            )
+    return tuple(sorted(given.items()))
 
 
 def _signature(name: str, text: str) -> Signature:

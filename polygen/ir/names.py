@@ -116,6 +116,12 @@ _FUNCTION_FAMILIES = re.compile(
 )
 
 
+def _other_name(name: str) -> str:
+    """Return a name that is much like one that is taken, and is free."""
+    other = f"{name.strip('_')}_"
+    return f"my_{name.strip('_')}" if _FAMILIES.fullmatch(other) else other
+
+
 # What isl's notation means, whichever of its letters are capitals.
 _ISL_WORDS = frozenset(
     """
@@ -198,5 +204,5 @@ def check_name(name: str, *, foreign: bool = False) -> None:
             where=caller_location(),
             remedy=f"write {name.capitalize()}"
             if name in ("true", "false")
-            else f"use another name, such as '{name.strip('_')}_'",
+            else f"use another name, such as '{_other_name(name)}'",
         )

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from polygen.errors import InvalidArgument, MalformedInstruction, UserError
+from polygen.errors import (
+    InvalidArgument,
+    MalformedInstruction,
+    UnknownIname,
+    UserError,
+    did_you_mean,
+)
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
@@ -51,6 +58,7 @@ class Blocks:
     def __init__(self) -> None:
         self._open: list[_Open] = []
         self._chains = 0
+        self._loops: dict[str, tuple[str, int]] = {}  # inames, with the line that names each first
 
     @property
     def said(self) -> Said:
@@ -64,6 +72,8 @@ class Blocks:
             MalformedInstruction: if it is not in the language, or cannot stand here.
         """
         block = parse_block(line)
+        for iname in block.said.more_inames:
+            self._loops.setdefault(iname, (line, number))
         if block.word in ("if", "for", "with"):
             opened = _Open(line, number, self.said, block.said.inside(self.said))
             self._open.append(opened)
@@ -118,6 +128,20 @@ class Blocks:
                 remedy="blocks change what is written inside of them: write it as text, or put it "
                 "outside",
             )
+
+    def check_inames(self, inames: Collection[str], new: Collection[str | None]) -> None:
+        """Raise UnknownIname if a ``for`` names what is neither an iname nor a new one.
+
+        Of new inames, some may have no name yet: then nothing is raised here.
+        """
+        known = (*inames, *(name for name in new if name))
+        for iname, (line, number) in self._loops.items():
+            if iname not in known and None not in new:
+                found = re.search(rf"\b{iname}\b", line)
+                column = found.start() if found else 0
+                remedy = did_you_mean(iname, known)
+                what = f"line {number}: no domain has an iname '{iname}'"
+                raise located(UnknownIname, what, line, column, remedy)
 
     def check_closed(self) -> None:
         """Raise MalformedInstruction if a block is open at the end."""

@@ -245,6 +245,7 @@ def _statements(
         else:
             raise _no_instruction(part)
     blocks.check_closed()
+    blocks.check_inames(inames, {new for s in written for _, new in s.duplicated})
     rules = make_rules(defined, inames)
     written = with_calls(written, kernels)
     return [resolve_reductions(resolve_rules(s, rules), inames) for s in written], rules

@@ -8,6 +8,7 @@ from typing import Any, cast
 from polygen import errors
 from polygen.analysis.calls import linked, unknown_kernels
 from polygen.analysis.domains import surrounding_inames
+from polygen.analysis.groups import warn_of_unused_groups
 from polygen.analysis.inference import check_calls
 from polygen.analysis.proving import proofs_are_on
 from polygen.analysis.wellformed import check_well_formed
@@ -144,6 +145,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         return kernel
 
     kernel = with_own_loops(made)
+    warn_of_unused_groups(kernel)
     check_calls(kernel)
     check_made(kernel)
     return kernel

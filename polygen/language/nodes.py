@@ -89,6 +89,9 @@ class Nodes(ExpressionNodes):
             raise Refused(
                 f"'... {name}' is never atomic", name.start_pos, "leave out the option atomic"
             )
+        if name.value != "nop":  # barriers that are written are for all memory
+            said.pop("mem_kind", None)
+        _check_no_barrier(said, name)
         return Statement(mark=name.value, **said)
 
     def sub_array(self, children: _Children) -> Expression:
@@ -110,6 +113,7 @@ class Nodes(ExpressionNodes):
         *known, text = nodes
         if "atomicity" in said:
             raise Refused("verbatim C is never atomic", text.start_pos, "leave out the option")
+        _check_no_barrier(said, text)
         names = tuple(n.name.value for n in known)
         if len(set(names)) < len(names):
             raise Refused(
@@ -128,6 +132,7 @@ class Nodes(ExpressionNodes):
         declared = [node for node in nodes[:at] if isinstance(node, _Declared)]
         assignees = tuple(n.target if isinstance(n, _Declared) else n for n in nodes[:at])
         values = _values(tuple(nodes[at + 1 :]), assignees, operator)
+        _check_no_barrier(said, operator)
         if "atomicity" in said and assignees[1:]:
             raise Refused(
                 "an atomic instruction has one assignee",
@@ -187,6 +192,11 @@ def _unquoted(token: _Token) -> str:
             'in quotes, write a new line as \\n, a quote as \\" and a backslash as \\\\',
         ) from None
     return text
+
+
+def _check_no_barrier(said: dict[str, Any], token: _Token) -> None:
+    if "mem_kind" in said:
+        raise Refused("mem_kind= is for barriers", token.start_pos, "leave the option out")
 
 
 def _said(children: _Children) -> tuple[list[Any], dict[str, Any]]:

@@ -107,6 +107,13 @@ class OptionNodes:
     def option_dup(self, children: _Children) -> Option:
         return Option("dup", 0, {"duplicated": tuple(children)})
 
+    def option_mem_kind(self, children: _Children) -> Option:
+        (kind,) = children
+        if kind.value not in SCOPES[:2]:
+            what = f"'{kind}' is no memory that a barrier is for"
+            raise Refused(what, kind.start_pos, "write mem_kind=local or mem_kind=global")
+        return _option("mem_kind", children, mem_kind=kind.value)
+
     def option_if(self, children: _Children) -> Option:
         return Option("if", 0, {"predicates": (children[0],)})
 

@@ -110,7 +110,9 @@ def test_what_is_said_to_be_right_is() -> None:
     """The remedies above, followed."""
     text = """
     for i
-        <float32> t = (a[i] + 1 if a[i] > 1 and not i == 2 or i > 4 else a[i]**2)  {id=b}
+        with {conflicts=heap}
+            <float32> t = (a[i] + 1 if a[i] > 1 and not i == 2 or i > 4 else a[i]**2)  {id=b}
+        end
         if i > 2 and True
             out[i] = f(t)  {dep=b, tags=b, groups=heap, if=i > 3}
         end

@@ -53,6 +53,12 @@ PROGRAMS: list[tuple[str, type[UserError], str, str]] = [
     ("a[0] += 1 {atomic=device:init:device}", errors.MalformedInstruction, "twice", "device}"),
     ("a[0], b[0] = 1, 2 {atomic}", errors.MalformedInstruction, "has one assignee", "= 1"),
     ("... gbarrier {atomic}", errors.MalformedInstruction, "never atomic", "gbarrier"),
+    # --- barriers
+    ("... lbarrier {mem_kind=shared}", errors.MalformedInstruction, "'shared' is no", "shared}"),
+    ("... lbarrier {mem_kind=}", errors.MalformedInstruction, "found '}'", "}"),
+    ("... nop {mem_kind=local}", errors.MalformedInstruction, "is for barriers", "nop"),
+    ("a[i] = 1 {mem_kind=local}", errors.MalformedInstruction, "is for barriers", "= 1"),
+    ('... code() "x" {mem_kind=local}', errors.MalformedInstruction, "is for barriers", '"x"'),
     # --- verbatim C
     ("... code(i) x = 2; {inames=i}", errors.MalformedInstruction, "found 'x'", "x = 2"),
     ("... code(i) 'x' {inames=i}", errors.MalformedInstruction, "found", "'x'"),

@@ -50,6 +50,14 @@ BLOCKS = [
         "line 1: this block is never closed",
         "for i",
     ),
+    Program(
+        LINE,
+        "for i\nif i > 2\nfor q\na[i] = 1\nend\nend\nend",
+        e.UnknownIname,
+        "line 3: no domain has an iname 'q'",
+        "q",
+    ),
+    Program(LINE, "for i, k\nend", e.UnknownIname, "line 1: no domain has an iname 'k'", "k"),
     Program(LINE, "a[i] = 1\nend", e.MalformedInstruction, "line 2: 'end' without a block", "end"),
     Program(
         LINE,

@@ -30,7 +30,7 @@ def test_all_options_are_kept_printed_and_read() -> None:
         SQUARE,
         """
         a[i] = 1  {id=first, groups=g:h}
-        ... nop  {id=point, tags=x}
+        ... nop  {id=point, tags=x, conflicts=h}
         b[i] = 2  {id=second, tags=t:s, conflicts=g, priority=7, nosync=first@global:f*@local}
         """,
     )
@@ -56,13 +56,14 @@ def test_all_options_are_kept_printed_and_read() -> None:
 
 def test_an_instruction_goes_in_as_it_came_out() -> None:
     knl = pg.make_kernel(
-        SQUARE, "a[i] = 1  {id=x, tags=t, groups=g}\nb[i] = 1 {nosync=x, priority=1}"
+        SQUARE, "a[i] = 1  {id=x, tags=t, groups=g}\nb[i] = 1 {nosync=x, priority=1, conflicts=g}"
     )
     assert pg.make_kernel(SQUARE, knl.instructions).instructions == knl.instructions
 
 
 def test_transformations_keep_options() -> None:
-    knl = pg.make_kernel(SQUARE, "a[i, j] = 1  {tags=t, groups=g, priority=3}")
+    text = "a[i, j] = 1  {tags=t, groups=g, priority=3}"
+    knl = pg.make_kernel(SQUARE, text, silenced_warnings="UnusedGroup")
     knl = pg.split_iname(knl, "i", 4)
     knl = pg.duplicate_inames(knl, "j", "insn")
     (insn,) = knl.instructions

@@ -209,6 +209,11 @@ def test_types_that_no_signature_takes() -> None:
         ),
         (lambda: kernel("{ : }", "x[0] = f(1)", f=2), InvalidArgument, "which is no function"),
         (
+            lambda: ScalarCallable({"x": "int32 -> int32"}, {"openc": ""}),
+            InvalidArgument,
+            "'openc', which is no target",
+        ),
+        (
             lambda: pg.parse_kernel(str(BOTH).replace(" -> int32, float64", " to int32")),
             MalformedText,
             "says nothing of a function",

@@ -62,10 +62,13 @@ def test_an_element_that_items_write_in_turn_is_not() -> None:
     assert spaces(knl) == {frozenset((LOCAL, GLOBAL))}
 
 
-def test_one_that_the_user_asks_for_is_for_both() -> None:
+@pytest.mark.parametrize("kind", ["", ", mem_kind=local", ", mem_kind=global"])
+def test_one_that_the_user_asks_for_is_for_both(kind: str) -> None:
     knl = pg.make_kernel(
         "{ [i]: 0<=i<16 }",
-        "a[i] = 1 {id=a}\n ... lbarrier {id=wait, dep=a, inames=i}\n b[i] = 2 {dep=wait}",
+        "a[i] = 1 {id=a}\n"
+        f"... lbarrier {{id=wait, dep=a, inames=i{kind}}}\n"
+        "b[i] = 2 {dep=wait}",
     )
     knl = pg.tag_inames(knl, "i: l.0")
     assert spaces(knl) == {frozenset((LOCAL, GLOBAL))}

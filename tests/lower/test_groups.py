@@ -20,7 +20,7 @@ def order(knl: pg.Kernel) -> list[str]:
 
 
 def kernel(text: str, domains: str = "{ [i, j]: 0<=i,j<n }") -> pg.Kernel:
-    return pg.make_kernel(domains, text)
+    return pg.make_kernel(domains, text, silenced_warnings="UnusedGroup")
 
 
 def test_a_group_stays_together() -> None:
@@ -103,6 +103,17 @@ def test_as_brute_force_says(seed: int) -> None:
     else:
         with pytest.raises(GroupsInterleaved):
             kernel("\n".join(lines))
+
+
+def test_a_group_that_nothing_conflicts_with() -> None:
+    text = "a[i] = 1 {groups=heap}\nb[i] = 2 {groups=heap:pile}\nc[i] = 3 {conflicts=pile}"
+    with pytest.warns(pg.errors.UnusedGroup, match="conflicts with the group 'heap'") as caught:
+        pg.make_kernel("{ [i]: 0<=i<n }", text)
+    assert len(caught) == 1
+    assert "conflicts=heap keeps another instruction out" in str(caught[0].message)
+    with pytest.warns(pg.errors.UnusedGroup, match=r"did you mean 'heap'\?"):
+        pg.make_kernel("{ [i]: 0<=i<n }", "a[i] = 1 {groups=heap:haep}\nb[i] = 2 {conflicts=heap}")
+    assert order(kernel(text)) == ["insn", "insn_0", "insn_1"]
 
 
 # --- nosync=

@@ -88,6 +88,7 @@ def answering(answer: Any) -> Callable[[pg.Kernel, str], Any]:
         ([answering(("real", "M_PI"))], InvalidArgument, "real"),
         ([answering(("float32", "x; }"))], InvalidArgument, "'x; }' is no name"),
         ([answering(("int32", "N"))], InvalidArgument, "'n' is a size"),
+        ([answering(("int32", {"cuda": "N"}))], InvalidArgument, "'cuda', which is no target"),
     ],
 )
 def test_refused(manglers: list[Any], kind: type[UserError], what: str) -> None:

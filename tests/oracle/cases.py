@@ -27,7 +27,7 @@ from tests.oracle.trace import traced
 Step: TypeAlias = Callable[[Kernel], Kernel]
 
 SIZES = tuple({"n": n} for n in (0, 1, 3, 5, 8, 9))
-QUIET = ("AmbiguousNesting", "ComputedAnew", "PriorityIgnored")
+QUIET = ("AmbiguousNesting", "ComputedAnew", "PriorityIgnored", "UnusedGroup")
 
 
 def kernel(domains: Any, instructions: str, *data: Any, **options: Any) -> Kernel:

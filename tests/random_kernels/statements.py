@@ -348,7 +348,8 @@ def _mark(nest: Nest) -> None:
         return
     kind = nest.maker.random.choice(("nop", "lbarrier"))
     needed = {nest.maker.random.choice(before)}
-    nest.add(Line(f"... {kind}", line_id, inames, needed))
+    more = ("mem_kind=local",) if kind == "lbarrier" and len(before) > 1 else ()
+    nest.add(Line(f"... {kind}", line_id, inames, needed, options=more))
 
 
 STATEMENTS: dict[str, tuple[Statement, float]] = {
