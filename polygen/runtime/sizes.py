@@ -147,7 +147,7 @@ def _solve(equation: _Equation, values: dict[str, int], origins: dict[str, str])
     if len(unknown) != 1:
         return
     (name,) = unknown
-    form = linear_form(walk.substitute(equation.expression, values))
+    form = linear_form(_decisive(walk.substitute(equation.expression, values), equation.value))
     if form is None or list(form.terms) != [name]:
         return
     value, rest = divmod(equation.value - form.constant, form.terms[name])
@@ -155,6 +155,22 @@ def _solve(equation: _Equation, values: dict[str, int], origins: dict[str, str])
         raise _no_solution(equation, name)
     values[name] = value
     origins[name] = f"{name} = {value} follows from {_says(equation)}"
+
+
+def _decisive(node: Expression, value: int) -> Expression:
+    """Return what has a value if `node` has it: of a maximum, what is not a smaller number."""
+    if not isinstance(node, ex.Max | ex.Min):
+        return node
+    forms = [linear_form(child) for child in node.children]
+    numbers = [form.constant for form in forms if form is not None and form.is_constant]
+    others = [
+        c for c, f in zip(node.children, forms, strict=True) if f is None or not f.is_constant
+    ]
+    less = all(n < value for n in numbers)
+    more = all(n > value for n in numbers)
+    if len(others) == 1 and (less if isinstance(node, ex.Max) else more):
+        return others[0]
+    return node
 
 
 def _says(equation: _Equation) -> str:

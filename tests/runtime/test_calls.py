@@ -123,6 +123,24 @@ def test_sizes_are_solved_for(target: str, extent: str, length: int) -> None:
     np.testing.assert_array_equal(out, np.arange(10))
 
 
+def test_a_size_in_a_maximum_or_a_minimum(target: str) -> None:
+    text = "out[i] = sum(j, a[i, j]) + a[i, 2]"
+    knl = pg.make_kernel("{ [i, j]: 0<=i<n and 0<=j<m }", text)
+    assert str(knl.array("a").shape) == "(Variable('n'), Max((3, Variable('m'))))"
+    a = np.arange(8.0).reshape(2, 4)
+    np.testing.assert_array_equal(knl.executor(target)(a=a)[1][0], a.sum(axis=1) + a[:, 2])
+    few = a[:, :3].copy()  # that m is 3, 2, 1 or 0 is all that its shape says
+    with pytest.raises(errors.MissingArgument, match="needs a value of 'm'"):
+        knl.executor(target)(a=few)
+    np.testing.assert_array_equal(knl.executor(target)(a=few, m=1)[1][0], few[:, 0] + few[:, 2])
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<m }", "out[i] = a[0]", [array_arg("a", "min(m + 1, 4)"), "..."]
+    )
+    assert knl.executor(target)(a=np.ones(3))[1][0].shape == (2,)
+    with pytest.raises(errors.MissingArgument, match="needs a value of 'm'"):
+        knl.executor(target)(a=np.ones(4))
+
+
 def test_two_sizes_in_one_extent(target: str) -> None:
     knl = _kernel_2d("out[i, j] = a[i*m + j] + b[j]", [array_arg("a", "n*m"), "..."])
     a, b = np.arange(12.0), np.arange(4.0)
