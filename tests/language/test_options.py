@@ -54,6 +54,13 @@ def test_all_options_are_kept_printed_and_read() -> None:
         assert second.copy(**changes) != second
 
 
+def test_tags_with_dots() -> None:
+    knl = pg.make_kernel(SQUARE, "a[i] = 1  {tags=load.first:load.second, id=x}\nb[i] = 2")
+    assert knl.instruction("x").tags == {"load.first", "load.second"}
+    assert pg.parse_kernel(str(knl)) == knl
+    assert [i.id for i in pg.find_instructions(knl, "tag:load.f*")] == ["x"]
+
+
 def test_an_instruction_goes_in_as_it_came_out() -> None:
     knl = pg.make_kernel(
         SQUARE, "a[i] = 1  {id=x, tags=t, groups=g}\nb[i] = 1 {nosync=x, priority=1, conflicts=g}"
@@ -233,6 +240,7 @@ def test_instructions_that_no_nest_holds() -> None:
         (SQUARE, "a[i] = 1 {nosync=b}", UnknownInstruction, "need not wait for 'b'"),
         (SQUARE, "a[i] = 1 {groups=g, conflicts=g}", MalformedKernel, "conflicts with it"),
         (SQUARE, "a[i] = 1 {tags=1}", MalformedInstruction, "found '1'"),
+        (SQUARE, "a[i] = 1 {tags=x.}", MalformedInstruction, "found '.'"),
     ],
 )
 def test_refusals(domains: object, text: str, kind: type[Exception], what: str) -> None:

@@ -54,6 +54,7 @@ def test_several_in_one_instruction(text: str) -> None:
         "out[i] = max<int64>(k, a[i,k]) + sum<int64>(k, a[i,k] > 2)",
         "out[i] = sum(k, if(any(j, a[i,j] > b[k]), b[k], 2))  {if=all(k, a[i,k] < 7)}",
         "out[i] = if(any((j,k), a[j,k]) and all(j, b[j] != a[i,j]), 1, 2)",
+        "out[i] = sum([j, k], a[j,k]*b[j]) + reduce(max, [j], a[i,j])",
     ],
 )
 def test_types_that_are_said_and_truth_values(text: str) -> None:
