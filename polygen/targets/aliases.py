@@ -3,16 +3,21 @@
 Inames on one axis of the hardware have the work item's index there as their value, each beginning
 with its own first value.  Where these are the same, too, one name will do; then conditions may be
 the same.
+
+One will also do for a scalar and a copy of it, if nothing mentions the first any more: an
+accumulator, and what is assigned the reduction's result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.array import AddressSpace
 from polygen.ir.expression import Expression
+from polygen.lower.declare import mentioned
 from polygen.lower.program import Block, Declare, If, Launch, Node
 
 
@@ -56,3 +61,42 @@ def _are_apart(first: If, second: If) -> bool:
     """Tell whether no name is declared in both."""
     declared = {node.name for node in first.body if isinstance(node, Declare)}
     return not any(isinstance(n, Declare) and n.name in declared for n in second.body)
+
+
+# --- copies
+
+
+def copied(node: Declare) -> str | None:
+    """Return the name of the scalar of which an instruction makes a copy, if it makes one."""
+    named = node.insn_id and isinstance(node.initial, ex.Variable)
+    return node.initial.name if named else None  # type: ignore[union-attr]
+
+
+def without_copies(nodes: Block, names: Container[str], aliases: dict[str, str]) -> Block:
+    """Return statements in which scalars take the names of their copies.
+
+    Parameters:
+        nodes: the statements.
+        names: the scalars that may.
+        aliases: names that mean the same as others, and these: the new ones are added.
+    """
+    found = {node.name: n for n, node in enumerate(nodes) if isinstance(node, Declare)}
+    result: list[Node | None] = list(nodes)
+    for position, node in enumerate(nodes):
+        name = copied(node) if isinstance(node, Declare) else None
+        if name not in names or name not in found:
+            continue
+        first = result[found[name]]
+        assert isinstance(first, Declare)
+        assert isinstance(node, Declare)
+        same = (first.dtype, first.extent, first.address_space)
+        if same == (node.dtype, None, AddressSpace.PRIVATE) and name not in mentioned(
+            nodes[position + 1 :]
+        ):
+            constant = first.constant and node.constant
+            result[found[name]] = replace(first, name=node.name, constant=constant)
+            result[position] = None
+            found[node.name] = found[name]
+            aliases |= dict.fromkeys([a for a, same in aliases.items() if same == name], node.name)
+            aliases[name] = node.name
+    return tuple([node for node in result if node is not None])

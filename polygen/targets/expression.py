@@ -12,6 +12,7 @@ from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, computed_in, is_bfloat16
 from polygen.ir.expression import Expression
 from polygen.ir.layout import has_vectors
+from polygen.lower.program import Declare, Node
 from polygen.targets import arithmetic, logic
 from polygen.targets.calls import print_call, print_component
 from polygen.targets.core import Printer, Rule
@@ -74,6 +75,22 @@ class ExpressionPrinter:
     def set_aliases(self, aliases: dict[str, str]) -> None:
         """Let these names be written as others from now on, and no others."""
         self._printer.aliases = aliases
+
+    @property
+    def copied(self) -> frozenset[str]:
+        """Scalars of which there may be a copy that can take their place."""
+        return self._printer.names.copied
+
+    def is_alias(self, node: Node) -> bool:
+        """Tell whether a node says that an index is another one, and let it be called that."""
+        if (
+            not isinstance(node, Declare)
+            or node.insn_id
+            or not isinstance(node.initial, ex.Variable)
+        ):
+            return False
+        self.aliases[node.name] = self.aliases.get(node.initial.name, node.initial.name)
+        return True
 
     def is_index(self, name: str) -> bool:
         """Tell whether a name is a loop counter or a size: nothing assigns to it."""

@@ -123,7 +123,7 @@ def _extreme(p: LanePrinter, name: str, nodes: Sequence[Expression], kind: Kind,
     return Lanes(reduce(smaller, lanes).text, ATOM, dtype, wide)
 
 
-_LOGICAL = {ex.BitwiseAnd: "&&", ex.BitwiseOr: "||"}
+_LOGICAL: Mapping[type, str] = {ex.BitwiseAnd: "&&", ex.BitwiseOr: "||"}
 
 
 def _print_bits(
@@ -131,9 +131,10 @@ def _print_bits(
 ) -> Term:
     dtype = p.dtype(p.kind(node), at)
     if dtype == BOOL:
-        if type(node) not in _LOGICAL:
+        operator = _LOGICAL.get(type(node))
+        if operator is None:
             return p.one_by_one(node, at)
-        return p.logical(_LOGICAL[type(node)], [p.term(c, BOOL) for c in node.children])
+        return p.logical(operator, [p.term(c, BOOL) for c in node.children])
     operator, level = logic.BITS[type(node)]
     total, *others = [p.term(child, dtype) for child in node.children]
     for child in others:

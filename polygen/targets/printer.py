@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.array import (
-    AddressSpace,
     Argument,
-    Array,
     ConstantArg,
     GlobalArg,
     ImageArg,
     TemporaryVariable,
     ValueArg,
 )
-from polygen.ir.dtype import DType
-from polygen.ir.layout import Separate, Vector, constant_axes, vector_length
-from polygen.ir.names import check_declared
-from polygen.ir.parts import parts
+from polygen.ir.layout import vector_length
 from polygen.ir.tags import GroupTag, LocalTag
 from polygen.lower.calls import PartArg
 from polygen.lower.program import (
@@ -34,7 +28,6 @@ from polygen.lower.program import (
     HostLoop,
     HostNode,
     Launch,
-    Loop,
     LoopProgram,
     Verbatim,
 )
@@ -42,8 +35,8 @@ from polygen.targets.aliases import aliases_of
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.helpers import helper_functions, helpers_need_math, types_of_helpers
 from polygen.targets.lane_helpers import vector_helpers
-from polygen.targets.names import Choice, Names
 from polygen.targets.program import DeviceFunction, Program
+from polygen.targets.program_names import names_of, passed_for
 from polygen.targets.statement import StatementPrinter, all_nodes, hoist_local
 from polygen.targets.tables import table_lines
 from polygen.targets.target import Target
@@ -71,12 +64,12 @@ def print_program(program: LoopProgram, target: Target) -> Program:
         if isinstance(argument, ImageArg):
             target.image_type(argument)
     launches = tuple(_launches(program.host))
-    expressions = ExpressionPrinter(target, _names(program, launches))
+    expressions = ExpressionPrinter(target, names_of(program, launches))
     own = frozenset(t.name for t in program.global_temporaries)
     printer = _FunctionPrinter(target, expressions, own, program.tables)
     temporaries = (t.as_argument() for t in program.global_temporaries)
     arguments = (*program.arguments, *temporaries)
-    passed = _passed(arguments)
+    passed = passed_for(arguments)
     if target.runs_host:
         functions: tuple[DeviceFunction, ...] = (DeviceFunction(program.name, passed),)
         printer.host_function(program, arguments)
@@ -100,7 +93,7 @@ def _registered(program: LoopProgram, target: Target) -> list[str]:
 
 def _called(program: LoopProgram, target: Target, expressions: ExpressionPrinter) -> str:
     """Return a function that others of the source call; what it needs is noted with theirs."""
-    own = ExpressionPrinter(target, _names(program, list(_launches(program.host))))
+    own = ExpressionPrinter(target, names_of(program, list(_launches(program.host))))
     printer = _FunctionPrinter(target, own, (), ())
     printer.host_function(program, program.arguments, f"{target.helper_prefix} void ")
     expressions.uses.add(own.uses)
@@ -116,102 +109,6 @@ def _launches(nodes: Iterable[HostNode]) -> Iterator[Launch]:
             yield node
         else:
             yield from _launches(node.body)
-
-
-def _counters(nodes: Iterable[HostNode]) -> Iterator[str]:
-    """Yield the names of loop counters and of indices along the hardware's axes."""
-    for node in nodes:
-        if isinstance(node, HostLoop):
-            yield node.iname
-            yield from _counters(node.body)
-        else:
-            yield from (iname for axis in node.axes for iname, _ in axis.inames)
-            yield from (n.iname for n in all_nodes(node.body) if isinstance(n, Loop))
-
-
-def _names(program: LoopProgram, launches: Iterable[Launch]) -> Names:
-    """Return what is known of all names in the program."""
-    dtypes: dict[str, DType] = {}
-    choices: dict[str, Choice] = {}
-    variables = (*program.arguments, *program.global_temporaries, *program.tables)
-    for variable in (*variables, *_passed(program.arguments)):
-        if variable.dtype is None:
-            raise InternalError(f"'{variable.name}' has no type in a loop program")
-        dtypes[variable.name] = variable.dtype
-    for launch in launches:
-        for node in all_nodes(launch.body):
-            if isinstance(node, Declare):
-                dtypes[node.name] = node.dtype
-                if node.vector is not None:
-                    component = None if node.vector == 1 else 0
-                    shared = node.address_space if node.name in program.shared_vectors else None
-                    alone = node.extent == 1
-                    choices[node.name] = Choice((), component, alone, shared, node.vector)
-    kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **program.dtypes}
-    stored = frozenset(
-        [a.name for a in program.arguments if _is_stored(a)]
-        + [t.name for t in program.global_temporaries]
-    )
-    for array in variables:
-        if not isinstance(array, ValueArg) and constant_axes(array):
-            shared = AddressSpace.GLOBAL if array.name in program.shared_vectors else None
-            choices[array.name] = replace(_choice(array), space=shared)
-    images = frozenset(a.name for a in program.arguments if isinstance(a, ImageArg))
-    arrays = [a for a in program.arguments if isinstance(a, GlobalArg)]
-    for name in kinds:
-        check_declared(name)
-    return Names(
-        kinds,
-        dtypes,
-        program.index_dtype,
-        program.nonnegative,
-        stored,
-        images,
-        choices,
-        overlapping=_overlapping(program.arguments),
-        extents=tuple([e for a in arrays for e in a.shape or () if isinstance(e, ex.Sum)]),
-        alignments=_alignments(program.arguments, launches),
-    )
-
-
-def _alignments(
-    arguments: Iterable[Argument], launches: Iterable[Launch]
-) -> dict[str, tuple[int, AddressSpace]]:
-    """Return what arrays begin at a multiple of, in bytes, and where they are."""
-    others = (ConstantArg, PartArg)
-    found: dict[str, tuple[int, AddressSpace]] = {}
-    for a in arguments:
-        if isinstance(a, GlobalArg) and not isinstance(a, others) and a.alignment is not None:
-            found[a.name] = a.alignment, AddressSpace.GLOBAL
-    for launch in launches:
-        for node in all_nodes(launch.body):
-            if isinstance(node, Declare) and node.alignment is not None:
-                found[node.name] = node.alignment, node.address_space
-    return found
-
-
-def _overlapping(arguments: Iterable[Argument]) -> dict[str, frozenset[str]]:
-    """Return, for each array, the names of the others that it may overlap."""
-    arrays = [a for a in arguments if isinstance(a, GlobalArg)]
-    if not any(a.may_alias for a in arrays):
-        return {}
-    return {
-        a.name: frozenset(b.name for b in arrays if b is not a and (a.may_alias or b.may_alias))
-        for a in arrays
-    }
-
-
-def _is_stored(argument: Argument) -> bool:
-    """Tell whether an argument is an array whose elements have the type that is said of them."""
-    return isinstance(argument, GlobalArg) and not isinstance(argument, PartArg)
-
-
-def _choice(array: Array) -> Choice:
-    tags = [(array.dim_tags or ())[axis] for axis in constant_axes(array)]
-    arrays = tuple([n for n, tag in enumerate(tags) if isinstance(tag, Separate)])
-    of_one = vector_length(array) in (None, 1)
-    component = None if of_one else next(n for n, t in enumerate(tags) if isinstance(t, Vector))
-    return Choice(arrays, component, length=vector_length(array))
 
 
 def _sizes(launch: Launch, tag: type[GroupTag | LocalTag]) -> tuple[ex.Expression, ...]:
@@ -230,15 +127,7 @@ def _local_size(launch: Launch) -> tuple[int, ...]:
 
 def _device_function(launch: Launch) -> DeviceFunction:
     groups = _sizes(launch, GroupTag)
-    return DeviceFunction(launch.name, _passed(launch.arguments), groups, _local_size(launch))
-
-
-def _passed(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
-    """Return what functions are passed for some arguments: the parts of those that have some."""
-    found: list[Argument] = []
-    for argument in arguments:
-        found += parts(argument) if isinstance(argument, GlobalArg) else (argument,)
-    return tuple(found)
+    return DeviceFunction(launch.name, passed_for(launch.arguments), groups, _local_size(launch))
 
 
 def _written(block: Block) -> frozenset[str]:
@@ -315,7 +204,7 @@ class _FunctionPrinter:
         statements.spaces |= {a.name: a.space for a in arguments if isinstance(a, PartArg)}
         self._host_nodes(statements, program.host, 1)
         beginning = StatementPrinter(self._target, self._expressions)
-        for argument in _passed(arguments):
+        for argument in passed_for(arguments):
             if argument.name not in self._expressions.uses.names:
                 beginning.line(1, f"(void) {argument.name};")
             elif isinstance(argument, GlobalArg) and argument.alignment is not None:
@@ -351,9 +240,9 @@ class _FunctionPrinter:
     def _parameters(self, arguments: tuple[Argument, ...], written: frozenset[str]) -> list[str]:
         # One that may overlap others may overlap all that the caller passes.
         apart = not any(isinstance(a, GlobalArg) and a.may_alias for a in arguments)
-        restricted = {a.name for a in _passed(arguments) if apart or a.name in self._own}
-        changed = {part.name for part in _passed(a for a in arguments if a.name in written)}
-        return [self._parameter(a, changed, restricted) for a in _passed(arguments)]
+        restricted = {a.name for a in passed_for(arguments) if apart or a.name in self._own}
+        changed = {part.name for part in passed_for(a for a in arguments if a.name in written)}
+        return [self._parameter(a, changed, restricted) for a in passed_for(arguments)]
 
     def _parameter(
         self, argument: Argument, written: Container[str], restricted: Container[str]

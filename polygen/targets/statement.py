@@ -23,9 +23,10 @@ from polygen.lower.program import (
     Node,
     Verbatim,
 )
-from polygen.targets.aliases import joined
+from polygen.targets.aliases import joined, without_copies
 from polygen.targets.atomics import atomic_lines
 from polygen.targets.expression import ExpressionPrinter
+from polygen.targets.guards import outwards
 from polygen.targets.otherwise import WithOther, with_others
 from polygen.targets.simultaneous import one_by_one
 from polygen.targets.target import Target
@@ -58,6 +59,7 @@ class StatementPrinter:
         self.spaces = {node.name: node.address_space for node in shared}
         # Where loops of the source run on several threads, the others run on one.
         self.threads = target.parallel_loop is None
+        self.nested = 0  # how many loops have to be directly inside of what is printed
 
     def is_atomic(self, node: Assign) -> bool:
         """Tell whether an assignment has to be atomic where it stands."""
@@ -75,6 +77,8 @@ class StatementPrinter:
         """Print statements."""
         if self.expressions.aliases:
             nodes = joined(nodes, self.expressions.aliases, self.expressions.is_index)
+        if self.expressions.copied:
+            nodes = without_copies(nodes, self.expressions.copied, self.expressions.aliases)
         begun = ""
         together = [*self._with_others(nodes)]
         for (node, other), (following, _) in zip(
@@ -119,7 +123,7 @@ class StatementPrinter:
 
     def body(self, head: str, nodes: Block, depth: int, *, braces: bool = False) -> None:
         """Print a loop or a condition: with braces unless what it holds is one assignment."""
-        nodes = tuple([node for node in nodes if not self.is_alias(node)])
+        nodes = tuple([node for node in nodes if not self.expressions.is_alias(node)])
         braces = braces or self._has_braces(nodes)
         self.line(depth, f"{head} {{" if braces else head)
         self.block(nodes, depth + 1)
@@ -134,18 +138,6 @@ class StatementPrinter:
         if isinstance(first, Assign):
             plain = not (first.others or self.is_atomic(first))
         return len(nodes) != 1 or not plain
-
-    def is_alias(self, node: Node) -> bool:
-        """Tell whether a node says that an index is another one, and let it be called that."""
-        if (
-            not isinstance(node, Declare)
-            or node.insn_id
-            or not isinstance(node.initial, ex.Variable)
-        ):
-            return False
-        aliases = self.expressions.aliases
-        aliases[node.name] = aliases.get(node.initial.name, node.initial.name)
-        return True
 
     def loop_head(self, loop: Loop | HostLoop) -> str:
         """Return how a loop begins."""
@@ -236,7 +228,7 @@ def _comparison(upper: ex.Expression) -> tuple[str, ex.Expression]:
 
 
 def _declare(p: StatementPrinter, node: Declare, depth: int) -> None:
-    if p.is_alias(node):
+    if p.expressions.is_alias(node):
         return
     p.spaces[node.name] = node.address_space
     p.line(depth, p.declaration(node, initialized=True))
@@ -300,6 +292,14 @@ def _call(p: StatementPrinter, node: Call, depth: int) -> None:
 
 
 def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:
+    if p.nested or node.parallel:  # loops that run in parallel together nest perfectly
+        p.nested = max(p.nested, node.parallel) - 1
+    elif isinstance(node.body[-1], Loop | If):
+        outer = outwards(node, p.expressions)
+        if isinstance(outer, If):
+            p.condition(outer, (), depth)
+            return
+        node = outer
     if node.parallel and p.target.parallel_loop is not None:
         p.line(depth, p.target.parallel_loop(node.parallel))
         p.threads = True

@@ -144,7 +144,7 @@ def test_as_numpy_says(target: str) -> None:
     k = np.arange(-12, 16, dtype=np.int32).reshape(ROWS, 4)
     rows, lanes = (x.astype(np.int32) for x in np.indices((ROWS, 4)))
     with np.errstate(all="ignore"):
-        cases = {
+        cases: dict[str, Any] = {
             "max(a, b)": np.maximum(a, b),
             "min(a, b)": np.minimum(a, b),
             "if(a > b, a, b)": np.where(a > b, a, b),

@@ -1,0 +1,150 @@
+"""What is known of the names in a loop program, before any of it is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from polygen.errors import InternalError
+from polygen.ir import expression as ex
+from polygen.ir.array import (
+    AddressSpace,
+    Argument,
+    Array,
+    ConstantArg,
+    GlobalArg,
+    ImageArg,
+    ValueArg,
+)
+from polygen.ir.dtype import DType
+from polygen.ir.layout import Separate, Vector, constant_axes, vector_length
+from polygen.ir.names import check_declared
+from polygen.ir.parts import parts
+from polygen.lower.calls import PartArg
+from polygen.lower.declare import mentioned
+from polygen.lower.program import (
+    Call,
+    Declare,
+    HostLoop,
+    HostNode,
+    Launch,
+    Loop,
+    LoopProgram,
+    Node,
+    Verbatim,
+)
+from polygen.targets.aliases import copied
+from polygen.targets.names import Choice, Names
+from polygen.targets.statement import all_nodes
+
+
+def names_of(program: LoopProgram, launches: Iterable[Launch]) -> Names:
+    """Return what is known of all names in the program."""
+    dtypes: dict[str, DType] = {}
+    choices: dict[str, Choice] = {}
+    variables = (*program.arguments, *program.global_temporaries, *program.tables)
+    for variable in (*variables, *passed_for(program.arguments)):
+        if variable.dtype is None:
+            raise InternalError(f"'{variable.name}' has no type in a loop program")
+        dtypes[variable.name] = variable.dtype
+    nodes = [node for launch in launches for node in all_nodes(launch.body)]
+    declared = [node for node in nodes if isinstance(node, Declare)]
+    for node in declared:
+        dtypes[node.name] = node.dtype
+        if node.vector is not None:
+            component = None if node.vector == 1 else 0
+            shared = node.address_space if node.name in program.shared_vectors else None
+            alone = node.extent == 1
+            choices[node.name] = Choice((), component, alone, shared, node.vector)
+    kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **program.dtypes}
+    stored = frozenset(
+        [a.name for a in program.arguments if _is_stored(a)]
+        + [t.name for t in program.global_temporaries]
+    )
+    for array in variables:
+        if not isinstance(array, ValueArg) and constant_axes(array):
+            shared = AddressSpace.GLOBAL if array.name in program.shared_vectors else None
+            choices[array.name] = replace(_choice(array), space=shared)
+    images = frozenset(a.name for a in program.arguments if isinstance(a, ImageArg))
+    arrays = [a for a in program.arguments if isinstance(a, GlobalArg)]
+    for name in kinds:
+        check_declared(name)
+    return Names(
+        kinds,
+        dtypes,
+        program.index_dtype,
+        program.nonnegative,
+        stored,
+        images,
+        choices,
+        overlapping=_overlapping(program.arguments),
+        extents=tuple([e for a in arrays for e in a.shape or () if isinstance(e, ex.Sum)]),
+        alignments=_alignments(program.arguments, declared),
+        copied=_copied(nodes, declared),
+    )
+
+
+def _counters(nodes: Iterable[HostNode]) -> Iterator[str]:
+    """Yield the names of loop counters and of indices along the hardware's axes."""
+    for node in nodes:
+        if isinstance(node, HostLoop):
+            yield node.iname
+            yield from _counters(node.body)
+        else:
+            yield from (iname for axis in node.axes for iname, _ in axis.inames)
+            yield from (n.iname for n in all_nodes(node.body) if isinstance(n, Loop))
+
+
+def _copied(nodes: Iterable[Node], declared: Iterable[Declare]) -> frozenset[str]:
+    """Return the scalars of which there may be a copy that can take their place."""
+    copies = {name for node in declared if (name := copied(node)) is not None}
+    if not copies:
+        return frozenset()
+    return frozenset(copies) - mentioned([n for n in nodes if isinstance(n, Verbatim | Call)])
+
+
+def _alignments(
+    arguments: Iterable[Argument], declared: Iterable[Declare]
+) -> dict[str, tuple[int, AddressSpace]]:
+    """Return what arrays begin at a multiple of, in bytes, and where they are."""
+    others = (ConstantArg, PartArg)
+    found: dict[str, tuple[int, AddressSpace]] = {}
+    for a in arguments:
+        if isinstance(a, GlobalArg) and not isinstance(a, others) and a.alignment is not None:
+            found[a.name] = a.alignment, AddressSpace.GLOBAL
+    for node in declared:
+        if node.alignment is not None:
+            found[node.name] = node.alignment, node.address_space
+    return found
+
+
+def _overlapping(arguments: Iterable[Argument]) -> dict[str, frozenset[str]]:
+    """Return, for each array, the names of the others that it may overlap."""
+    arrays = [a for a in arguments if isinstance(a, GlobalArg)]
+    if not any(a.may_alias for a in arrays):
+        return {}
+    return {
+        a.name: frozenset(b.name for b in arrays if b is not a and (a.may_alias or b.may_alias))
+        for a in arrays
+    }
+
+
+def _is_stored(argument: Argument) -> bool:
+    """Tell whether an argument is an array whose elements have the type that is said of them."""
+    return isinstance(argument, GlobalArg) and not isinstance(argument, PartArg)
+
+
+def _choice(array: Array) -> Choice:
+    tags = [(array.dim_tags or ())[axis] for axis in constant_axes(array)]
+    arrays = tuple([n for n, tag in enumerate(tags) if isinstance(tag, Separate)])
+    of_one = vector_length(array) in (None, 1)
+    component = None if of_one else next(n for n, t in enumerate(tags) if isinstance(t, Vector))
+    return Choice(arrays, component, length=vector_length(array))
+
+
+def passed_for(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
+    """Return what functions are passed for some arguments: the parts of those that have some."""
+    found: list[Argument] = []
+    for argument in arguments:
+        found += parts(argument) if isinstance(argument, GlobalArg) else (argument,)
+    return tuple(found)
