@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import polygen as pg
 from polygen.errors import InvalidArgument
@@ -56,14 +56,14 @@ class CallInstruction(metaclass=_Ours):
 
     def __new__(  # type: ignore[misc]
         cls,
-        assignees: object,
+        assignees: Any,
         expression: object,
         id: str | None = None,  # noqa: A002  (as Loo.py calls it)
         **options: Any,
     ) -> str:
         """Return the text of an instruction."""
-        several = cast("tuple[object, ...]", assignees) if isinstance(assignees, tuple) else None
-        return _text((assignees,) if several is None else several, expression, id, options)
+        several: tuple[Any, ...] = assignees if isinstance(assignees, tuple) else (assignees,)
+        return _text(several, expression, id, options)
 
 
 def _text(
