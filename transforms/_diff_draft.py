@@ -16,8 +16,6 @@ from polygen.ir.domain import Domain, rename_dimension, unflatten, with_duplicat
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.layout import layout_expressions
-from polygen.ir.reduction import name_of
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
@@ -246,47 +244,3 @@ def differentiated(
 def shown(error: UserError, kernel: Kernel, insn: Instruction) -> NotDifferentiable:
     """Return the error with the instruction that it is about."""
     return refused(error.what, error.remedy or "", kernel, insn.id)
-
-
-# --- what a result needs of the kernel
-
-
-def operation_name(reduction: ex.Reduction) -> str:
-    """Return the name of the operation of a reduction."""
-    return name_of(reduction.operation)
-
-
-def without_idle(kernel: Kernel) -> Kernel:
-    """Return the kernel without domains that no instruction needs, and sizes of these alone."""
-    used = frozenset[str]().union(
-        *(i.within_inames | i.reduction_inames for i in kernel.instructions)
-    )
-    needed = [d for d in kernel.domains if not used.isdisjoint(d.inames)]
-    names = {p for d in needed for p in d.parameters}
-    while more := [d for d in kernel.domains if d not in needed and names & {*d.inames}]:
-        needed += more
-        names |= {p for d in more for p in d.parameters}
-    kept = {i for d in needed for i in d.inames}
-    priorities = (tuple([i for i in p if i in kept]) for p in kernel.priorities)
-    arrays = [a for a in kernel.variables.values() if not isinstance(a, ValueArg)]
-    names = names.union(
-        kernel.assumptions.parameters,
-        *(i.read_names for i in kernel.instructions),
-        *(
-            walk.free_variables(e)
-            for a in arrays
-            for e in (*(a.shape or ()), *layout_expressions(a))
-        ),
-        *(r.parameters for i in kernel.instructions for r in i.happens_after),
-    )
-    return kernel.copy(
-        domains=tuple([d for d in kernel.domains if d in needed]),
-        arguments=tuple(
-            [a for a in kernel.arguments if not isinstance(a, ValueArg) or a.name in names]
-        ),
-        tags={i: tag for i, tag in kernel.tags.items() if i in kept},
-        priorities=tuple(dict.fromkeys(p for p in priorities if len(p) > 1)),
-        separations=tuple(
-            [s for s in kernel.separations if walk.free_variables(s) <= kept | {*kernel.parameters}]
-        ),
-    )

@@ -13,12 +13,10 @@ from typing import Any
 from polygen.analysis.access import touched
 from polygen.analysis.domains import all_reads
 from polygen.analysis.footprint import fully_written
-from polygen.analysis.nest import LoopNode, TreeNode, loop_tree
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import users
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.analysis.scratch import passes_nothing, unwritten
-from polygen.errors import DependencyCycle, NoLoopNest
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.claims import Claim, Independent
@@ -31,9 +29,9 @@ from polygen.transforms._diff_draft import (
     check_dependent,
     differentiated,
     refused,
-    without_idle,
 )
 from polygen.transforms._diff_expressions import with_own_loops
+from polygen.transforms._diff_rest import pruned, with_priorities
 from polygen.transforms._diff_values import may_meet
 
 
@@ -355,58 +353,3 @@ def check_atomic(kernel: Kernel, insn: Assigning) -> None:
             kernel,
             insn.id,
         )
-
-
-# --- what is left of a kernel beside its derivative
-
-
-def pruned(whole: Kernel, old: Kernel, new: Sequence[str], kept: frozenset[str]) -> Kernel:
-    """Return the kernel with those instructions alone that some variables need.
-
-    Parameters:
-        whole: the kernel.
-        old: the kernel before.
-        new: the variables that it did not have.
-        kept: those of its own that are computed still.
-    """
-    needed, pending = {*new, *kept}, [*new, *kept]
-    while pending:
-        for writer in whole.writers.get(pending.pop(), ()):
-            more = (all_reads(whole, writer) & whole.variables.keys()) - needed
-            needed |= more
-            pending += sorted(more)
-    gone = [i for i in whole.assignments if needed.isdisjoint(i.written_names)]
-    left: list[Instruction] = [i for i in whole.instructions if i not in gone]
-    for insn in gone:
-        left = [i.without(insn) for i in left]
-    ids = {i.id for i in left}
-    claims = [
-        c for c in whole.claims if not isinstance(c, Independent) or {c.first, c.second} <= ids
-    ]
-    outputs = {a.name for a in old.arguments if a.name in old.writers} - needed
-    return without_idle(
-        whole.copy(
-            instructions=tuple(left),
-            claims=tuple(claims),
-            arguments=tuple([a for a in whole.arguments if a.name not in outputs]),
-            temporaries=tuple([t for t in whole.temporaries if t.name in needed]),
-        )
-    )
-
-
-def with_priorities(kernel: Kernel, old: Kernel) -> Kernel:
-    """Return the kernel with priorities where new inames are in loops, as they are nested."""
-    try:
-        tree = loop_tree(kernel, quiet=True)
-    except (NoLoopNest, DependencyCycle):
-        return kernel
-    known = frozenset(old.inames)
-    new = dict.fromkeys(path for path in paths(tree, ()) if not known.issuperset(path))
-    return kernel.copy(priorities=(*kernel.priorities, *(p for p in new if len(p) > 1)))
-
-
-def paths(nodes: Sequence[TreeNode], loops: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the loops around what is innermost."""
-    inner = [n for n in nodes if isinstance(n, LoopNode)]
-    found = [path for n in inner for path in paths(n.children, (*loops, n.iname))]
-    return found if inner else [loops]

@@ -7,7 +7,7 @@ it reads, by the chain rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,8 +27,9 @@ from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.transforms._diff_draft import active, check_dependent, shown
 from polygen.transforms._diff_expressions import Term, terms, total
-from polygen.transforms._diff_forward import check_atomic, paths, pruned, with_priorities
+from polygen.transforms._diff_forward import check_atomic
 from polygen.transforms._diff_order import in_order
+from polygen.transforms._diff_rest import paths, pruned, with_priorities
 from polygen.transforms._diff_values import Values, is_empty, may_meet
 
 _Place = ex.Variable | ex.Subscript
@@ -235,9 +236,16 @@ class _Reverse:
         sums = [(g[0], total([t.coefficient for t in g])) for g in groups.values()]
         return [replace(term, coefficient=c) for term, c in sums if c is not None]
 
-    def _place(self, insn: Instruction, access: _Place, values: Any) -> _Place:
+    def _place(
+        self,
+        insn: Instruction,
+        access: _Place,
+        values: Mapping[str, Expression],
+        conditions: tuple[Expression, ...] = (),
+    ) -> _Place:
         """Return the adjoint of an element."""
-        index = tuple([self._values.at(insn, i, values) for i in ex.index_of(access)])
+        old = ex.index_of(access)
+        index = tuple([self._values.at(insn, i, values, conditions) for i in old])
         return ex.element(ex.Variable(self._bars[ex.name_of(access)]), index)
 
     def _taken(
@@ -251,9 +259,10 @@ class _Reverse:
 
     def _pass(self, insn: Assigning, seed: Expression, term: Term) -> Instruction:
         """Return what adds to the adjoint of what is read."""
-        target = self._place(insn, term.access, term.values)
-        coefficient = self._values.at(insn, term.coefficient, term.values)
-        conditions = [self._values.at(insn, c, term.values) for c in term.conditions]
+        asked = term.conditions
+        target = self._place(insn, term.access, term.values, asked)
+        coefficient = self._values.at(insn, term.coefficient, term.values, asked)
+        conditions = [self._values.at(insn, c, term.values, asked[:n]) for n, c in enumerate(asked)]
         value = ex.sum_of(target, times(seed, coefficient))
         new = self._instruction(insn, f"{insn.id}_bar", target, value)
         return new.copy(

@@ -63,7 +63,7 @@ class Values(Draft, Loops):
         self.saved = Saved()
         self.again: dict[str, Assignment] = {}
         self._names: dict[str, str] = {}
-        self._stores: dict[tuple[str, Expression], tuple[str, tuple[str, ...]]] = {}
+        self._stores: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
         self._original: dict[str, str] = {}
         self.values = self._mirrored(loops)
 
@@ -125,7 +125,11 @@ class Values(Draft, Loops):
     # --- what is needed of the kernel
 
     def at(
-        self, insn: Instruction, node: Expression, values: Mapping[str, Expression]
+        self,
+        insn: Instruction,
+        node: Expression,
+        values: Mapping[str, Expression],
+        conditions: tuple[Expression, ...] = (),
     ) -> Expression:
         """Return what an expression was where an instruction was executed.
 
@@ -133,13 +137,13 @@ class Values(Draft, Loops):
             insn: the instruction.
             node: the expression, in terms of the old inames.
             values: what these are.
+            conditions: those under which it is evaluated, beside the instruction's.
         """
         before, self.values = self.values, values
         inner = sorted(walk.reduction_inames(node) & {*self.kernel.inames})
         own = self.copies(inner)
         self.values = before
-        stored = self._stored(insn, node, ())
-        return _moved(stored, values, own)
+        return _moved(self._stored(insn, node, conditions), values, own)
 
     def _stored(
         self, insn: Instruction, node: Expression, conditions: tuple[Expression, ...]
@@ -228,27 +232,29 @@ class Values(Draft, Loops):
         conditions: tuple[Expression, ...],
     ) -> Expression:
         """Return where the value is that an instruction reads, and save it there."""
-        copies = {n: o for n, o in self._original.items() if n in walk.free_variables(node)}
-        access = walk.substitute(node, {n: ex.Variable(o) for n, o in copies.items()})
-        bound = {*self.kernel.inames} & walk.free_variables(access) - insn.within_inames
+        asked = [*insn.predicates, *conditions]
+        names = frozenset[str]().union(*map(walk.free_variables, (node, *asked)))
+        copies = {n: o for n, o in self._original.items() if n in names}
+        old = {n: ex.Variable(o) for n, o in copies.items()}
+        access, *asked = (walk.substitute(e, old) for e in (node, *asked))
+        names = frozenset[str]().union(*map(walk.free_variables, (access, *asked)))
+        bound = names.intersection(self.kernel.inames) - insn.within_inames
         loops = tuple([i for i in self.kernel.inames if i in insn.within_inames | bound])
-        key = insn.id, access
+        key = insn.id, access, *asked
         if key not in self._stores:
             name = self._store(insn, ex.name_of(node), loops)
             self._stores[key] = name, loops
             value = access
-            for condition in reversed(conditions):
+            for condition in reversed(asked):
                 value = ex.If(condition, value, ZERO)
             own = {i: ex.Variable(n) for i, n in Draft.copies(self, sorted(bound)).items()}
             saving = Assignment(
                 self.name(f"save_{ex.name_of(node)}"),
                 self._element(name, loops),
                 value,
-                within_inames=insn.within_inames | bound,
-                predicates=insn.predicates,
+                within_inames=insn.within_inames.union(map(ex.name_of, own.values())),
             ).map_expressions(lambda e: walk.substitute(e, own))
-            within = insn.within_inames.union(map(ex.name_of, own.values()))
-            self.saved.before.setdefault(insn.id, []).append(saving.copy(within_inames=within))
+            self.saved.before.setdefault(insn.id, []).append(saving)
         found = self._element(*self._stores[key])
         return walk.substitute(found, {o: ex.Variable(n) for n, o in copies.items()})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,12 +51,12 @@ class Case:
     kernel: Kernel
     outputs: tuple[str, ...]
     by: tuple[str, ...]
-    sizes: Sequence[Mapping[str, int]] = tuple({"n": n} for n in (0, 1, 7, 8, 9))
+    sizes: Sequence[Mapping[str, int]] = tuple({"n": n} for n in (0, 1, 7, 9))
     data: Callable[[Mapping[str, int]], Arrays] = lambda _: {}
 
 
-N = tuple({"n": n} for n in (0, 1, 7, 8, 9))
-POSITIVE = tuple({"n": n} for n in (1, 7, 8, 9))
+N = tuple({"n": n} for n in (0, 1, 7, 9))
+POSITIVE = tuple({"n": n} for n in (1, 7, 9))
 STEPS = tuple({"n": n, "m": m} for n, m in ((0, 2), (1, 3), (7, 2), (8, 0), (5, 3)))
 BOTH = tuple({"n": n, "m": m} for n, m in ((0, 2), (1, 0), (7, 3), (8, 5)))
 
@@ -285,6 +286,27 @@ CASES: dict[str, Case] = {
         ("z",),
         ("s", "x", "r"),
     ),
+    "saved where it is read": Case(
+        made(
+            "{ [i,j,k,t]: 0<=i,j,k<n and 0<=t<2 }",
+            """
+            for t
+                z[i] = z[i] + (v[i-1]*x[i]*v[i-1] if i > 0 and c[i] > 0.5 else x[i])
+                z[0] = z[0] + sum(j, (v[j]*x[j+1]*v[j] if j < n-1 else x[j]))*z[0]
+                v[k] = v[k]*z[k]*0.5
+            end
+            """,
+            array("z", "n"),
+            array("v", "n"),
+            array("x", "n"),
+            array("c", "n"),
+            assumptions="n >= 1",
+            seq_dependencies=True,
+        ),
+        ("z", "v"),
+        ("x", "v"),
+        POSITIVE,
+    ),
     "what is between outputs": Case(
         made(
             ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"],
@@ -334,21 +356,24 @@ def values(case: Case, given: Arrays) -> NDArray[Any]:
     return np.concatenate([np.ravel(found[name]) for name in case.outputs])
 
 
-def jacobian(case: Case, given: Arrays) -> dict[str, NDArray[Any]]:
+@functools.cache
+def jacobian(name: str, position: int) -> dict[str, NDArray[Any]]:
     """Return central differences: for each argument, a row an output, a column an element."""
+    case = CASES[name]
+    given = random(case, case.sizes[position])
     found: dict[str, NDArray[Any]] = {}
     rows = len(values(case, given))
-    for name in case.by:
+    for by in case.by:
         columns: list[NDArray[Any]] = []
-        for position in range(np.size(given[name])):
+        for position in range(np.size(given[by])):
             both: list[NDArray[Any]] = []
             for h in (1e-5, -1e-5):
-                moved = np.array(given[name], dtype=np.float64)
+                moved = np.array(given[by], dtype=np.float64)
                 moved.reshape(-1)[position] += h
-                at = moved if np.ndim(given[name]) else float(moved)
-                both.append(values(case, {**given, name: at}))
+                at = moved if np.ndim(given[by]) else float(moved)
+                both.append(values(case, {**given, by: at}))
             columns.append((both[0] - both[1]) / 2e-5)
-        found[name] = np.array(columns).T.reshape(rows, len(columns))
+        found[by] = np.array(columns).T.reshape(rows, len(columns))
     return found
 
 
@@ -392,9 +417,9 @@ def test_derivatives_are_those_of_central_differences(name: str) -> None:
         assert pg.parse_kernel(str(knl)) == knl
         assert pg.replay(knl.original or knl, knl.history) == knl
         pg.check_well_formed(knl)
-    for sizes in case.sizes:
+    for position, sizes in enumerate(case.sizes):
         given = random(case, sizes)
-        wanted = jacobian(case, given)
+        wanted = jacobian(name, position)
         v = directions(case, given)
         for target in ("c", "opencl") if sizes == case.sizes[-2] else ("c",):
             dot = along(case, tangent, given, target)
@@ -417,9 +442,9 @@ def test_jacobians_are_those_of_central_differences(name: str) -> None:
         knl = pg.diff_kernel(case.kernel, case.outputs, by)
         assert pg.parse_kernel(str(knl)) == knl
         pg.check_well_formed(knl)
-        for sizes in case.sizes:
+        for position, sizes in enumerate(case.sizes):
             given = random(case, sizes)
-            wanted = jacobian(case, given)[by]
+            wanted = jacobian(name, position)[by]
             for target in ("c", "opencl") if sizes == case.sizes[-2] else ("c",):
                 found = run(knl, given, target)
                 parts = [
