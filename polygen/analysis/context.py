@@ -121,6 +121,11 @@ class Context:
         """How many writes were followed to come here."""
         return len(self.old.trail) + len(self.new.trail)
 
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether there are no such points."""
+        return bool(self.points.is_empty())
+
     def have_one_value(self, old: Expression, new: Expression) -> bool:
         """Tell, by linear programs, whether two expressions are affine and equal at all points."""
         if not walk.free_variables(old) <= self.old.integers:

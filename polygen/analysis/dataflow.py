@@ -55,12 +55,14 @@ def sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
     says which instances there are, they hold what each one would see.
     """
     place = places(kernel).of.get((reference.insn.id, reference.inames))
-    if place is None or not index_set(kernel, reference)[1]:
+    if place is None:
         return None
     access = access_of(kernel, reference)
     at_once = write_in_iteration(kernel, access)
     if at_once is not None:
         return (Source(*at_once),)
+    if not index_set(kernel, reference)[1]:
+        return None
     writers = _writers(kernel, reference.name)
     if writers is None:
         return None

@@ -20,7 +20,7 @@ import islpy as isl
 from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.isl_affine import to_aff
 from polygen.ir import expression as ex
-from polygen.ir.domain import flat_names, project_out, rename_dimension
+from polygen.ir.domain import flat_names, project_out, rename_dimension, same_points
 from polygen.ir.expression import Expression
 
 _PARAM = isl.dim_type.param
@@ -48,9 +48,7 @@ def are_plainly_digits(
             return False
         used.update(digits)
         before = _in_digits(before, iname, form, digits)
-    # Most often this is so at once; isl looks no closer where it is.
-    same = before.plain_is_equal(after.align_params(before.get_space()))
-    return bool(same or before.is_equal(after))
+    return same_points(before, after)
 
 
 def _digits(form: LinearForm, inames: Set[str]) -> dict[str, int] | None:

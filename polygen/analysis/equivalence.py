@@ -33,7 +33,7 @@ from polygen.analysis.settled import Settled
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
-from polygen.ir.domain import project_out
+from polygen.ir.domain import project_out, same_points
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, identical
 from polygen.ir.kernel import Kernel
@@ -123,7 +123,7 @@ class _Comparison:
         points = reduce(isl.Set.intersect, links, points).intersect(self._known)
         others = set(news.values()).difference(olds.values())
         context = Context(points, old, new)
-        if project_out(points, others).is_equal(wanted):
+        if same_points(project_out(points, others), wanted):
             found = self._at_instances(before, after, context)
             needed = None if found is None else self._needed(before, after)
             if needed is not None:
@@ -232,7 +232,7 @@ class _Comparison:
         """Compare conditions: those that are affine as one set, others one by one."""
         was, rest = _held(context.old, before.predicates, context.points)
         now, new_rest = _held(context.new, after.predicates, context.points)
-        if not was.is_equal(now) or len(rest) != len(new_rest):
+        if not same_points(was, now) or len(rest) != len(new_rest):
             return Difference(before.id, what="it has other predicates")
         inner = context.restricted(was)
         for old, new in zip(rest, new_rest, strict=True):

@@ -34,6 +34,8 @@ def keeps_type(kernel: Kernel, name: str, writer: str) -> bool:
     variable = kernel.variables[name]
     if not isinstance(variable, GlobalArg | TemporaryVariable) or is_bfloat16(variable.dtype):
         return False
+    if variable.dtype is None and _is_copy(kernel, variable):
+        return True
     dtype = _known(kernel).get(name)
     if dtype is not None:
         return all(_has_type(found, dtype) for found in _written(kernel, name, writer))
@@ -45,6 +47,20 @@ def keeps_type(kernel: Kernel, name: str, writer: str) -> bool:
     if not own:
         return False
     return (len(set(written)) == 1 and _is_known(written[0])) or len(_stored(kernel, name)) == 1
+
+
+def _is_copy(kernel: Kernel, variable: GlobalArg | TemporaryVariable) -> bool:
+    """Tell whether a temporary holds what one instruction reads from one other array."""
+    pairs = [pair for w in kernel.writers.get(variable.name, ()) for pair in w.pairs]
+    if len(pairs) != 1 or not isinstance(variable, TemporaryVariable):
+        return False
+    value = pairs[0][1]
+    if not isinstance(value, ex.Subscript | ex.Variable):
+        return False
+    read = kernel.variables.get(ex.name_of(value))
+    if not isinstance(read, GlobalArg | TemporaryVariable) or read is variable:
+        return False
+    return not is_bfloat16(read.dtype)
 
 
 @per_kernel

@@ -13,12 +13,13 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.access import Access, index_set, touched
+from polygen.analysis.access import Access, Reference, index_set, touched
 from polygen.analysis.affine import LinearForm
 from polygen.analysis.copies import axes, same_copy
 from polygen.analysis.distance import subscripts
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.pairs import conflict, equal
+from polygen.analysis.plain_write import plainly_written
 from polygen.analysis.realized import Place, places
 from polygen.analysis.scratch import certainly_written
 from polygen.analysis.second import OTHER
@@ -44,16 +45,16 @@ def write_in_iteration(kernel: Kernel, read: Access) -> _Found:
         None if that is not so, or not seen at once.
     """
     reference = read.reference
-    if reference is None or not (read.exact or index_set(kernel, reference)[1]):
+    if reference is None:
         return None
     key = (read.insn_id, read.name, reference.index, read.inames, reference.conditions)
     known: dict[object, _Found] = kernel.memo.setdefault(write_in_iteration, {})
     if key not in known:
-        known[key] = _write_in_iteration(kernel, read)
+        known[key] = _write_in_iteration(kernel, read, reference)
     return known[key]
 
 
-def _write_in_iteration(kernel: Kernel, read: Access) -> _Found:
+def _write_in_iteration(kernel: Kernel, read: Access, reference: Reference) -> _Found:
     writer, *others = kernel.writers.get(read.name, (None,))
     if writer is None or others or len(writer.assignees) > 1:
         return None
@@ -63,13 +64,19 @@ def _write_in_iteration(kernel: Kernel, read: Access) -> _Found:
     place = places(kernel).of
     here = place.get((read.insn_id, read.inames), ())
     loops = _loops_around(place[writer.id, writer.within_inames], here)
+    axis, other = (axes(kernel, i, read.name) for i in (writer.id, read.insn_id))
+    if loops is None or not axis.keys() <= other.keys():
+        return None
+    same = {*loops, *(i for tag, i in axis.items() if other.get(tag) == i)}
+    if same >= {*axis.values()}:
+        found = plainly_written(kernel, (read, reference), (written, writer), same)
+        if found is not None:
+            return writer.id, found
+    if not (read.exact or index_set(kernel, reference)[1]):
+        return None
     copy = same_copy(kernel, (read.insn_id, writer.id), read.name, UNMOVED)
     there = certainly_written(kernel, writer, written, read)
-    if loops is None or there is None or not copy.certain:
-        return None
-    axis, other = (axes(kernel, i, read.name) for i in (writer.id, read.insn_id))
-    same = {*loops, *(i for tag, i in axis.items() if other.get(tag) == i)}
-    if not axis.keys() <= other.keys() or not _is_one(kernel, writer, written, same):
+    if there is None or not copy.certain or not _is_one(kernel, writer, written, same):
         return None
     known = kernel.assumptions.flat
     wanted = [*map(equal, loops), copy.possible, known, *(() if written.exact else (there,))]

@@ -63,7 +63,7 @@ class Matcher:
             new: one of the new frame's.
             at: where they are compared.
         """
-        if at.points.is_empty():
+        if at.is_empty:
             return None
         if at.old.is_too_deep or at.new.is_too_deep:
             return undecided(at.old.insn, None, "too many writes would have to be followed")

@@ -29,7 +29,7 @@ from polygen.analysis.difference import Difference, undecided
 from polygen.analysis.instance_map import InstanceMap
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.domain import flat_names, project_out
+from polygen.ir.domain import flat_names, project_out, same_points
 from polygen.ir.expression import Expression
 from polygen.ir.reduction import facts_of, may_merge
 
@@ -109,16 +109,16 @@ class Sums:
         before, after = _inside(at.old, olds), _inside(at.new, news)
         (wanted, exact), (points, also) = executed(before), executed(after)
         wanted, linked = at.points.intersect(wanted), at.points.intersect(points)
-        other = self._comparing.other_work(old, new, at, at.points)
         for iname, value in values.items():
             if value is None:
-                return other
+                return self._comparing.other_work(old, new, at, at.points)
             if olds[iname] not in news.values():
                 there = ex.Variable(olds[iname])
                 linked = linked.intersect(equal_set(there, after.named(value)))
         others = tuple([name for name in news.values() if name not in olds.values()])
-        if not project_out(linked, others).is_equal(wanted) or not _is_injective(linked, others):
-            return other
+        alike = same_points(project_out(linked, others), wanted)
+        if not alike or not _is_injective(linked, others):
+            return self._comparing.other_work(old, new, at, at.points)
         inner = Context(linked, before, after)
         found = self._comparing.match(old.operand, new.operand, inner)
         if (exact and also) or (found is not None and not found.certain):

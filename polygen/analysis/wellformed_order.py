@@ -15,7 +15,7 @@ import islpy as isl
 
 from polygen.analysis.access import Access, touched
 from polygen.analysis.copies import has_copies, same_copy
-from polygen.analysis.distance import distances, subscripts
+from polygen.analysis.distance import distances, only_itself, subscripts
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.known import known_parameters
 from polygen.analysis.loose import Loose, loose_pairs
@@ -100,6 +100,8 @@ def _pairs(kernel: Kernel, wanted: _Wanted) -> Iterator[_Found]:
         if is_read(kernel, name):
             for group in _groups(kernel, name):
                 for first, second in _candidates(kernel, group):
+                    if first == second and only_itself(kernel, first, name):
+                        continue
                     yield from _look(kernel, group[first], group[second], wanted)
     for name, other_name in _overlapping(kernel):
         for first, second in product(users(kernel, name), users(kernel, other_name)):

@@ -144,6 +144,12 @@ def _aligned(first: isl.Set, second: isl.Set) -> tuple[isl.BasicSet, isl.BasicSe
     return some, others.align_params(first.get_space())
 
 
+def same_points(first: isl.Set, second: isl.Set) -> bool:
+    """Tell whether two flat sets are equal: most often, they are so at once."""
+    aligned = second.align_params(first.get_space())
+    return bool(first.plain_is_equal(aligned) or first.is_equal(second))
+
+
 def rename_dimension(isl_set: isl.Set, old: str, new: str) -> isl.Set:
     """Return `isl_set` with the dimension or parameter `old` called `new`."""
     for kind in (_SET, _PARAM):

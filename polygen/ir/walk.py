@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import Any, TypeAlias, cast
 
 from polygen.errors import InternalError
@@ -193,16 +193,14 @@ def substitute(node: Expression, values: Mapping[str, Expression]) -> Expression
     """
     if isinstance(node, ex.Variable):
         return values.get(node.name, node)
-    old = parts(node)
-    if not old:
+    if free_variables(node).isdisjoint(values):
         return node
+    old = parts(node)
     if isinstance(node, ex.Reduction) and not values.keys().isdisjoint(node.inames):
         values = {k: v for k, v in values.items() if k not in node.inames}
     if isinstance(node, ex.SubArrayRef):
         return _substituted_part(node, values)
     new = tuple([substitute(p, values) for p in old])
-    if all(map(is_, old, new)):
-        return node
     if isinstance(node, ex.Subscript):
         new = tuple([_flat(p) for p in new])
     return _TABLE[type(node)][1](node, new)
