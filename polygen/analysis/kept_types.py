@@ -51,13 +51,13 @@ def keeps_type(kernel: Kernel, name: str, writer: str) -> bool:
 
 def _is_copy(kernel: Kernel, variable: GlobalArg | TemporaryVariable) -> bool:
     """Tell whether a temporary holds what one instruction reads from one other array."""
-    pairs = [pair for w in kernel.writers.get(variable.name, ()) for pair in w.pairs]
-    if len(pairs) != 1 or not isinstance(variable, TemporaryVariable):
+    writers = kernel.writers.get(variable.name, ())
+    if len(writers) != 1 or not isinstance(variable, TemporaryVariable):
         return False
-    value = pairs[0][1]
-    if not isinstance(value, ex.Subscript | ex.Variable):
+    values = writers[0].values
+    if len(values) != 1 or not isinstance(values[0], ex.Subscript | ex.Variable):
         return False
-    read = kernel.variables.get(ex.name_of(value))
+    read = kernel.variables.get(ex.name_of(values[0]))
     if not isinstance(read, GlobalArg | TemporaryVariable) or read is variable:
         return False
     return not is_bfloat16(read.dtype)
