@@ -1,4 +1,4 @@
-"""Choices between two values that are the same wherever an expression is evaluated."""
+"""Conditions that have one answer wherever they are asked; choices that depend on them."""
 
 from __future__ import annotations
 
@@ -12,33 +12,44 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 
 
-def decided(condition: Expression, known: isl.Set, integers: Collection[str]) -> Expression:
-    """Return a condition, or True or False if what is known decides it.
+class Decided:
+    """What is decided at a place; answers are remembered.
 
     Parameters:
-        condition: of inames and integers that do not change.
-        known: what holds where it is asked, a flat set.
-        integers: the names that sets may be about.
+        known: what holds there, a flat set.
+        integers: the names of inames, and of integers that do not change.
     """
-    holds = condition_set(condition, integers)
-    if holds is None:
-        return condition
-    if known.is_subset(holds):
-        return True
-    return False if known.is_disjoint(holds) else condition
 
+    def __init__(self, known: isl.Set, integers: Collection[str]) -> None:
+        self._known = known
+        self._integers = integers
+        self._answers: dict[Expression, bool | None] = {}
 
-def with_decided_choices(node: Expression, known: isl.Set, integers: Collection[str]) -> Expression:
-    """Return an expression with True and False for those conditions of choices that are decided.
+    def condition(self, node: Expression) -> Expression:
+        """Return a condition, or True or False if that is what it is."""
+        if node not in self._answers:
+            self._answers[node] = self._answer(node)
+        answer = self._answers[node]
+        return node if answer is None else answer
 
-    The choice itself stays, and with it its type, which is that of both values.  Subscripts stay
-    as they are.
-    """
-    if isinstance(node, ex.Subscript) or ex.If not in walk.classes(node):
-        return node
-    parts = tuple([with_decided_choices(p, known, integers) for p in walk.parts(node)])
-    node = walk.rebuild(node, parts)
-    if not isinstance(node, ex.If):
-        return node
-    condition = decided(node.condition, known, integers)
-    return node if condition is node.condition else ex.If(condition, node.then, node.else_)
+    def _answer(self, node: Expression) -> bool | None:
+        holds = condition_set(node, self._integers)
+        if holds is None:
+            return None
+        if self._known.is_subset(holds):
+            return True
+        return False if self._known.is_disjoint(holds) else None
+
+    def choices(self, node: Expression) -> Expression:
+        """Return an expression with True and False for those conditions of choices that are so.
+
+        The choice itself stays, and with it its type, which is that of both values.  Subscripts
+        stay as they are.
+        """
+        if isinstance(node, ex.Subscript) or ex.If not in walk.classes(node):
+            return node
+        node = walk.rebuild(node, tuple(map(self.choices, walk.parts(node))))
+        if not isinstance(node, ex.If):
+            return node
+        condition = self.condition(node.condition)
+        return node if condition is node.condition else ex.If(condition, node.then, node.else_)

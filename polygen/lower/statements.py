@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from polygen.analysis.decided import decided, with_decided_choices
+from polygen.analysis.decided import Decided
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.errors import InternalError, MixedAssignees, SubscriptNotConstant
@@ -53,6 +53,8 @@ class Statements:
         self._temporaries = frozenset(t.name for t in kernel.temporaries)
         self._guards = guards
         self._separate = separate
+        # With the places, so that they keep their identity.
+        self._decided: dict[tuple[int, frozenset[str]], tuple[Place, Decided]] = {}
 
     def _verbatim(self, insn: CInstruction, place: Place) -> Verbatim:
         names = tuple(
@@ -128,19 +130,25 @@ class Statements:
         if found and place.values:
             found = [_value_in_copy(p, place.values) for p in found]
         if place.part.points is not None:
-            found = [decided(p, place.known, self._separate.integers) for p in found]
+            found = list(map(Decided(place.known, self._separate.integers).condition, found))
         return tuple([p for p in found if p is not True])
 
     def _with_decided(self, insn: Assigning, place: Place, node: Expression) -> Expression:
         """Return a value without asking what is the same for all instances at this place."""
         if ex.If not in walk.classes(node) or place.lane is not None:
             return node
+        key = id(place), insn.within_inames
+        if key not in self._decided:
+            self._decided[key] = place, self._decided_at(place, insn.within_inames)
+        return self._decided[key][1].choices(node)
+
+    def _decided_at(self, place: Place, inames: frozenset[str]) -> Decided:
         integers = self._separate.integers
-        known = place.part.of(domain_of(self._kernel, insn.within_inames)).intersect(place.known)
+        known = place.part.of(domain_of(self._kernel, inames)).intersect(place.known)
         for iname, value in place.values.items():
             here = condition_set(ex.Comparison(ex.Variable(iname), "==", value), integers)
             known = known if here is None else known.intersect(here)
-        return with_decided_choices(node, known, integers)
+        return Decided(known, integers)
 
     def _linear(self, insn: Assigning, node: Expression, lane: str | None = None) -> Expression:
         """Return an expression of an instruction with offsets for subscripts."""

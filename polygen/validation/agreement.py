@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polygen.analysis.decided import with_decided_choices
+from polygen.analysis.decided import Decided
 from polygen.analysis.integers import integer_parameters
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -24,6 +24,6 @@ def agree(view: View, copy: Copy, found: Expression, wanted: Expression) -> bool
     if ex.If not in walk.classes(wanted):
         return False
     points, _ = executed(view, copy)
-    integers = integer_parameters(view.kernel).union(view.kernel.inames)
-    found, wanted = (with_decided_choices(node, points, integers) for node in (found, wanted))
+    decided = Decided(points, integer_parameters(view.kernel).union(view.kernel.inames))
+    found, wanted = decided.choices(found), decided.choices(wanted)
     return key(terms.value(found)) == key(copy.terms.value(wanted))
