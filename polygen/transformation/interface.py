@@ -126,10 +126,9 @@ class Interface:
         )
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     """Return a set of names as a sequence: its order is not the same in every process."""
-    if isinstance(value, frozenset | set):
-        names = cast("set[object]", value)
-        if all(isinstance(name, str) for name in names):
-            return tuple(sorted(str(name) for name in names))
-    return value
+    if not isinstance(value, frozenset | set):
+        return value
+    names = [name for name in cast("set[object]", value) if isinstance(name, str)]
+    return tuple(sorted(names)) if len(names) == len(cast("set[object]", value)) else value
