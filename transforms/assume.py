@@ -11,7 +11,7 @@ from polygen.transformation import transformation
 
 
 @transformation(declared=True)
-def assume(kernel: Kernel, assumption: str) -> Kernel:
+def assume(kernel: Kernel, assumptions: str) -> Kernel:
     """State what is known of the parameters, so that code need not check it.
 
     The assumption is printed with the kernel and checked against the parameters of every call.
@@ -22,7 +22,7 @@ def assume(kernel: Kernel, assumption: str) -> Kernel:
         1. It can hold together with what was assumed before.
 
     Parameters:
-        assumption: constraints on scalar arguments, in isl's notation.
+        assumptions: constraints on scalar arguments, in isl's notation.
 
     Before -> After:
 
@@ -50,10 +50,10 @@ def assume(kernel: Kernel, assumption: str) -> Kernel:
 
     Source: Loo.py, section 2.1.
     """
-    known = kernel.assumptions.set.intersect(parse_assumptions(assumption).set)
+    known = kernel.assumptions.set.intersect(parse_assumptions(assumptions).set)
     if known.is_empty():
         raise InvalidArgument(
-            f"the assumption '{assumption}' contradicts what is assumed already: "
+            f"the assumption '{assumptions}' contradicts what is assumed already: "
             f"{kernel.assumptions}",
             where=caller_location(),
         )

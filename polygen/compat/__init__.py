@@ -8,6 +8,7 @@ from typing import Any
 
 import polygen
 from polygen import __version__ as VERSION  # noqa: N812
+from polygen.compat import kernels as _kernels  # noqa: F401  (kernels have more attributes then)
 from polygen.compat._names import NOT_HERE
 from polygen.compat.arguments import (
     ConstantArg,
@@ -39,6 +40,18 @@ from polygen.compat.inspection import (
     show_dependency_graph,
 )
 from polygen.compat.instructions import Assignment, CallInstruction
+from polygen.compat.more_steps import (
+    add_barrier,
+    assignment_to_subst,
+    find_one_rule_matching,
+    for_each_kernel,
+    make_reduction_inames_unique,
+    merge,
+    realize_reduction,
+    rename_inames,
+    rename_inames_in_batch,
+    save_and_reload_temporaries,
+)
 from polygen.compat.steps import (
     add_and_infer_dtypes,
     add_prefetch,
@@ -52,6 +65,7 @@ from polygen.compat.steps import (
     set_loop_priority,
     set_options,
     set_temporary_scope,
+    split_arg_axis,
     split_array_axis,
     split_iname,
     t_unit_to_python,
@@ -66,9 +80,12 @@ from polygen.compat.targets import (
     PyOpenCLTarget,
 )
 from polygen.compat.version import MOST_RECENT_LANGUAGE_VERSION
+from polygen.ir.instruction import Assigning as MultiAssignmentBase
 from polygen.ir.instruction import Barrier as BarrierInstruction
+from polygen.ir.instruction import Instruction as InstructionBase
 from polygen.ir.instruction import NoOp as NoOpInstruction
 from polygen.ir.kernel import Kernel as LoopKernel
+from polygen.ir.substitution import SubstitutionRule
 from polygen.transforms.collect_common_factors import (
     collect_common_factors as collect_common_factors_on_increment,
 )
@@ -87,23 +104,30 @@ __all__ = [
     "ExecutableCWithGNULibcTarget",
     "GlobalArg",
     "ImageArg",
+    "InstructionBase",
     "LoopKernel",
     "LoopyError",
     "LoopyWarning",
+    "MultiAssignmentBase",
     "NoOpInstruction",
     "OpenCLTarget",
     "PyOpenCLTarget",
+    "SubstitutionRule",
     "TemporaryVariable",
     "ValueArg",
     "add_and_infer_dtypes",
+    "add_barrier",
     "add_prefetch",
+    "assignment_to_subst",
     "assume",
     "auto_test_vs_ref",
     "chunk_iname",
     "collect_common_factors_on_increment",
     "diff_kernel",
     "find_instructions",
+    "find_one_rule_matching",
     "fix_parameters",
+    "for_each_kernel",
     "generate_body",
     "generate_code",
     "generate_code_v2",
@@ -115,16 +139,23 @@ __all__ = [
     "has_schedulable_iname_nesting",
     "make_function",
     "make_kernel",
+    "make_reduction_inames_unique",
+    "merge",
     "precompute",
     "preprocess_kernel",
     "preprocess_program",
+    "realize_reduction",
     "rename_iname",
+    "rename_inames",
+    "rename_inames_in_batch",
+    "save_and_reload_temporaries",
     "set_array_dim_names",
     "set_caching_enabled",
     "set_loop_priority",
     "set_options",
     "set_temporary_scope",
     "show_dependency_graph",
+    "split_arg_axis",
     "split_array_axis",
     "split_iname",
     "t_unit_to_python",

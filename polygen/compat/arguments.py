@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import polygen as pg
+from polygen.compat._ours import making
 from polygen.errors import InvalidArgument
 from polygen.source import caller_location
 
@@ -34,6 +35,7 @@ class GuessedTemporary:
         return pg.TemporaryVariable(self.name, self.dtype, shape, **dict(self.others))
 
 
+@making(pg.GlobalArg)
 def GlobalArg(  # noqa: N802
     name: str, dtype: Any = None, shape: Any = None, **others: Any
 ) -> pg.GlobalArg:
@@ -53,6 +55,7 @@ def GlobalArg(  # noqa: N802
     return pg.GlobalArg(name, _known(dtype), _known(shape), **_others(others))
 
 
+@making(pg.ConstantArg)
 def ConstantArg(  # noqa: N802
     name: str, dtype: Any = None, shape: Any = None, **others: Any
 ) -> pg.ConstantArg:
@@ -60,6 +63,7 @@ def ConstantArg(  # noqa: N802
     return pg.ConstantArg(name, _known(dtype), _known(shape), **_others(others))
 
 
+@making(pg.ImageArg)
 def ImageArg(  # noqa: N802
     name: str, dtype: Any = None, shape: Any = None, **others: Any
 ) -> pg.ImageArg:
@@ -67,6 +71,7 @@ def ImageArg(  # noqa: N802
     return pg.ImageArg(name, _known(dtype), _known(shape), **_others(others))
 
 
+@making(pg.ValueArg)
 def ValueArg(  # noqa: N802
     name: str,
     dtype: Any = None,
@@ -84,6 +89,7 @@ def ValueArg(  # noqa: N802
     return pg.ValueArg(name, _known(dtype), **_others(others))
 
 
+@making(pg.TemporaryVariable)
 def TemporaryVariable(  # noqa: N802
     name: str, dtype: Any = None, shape: Any = pg.auto, address_space: Any = None, **others: Any
 ) -> pg.TemporaryVariable | GuessedTemporary:

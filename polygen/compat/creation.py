@@ -63,6 +63,7 @@ def _made(
     own = {n: v for n, v in given.items() if n in _PLAIN and v is not None}
     own["silenced_warnings"] = _ours(given.pop("silenced_warnings", ()))
     own["target"] = target_name(given.pop("target", None))
+    order = _order(given)
     data = _data(kernel_data, given)
     steps: Any = given.pop("options", None)
     fixed: dict[str, Any] = given.pop("fixed_parameters", None) or {}
@@ -75,6 +76,8 @@ def _made(
     kernel: pg.Kernel = _with_spaces(
         make, domains, instructions, _with_shapes(make, domains, instructions, data, own), own
     )
+    if order == "F":
+        kernel = _in_columns(kernel)
     if fixed:
         kernel = pg.fix_parameters(kernel, **fixed)
     if steps:
@@ -82,15 +85,27 @@ def _made(
     return pg.merge([kernel])
 
 
+def _order(given: dict[str, Any]) -> str:
+    """Return how arrays lie of which nobody says it."""
+    order = given.pop("default_order", None) or "C"
+    if order not in ("C", "c", "F", "f"):
+        raise InvalidArgument(
+            f"default_order={order!r} is none",
+            where=caller_location(),
+            remedy='say "C" or "F"',
+        )
+    return str(order).upper()
+
+
+def _in_columns(kernel: pg.Kernel) -> pg.Kernel:
+    """Return the kernel with arrays column by column of which nobody says how they lie."""
+    arrays = [a for a in (*kernel.arguments, *kernel.temporaries) if not isinstance(a, pg.ValueArg)]
+    names = [a.name for a in arrays if a.dim_tags is None and len(a.shape or ()) > 1]
+    return pg.tag_array_axes(kernel, names, "F") if names else kernel
+
+
 def _data(kernel_data: Any, given: dict[str, Any]) -> list[Any]:
     """Return what is said of arguments and temporaries."""
-    order = given.pop("default_order", None)
-    if order not in (None, "C", "c"):
-        raise InvalidArgument(
-            f"default_order={order!r} is not supported",
-            where=caller_location(),
-            remedy='say order="F" of each array: GlobalArg("a", order="F")',
-        )
     more = given.pop("temporary_variables", None) or ()
     more = cast("Mapping[str, Any]", more).values() if isinstance(more, Mapping) else more
     data: Iterable[Any] = [kernel_data] if isinstance(kernel_data, str) else kernel_data or ()

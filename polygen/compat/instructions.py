@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polygen as pg
+from polygen.compat._ours import Ours
 from polygen.errors import InvalidArgument
 from polygen.ir.show_expression import show_expression
 from polygen.language.trees import readable
@@ -15,14 +16,7 @@ from polygen.source import caller_location
 _NAMES = {"tags": "tags", "groups": "groups", "conflicts_with_groups": "conflicts"}
 
 
-class _Ours(type):
-    """Lets ``isinstance`` ask for the instructions that kernels have."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls.__dict__["kind"])
-
-
-class Assignment(metaclass=_Ours):
+class Assignment(metaclass=Ours):
     """``Assignment(assignee, expression, id=None, ...)``: a text, for a list of instructions.
 
     Parameters:
@@ -49,7 +43,7 @@ class Assignment(metaclass=_Ours):
         return _text((assignee,), expression, id, options)
 
 
-class CallInstruction(metaclass=_Ours):
+class CallInstruction(metaclass=Ours):
     """``CallInstruction(assignees, expression, id=None, ...)``: several assignees of one call."""
 
     kind = pg.MultiAssignment

@@ -14,6 +14,7 @@ _T = TypeVar("_T", pg.Kernel, pg.TranslationUnit)
 set_temporary_scope = pg.set_temporary_address_space
 tag_data_axes = pg.tag_array_axes
 split_array_axis = pg.split_array_dim
+split_arg_axis = pg.split_array_dim
 set_array_dim_names = pg.set_array_axis_names
 set_loop_priority = pg.prioritize_loops
 t_unit_to_python = pg.kernel_to_python

@@ -13,13 +13,13 @@ from polygen.language.within import matching
 
 @public
 def find_instructions(
-    kernel: Kernel, within: str | Sequence[str] | None = None
+    kernel: Kernel, insn_match: str | Sequence[str] | None = None
 ) -> tuple[Instruction, ...]:
     """Return the instructions of a kernel that a query means, in their order.
 
     Parameters:
         kernel: the kernel.
-        within: an id, a pattern such as ``"load_*"``, a query such as
+        insn_match: an id, a pattern such as ``"load_*"``, a query such as
             ``"writes:a and not iname:j"``, or several of these; all instructions if not given.
 
     Example:
@@ -40,6 +40,6 @@ def find_instructions(
     Source: Loo.py's function of this name.
     """
     try:
-        return matching(kernel, within)
+        return matching(kernel, insn_match)
     except NothingMatches:
         return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from constantdict import constantdict
 
@@ -163,6 +163,14 @@ class Kernel:
     @cached_property
     def _executor(self) -> Any:
         return _slot("executor")(self, None)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return what `polygen.compat` adds to kernels, once it is imported."""
+            if "attribute" in _SLOTS and not name.startswith("_"):
+                return _SLOTS["attribute"](self, name)
+            raise AttributeError(f"a kernel has no attribute '{name}'", name=name, obj=self)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is cached is found again, and steps hold functions: neither is pickled.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from pymbolic import parse, var
 import polygen as pg
 import polygen.compat as lp
 from polygen.compat.diagnostic import AutomaticTestFailure
-from polygen.errors import InvalidArgument
+from polygen.errors import InvalidArgument, UnknownIname
 
 A: dict[str, Any] = {"a": np.float32}
 
@@ -83,7 +84,10 @@ def test_options_of_kernels() -> None:
 
 
 REFUSED: list[tuple[Any, str]] = [
-    (lambda: twice(default_order="F"), "default_order='F' is not supported"),
+    (lambda: twice(default_order="G"), "default_order='G' is none"),
+    (lambda: lp.assignment_to_subst(twice(), "out", ["i"]), "extra_arguments=: rules find these"),
+    (lambda: lp.realize_reduction(twice(), force_scan=True), "scans are found when code is gen"),
+    (lambda: lp.find_one_rule_matching(twice(), "f*"), "'f.': there is none"),
     (lambda: twice(preambles=()), "make_kernel has no option 'preambles' here"),
     (lambda: twice(target=3), "3 is no target"),
     (lambda: lp.TemporaryVariable("t", base_storage="b"), r"base_storage"),
@@ -114,6 +118,49 @@ def test_arguments_may_say_what_is_found_out() -> None:
     assert lp.ImageArg("p", np.float32, shape="n, n") == pg.ImageArg("p", np.float32, "n, n")
     knl = twice(kernel_data=[out, lp.GlobalArg("a", np.float32), ...])
     assert [a.name for a in knl.default_entrypoint.arguments] == ["out", "a", "n"]
+
+
+def test_kernels_have_names_of_loopys() -> None:
+    """Once `polygen.compat` is imported; what neither has is an AttributeError."""
+    knl: Any = lp.tag_inames(lp.add_dtypes(twice(), A), "i: unr_hint").default_entrypoint
+    assert knl.args == list(knl.arguments)
+    assert knl.arg_dict["a"].dtype == np.float32
+    assert knl.id_to_insn["insn"] is knl.instructions[0]
+    assert knl.all_inames() == {"i"}
+    assert knl.all_params() == {"n"}
+    assert [str(tag) for tag in knl.iname_tags("i")] == ["unr_hint"]
+    with pytest.raises(UnknownIname):
+        knl.iname_tags("j")
+    assert not hasattr(knl, "frobnicate")
+    with pytest.raises(AttributeError, match="a kernel has no attribute '_frobnicate'"):
+        knl._frobnicate  # noqa: B018
+    assert pickle.loads(pickle.dumps(knl)) == knl  # noqa: S301  (its own)
+
+
+def test_classes_may_be_asked_for() -> None:
+    knl = twice().default_entrypoint
+    a, n = knl.variable("a"), knl.variable("n")
+    assert isinstance(a, lp.GlobalArg)
+    assert isinstance(n, lp.ValueArg)
+    assert not isinstance(n, (lp.GlobalArg, lp.TemporaryVariable))
+    assert isinstance(knl.instructions[0], lp.InstructionBase)
+
+
+def test_several_inames_at_once() -> None:
+    knl = lp.make_kernel(
+        "{ [i,j,k,l]: 0<=i,j<n and 0<=k,l<3 }",
+        "b[i] = a[i]\nc[j] = a[j]\nd[k] = w[k]\ne[l] = w[l]",
+        [lp.GlobalArg("a, b, c", np.float32, "n"), lp.GlobalArg("w", np.float32, 3), ...],
+    )
+    apart = lp.rename_inames_in_batch(knl, {"x": ["i"], "y": frozenset(["j"])})
+    assert set(apart.default_entrypoint.inames) == {"x", "y", "k", "l"}
+    same = lp.rename_inames(knl, {"k"}, "kk", raise_on_domain_mismatch=True)
+    assert "kk" in same.default_entrypoint.inames
+    two = lp.make_kernel("{ [i,j]: 0<=i<n and 0<=j<n }", "b[i] = sum(j, a[j])\nc[i] = max(j, a[j])")
+    unique = lp.make_reduction_inames_unique(two).default_entrypoint
+    reduced = [insn.reduction_inames for insn in unique.instructions]
+    assert len(reduced) == 2
+    assert reduced[0].isdisjoint(reduced[1])
 
 
 REVERSE = "{ [i,j]: 0<=i,j<8 }"

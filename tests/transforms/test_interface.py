@@ -92,7 +92,7 @@ def test_refused_assumptions() -> None:
     _refused(MalformedDomain, "contradict each other", pg.assume, LINE, "n < 0 and n > 0")
     _refused(MalformedDomain, "n >= >= 4", pg.assume, LINE, "n >= >= 4")
     _refused(UnknownName, "mentions 'k'", pg.assume, LINE, "k > 3")
-    _refused(InvalidArgument, "assumption=4, which is not a string", pg.assume, LINE, 4)
+    _refused(InvalidArgument, "assumptions=4, which is not a string", pg.assume, LINE, 4)
 
 
 # --- add_dtypes

@@ -1,0 +1,170 @@
+"""Transformations that take more arguments in Loo.py, and those that only Loo.py has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, TypeVar
+
+import polygen as pg
+from polygen.errors import InvalidArgument
+from polygen.language.within import matching
+from polygen.source import caller_location
+
+_T = TypeVar("_T", pg.Kernel, pg.TranslationUnit)
+
+
+def _entry(program: pg.Kernel | pg.TranslationUnit) -> pg.Kernel:
+    return program if isinstance(program, pg.Kernel) else program.default_entrypoint
+
+
+def _refuse(step: str, argument: str, why: str, remedy: str) -> None:
+    raise InvalidArgument(
+        f"{step} was given {argument}: {why}", where=caller_location(), remedy=remedy
+    )
+
+
+def assignment_to_subst(
+    kernel: _T,
+    lhs_name: str,
+    extra_arguments: Sequence[str] = (),
+    within: Any = None,
+    force_retain_argument: bool = False,
+) -> _T:
+    """Make a rule of an assignment; see `polygen.assignment_to_subst`.
+
+    An argument that nothing reads any more is none any more, unless `force_retain_argument` is on:
+    then it is written as before.
+
+    Raises:
+        InvalidArgument: if the rule is to have further arguments: what else it mentions is found
+            where it is used.
+    """
+    if extra_arguments:
+        _refuse("assignment_to_subst", "extra_arguments=", "rules find these", "leave it out")
+    if not force_retain_argument and any(a.name == lhs_name for a in _entry(kernel).arguments):
+        own = pg.change_arg_to_temporary(kernel, lhs_name)
+        new = pg.assignment_to_subst(own, lhs_name, within)
+        if lhs_name not in _entry(new).variables:
+            return new
+    return pg.assignment_to_subst(kernel, lhs_name, within)
+
+
+def rename_inames(
+    kernel: _T,
+    old_inames: str | Sequence[str] | AbstractSet[str],
+    new_iname: str,
+    existing_ok: bool = False,
+    within: Any = None,
+    raise_on_domain_mismatch: bool | None = None,  # noqa: ARG001  (it is always refused)
+) -> _T:
+    """Give inames another name; see `polygen.rename_inames`."""
+    return pg.rename_inames(kernel, old_inames, new_iname, existing_ok, within)
+
+
+def rename_inames_in_batch(
+    kernel: _T, batches: Mapping[str, Sequence[str] | AbstractSet[str]]
+) -> _T:
+    """Give several sets of inames one name each: `rename_inames` for each."""
+    for new_iname, old_inames in batches.items():
+        kernel = pg.rename_inames(kernel, old_inames, new_iname)
+    return kernel
+
+
+def make_reduction_inames_unique(kernel: _T, inames: Any = None, within: Any = None) -> _T:
+    """Give each instruction inames of its own that it reduces over; see `duplicate_inames`."""
+    given = [i.strip() for i in inames.split(",")] if isinstance(inames, str) else inames
+    for insn in matching(_entry(kernel), within):
+        now = _entry(kernel)
+        shared = [
+            iname
+            for iname in now.inames
+            if iname in now.instruction(insn.id).reduction_inames
+            and (given is None or iname in given)
+            and any(
+                iname in other.within_inames | other.reduction_inames
+                for other in now.instructions
+                if other.id != insn.id
+            )
+        ]
+        if shared:
+            kernel = pg.duplicate_inames(kernel, shared, f"id:{insn.id}")
+    return kernel
+
+
+def realize_reduction(
+    t_unit: _T,
+    insn_id_filter: Any = None,
+    unknown_types_ok: bool = True,  # noqa: ARG001  (types have to be known)
+    automagic_scans_ok: bool = False,  # noqa: ARG001  (a scan is computed anew)
+    force_scan: bool = False,
+    force_outer_iname_for_scan: str | None = None,
+) -> _T:
+    """Write reductions as instructions; see `polygen.realize_reduction`.
+
+    Raises:
+        InvalidArgument: if scans are asked for: code generation finds them.
+    """
+    if force_scan or force_outer_iname_for_scan is not None:
+        _refuse(
+            "realize_reduction",
+            "force_scan=",
+            "scans are found when code is generated",
+            "set_options(knl, force_scan=True) refuses reductions that are none",
+        )
+    return pg.realize_reduction(t_unit, insn_id_filter)
+
+
+def add_barrier(
+    kernel: _T,
+    insn_before: Any = "",
+    insn_after: Any = "",
+    id_based_on: str | None = None,
+    tags: Any = None,
+    synchronization_kind: str = "global",
+    mem_kind: str | None = None,  # noqa: ARG001  (what it is for is found out)
+    within_inames: Any = None,
+) -> _T:
+    """Add a barrier; see `polygen.add_barrier`."""
+    ends = (insn_before or None, insn_after or None)
+    return pg.add_barrier(kernel, *ends, id_based_on, tags, synchronization_kind, within_inames)
+
+
+def save_and_reload_temporaries(t_unit: _T, entrypoint: str | None = None) -> _T:
+    """Keep values between launches; see `polygen.save_and_reload_temporaries`."""
+    if entrypoint is None or isinstance(t_unit, pg.Kernel):
+        return pg.save_and_reload_temporaries(t_unit)
+    return t_unit.with_kernel(pg.save_and_reload_temporaries(t_unit[entrypoint]))
+
+
+def find_one_rule_matching(kernel: pg.Kernel | pg.TranslationUnit, pattern: str) -> str:
+    """Return the name of the only rule that a pattern means; see `polygen.find_rules_matching`.
+
+    Raises:
+        InvalidArgument: if there are several, or none.
+    """
+    found = pg.find_rules_matching(_entry(kernel), pattern)
+    if len(found) != 1:
+        there = f"there are {', '.join(found)}" if found else "there is none"
+        _refuse("find_one_rule_matching", repr(pattern), there, "name one")
+    return found[0]
+
+
+def for_each_kernel(transform: Callable[..., pg.Kernel]) -> Callable[..., Any]:
+    """Return a function that takes a step on each kernel of a program."""
+
+    def each(program: pg.Kernel | pg.TranslationUnit, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(program, pg.Kernel):
+            return transform(program, *args, **kwargs)
+        for kernel in program.kernels:
+            program = program.with_kernel(transform(program[kernel.name], *args, **kwargs))
+        return program
+
+    return each
+
+
+def merge(translation_units: Sequence[object]) -> pg.TranslationUnit:
+    """Return several programs as one; see `polygen.merge`.  What others call is no entry point."""
+    program = pg.merge(translation_units)
+    called = {call.function for kernel in program.kernels for call in kernel.calls}
+    return program.with_entrypoints(sorted(program.entrypoints - called) or program.entrypoints)
