@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import islpy as isl
+
 from polygen.analysis.access import references_by_name
 from polygen.analysis.copies import lanes_of
 from polygen.analysis.domains import domain_of, with_surrounding
+from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.nest import LoopNode, TreeNode
 from polygen.errors import LanesNotConstant, VerbatimNotPossible
 from polygen.ir import expression as ex
@@ -185,6 +188,29 @@ def _as_vector(
         return temporary
     axes = len(shape) - 1
     return replace(temporary, dim_tags=(*map(Nested, reversed(range(axes))), Vector()))
+
+
+_MULTIPLES = (32, 16, 8, 4, 2)  # of the numbers of lanes
+
+
+def known_multiples(kernel: Kernel, known: isl.Set) -> dict[str, int]:
+    """Return the parameters of which it is known that they are multiples, and of what.
+
+    Parameters:
+        kernel: which has lanes in vectors, else nothing is looked for.
+        known: what holds, a flat set.
+    """
+    if not any(isinstance(tag, VectorTag) for tag in kernel.tags.values()):
+        return {}
+    found: dict[str, int] = {}
+    for name in sorted(kernel.assumptions.parameters):
+        for number in _MULTIPLES:
+            rest = ex.Remainder(ex.Variable(name), number)
+            where = condition_set(ex.Comparison(rest, "==", 0))
+            if where is not None and known.is_subset(where):
+                found[name] = number
+                break
+    return found
 
 
 # --- loops

@@ -34,7 +34,7 @@ from polygen.lower.bounds import Bounds, loop_bounds
 from polygen.lower.calls import Functions, with_functions
 from polygen.lower.declare import mentioned, place_declarations
 from polygen.lower.emit import Emitter
-from polygen.lower.lanes import with_lane_axes, with_lane_loops, with_vectors
+from polygen.lower.lanes import known_multiples, with_lane_axes, with_lane_loops, with_vectors
 from polygen.lower.launches import Axis, grid_of, host_parts
 from polygen.lower.lifetimes import carries
 from polygen.lower.program import (
@@ -191,6 +191,7 @@ class _Host:
             tables=tuple(t for t in self._kernel.temporaries if t.read_only),
             functions=tuple(self._functions()),
             preambles=self._kernel.preambles,
+            multiples=known_multiples(self._kernel, known),
         )
 
     def _functions(self) -> Iterator[LoopProgram]:

@@ -232,6 +232,7 @@ class LoopProgram:
         options: the kernel's.
         tables: arrays of constants, which all launches see.
         shared_vectors: the arrays of vectors, components of which are written as numbers.
+        multiples: names whose values are multiples of a number, where lanes ask for that.
         preambles: what its source begins with: a target, a key and a text each.
         functions: what it calls, those first that others call; each is a launch without axes.
     """
@@ -248,6 +249,7 @@ class LoopProgram:
     shared_vectors: frozenset[str] = frozenset()
     functions: tuple[LoopProgram, ...] = ()
     preambles: tuple[tuple[str, str, str], ...] = ()
+    multiples: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def __str__(self) -> str:
         return "\n".join([*(f.text for f in self.functions), self.text])

@@ -110,6 +110,11 @@ class ExpressionPrinter:
         """Return the type that a variable, or the elements of an array, are declared with."""
         return self._printer.names.dtypes[name]
 
+    def alignment(self, name: str) -> int | None:
+        """Return what an array is to begin at a multiple of, in bytes, if anything needs that."""
+        found = self._printer.names.alignments.get(name)
+        return None if found is None else found[0]
+
     def overlapping(self, name: str) -> frozenset[str]:
         """Return the names of the arrays that a write of a variable may change, too."""
         return self._printer.names.overlapping.get(name, frozenset())

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import reduce
+from math import gcd
+from operator import mul
+
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace
 from polygen.ir.dtype import DType, is_bfloat16
@@ -95,7 +100,7 @@ def _pointed(p: LanePrinter, node: ex.Subscript) -> tuple[str, int, str, str]:
 
     Also what the declaration of a pointer to the array begins with, where that is known.
     """
-    name, first = ex.name_of(node), _first_lane(p, node)
+    name, first = ex.name_of(node), _first_lane(node, p.iname)
     p.uses.names.add(name)
     at = name
     if first:
@@ -105,12 +110,6 @@ def _pointed(p: LanePrinter, node: ex.Subscript) -> tuple[str, int, str, str]:
     return at, p.count, p.vector(_held(p, node)), p.target.qualifiers[space]
 
 
-def _first_lane(p: LanePrinter, node: ex.Subscript) -> tuple[Expression, ...]:
-    """Return the terms of the subscript of the first lane."""
-    terms = node.index.children if isinstance(node.index, ex.Sum) else (node.index,)
-    return tuple([term for term in terms if term != ex.Variable(p.iname)])
-
-
 def _is_aligned(p: LanePrinter, node: ex.Subscript) -> bool:
     """Tell whether the elements of all lanes begin at a multiple of their size."""
     size = p.count * _held(p, node).itemsize
@@ -118,14 +117,30 @@ def _is_aligned(p: LanePrinter, node: ex.Subscript) -> bool:
     return (
         bool(p.target.load_aligned)
         and begins % size == 0
-        and all(_is_multiple(term, p.count) for term in _first_lane(p, node))
+        and begins_at_multiple(node, p.iname, p.count, p.names.multiples)
     )
 
 
-def _is_multiple(node: Expression, count: int) -> bool:
-    """Tell whether an integer is certainly a multiple of a number."""
+def begins_at_multiple(
+    node: ex.Subscript, iname: str, count: int, multiples: Mapping[str, int]
+) -> bool:
+    """Tell whether the subscript of the first lane is certainly a multiple of their number."""
+    return all(_factor(term, multiples) % count == 0 for term in _first_lane(node, iname))
+
+
+def _first_lane(node: ex.Subscript, iname: str) -> tuple[Expression, ...]:
+    """Return the terms of the subscript of the first lane."""
+    terms = node.index.children if isinstance(node.index, ex.Sum) else (node.index,)
+    return tuple([term for term in terms if term != ex.Variable(iname)])
+
+
+def _factor(node: Expression, multiples: Mapping[str, int]) -> int:
+    """Return a number that an integer is certainly a multiple of."""
     if isinstance(node, int):
-        return node % count == 0
-    if isinstance(node, ex.Sum):
-        return all(_is_multiple(child, count) for child in node.children)
-    return isinstance(node, ex.Product) and any(_is_multiple(c, count) for c in node.children)
+        return node
+    if isinstance(node, ex.Variable):
+        return multiples.get(node.name, 1)
+    if not isinstance(node, ex.Sum | ex.Product):
+        return 1
+    combine = gcd if isinstance(node, ex.Sum) else mul
+    return reduce(combine, [_factor(child, multiples) for child in node.children])

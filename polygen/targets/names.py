@@ -98,6 +98,7 @@ class Names:
         extents: sums that are never negative, for they are extents of arguments.
         alignments: for arrays of which it is known, what they begin at a multiple of, in bytes,
             and where they are.
+        multiples: names whose values are multiples of a number.
         copied: scalars of which there may be a copy that can take their place.
     """
 
@@ -113,4 +114,5 @@ class Names:
     alignments: Mapping[str, tuple[int, AddressSpace]] = field(
         default_factory=dict[str, "tuple[int, AddressSpace]"]
     )
+    multiples: Mapping[str, int] = field(default_factory=dict[str, int])
     copied: frozenset[str] = frozenset()

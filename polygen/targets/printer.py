@@ -64,7 +64,7 @@ def print_program(program: LoopProgram, target: Target) -> Program:
         if isinstance(argument, ImageArg):
             target.image_type(argument)
     launches = tuple(_launches(program.host))
-    expressions = ExpressionPrinter(target, names_of(program, launches))
+    expressions = ExpressionPrinter(target, names_of(program, launches, target))
     own = frozenset(t.name for t in program.global_temporaries)
     printer = _FunctionPrinter(target, expressions, own, program.tables)
     temporaries = (t.as_argument() for t in program.global_temporaries)
@@ -93,7 +93,7 @@ def _registered(program: LoopProgram, target: Target) -> list[str]:
 
 def _called(program: LoopProgram, target: Target, expressions: ExpressionPrinter) -> str:
     """Return a function that others of the source call; what it needs is noted with theirs."""
-    own = ExpressionPrinter(target, names_of(program, list(_launches(program.host))))
+    own = ExpressionPrinter(target, names_of(program, list(_launches(program.host)), target))
     printer = _FunctionPrinter(target, own, (), ())
     printer.host_function(program, program.arguments, f"{target.helper_prefix} void ")
     expressions.uses.add(own.uses)

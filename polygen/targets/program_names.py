@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import (
     AddressSpace,
     Argument,
@@ -21,7 +22,7 @@ from polygen.ir.layout import Separate, Vector, constant_axes, vector_length
 from polygen.ir.names import check_declared
 from polygen.ir.parts import parts
 from polygen.lower.calls import PartArg
-from polygen.lower.declare import mentioned
+from polygen.lower.declare import expressions, mentioned
 from polygen.lower.program import (
     Call,
     Declare,
@@ -34,11 +35,13 @@ from polygen.lower.program import (
     Verbatim,
 )
 from polygen.targets.aliases import copied
+from polygen.targets.lanes import begins_at_multiple
 from polygen.targets.names import Choice, Names
 from polygen.targets.statement import all_nodes
+from polygen.targets.target import Target
 
 
-def names_of(program: LoopProgram, launches: Iterable[Launch]) -> Names:
+def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -> Names:
     """Return what is known of all names in the program."""
     dtypes: dict[str, DType] = {}
     choices: dict[str, Choice] = {}
@@ -79,7 +82,9 @@ def names_of(program: LoopProgram, launches: Iterable[Launch]) -> Names:
         choices,
         overlapping=_overlapping(program.arguments),
         extents=tuple([e for a in arrays for e in a.shape or () if isinstance(e, ex.Sum)]),
-        alignments=_alignments(program.arguments, declared),
+        alignments=_alignments(program.arguments, declared)
+        | (_own_alignments(program, nodes, declared) if target.load_aligned else {}),
+        multiples=program.multiples,
         copied=_copied(nodes, declared),
     )
 
@@ -116,6 +121,36 @@ def _alignments(
         if node.alignment is not None:
             found[node.name] = node.alignment, node.address_space
     return found
+
+
+def _own_alignments(
+    program: LoopProgram, nodes: Iterable[Node], declared: Iterable[Declare]
+) -> dict[str, tuple[int, AddressSpace]]:
+    """Return the same for those own arrays that then are accessed where vectors begin."""
+    lanes = [node for node in nodes if isinstance(node, Loop) and node.at_once]
+    if not lanes:
+        return {}
+    own = {d.name: d for d in declared if d.extent and d.vector is None and d.dtype.kind in "iuf"}
+    found: dict[str, tuple[int, AddressSpace]] = {}
+    for loop in lanes:
+        for node in _elements(loop):
+            array, count = own.get(ex.name_of(node)), loop.upper
+            if array is None or not isinstance(count, int):
+                continue
+            if begins_at_multiple(node, loop.iname, count, program.multiples):
+                others = array.alignment or 1, found.get(array.name, (1,))[0]
+                size = max(count * array.dtype.itemsize, *others)
+                found[array.name] = size, array.address_space
+    return found
+
+
+def _elements(loop: Loop) -> Iterator[ex.Subscript]:
+    """Yield the elements that a statement touches in lanes."""
+    for node in loop.body:
+        for expression in expressions(node):
+            for part in walk.subexpressions(expression):
+                if isinstance(part, ex.Subscript) and loop.iname in walk.free_variables(part):
+                    yield part
 
 
 def _overlapping(arguments: Iterable[Argument]) -> dict[str, frozenset[str]]:

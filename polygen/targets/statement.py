@@ -157,7 +157,8 @@ class StatementPrinter:
             return f"{self.beginning(node)}{node.name} = {value};"
         text = self.target.qualifiers[node.address_space] + self._element_type(node)
         alone = node.extent is None or (node.vector is not None and node.extent == 1)
-        aligned = "" if node.alignment is None else self.target.aligned.format(node.alignment)
+        alignment = self.expressions.alignment(node.name) or node.alignment
+        aligned = "" if alignment is None else self.target.aligned.format(alignment)
         return f"{text} {node.name}{'' if alone else f'[{node.extent}]'}{aligned};"
 
     def beginning(self, node: Declare) -> str:

@@ -40,7 +40,7 @@ def test_a_product_of_tiles(whole: bool) -> None:
     knl = product(8, whole=whole, vector_width=4)
     assert len(knl.instructions) == (3 if whole else 5)
     code = str(pg.generate_code(knl, "opencl"))
-    assert code.count("vstore4(vload4(0, ") == 2
+    assert code.count(") = vload4(0, ") == code.count("*(__local float4 *) (") == 2
     assert code.count("for (") == (2 if whole else 4)
     assert code.count("barrier(") == 2
     shapes = [(8, 16, 8), (24, 8, 16), (8, 8, 0)]
@@ -92,9 +92,59 @@ def test_groups_copy_together() -> None:
     knl = pg.tag_inames(rows(), {"i": "g.0", "j_outer": "g.1", "j_inner": "l.0"})
     knl = pg.add_prefetch(knl, "a", "j_inner", vector_width=4)
     code = str(pg.generate_code(knl, "opencl"))
-    assert code.count("vstore4(vload4(0, a") == 1
+    assert code.count("*(__local float4 *) (a_fetch + 4 * j_inner) = vload4(0, a") == 1
     assert code.count("barrier(") == 1
     check(knl, "float32")
+
+
+ALIGNED, NOT = "*(__global float4 const *) (a", "vload4(0, a"
+
+
+@pytest.mark.parametrize(
+    ("shape", "assumed", "shift", "layout", "wanted"),
+    [
+        ("n, 32", "", 0, {}, ALIGNED),  # rows of constant length
+        ("n, 33", "", 0, {}, NOT),
+        ("n, 40", "", 3, {}, NOT),  # begins elsewhere
+        ("n, 40", "", 4, {}, ALIGNED),
+        ("n, m + 16", "m mod 4 = 0 and m >= 16", 0, {}, ALIGNED),  # of assumed length
+        ("n, m + 16", "m mod 2 = 0 and m >= 16", 0, {}, NOT),
+        ("n, m + 17", "m mod 4 = 0 and m >= 16", 0, {}, NOT),
+        ("n, m + 16", "m >= 16", 0, {"dim_tags": "N1, N0(pad_to=8)"}, ALIGNED),  # padded
+        ("n, m + 16", "m >= 16", 0, {"dim_tags": "N1, N0(pad_to=2)"}, NOT),
+        ("n, 32", "", 0, {"alignment": 8}, NOT),
+    ],
+)
+def test_what_is_aligned(
+    shape: str, assumed: str, shift: int, layout: dict[str, Any], wanted: str
+) -> None:
+    knl = kernel(
+        "{ [i, j]: 0<=i<n and 0<=j<32 }",
+        f"out[i, j] = 2*a[i, j + {shift}]",
+        pg.GlobalArg("a", "float32", shape, **{"alignment": 16, **layout}),
+        pg.GlobalArg("out", "float32", "n, 32"),
+        *(["m"] if "m" in shape else []),
+        assumptions=assumed or "n >= 0",
+    )
+    knl = pg.split_iname(knl, "j", 16, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.add_prefetch(pg.tag_inames(knl, "i: g.1"), "a", "j_inner", vector_width=4)
+    text = str(pg.generate_code(knl, "opencl"))
+    assert text.count(wanted) == 1
+    assert "__local float a_fetch[16] __attribute__((aligned(16)));" in text
+    columns = {"m + 16": 36, "m + 17": 37}.get(shape[3:]) or int(shape[3:])
+    length = 40 if "N0(pad_to=8)" in str(layout) else columns
+    a = np.arange(5 * length, dtype=np.float32).reshape(5, length)[:, :columns]
+    _, (out,) = knl.executor("opencl")(a=a, **({"m": 20} if "m" in shape else {}))
+    np.testing.assert_array_equal(out, 2 * a[:, shift : shift + 32])
+
+
+def test_tiles_of_which_rows_begin_anywhere() -> None:
+    """A row of nine in local memory: vectors are stored where they are not aligned."""
+    knl = pg.fix_parameters(rows(extent=8), n=8)
+    knl = pg.add_prefetch(knl, "a", "i, j_inner", default_tag=None, vector_width=4)
+    text = str(pg.generate_code(knl, "opencl"))
+    assert "vstore4(vload4(0, a" in text
+    assert "aligned" not in text
 
 
 def in_vectors(width: int) -> Step:
