@@ -8,7 +8,6 @@ from typing import Any
 
 import polygen
 from polygen import __version__ as VERSION  # noqa: N812
-from polygen.compat import kernels as _kernels  # noqa: F401  (kernels have more attributes then)
 from polygen.compat._names import NOT_HERE
 from polygen.compat.arguments import (
     ConstantArg,
@@ -40,6 +39,7 @@ from polygen.compat.inspection import (
     show_dependency_graph,
 )
 from polygen.compat.instructions import Assignment, CallInstruction
+from polygen.compat.kernels import offer_attributes
 from polygen.compat.more_steps import (
     add_barrier,
     assignment_to_subst,
@@ -161,6 +161,9 @@ __all__ = [
     "t_unit_to_python",
     "tag_data_axes",
 ]
+
+
+offer_attributes()
 
 
 def __getattr__(name: str) -> Any:

@@ -71,4 +71,6 @@ def _attribute(kernel: Kernel, name: str) -> Any:
     return ATTRIBUTES[name](kernel)
 
 
-fill_slot("attribute", _attribute)
+def offer_attributes() -> None:
+    """Let kernels have these attributes."""
+    fill_slot("attribute", _attribute)

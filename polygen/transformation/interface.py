@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from polygen.errors import InvalidArgument, MalformedTag, did_you_mean
 from polygen.ir.cached import cached_property
@@ -126,9 +126,13 @@ class Interface:
         )
 
 
-def _listed(value: object) -> object:
+def _listed(value: Any) -> Any:
     """Return a set of names as a sequence: its order is not the same in every process."""
-    if not isinstance(value, frozenset | set):
+    if not _is_set(value):
         return value
-    names = [name for name in cast("set[object]", value) if isinstance(name, str)]
-    return tuple(sorted(names)) if len(names) == len(cast("set[object]", value)) else value
+    names = [name for name in value if isinstance(name, str)]
+    return tuple(sorted(names)) if len(names) == len(value) else value
+
+
+def _is_set(value: object) -> bool:
+    return isinstance(value, frozenset | set)
