@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Instruction
+from polygen.ir.instruction import Instruction, identical
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,53 @@ def instruction_at(
     around = insn.within_inames
     moved = insn.map_expressions(lambda e: at_new_instance(e, around, values, known))
     return moved.copy(within_inames=frozenset(mentioned(around, values, known)))
+
+
+def is_at_new_instance(old: Expression, new: Expression, values: Mapping[str, Expression]) -> bool:
+    """Tell whether it is plain that one expression is another one at the new instance.
+
+    Without making that one, which `at_new_instance` does: False says nothing.
+
+    Parameters:
+        old: an expression without reductions.
+        new: what it may be.
+        values: what the old inames in it are; one that is not mentioned is itself.
+    """
+    if isinstance(old, ex.Variable):
+        return identical(values.get(old.name, old), new)
+    if walk.free_variables(old).isdisjoint(values):
+        return identical(old, new)
+    if isinstance(old, ex.Subscript) and isinstance(new, ex.Subscript):
+        index = ex.index_tuple(old), ex.index_tuple(new)
+        if old.aggregate != new.aggregate or len(index[0]) != len(index[1]):
+            return False
+        return all(_is_index(a, b, values) for a, b in zip(*index, strict=True))
+    for kind in (ex.Sum, ex.Product):
+        if isinstance(old, kind) and isinstance(new, kind):
+            return len(old.children) == len(new.children) and all(
+                is_at_new_instance(a, b, values)
+                for a, b in zip(old.children, new.children, strict=True)
+            )
+    return False
+
+
+def _is_index(old: Expression, new: Expression, values: Mapping[str, Expression]) -> bool:
+    """Tell the same of a subscript: sums that are put into a sum are part of it there."""
+    if not isinstance(old, ex.Sum) or not isinstance(new, ex.Sum):
+        return is_at_new_instance(old, new, values)
+    left = list(new.children)
+    for part in old.children:
+        value = values.get(part.name) if isinstance(part, ex.Variable) else None
+        put_in = value.children if isinstance(value, ex.Sum) else ()
+        count = len(put_in) or 1
+        here, left = tuple(left[:count]), left[count:]
+        if put_in:
+            same = identical(put_in, here)
+        else:
+            same = bool(here) and is_at_new_instance(part, here[0], values)
+        if not same:
+            return False
+    return not left
 
 
 _BOUND = "old "  # marks inames of reductions, which would keep their names from being replaced

@@ -10,7 +10,12 @@ import islpy as isl
 from polygen.analysis.affine import linear_form
 from polygen.analysis.digits import are_plainly_digits
 from polygen.analysis.domains import domain_of
-from polygen.analysis.instance_map import InstanceMap, at_new_instance, mentioned
+from polygen.analysis.instance_map import (
+    InstanceMap,
+    at_new_instance,
+    is_at_new_instance,
+    mentioned,
+)
 from polygen.analysis.isl_affine import condition_set
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
@@ -171,6 +176,8 @@ def _other_work(
         return "have other dependencies"
 
     def same(old: Expression, new: Expression) -> bool:
+        if not walk.reductions(old) and is_at_new_instance(old, new, values):
+            return True
         moved = at_new_instance(old, before.within_inames, values, known)
         return identical(moved, new) or identical(normal_form(moved), normal_form(new))
 

@@ -175,6 +175,8 @@ class _Nest:
         self, insns: Sequence[Instruction], outer: frozenset[str]
     ) -> list[list[Instruction]]:
         """Partition instructions into those that share a loop, directly or through others."""
+        if len(insns) == 1:
+            return [list(insns)]
         group_of_iname: dict[str, list[Instruction]] = {}
         groups: dict[int, list[Instruction]] = {}
         for insn in insns:
@@ -200,6 +202,9 @@ class _Nest:
         self, groups: list[list[Instruction]], outer: frozenset[str]
     ) -> Iterator[list[Instruction]]:
         """Sort siblings so that dependencies are met; where free, by priority, then as written."""
+        if len(groups) == 1:
+            yield groups[0]
+            return
         home = {insn.id: g for g, group in enumerate(groups) for insn in group}
         before: list[set[int]] = [set() for _ in groups]
         after: list[list[int]] = [[] for _ in groups]

@@ -97,11 +97,11 @@ def deciding_nests(kernel: Kernel) -> tuple[tuple[str, ...], ...]:
 def _pairs(kernel: Kernel, wanted: _Wanted) -> Iterator[_Found]:
     """Yield the conflicting instances whose order is open, of the pairs that are wanted."""
     for name in kernel.writers:
-        if is_read(kernel, name):
-            for group in _groups(kernel, name):
-                for first, second in _candidates(kernel, group):
-                    if first == second and only_itself(kernel, first, name):
-                        continue
+        if not is_read(kernel, name) or _is_alone(kernel, name):
+            continue
+        for group in _groups(kernel, name):
+            for first, second in _candidates(kernel, group):
+                if first != second or not only_itself(kernel, first, name):
                     yield from _look(kernel, group[first], group[second], wanted)
     for name, other_name in _overlapping(kernel):
         for first, second in product(users(kernel, name), users(kernel, other_name)):
@@ -109,6 +109,12 @@ def _pairs(kernel: Kernel, wanted: _Wanted) -> Iterator[_Found]:
             yield from _look(kernel, pair[0], pair[1], wanted)
             if first == second:  # either may be the first instance
                 yield from _look(kernel, pair[1], pair[0], wanted)
+
+
+def _is_alone(kernel: Kernel, name: str) -> bool:
+    """Tell whether it is plain that each element of a variable is touched by one instance."""
+    first, *others = users(kernel, name)
+    return not others and only_itself(kernel, first, name)
 
 
 def _overlapping(kernel: Kernel) -> Iterator[tuple[str, str]]:

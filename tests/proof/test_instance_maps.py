@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 import polygen as pg
-from polygen.analysis.instance_map import InstanceMap, at_new_instance
+from polygen.analysis.instance_map import InstanceMap, at_new_instance, is_at_new_instance
 from polygen.analysis.instances import difference
 from polygen.analysis.legality import violation
 from polygen.errors import NotTheSame
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import identical
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.language.parser import parse_statement
@@ -63,6 +64,39 @@ def test_expressions_in_terms_of_new_inames(
     node = resolve_reductions(statement, "ij").values[0]
     found = at_new_instance(node, frozenset(around), values, ["i", "j", "r"])
     assert show_expression(found) == expected
+
+
+PLAIN: list[tuple[str, str, Mapping[str, Expression], bool]] = [
+    ("a[i + 1]", "a[r + 1]", {"i": R}, True),
+    ("a[i + 1]", "a[r + j + 1]", {"i": _plus(R, J)}, True),
+    ("a[1 + i]", "a[1 + r + j]", {"i": _plus(R, J)}, True),
+    ("a[i, 2*i]", "a[j, 2*j]", {"i": J}, True),
+    ("a[i, j] - 2*a[j, i]", "a[j, i] - 2*a[i, j]", {"i": J, "j": INAME}, True),
+    ("a[i + j]", "a[j + i]", {"i": J, "j": INAME}, True),
+    ("a[i + j]", "a[r + j + r]", {"i": _plus(R, J), "j": R}, True),
+    ("a[i + j]", "a[r + r + r]", {"i": _plus(R, J), "j": R}, False),
+    ("a[i + 1]", "a[r + 2]", {"i": R}, False),
+    ("a[i + 1]", "a[r + 1.0]", {"i": R}, False),
+    ("a[i + 1]", "a[i + 1]", {"i": R}, False),
+    ("a[2*i + 1]", "a[2*i + 1]", {"i": _plus(R, J)}, False),
+    ("a[i + 1]", "a[r + 1 + 1]", {"i": R}, False),
+    ("a[i + 1]", "a[r]", {"i": R}, False),
+    ("a[i]", "b[r]", {"i": R}, False),
+    ("a[i]", "a[r, r]", {"i": R}, False),
+    ("a[i] + 2", "a[r] + 2.0", {"i": R}, False),
+    ("a[i]*b[i]", "a[r] + b[r]", {"i": R}, False),
+    ("i + 1", "r + j + 1", {"i": _plus(R, J)}, False),  # no subscript: a sum in a sum
+]
+
+
+@pytest.mark.parametrize(("old", "new", "values", "seen"), PLAIN)
+def test_expressions_that_are_plainly_at_the_new_instance(
+    old: str, new: str, values: Mapping[str, Expression], seen: bool
+) -> None:
+    first, second = (parse_statement(f"x = {text}").values[0] for text in (old, new))
+    assert is_at_new_instance(first, second, values) is seen
+    moved = at_new_instance(first, frozenset("ij"), values, ["i", "j", "r"])
+    assert identical(moved, second) is seen
 
 
 # --- wrong maps

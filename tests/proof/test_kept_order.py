@@ -132,6 +132,10 @@ def test_sums_of_iterations_that_pass_nothing() -> None:
 # --- beside isl
 
 
+def _never(*_: object) -> bool:
+    return False
+
+
 def _compared(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Let every look at orders be taken by isl alone, too; return what was seen without it."""
     seen: list[bool] = []
@@ -143,7 +147,7 @@ def _compared(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
     def both(*args: Any, **kwargs: Any) -> object:
         with monkeypatch.context() as patch:
-            patch.setattr(legality, "is_plainly_kept", lambda *_: False)
+            patch.setattr(legality, "is_plainly_kept", _never)
             by_isl = look(*args, **kwargs)
         with monkeypatch.context() as patch:
             patch.setattr(legality, "is_plainly_kept", noted)
