@@ -15,9 +15,10 @@ import numpy as np
 from polygen.analysis.access import Reference, known_names, reference_domain
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import is_never_written, known_parameters
-from polygen.analysis.quotients import order_facts, quotient_facts
+from polygen.analysis.products import size_facts
+from polygen.analysis.quotients import order_facts, quotient_facts, says_something
 from polygen.analysis.second import OTHER, in_other
-from polygen.analysis.unknowns import Unknowns, is_by_size
+from polygen.analysis.unknowns import Unknowns
 from polygen.ir import expression as ex
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.claims import Injective
@@ -75,13 +76,14 @@ class _Pair:
 
     def _divisions(self) -> Iterator[isl.Set]:
         """Yield what holds of quotients and remainders by sizes in the two instances."""
-        if not any(is_by_size(node) for unknowns in self._unknowns for node in unknowns.names):
+        if not any(says_something(self._kernel, unknowns) for unknowns in self._unknowns):
             return
         kernel, (here, there) = self._kernel, self._unknowns
         known = [
             reference_domain(kernel, reference)[0].intersect(known_parameters(kernel))
             for reference in self._references
         ]
+        yield size_facts(kernel)
         yield quotient_facts(kernel, here, known[0])
         facts = quotient_facts(kernel, there, known[1])
         for name in (*kernel.inames, *there.names.values()):

@@ -85,10 +85,16 @@ def _computed(kernel: Kernel) -> tuple[tuple[Instruction, Expression], ...]:
         [
             (insn, node)
             for insn in kernel.expanded.instructions
-            for whole in (*insn.assignees, *insn.reads)
+            for whole in (*insn.assignees, *_values(insn))
             for node in _parts(whole, names)
         ]
     )
+
+
+def _values(insn: Instruction) -> Iterator[Expression]:
+    """Yield what an instruction evaluates, but for the subscripts of what it writes."""
+    subscripts = [i for assignee in insn.assignees for i in ex.index_of(assignee)]
+    yield from (e for e in insn.reads if not any(e is i for i in subscripts))
 
 
 _INTEGERS = (

@@ -1,5 +1,7 @@
 """Quotients and remainders by sizes: ``ij // m`` and ``ij % m`` are not affine, but bounded.
 
+So are multiples of derived sizes (`polygen.analysis.multiples`).
+
 They are unknown numbers to isl (`polygen.analysis.unknowns`), of which this says what it can: where
 they are, and that quotients and remainders of two numbers come in the order of these numbers.
 """
@@ -15,6 +17,7 @@ import islpy as isl
 
 from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.multiples import multiple_facts, multiples, order_of_multiples
 from polygen.analysis.products import cofactors
 from polygen.analysis.second import in_other
 from polygen.analysis.unknowns import Unknowns, is_by_size
@@ -64,12 +67,19 @@ def divisions(kernel: Kernel, unknowns: Unknowns) -> dict[_Key, Division]:
     return found
 
 
+def says_something(kernel: Kernel, unknowns: Unknowns) -> bool:
+    """Tell whether there is something to be known of unknowns beside what tables say."""
+    return any(map(is_by_size, unknowns.names)) or (
+        bool(kernel.derived_sizes) and bool(multiples(kernel, unknowns))
+    )
+
+
 def _is_fixed(kernel: Kernel, size: Expression) -> bool:
     return walk.free_variables(size) <= frozenset(kernel.parameters)
 
 
 def quotient_facts(kernel: Kernel, unknowns: Unknowns, known: isl.Set) -> isl.Set:
-    """Return what is known of divisions by sizes among unknowns; more unknowns come of it.
+    """Return what is known of divisions by sizes, and of multiples; more unknowns come of it.
 
     Parameters:
         kernel: the kernel.
@@ -77,6 +87,8 @@ def quotient_facts(kernel: Kernel, unknowns: Unknowns, known: isl.Set) -> isl.Se
         known: what holds in the instance: the result says nothing of others.
     """
     found = universe()
+    for multiple in multiples(kernel, unknowns):
+        found = found.intersect(multiple_facts(multiple, known))
     for division in reversed(divisions(kernel, unknowns).values()):  # those inside others first
         for excuses, facts in _facts(kernel, division):
             found = found.intersect(_implied(known.intersect(found), excuses, facts))
@@ -115,13 +127,14 @@ def _facts(kernel: Kernel, division: Division) -> Iterator[_Fact]:
 def order_facts(
     kernel: Kernel, unknowns: tuple[Unknowns, Unknowns], known: isl.Set
 ) -> Iterator[isl.Set]:
-    """Yield what is known of divisions by one size in two instances.
+    """Yield what is known of divisions by one size, or multiples of it, in two instances.
 
     Parameters:
         kernel: the kernel.
         unknowns: those of the first instance, and of the second under the same names.
         known: what holds in the first.
     """
+    yield from order_of_multiples(kernel, unknowns)
     here, there = (divisions(kernel, u) for u in unknowns)
     for (_, by), first in here.items():
         for (_, other), second in there.items():

@@ -19,10 +19,10 @@ from polygen.analysis.isl_affine import is_negative_somewhere, to_pw_aff
 from polygen.analysis.known import known_parameters
 from polygen.analysis.obligations import INSIDE, Obligation, shown_element, shown_reference
 from polygen.analysis.pairs import element_witness
-from polygen.analysis.quotients import quotient_facts
+from polygen.analysis.quotients import quotient_facts, says_something
 from polygen.analysis.sound import Unchanged, where
 from polygen.analysis.tabulated import possible_values, values_in_tables
-from polygen.analysis.unknowns import Unknowns, is_by_size
+from polygen.analysis.unknowns import Unknowns
 from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
 from polygen.errors import OutOfBounds
 from polygen.ir import walk
@@ -96,7 +96,7 @@ def _check(
     if found and (unknowns.names or not exact):
         values, is_all = values_in_tables(kernel, unknowns)
         known, exact = possible_values(kernel, reference).intersect(values), exact and is_all
-        if any(map(is_by_size, unknowns.names)):
+        if says_something(kernel, unknowns):
             known = known.intersect(quotient_facts(kernel, unknowns, known))
         found = [bad for bad in (part.intersect(known) for part in found) if not bad.is_empty()]
     if found and exact:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import product
 from typing import TypeAlias
 
@@ -19,10 +20,13 @@ from polygen.analysis.access import Access, touched
 from polygen.analysis.copies import same_copy
 from polygen.analysis.distance import distances
 from polygen.analysis.domains import all_reads, domain_of, with_surrounding
+from polygen.analysis.indirect import may_be_equal
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.known import known_parameters
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
-from polygen.analysis.pairs import greater, in_conflict, less, renamed
+from polygen.analysis.pairs import equal, greater, in_conflict, less, renamed
+from polygen.analysis.second import OTHER
 from polygen.errors import InternalError, WaitNeeded
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -370,14 +374,7 @@ class _Placer:
             for claim in self._kernel.claims
         ):
             return _Scope.NOBODY
-        free = [i for i in self._kernel.inames if i not in loops]
-        second_relation = renamed(b.relation, free)
-        if a.name == b.name:
-            pairs = intersection(a.relation, second_relation).params()
-        else:
-            pairs = intersection(a.relation.params(), second_relation.params())
-        if carried is not None:
-            pairs = intersection(pairs, less(carried))
+        pairs = self._pairs(a, b, loops, carried)
         if pairs.is_empty():
             return _Scope.NOBODY
         if self._is_local(a.name) and a.is_write and b.is_write and insn is not other_insn:
@@ -411,6 +408,32 @@ class _Placer:
 
     def _on_axis(self, insn: Assigning, tag: HardwareTag) -> str | None:
         return next((i for i in insn.within_inames if self._kernel.tags.get(i) == tag), None)
+
+    def _pairs(self, a: Access, b: Access, loops: tuple[str, ...], carried: str | None) -> isl.Set:
+        """Return the pairs of instances that may touch one element, as `_conflict` says."""
+        free = [i for i in self._kernel.inames if i not in loops]
+        second_relation = renamed(b.relation, free)
+        if a.name == b.name:
+            pairs = intersection(a.relation, second_relation).params()
+        else:
+            pairs = intersection(a.relation.params(), second_relation.params())
+        if carried is not None:
+            pairs = intersection(pairs, less(carried))
+        if self._kernel.derived_sizes and not (a.exact and b.exact):
+            pairs = intersection(pairs, self._meeting(a, b, loops))
+        return pairs
+
+    def _meeting(self, a: Access, b: Access, loops: tuple[str, ...]) -> isl.Set:
+        """Return pairs outside of which subscripts differ that have quotients, or products.
+
+        Both are in the same iteration of `loops`.
+        """
+        if a.reference is None or b.reference is None or a.name != b.name:
+            return universe()
+        pairs = may_be_equal(self._kernel, a.reference, b.reference)
+        pairs = pairs.intersect(known_parameters(self._kernel))
+        pairs = reduce(isl.Set.intersect, map(equal, loops), pairs)
+        return project_out(pairs, [iname + OTHER for iname in loops])
 
     def _in_other_items(
         self, tag: HardwareTag, insns: tuple[Assigning, Assigning], loops: tuple[str, ...]

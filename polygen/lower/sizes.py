@@ -115,6 +115,9 @@ def _is_plain(node: Expression, nonnegative: frozenset[str]) -> bool:
     """Tell whether a factor is plainly never negative."""
     if isinstance(node, ex.Sum | ex.Product):
         return all(_is_plain(child, nonnegative) for child in node.children)
+    if isinstance(node, ex.FloorDiv):
+        parts = (node.numerator, node.denominator)
+        return all(_is_plain(part, nonnegative) for part in parts)
     if isinstance(node, ex.Variable):
         return node.name in nonnegative
     return isinstance(node, int) and node >= 0

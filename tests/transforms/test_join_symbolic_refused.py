@@ -68,7 +68,7 @@ DATA = kernel(
         (kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "c[i] = sum(j, a[i,j])"), "i, j", MapMixesInames,
          "'j' cannot be joined to 'i': instruction 'insn'.*is within 'i' alone.*duplicate_inames"),
         (pg.tag_inames(PLANE, {"j": "g.0"}), "i, j", TagConflict,
-         "'j' cannot be joined: it is tagged g.0.*join first"),
+         "'j' cannot become another one: it is tagged g.0"),
     ],
 )  # fmt: skip
 def test_refused(knl: Kernel, inames: str, kind: type[pg.UserError], message: str) -> None:
