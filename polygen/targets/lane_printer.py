@@ -119,14 +119,16 @@ class LanePrinter(Printer):
         """Return a term that the language computes with in a type, without promoting it."""
         if term.dtype == BOOL and isinstance(term, Lanes):
             term = Lanes(f"-{term.within(UNARY)}", UNARY, term.c_type, term.c_type)
-        if term.c_type == dtype:
+        # 7LL - i is of no type that stdint.h has, says Clang.
+        computed = dtype.itemsize == 8 and dtype.kind in "iu" and term.level < UNARY
+        if term.c_type == dtype and (isinstance(term, Lanes) or not computed):
             return term
         if isinstance(term, Lanes):
             return Lanes(self.convert_lanes(term, dtype), ATOM, term.dtype, dtype, term.exact)
-        if promoted(term.c_type) == dtype:
+        if promoted(term.c_type) == dtype and not computed:
             return Term(term.text, term.level, term.dtype, dtype, term.exact, term.integer)
-        if term.integer is not None and dtype.kind in "iu":
-            return self._spelled(term.integer, dtype)
+        if term.integer is not None and dtype.kind in "iu" and term.c_type == INT32:
+            return Term(term.text, term.level, term.dtype, dtype, integer=term.integer)
         text = f"({self.type_name(dtype)}) {term.within(UNARY)}"
         return Term(text, UNARY, term.dtype, dtype, term.exact)
 

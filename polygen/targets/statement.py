@@ -179,10 +179,8 @@ class StatementPrinter:
             text = self.expressions.assignment_at_once(target, value, lanes)
             self.line(depth, f"{begun}{text};")
             return
-        self.line(depth, "{")
         for text in self.expressions.scattered(target, value, lanes):
-            self.line(depth + 1, text)
-        self.line(depth, "}")
+            self.line(depth, text)
 
     def is_scattered(self, loop: Loop) -> bool:
         """Tell whether what a loop writes at once is neither a vector nor next to each other."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import polygen as pg
 from polygen.analysis.functions import FUNCTIONS, ResultType
 from polygen.errors import NotVectorized
 from polygen.ir.kernel import Kernel
+from tests.targets.execute import compile_c
 
 ROWS = 7
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 1e-3, 65504.0)
@@ -166,3 +169,61 @@ def test_as_numpy_says(target: str) -> None:
         _, found = knl.executor(target)(a=a, b=b, k=k)
     for (line, y), x in zip(cases.items(), found, strict=True):
         np.testing.assert_array_equal(x, y, err_msg=line)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize(("dtype", "count"), [("float32", 4), ("int64", 4), ("uint8", 8)])
+def test_c_compiles_without_warnings(dtype: str, count: int, compiler: str, tmp_path: Path) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler} here")
+    texts = (ALL, FLOATS if dtype == "float32" else INTEGERS)
+    lines = [line for line in expressions(*texts) if "float16" not in line]  # Clang 14 has none
+    a, y = numbers(dtype, (ROWS, count), 1), numbers(dtype, (ROWS, 32), 3)
+    knl = pg.set_options(
+        in_lanes(lines, count, {"a": a, "b": a, "y": y})[1], silenced_warnings=["NotVectorized"]
+    )
+    flags = ["-march=native"]
+    if compiler == "clang":
+        flags += ["-fsyntax-only", "-Wno-unused-command-line-argument"]
+    compile_c(pg.generate_code(knl, "c").source, tmp_path, compiler=compiler, flags=flags)
+
+
+def test_components_are_written_where_they_belong() -> None:
+    text = "out[i,2*j] = 2*a[i,j] + 1"
+    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<2 }", text, loop_priority="i, j")
+    knl = pg.add_dtypes(pg.tag_inames(knl, {"j": "vec"}), {"a": np.float32})
+    assert str(pg.generate_code(knl, "opencl")).splitlines()[3:] == [
+        "    for (int i = 0; i < n; ++i) {",
+        "        float2 const out_lanes = 2.0f * vload2(0, a + 2 * i) + 1.0f;",
+        "        out[3 * i] = out_lanes.s0;",
+        "        out[3 * i + 2] = out_lanes.s1;",
+        "    }",
+        "}",
+    ]
+    a = np.arange(10, dtype=np.float32).reshape(5, 2)
+    for target in ("c", "opencl"):
+        _, (out,) = knl.executor(target)(a=a, out=np.full((5, 3), -1, np.float32))
+        np.testing.assert_array_equal(out[:, ::2], 2 * a + 1)
+        np.testing.assert_array_equal(out[:, 1], -1)
+
+
+def test_what_a_condition_keeps_from_being_read_is_not_read() -> None:
+    """Where it would be inside of the array in all lanes, it is."""
+    for text, apart in (("if(a[i,j] > 0, a[i,j], a[i,3-j])", 0), ("if(j > 0, a[i,j-1], 0)", 1)):
+        knl = pg.make_kernel(
+            "{ [i,j]: 0<=i<n and 0<=j<4 }",
+            f"out[i,j] = {text}",
+            [pg.GlobalArg("a", np.float32, "n, 4"), "..."],
+            loop_priority="i, j",
+        )
+        new = pg.tag_inames(knl, {"j": "vec"})
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            pg.generate_code(new, "c")
+        assert [w.category for w in caught] == [NotVectorized] * apart
+        a = numbers("float32", (ROWS, 4), 1)
+        for target in ("c", "opencl"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NotVectorized)
+                _, (x,) = new.executor(target)(a=a)
+            np.testing.assert_array_equal(x, knl.executor(target)(a=a)[1][0])
