@@ -184,6 +184,8 @@ def _with_rule(kernel: Kernel, name: str, rule: SubstitutionRule, ids: frozenset
         if isinstance(node, ex.Subscript | ex.Variable) and ex.name_of(node) == name:
             index = ex.index_tuple(node) if isinstance(node, ex.Subscript) else ()
             return ex.Invocation(rule.name, None, tuple([used(i) for i in index]), (), ())
+        if name not in walk.free_variables(node):
+            return node
         return walk.rebuild(node, tuple([used(p) for p in walk.parts(node)]))
 
     def rewrite(insn: Instruction) -> Instruction:

@@ -28,7 +28,7 @@ def condition_changes(kernel: Kernel, insn: Instruction) -> str | None:
     """
     always = frozenset[str]().union(*map(_asked, insn.predicates))
     for node in insn.reads:
-        for reduction, names in _guarded(node, always):
+        for reduction, names in _guarded(node, always) if walk.reductions(node) else ():
             read = sorted(names.intersection(kernel.variables))
             written = (n for name in read for n in overlapping(kernel, name))
             for writer in (w for name in written for w in kernel.writers.get(name, ())):

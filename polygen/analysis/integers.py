@@ -19,16 +19,25 @@ def integer_parameters(kernel: Kernel) -> frozenset[str]:
     declared = {a.name for a in scalars if a.dtype is not None and a.dtype.kind in "iu"}
     open_ = {a.name for a in scalars if a.dtype is None}
     derived = {size.name for size in kernel.derived_sizes}
-    return frozenset(declared | derived | (open_ & _used_as_integers(kernel)))
+    known = declared | derived | (open_ & _sizes(kernel))
+    if open_ <= known:
+        return frozenset(known)
+    return frozenset(known | (open_ & _in_subscripts(kernel)))
 
 
-def _used_as_integers(kernel: Kernel) -> set[str]:
+def _sizes(kernel: Kernel) -> set[str]:
+    """Return what domains, assumptions and shapes mention."""
     found = set(kernel.assumptions.parameters).union(*(s.names for s in kernel.derived_sizes))
-    for domain in kernel.expanded.domains:
+    for domain in kernel.expanded.domains if kernel.calls else kernel.domains:
         found.update(domain.parameters)
     for variable in kernel.variables.values():
         for extent in getattr(variable, "shape", None) or ():
             found |= walk.free_variables(extent)
+    return found
+
+
+def _in_subscripts(kernel: Kernel) -> set[str]:
+    found: set[str] = set()
     for insn in kernel.expanded.instructions:
         for access in insn.accesses:
             if isinstance(access, ex.Subscript):

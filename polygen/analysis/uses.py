@@ -10,6 +10,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
+from polygen.ir.substitution import rewrite_invocations
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ def uses_in(insn: Instruction, wanted: Callable[[ex.Invocation], bool]) -> Itera
     def inside(
         node: Expression, inames: frozenset[str], conditions: tuple[Expression, ...]
     ) -> Iterator[Use]:
+        if ex.Invocation not in walk.classes(node):
+            return
         if isinstance(node, ex.Invocation) and wanted(node):
             yield Use(insn, node, inames, conditions)
         if isinstance(node, ex.Reduction):
@@ -67,8 +70,4 @@ def replace_uses(
     replacement: Callable[[ex.Invocation], Expression],
 ) -> Expression:
     """Return `node` with the invocations that are wanted replaced, innermost first."""
-
-    def rule(part: Expression) -> Expression:
-        return replacement(part) if isinstance(part, ex.Invocation) and wanted(part) else part
-
-    return walk.rewrite(node, rule)
+    return rewrite_invocations(node, lambda use: replacement(use) if wanted(use) else use)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -60,15 +60,25 @@ def expand(node: Expression, rules: Rules) -> Expression:
     Other invocations are kept.  The rules must not invoke each other in a circle.
     """
 
-    def rule(part: Expression) -> Expression:
-        if not isinstance(part, ex.Invocation) or part.rule not in rules:
+    def inlined(part: ex.Invocation) -> Expression:
+        if part.rule not in rules:
             return part
         found = rules[part.rule]
         if len(part.arguments) != len(found.arguments) or part.inames != found.inames:
             raise InternalError(f"an invocation does not fit its rule: {part!r}")
         return walk.substitute(expand(found.expression, rules), found.values(part))
 
-    return walk.rewrite(node, rule) if rules else node
+    return rewrite_invocations(node, inlined) if rules else node
+
+
+def rewrite_invocations(
+    node: Expression, rule: Callable[[ex.Invocation], Expression]
+) -> Expression:
+    """Apply `rule` to every invocation in `node`, innermost first."""
+    if ex.Invocation not in walk.classes(node):
+        return node
+    new = walk.rebuild(node, tuple([rewrite_invocations(p, rule) for p in walk.parts(node)]))
+    return rule(new) if isinstance(new, ex.Invocation) else new
 
 
 def used_rules(uses: Iterable[ex.Invocation], rules: Rules) -> frozenset[str]:

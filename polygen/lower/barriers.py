@@ -394,7 +394,9 @@ class _Placer:
         self, insns: tuple[Assigning, Assigning], a: Access, b: Access
     ) -> list[HardwareTag]:
         """Return the axes on which instances that touch one element may have other indices."""
-        apart = distances(self._kernel, a, b) if a.name == b.name else {}
+        apart: Mapping[str, int] | None = {}
+        if a.name == b.name:
+            apart = distances(self._kernel, a, b)
         if apart is None:
             return []
         found: list[HardwareTag] = []

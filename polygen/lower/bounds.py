@@ -163,6 +163,8 @@ def _steady_bounds(iname: str, values: isl.Set, ends: _Ends) -> Bounds | None:
     forms = [limit.bound for limit in (*lowers, *uppers)]
     if not any(isinstance(term, FloorTerm) for form in forms for term in form.terms):
         return None
+    if any(_is_open(values, limits) for limits in ends):
+        return None
     fixed = constant_bounds(iname, values)
     if fixed is None or fixed.constant is None:
         return None
@@ -177,17 +179,32 @@ def _steady_bounds(iname: str, values: isl.Set, ends: _Ends) -> Bounds | None:
     return fixed
 
 
+def _is_open(values: isl.Set, limits: Sequence[_Limit]) -> bool:
+    """Tell whether it is plain that no constant limits a loop on one side.
+
+    So it is if each limit there mentions something that is not bounded on both sides itself.
+    """
+    return _is_plain(values) and all(
+        any(_has_no_end(values, n) for n in limit.bound.names()) for limit in limits
+    )
+
+
+def _has_no_end(values: isl.Set, name: str) -> bool:
+    at = values.find_dim_by_name(_PARAM, name)
+    return not (values.dim_has_upper_bound(_PARAM, at) and values.dim_has_lower_bound(_PARAM, at))
+
+
 _MANY = 9  # pairs of a lower and an upper bound
+
+
+def _is_plain(values: isl.Set) -> bool:
+    return values.n_basic_set() == 1 and not values.involves_locals()
 
 
 def _concerning(iname: str, values: isl.Set) -> isl.Set:
     """Return a set with the same bounds of `iname`, simpler where that is easy."""
     position = values.find_dim_by_name(_PARAM, iname)
-    if (
-        position < 0
-        or values.n_basic_set() != 1
-        or values.get_basic_sets()[0].dim(isl.dim_type.div)
-    ):
+    if position < 0 or not _is_plain(values):
         return values
     return values.drop_constraints_not_involving_dims(_PARAM, position, 1)
 
