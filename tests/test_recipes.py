@@ -186,6 +186,13 @@ def test_what_is_not_legal_keeps_its_class_and_its_witness() -> None:
     assert type(caught.value.__cause__) is IllegalStep
 
 
+def test_what_is_no_step_is_not_replayed() -> None:
+    with pytest.raises(InvalidArgument, match="step='split_iname', which is no"):
+        pg.replay(KNL, ["split_iname"])  # type: ignore[list-item]
+    with pytest.raises(InvalidArgument, match="original=3, which is no kernel"):
+        pg.replay(3, ())  # type: ignore[arg-type]
+
+
 def test_replayed_steps_have_numbers_too() -> None:
     knl = pg.reverse(pg.assume(KNL, "n >= 1"), "j")
     other = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]")

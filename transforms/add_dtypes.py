@@ -76,6 +76,7 @@ def add_dtypes(kernel: Kernel, dtype_dict: DTypes) -> Kernel:
             raise InvalidArgument(
                 f"'{name}' has the type {old.name}; asked for was {dtype.name}",
                 where=caller_location(),
+                remedy="declare it so when the kernel is made",
             )
 
     def typed(variable: Any) -> Any:

@@ -56,5 +56,6 @@ def assume(kernel: Kernel, assumptions: str) -> Kernel:
             f"the assumption '{assumptions}' contradicts what is assumed already: "
             f"{kernel.assumptions}",
             where=caller_location(),
+            remedy="leave it out, or make the kernel with other assumptions",
         )
     return kernel.copy(assumptions=Domain(known))

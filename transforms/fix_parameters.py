@@ -8,8 +8,10 @@ from math import prod
 from typing import Annotated, Any
 
 import islpy as isl
+import numpy as np
 
 from polygen.analysis.affine import linear_form
+from polygen.analysis.inference import sizes
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
 from polygen.errors import InvalidArgument, UnknownArgument, did_you_mean
@@ -17,6 +19,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import Domain, project_out, unflatten
+from polygen.ir.dtype import is_integer
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
@@ -27,24 +30,26 @@ from polygen.transformation import Kind, transformation
 
 _PARAM = isl.dim_type.param
 
-IntValue = Annotated[
-    int,
-    Kind("an integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)),
-]
+
+def _is_number(_kernel: Kernel, value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+Number = Annotated[int | float | np.integer[Any] | np.floating[Any], Kind("a number", _is_number)]
 
 
 @transformation(declared=True)
-def fix_parameters(kernel: Kernel, /, **values: IntValue) -> Kernel:
+def fix_parameters(kernel: Kernel, /, **values: Number) -> Kernel:
     """Replace scalar arguments by constants.
 
     Kind: change of interface: the arguments are gone afterwards.
 
     Requires:
-        1. Each name is an integer scalar argument of the kernel.
+        1. Each name is a scalar argument of the kernel, and what counts something is an integer.
         2. The values agree with the assumptions.
 
     Parameters:
-        values: the value of each argument: ``n=128``.
+        values: the value of each argument: ``n=128``, or ``alpha=0.5``, which keeps its type.
 
     Before -> After:
 
@@ -59,17 +64,23 @@ def fix_parameters(kernel: Kernel, /, **values: IntValue) -> Kernel:
         }
 
     Raises:
-        UnknownArgument: if 1 does not hold.
-        InvalidArgument: if 2 does not hold, or if a value is no integer.
+        UnknownArgument: if there is no such scalar argument.
+        InvalidArgument: if a value is no number, or no integer where 1 asks for one, or if 2 does
+            not hold.
     """
-    for name in values:
-        _check_parameter(kernel, name)
-    kernel, constants = _without_products(kernel, values)
-    assumptions = _fix(kernel.assumptions, values)
+    for name, value in values.items():
+        _check_parameter(kernel, name, value)
+    fractions = {n: _typed(kernel, n, v) for n, v in values.items() if not _counts(kernel, n)}
+    counted = {n: int(v) for n, v in values.items() if n not in fractions}
+    kernel, constants = _without_products(kernel, counted)
+    constants |= fractions
+    assumptions = _fix(kernel.assumptions, counted)
     if assumptions.set.is_empty():
-        shown = ", ".join(f"{n} = {v}" for n, v in values.items())
+        shown = ", ".join(f"{n} = {v}" for n, v in counted.items())
         raise InvalidArgument(
-            f"{shown} contradicts what is assumed: {kernel.assumptions}", where=caller_location()
+            f"{shown} contradicts what is assumed: {kernel.assumptions}",
+            where=caller_location(),
+            remedy="fix another value, or make the kernel with other assumptions",
         )
 
     def rewrite(node: Expression) -> Expression:
@@ -79,9 +90,9 @@ def fix_parameters(kernel: Kernel, /, **values: IntValue) -> Kernel:
         return _fix_array(array, constants)
 
     return kernel.copy(
-        domains=tuple(_fix(d, values) for d in kernel.domains),
+        domains=tuple(_fix(d, counted) for d in kernel.domains),
         instructions=tuple(
-            [_fix_instruction(i.map_expressions(rewrite), values) for i in kernel.instructions]
+            [_fix_instruction(i.map_expressions(rewrite), counted) for i in kernel.instructions]
         ),
         substitutions=tuple(rule.with_values(constants) for rule in kernel.substitutions),
         arguments=tuple(
@@ -93,6 +104,19 @@ def fix_parameters(kernel: Kernel, /, **values: IntValue) -> Kernel:
         separations=tuple([rewrite(c) for c in kernel.separations]),
         assumptions=assumptions,
     )
+
+
+def _counts(kernel: Kernel, name: str) -> bool:
+    """Tell whether a scalar is an integer for certain: a size, or one of an integer type."""
+    dtype = kernel.variables[name].dtype
+    return name in sizes(kernel) or (dtype is not None and is_integer(dtype))
+
+
+def _typed(kernel: Kernel, name: str, value: Any) -> Expression:
+    """Return a number with the type of the argument that it replaces."""
+    dtype = kernel.variables[name].dtype
+    number = int(value) if isinstance(value, int | np.integer) else float(value)
+    return number if dtype is None else ex.Call(ex.Variable(dtype.name), (number,))
 
 
 def _without_products(
@@ -134,7 +158,7 @@ def _with_value(domain: Domain, name: str, value: Expression) -> Domain:
     return Domain(unflatten(flat, domain.inames).drop_unused_params())
 
 
-def _check_parameter(kernel: Kernel, name: str) -> None:
+def _check_parameter(kernel: Kernel, name: str, value: Any) -> None:
     argument = kernel.variables.get(name)
     scalars = [a.name for a in kernel.arguments if isinstance(a, ValueArg)]
     if not isinstance(argument, ValueArg) or name not in scalars:
@@ -142,6 +166,12 @@ def _check_parameter(kernel: Kernel, name: str) -> None:
             f"kernel '{kernel.name}' has no scalar argument '{name}'",
             where=caller_location(),
             remedy=did_you_mean(name, scalars),
+        )
+    if _counts(kernel, name) and not isinstance(value, int | np.integer):
+        raise InvalidArgument(
+            f"fix_parameters was given {name}={value!r}, which is not an integer: '{name}' is one",
+            where=caller_location(),
+            remedy="pass an integer",
         )
 
 

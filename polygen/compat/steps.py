@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
+import islpy as isl
+
 import polygen as pg
 from polygen.errors import InvalidArgument
 from polygen.source import caller_location
@@ -148,9 +150,9 @@ def rename_iname(
     return renamed if preserve_tags else pg.untag_inames(renamed, new_iname)
 
 
-def assume(kernel: _T, assumptions: str) -> _T:
-    """Say what is known of sizes; see `polygen.assume`."""
-    return pg.assume(kernel, assumptions)
+def assume(kernel: _T, assumptions: str | isl.BasicSet | isl.Set) -> _T:
+    """Say what is known of sizes, as a text or a set of isl's; see `polygen.assume`."""
+    return pg.assume(kernel, str(assumptions))
 
 
 def fix_parameters(kernel: _T, *, within: Any = None, **value_dict: Any) -> _T:

@@ -29,6 +29,21 @@ def _refused(kind: type[UserError], text: str, step: Any, *args: Any, **kwargs: 
 # --- fix_parameters
 
 
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_scalars_that_are_no_sizes_keep_their_types(target: str) -> None:
+    data = [pg.GlobalArg("a", "float32", "n"), pg.ValueArg("alpha", "float64"), "..."]
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = alpha*a[i] + beta", data)
+    knl = pg.add_dtypes(knl, {"beta": "float32"})
+    fixed = pg.fix_parameters(knl, alpha=0.1, beta=np.float32(3), n=np.int64(7))
+    assert [a.name for a in fixed.arguments] == ["a", "out"]
+    a = np.arange(7, dtype=np.float32)
+    _, (out,) = fixed.executor(target)(a=a)
+    _, (same,) = knl.executor(target)(a=a, alpha=0.1, beta=3.0)
+    assert out.dtype == same.dtype == np.float64
+    np.testing.assert_array_equal(out, same)
+    np.testing.assert_array_equal(out, 0.1 * a.astype(np.float64) + 3)
+
+
 @pytest.mark.parametrize(("n", "m"), [(0, 3), (1, 1), (5, 7), (8, 4)])
 def test_fixed_domains_are_the_old_ones_at_these_values(n: int, m: int) -> None:
     new = pg.fix_parameters(TWO, n=n, m=m)
@@ -57,6 +72,7 @@ def test_refused_values() -> None:
     _refused(InvalidArgument, "n=4.5, which is not an integer", pg.fix_parameters, LINE, n=4.5)
     _refused(InvalidArgument, "n=True", pg.fix_parameters, LINE, n=True)
     knl = pg.assume(LINE, "n >= 1 and n mod 4 = 0")
+    _refused(InvalidArgument, "n='4', which is not a number", pg.fix_parameters, LINE, n="4")
     _refused(InvalidArgument, "n = 6 contradicts what is assumed", pg.fix_parameters, knl, n=6)
     assert pg.fix_parameters(knl, n=8).assumptions.set.plain_is_universe()
     assert pg.fix_parameters(LINE) is LINE
