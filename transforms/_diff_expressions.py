@@ -12,7 +12,7 @@ from polygen.errors import NotDifferentiable
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
-from polygen.ir.operation import Special
+from polygen.ir.operation import Operation, Special
 from polygen.ir.reduction import name_of
 from polygen.ir.show_expression import show_expression
 
@@ -21,7 +21,13 @@ ZERO = 0.0
 
 
 class Context:
-    """Makes inames: here, as if there were as many as needed."""
+    """Makes inames: here, as if there were as many as needed.
+
+    Attributes:
+        choices: for minima and maxima, temporaries that say which operand is taken.
+    """
+
+    choices: Mapping[Expression, str] = {}
 
     def copies(self, inames: Iterable[str]) -> dict[str, str]:
         """Return new inames with the values of others."""
@@ -66,7 +72,7 @@ def scaled(factor: Expression, node: Expression) -> Expression:
     case = _only_case(node)
     if case is not None:
         return ex.If(case[0], scaled(factor, case[1]), ZERO)
-    if isinstance(node, float) and node == 1:
+    if isinstance(node, float) and node == 1.0:
         return 1.0 * factor if isinstance(factor, int | float) else factor
     return times(factor, node)
 
@@ -121,7 +127,7 @@ def _of_reduced(node: Expression, of: TangentOf, context: Context) -> Expression
         position = node.position
         operand = operand.children[0] if isinstance(operand, ex.Several) else operand
     inner = tangent(operand, of, context)
-    factor = factor_of(node, reduction, operand, position, context) if inner is not None else None
+    factor = factor_of(node, reduction, position, context) if inner is not None else None
     if inner is None or factor is None:
         return None
     return _summed(reduction.inames, weighted(factor, inner), context)
@@ -153,7 +159,13 @@ def _summed(inames: tuple[str, ...], value: Expression, context: Context) -> Exp
 def weighted(factor: Factor, inner: Expression) -> Expression:
     """Return a contribution to a reduction's derivative, times what it counts."""
     value = scaled(factor.value, inner)
-    return value if factor.condition is None else ex.If(factor.condition, value, ZERO)
+    if factor.condition is None:
+        return value
+    case = _only_case(value)
+    if case is None:
+        return ex.If(factor.condition, value, ZERO)
+    conditions = (*walk.conjuncts(factor.condition), *walk.conjuncts(case[0]))
+    return ex.If(ex.LogicalAnd(conditions), case[1], ZERO)
 
 
 @dataclass(frozen=True)
@@ -172,7 +184,6 @@ class Factor:
 def factor_of(
     node: Expression,
     reduction: ex.Reduction,
-    operand: Expression,
     position: int,
     context: Context,
 ) -> Factor | None:
@@ -182,7 +193,7 @@ def factor_of(
         NotDifferentiable: if the operation has no derivative.
     """
     name = name_of(reduction.operation)
-    own = isinstance(reduction.operation, Special) and reduction.operation.definition is not None
+    own = _is_own(reduction.operation)
     if name in ("any", "all") or (position == 1 and name in ("argmin", "argmax")):
         return None
     if name == "sum" and not own:
@@ -190,7 +201,7 @@ def factor_of(
     if name == "product" and not own:
         return Factor(_others(reduction, context))
     if name in _EXTREMAL and not own:
-        return _chosen(reduction, operand, context)
+        return _chosen(reduction, context)
     raise NotDifferentiable(
         f"the derivative of '{show_expression(node)}' is not known: '{name}' is "
         + ("an operation of your own" if own else "in no table of derivatives"),
@@ -210,7 +221,7 @@ def _others(reduction: ex.Reduction, context: Context) -> Expression:
     return ex.Reduction(reduction.operation, inames, ex.If(differs, copy, 1))
 
 
-def _chosen(reduction: ex.Reduction, operand: Expression, context: Context) -> Factor:
+def _chosen(reduction: ex.Reduction, context: Context) -> Factor:
     """Return that the operand of one iteration counts: the first that is the best."""
     if len(reduction.inames) > 1:
         raise NotDifferentiable(
@@ -218,17 +229,45 @@ def _chosen(reduction: ex.Reduction, operand: Expression, context: Context) -> F
             "inames there is no number of it",
             remedy="reduce over one iname inside of the other: max(i, max(j, a[i, j]))",
         )
-    (iname,) = reduction.inames
+    known = context.choices.get(reduction)
+    taken = choice(reduction, context) if known is None else ex.Variable(known)
+    return Factor(1, ex.Comparison(ex.Variable(reduction.inames[0]), "==", taken))
+
+
+def chooses(reduction: ex.Reduction) -> bool:
+    """Tell whether a reduction takes one of its operands, of which the iname says which."""
+    known = name_of(reduction.operation) in _EXTREMAL
+    return known and not _is_own(reduction.operation) and len(reduction.inames) == 1
+
+
+def _is_own(operation: Operation) -> bool:
+    return isinstance(operation, Special) and operation.definition is not None
+
+
+def choice(reduction: ex.Reduction, context: Context) -> Expression:
+    """Return the value that the iname of a minimum or maximum has for the operand it takes."""
+    operand = reduction.operand
+    if isinstance(operand, ex.Several):
+        operand = operand.children[0]
     own, copy = _copied(operand, reduction.inames, context)
-    index = ex.Variable(own[iname])
+    (iname,) = own.values()
     name = _EXTREMAL[name_of(reduction.operation)]
-    best = ex.Component(ex.Reduction(name, (own[iname],), ex.Several((copy, index))), 1)
-    return Factor(1, ex.Comparison(ex.Variable(iname), "==", best))
+    values = ex.Several((copy, ex.Variable(iname)))
+    return ex.Component(ex.Reduction(name, (iname,), values), 1)
 
 
 def with_own_loops(node: Expression, context: Context) -> Expression:
     """Return an expression whose reductions run over new inames."""
-    return _copied(node, (), context)[1] if walk.reductions(node) else node
+    reductions = walk.reductions(node)
+    own = context.copies(sorted(walk.reduction_inames(node)))
+    values = {old: ex.Variable(new) for old, new in own.items()}
+
+    def moved(part: Expression) -> Expression:
+        return at_new_instance(part, frozenset(), values, [*own.values()])
+
+    more = {moved(r): context.choices[r] for r in reductions if r in context.choices}
+    context.choices = {**context.choices, **more}
+    return moved(node)
 
 
 def _copied(
@@ -341,7 +380,7 @@ def _reduced_terms(
     before = loops.values
     own = loops.copies(reduction.inames)
     loops.values = {**before, **{old: ex.Variable(new) for old, new in own.items()}}
-    factor = factor_of(node, reduction, operand, position, loops)
+    factor = factor_of(node, reduction, position, loops)
     if factor is not None:
         here = () if factor.condition is None else (factor.condition,)
         inner = (*factors, factor.value)

@@ -6,7 +6,7 @@ loops, by the chain rule; what is read is the derivative of what the kernel read
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +31,7 @@ from polygen.transforms._diff_draft import (
     refused,
 )
 from polygen.transforms._diff_expressions import with_own_loops
+from polygen.transforms._diff_extrema import with_choices
 from polygen.transforms._diff_rest import pruned, with_priorities
 from polygen.transforms._diff_values import may_meet
 
@@ -64,12 +65,15 @@ def forward(
     """
     moving = active(kernel, outputs, directions.by)
     check_dependent(kernel, moving, outputs, directions.by)
+    kernel, choices = with_choices(kernel, moving)
     for own_sums, own_loops in ((False, False), (True, False)):
-        made = _Forward(kernel, moving, directions, own_sums=own_sums, own_loops=own_loops)
+        made = _Forward(
+            kernel, moving, outputs, directions, choices, own_sums=own_sums, own_loops=own_loops
+        )
         found = made.kernel(copied)
         if not directions.axes or _is_possible(found, made.shadows_of_temporaries):
             return found
-    made = _Forward(kernel, moving, directions, own_sums=True, own_loops=True)
+    made = _Forward(kernel, moving, outputs, directions, choices, own_sums=True, own_loops=True)
     return made.kernel(copied)
 
 
@@ -100,14 +104,18 @@ class _Forward:
         self,
         kernel: Kernel,
         moving: frozenset[str],
+        outputs: Sequence[str],
         directions: Directions,
+        choices: Mapping[Expression, str],
         *,
         own_sums: bool,
         own_loops: bool,
     ) -> None:
         self._kernel, self._moving, self._directions = kernel, moving, directions
+        self._passed = frozenset((*outputs, *directions.by))
         self._own_sums, self._own_loops = own_sums, own_loops
         self._draft = Draft(kernel)
+        self._draft.choices = choices
         suffix = "_dot" if directions.axes is None else f"_d{directions.by[0]}"
         self._suffix = suffix
         self._fixed = frozenset(
@@ -128,11 +136,13 @@ class _Forward:
         old = self._kernel
         started = self._starts()
         new = [i for insn in old.assignments for i in self._derivative(insn)]
+        shadows = [self._shadow(v) for v in old.variables.values() if v.name in self._shadows]
+        passed = {self._shadows.get(name) for name in self._passed}
         whole = old.copy(
             domains=self._draft.domains,
             instructions=(*started, *old.instructions, *new),
-            arguments=(*old.arguments, *self._variables(old.arguments)),
-            temporaries=(*old.temporaries, *self._variables(old.temporaries)),
+            arguments=(*old.arguments, *(v for v in shadows if v.name in passed)),
+            temporaries=(*old.temporaries, *(v for v in shadows if v.name not in passed)),
         )
         whole = self._ordered(whole, [i.id for i in started])
         return with_priorities(pruned(whole, old, [*self._shadows.values()], copied), old)
@@ -147,19 +157,17 @@ class _Forward:
         shape = self._kernel.array(self._directions.by[0]).shape or ()
         return tuple([shape[axis] for axis in axes])
 
-    def _variables(self, variables: Sequence[Any]) -> list[Any]:
-        return [self._shadow(v) for v in variables if v.name in self._shadows]
-
     def _shadow(self, variable: Any) -> Any:
+        """Return the variable that holds the derivative of another one."""
         name, extents = self._shadows[variable.name], self._extents()
         temporary = isinstance(variable, TemporaryVariable)
-        if isinstance(variable, ValueArg) or not extents or (temporary and not self._own_loops):
+        if isinstance(variable, ValueArg) or (temporary and not (extents and self._own_loops)):
             return replace(variable, name=name)
         shape = (*(variable.shape or ()), *extents)
-        if not temporary:
-            return GlobalArg(name, variable.dtype, shape)
+        if variable.name in self._passed:
+            return GlobalArg(name, variable.dtype, shape) if extents else as_passed(variable, name)
         constant = all(isinstance(extent, int) for extent in shape)
-        space = variable.address_space if constant else AddressSpace.GLOBAL
+        space = variable.address_space if temporary and constant else AddressSpace.GLOBAL
         return TemporaryVariable(name, variable.dtype, shape, space)
 
     # --- directions
@@ -336,6 +344,13 @@ class _Forward:
                 pairs = [(a, b) for a in firsts for b in seconds if a and b]
                 found.update(dict.fromkeys(Independent(a, b) for a, b in pairs))
         return tuple(found)
+
+
+def as_passed(variable: GlobalArg, name: str) -> GlobalArg:
+    """Return an argument with the layout of another one, which may be written."""
+    if type(variable) is GlobalArg:
+        return replace(variable, name=name)
+    return GlobalArg(name, variable.dtype, variable.shape)
 
 
 def check_atomic(kernel: Kernel, insn: Assigning) -> None:

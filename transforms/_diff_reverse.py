@@ -27,7 +27,8 @@ from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.transforms._diff_draft import active, check_dependent, shown
 from polygen.transforms._diff_expressions import Term, terms, total
-from polygen.transforms._diff_forward import check_atomic
+from polygen.transforms._diff_extrema import with_choices
+from polygen.transforms._diff_forward import as_passed, check_atomic
 from polygen.transforms._diff_order import in_order
 from polygen.transforms._diff_rest import paths, pruned, with_priorities
 from polygen.transforms._diff_values import Values, is_empty, may_meet
@@ -51,14 +52,17 @@ def reverse(
 
 class _Reverse:
     def __init__(self, kernel: Kernel, outputs: Sequence[str], by: Sequence[str]) -> None:
-        self._kernel, self._outputs, self._by = kernel, frozenset(outputs), frozenset(by)
+        self._outputs, self._by = frozenset(outputs), frozenset(by)
         self._moving = active(kernel, outputs, by)
         check_dependent(kernel, self._moving, outputs, by)
+        kernel, choices = with_choices(kernel, self._moving)
+        self._kernel = kernel
         self._tree = loop_tree(kernel, quiet=True)
         self._order = order_of(kernel)
         self._scopes = {v: self._scope(v) for v in sorted(self._moving)}
         turned = [(path[-1], self._is_carried(path)) for path in _loops(self._tree, ())]
         self._values = Values(kernel, turned)
+        self._values.choices = choices
         self._bars = {v: self._values.name(f"{v}_bar") for v in sorted(self._moving)}
         self._temporaries: list[TemporaryVariable] = []
 
@@ -97,8 +101,11 @@ class _Reverse:
             ids = [i for i in users(kernel, name) if path == self._order.loops(i)[: len(path)]]
             if len(self._scopes[name]) >= len(path) and self._scopes[name][: len(path)] == path:
                 continue
+            adding = frozenset(i for i in ids if self._only_adds(i, name))
             for first in ids:
                 for second in ids:
+                    if {first, second} <= adding:
+                        continue  # adjoints of sums are read alone
                     for found in conflicts(kernel, first, second, name):
                         pairs = found.pairs
                         for iname in path[:-1]:
@@ -106,6 +113,15 @@ class _Reverse:
                         if not is_empty(kernel, pairs.subtract(equal(path[-1]))):
                             return True
         return False
+
+    def _only_adds(self, insn_id: str, name: str) -> bool:
+        """Tell whether an instruction adds to a variable, and does nothing else with it."""
+        for assignee, value in self._kernel.assignment(insn_id).pairs:
+            rest = _added(assignee, value) if ex.name_of(assignee) == name else value
+            index = [n for i in ex.index_of(assignee) for n in walk.free_variables(i)]
+            if rest is None or name in walk.free_variables(rest).union(index):
+                return False
+        return True
 
     def _scope(self, name: str) -> tuple[str, ...]:
         """Return the loops from no iteration of which a variable passes values to another."""
@@ -126,12 +142,8 @@ class _Reverse:
         if isinstance(variable, ValueArg):
             return GlobalArg(bar, variable.dtype, ())
         shape = variable.shape or ()
-        if name in self._by | self._outputs:
-            return (
-                replace(variable, name=bar)
-                if type(variable) is GlobalArg
-                else GlobalArg(bar, variable.dtype, shape)
-            )
+        if name in self._by | self._outputs and isinstance(variable, GlobalArg):
+            return as_passed(variable, bar)
         constant = isinstance(variable, TemporaryVariable) and all(
             isinstance(e, int) for e in shape
         )
@@ -318,14 +330,10 @@ class _Reverse:
             rest = _added(bar, only.values[0])
             if rest is None or walk.free_variables(rest) & {self._bars[name]}:
                 continue
+            there = only.with_pairs([(bar, rest)])
+            left = [there if i.id == only.id else i for i in kernel.instructions]
             gone = kernel.copy(
-                instructions=tuple(
-                    [
-                        (i.with_pairs([(bar, rest)]) if i is only else i).without(start)
-                        for i in kernel.instructions
-                        if i is not start and i.id != start.id
-                    ]
-                )
+                instructions=tuple([i.without(start) for i in left if i.id != start.id])
             )
             if fully_written(gone, self._bars[name]):
                 kernel = gone
@@ -354,11 +362,12 @@ def _counted(index: Sequence[Expression], inames: frozenset[str]) -> bool:
     found: list[str] = []
     for subscript in index:
         form = linear_form(subscript)
-        terms = {} if form is None else form.terms
-        here = [name for name in terms if name in inames]
-        if len(here) != 1 or terms[here[0]] not in (1, -1) or not all(map(_is_name, terms)):
+        if form is None or not all(map(_is_name, form.terms)):
             return False
-        found += map(str, here)
+        here = [str(name) for name in form.terms if name in inames]
+        if len(here) != 1 or form.terms[here[0]] not in (1, -1):
+            return False
+        found += here
     return sorted(found) == sorted(inames)
 
 

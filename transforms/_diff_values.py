@@ -66,6 +66,7 @@ class Values(Draft, Loops):
         self._stores: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
         self._original: dict[str, str] = {}
         self.values = self._mirrored(loops)
+        self._add_mirrored()
 
     # --- loops
 
@@ -79,12 +80,15 @@ class Values(Draft, Loops):
                 ends = linear_form(least_and_greatest(self.kernel, iname))
                 assert ends is not None  # 0 if they are not affine
                 values[iname] = (ends - LinearForm.of_name(new)).expression()
-        for domain in self.kernel.domains:
-            here = [i for i in domain.inames if i in values]
-            if here:
-                names = {i: self._iname(values[i]) for i in here}
-                self._add_domain(domain, names, values)
         return values
+
+    def _add_mirrored(self) -> None:
+        """Add the domains of the inames that run backwards."""
+        for domain in self.kernel.domains:
+            here = [i for i in domain.inames if i in self.values]
+            if here:
+                names = {i: self._iname(self.values[i]) for i in here}
+                self._add_domain(domain, names, self.values)
 
     def _iname(self, value: Expression) -> str:
         (name,) = walk.free_variables(value) - {*self.kernel.variables}
@@ -347,6 +351,8 @@ def _moved(
 def is_final(kernel: Kernel, insn_id: str, name: str) -> bool:
     """Tell whether what an instruction reads of a variable is there when the kernel has run."""
     order = order_of(kernel)
+    if name not in kernel.instruction(insn_id).read_names:
+        return False  # its derivative reads it, and that is executed in other iterations
     if may_meet(kernel, insn_id, name):
         return False
     for writer in kernel.writers.get(name, ()):

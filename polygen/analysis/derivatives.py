@@ -33,46 +33,62 @@ def _no(*_arguments: Any) -> Expression:
     return 0
 
 
-# For each function, its derivative by each argument, as a function of all of them.
-_TABLE: Mapping[str, tuple[_Partial, ...]] = {
-    "abs": (lambda x: _call("sign", x),),
-    "acos": (lambda x: -1 / _call("sqrt", 1 - x * x),),
-    "acosh": (lambda x: 1 / _call("sqrt", x * x - 1),),
-    "acospi": (lambda x: -1 / (pi * _call("sqrt", 1 - x * x)),),
-    "asin": (lambda x: 1 / _call("sqrt", 1 - x * x),),
-    "asinh": (lambda x: 1 / _call("sqrt", x * x + 1),),
-    "asinpi": (lambda x: 1 / (pi * _call("sqrt", 1 - x * x)),),
-    "atan": (lambda x: 1 / (1 + x * x),),
+def _one(*_arguments: Any) -> Expression:
+    return 1
+
+
+# For each function of one argument, its derivative.
+_OF_ONE: Mapping[str, Callable[[Any], Any]] = {
+    "abs": lambda x: _call("sign", x),
+    "acos": lambda x: -1 / _call("sqrt", 1 - x * x),
+    "acosh": lambda x: 1 / _call("sqrt", x * x - 1),
+    "acospi": lambda x: -1 / (pi * _call("sqrt", 1 - x * x)),
+    "asin": lambda x: 1 / _call("sqrt", 1 - x * x),
+    "asinh": lambda x: 1 / _call("sqrt", x * x + 1),
+    "asinpi": lambda x: 1 / (pi * _call("sqrt", 1 - x * x)),
+    "atan": lambda x: 1 / (1 + x * x),
+    "atanh": lambda x: 1 / (1 - x * x),
+    "atanpi": lambda x: 1 / (pi * (1 + x * x)),
+    "cbrt": lambda x: 1 / (3 * _call("cbrt", x) * _call("cbrt", x)),
+    "cos": lambda x: -_call("sin", x),
+    "cosh": lambda x: _call("sinh", x),
+    "cospi": lambda x: -pi * _call("sinpi", x),
+    "degrees": lambda _: 180 / pi,
+    "erf": lambda x: 2 / sqrt(pi) * _call("exp", -(x * x)),
+    "erfc": lambda x: -2 / sqrt(pi) * _call("exp", -(x * x)),
+    "exp": lambda x: _call("exp", x),
+    "exp10": lambda x: log(10) * _call("exp10", x),
+    "exp2": lambda x: log(2) * _call("exp2", x),
+    "expm1": lambda x: _call("exp", x),
+    "fabs": lambda x: _call("sign", x),
+    "log": lambda x: 1 / x,
+    "log10": lambda x: 1 / (log(10) * x),
+    "log1p": lambda x: 1 / (1 + x),
+    "log2": lambda x: 1 / (log(2) * x),
+    "radians": lambda _: pi / 180,
+    "recip": lambda x: -1 / (x * x),
+    "rsqrt": lambda x: -0.5 * _call("rsqrt", x) / x,
+    "sin": lambda x: _call("cos", x),
+    "sinh": lambda x: _call("cosh", x),
+    "sinpi": lambda x: pi * _call("cospi", x),
+    "sqrt": lambda x: 0.5 / _call("sqrt", x),
+    "tan": lambda x: 1 + _call("tan", x) * _call("tan", x),
+    "tanh": lambda x: 1 - _call("tanh", x) * _call("tanh", x),
+    "tanpi": lambda x: pi * (1 + _call("tanpi", x) * _call("tanpi", x)),
+}
+
+# For each function of several, that by each of them.
+_OF_TWO: Mapping[str, tuple[Callable[[Any, Any], Any], ...]] = {
     "atan2": (lambda y, x: x / (x * x + y * y), lambda y, x: -y / (x * x + y * y)),
     "atan2pi": (
         lambda y, x: x / (pi * (x * x + y * y)),
         lambda y, x: -y / (pi * (x * x + y * y)),
     ),
-    "atanh": (lambda x: 1 / (1 - x * x),),
-    "atanpi": (lambda x: 1 / (pi * (1 + x * x)),),
-    "cbrt": (lambda x: 1 / (3 * _call("cbrt", x) * _call("cbrt", x)),),
     "copysign": (lambda x, y: _call("sign", x) * _call("sign", _call("copysign", x, y)), _no),
-    "cos": (lambda x: -_call("sin", x),),
-    "cosh": (lambda x: _call("sinh", x),),
-    "cospi": (lambda x: -pi * _call("sinpi", x),),
-    "degrees": (lambda _: 180 / pi,),
     "divide": (lambda _, y: 1 / y, lambda x, y: -x / (y * y)),
-    "erf": (lambda x: 2 / sqrt(pi) * _call("exp", -(x * x)),),
-    "erfc": (lambda x: -2 / sqrt(pi) * _call("exp", -(x * x)),),
-    "exp": (lambda x: _call("exp", x),),
-    "exp10": (lambda x: log(10) * _call("exp10", x),),
-    "exp2": (lambda x: log(2) * _call("exp2", x),),
-    "expm1": (lambda x: _call("exp", x),),
-    "fabs": (lambda x: _call("sign", x),),
-    "fma": (lambda _, y, __: y, lambda x, _, __: x, lambda *_: 1),
-    "fmod": (lambda *_: 1, lambda x, y: -_call("trunc", x / y)),
+    "fmod": (_one, lambda x, y: -_call("trunc", x / y)),
     "hypot": (lambda x, y: x / _call("hypot", x, y), lambda x, y: y / _call("hypot", x, y)),
     "ldexp": (lambda _, n: _call("exp2", 1.0 * n), _no),
-    "log": (lambda x: 1 / x,),
-    "log10": (lambda x: 1 / (log(10) * x),),
-    "log1p": (lambda x: 1 / (1 + x),),
-    "log2": (lambda x: 1 / (log(2) * x),),
-    "mad": (lambda _, y, __: y, lambda x, _, __: x, lambda *_: 1),
     "pow": (
         lambda x, y: y * _call("pow", x, y - 1),
         lambda x, y: _call("log", x) * _call("pow", x, y),
@@ -82,27 +98,27 @@ _TABLE: Mapping[str, tuple[_Partial, ...]] = {
         lambda x, y: _call("log", x) * _call("powr", x, y),
     ),
     "pown": (lambda x, n: n * _call("pown", x, n - 1), _no),
-    "radians": (lambda _: pi / 180,),
-    "recip": (lambda x: -1 / (x * x),),
-    "remainder": (lambda *_: 1, lambda x, y: -_call("rint", x / y)),
+    "remainder": (_one, lambda x, y: -_call("rint", x / y)),
     "rootn": (lambda x, n: _call("rootn", x, n) / (n * x), _no),
-    "rsqrt": (lambda x: -0.5 * _call("rsqrt", x) / x,),
-    "sin": (lambda x: _call("cos", x),),
-    "sinh": (lambda x: _call("cosh", x),),
-    "sinpi": (lambda x: pi * _call("cospi", x),),
-    "sqrt": (lambda x: 0.5 / _call("sqrt", x),),
-    "tan": (lambda x: 1 + _call("tan", x) * _call("tan", x),),
-    "tanh": (lambda x: 1 - _call("tanh", x) * _call("tanh", x),),
-    "tanpi": (lambda x: pi * (1 + _call("tanpi", x) * _call("tanpi", x)),),
+}
+_OF_THREE: Mapping[str, tuple[Callable[[Any, Any, Any], Any], ...]] = {
+    "fma": (lambda _, y, __: y, lambda x, _x, _z: x, _one),
+    "mad": (lambda _, y, __: y, lambda x, _x, _z: x, _one),
+}
+
+_TABLE: Mapping[str, tuple[_Partial, ...]] = {
+    **{name: (derivative,) for name, derivative in _OF_ONE.items()},
+    **_OF_TWO,
+    **_OF_THREE,
 }
 
 # The same of functions with several results, by result.
 _RESULTS: Mapping[tuple[str, int], tuple[_Partial, ...]] = {
     ("sincos", 0): _TABLE["sin"],
     ("sincos", 1): _TABLE["cos"],
-    ("modf", 0): (lambda _: 1,),
+    ("modf", 0): (_one,),
     ("modf", 1): (_no,),
-    ("fract", 0): (lambda _: 1,),
+    ("fract", 0): (_one,),
     ("fract", 1): (_no,),
 }
 
@@ -113,32 +129,24 @@ def _smooth(a: Any, b: Any, x: Any) -> Expression:
     return found
 
 
-def _larger(first: bool) -> _Partial:
-    other = ex.Max if first else ex.Min
-
-    def cases(x: Any, y: Any) -> Cases:
-        a, b = _call("fabs", x), _call("fabs", y)
-        one, two = (x, y) if first else (y, x)
-        return [
-            (ex.Comparison(a, ">", b), one),
-            (ex.Comparison(b, ">", a), two),
-            (None, other((x, y))),
-        ]
-
-    return cases
+def _by_magnitude(v: _Arguments, operator: str, other: Expression) -> Cases:
+    a, b = (_call("fabs", x) for x in v)
+    return [
+        (ex.Comparison(a, operator, b), v[0]),
+        (ex.Comparison(b, operator, a), v[1]),
+        (None, other),
+    ]
 
 
 # Functions that are another expression, or several by cases.
-_CASES: Mapping[str, Callable[..., Cases]] = {
-    "fdim": lambda x, y: [(ex.Comparison(x, ">", y), x - y), (None, 0)],
-    "maxmag": _larger(first=True),
-    "minmag": _larger(first=False),
-    "mix": lambda x, y, a: [(None, x + (y - x) * a)],
-    "smoothstep": lambda a, b, x: [(None, _smooth(a, b, x))],
-    "max": lambda *v: _extremal(v, ">="),
-    "fmax": lambda *v: _extremal(v, ">="),
-    "min": lambda *v: _extremal(v, "<="),
-    "fmin": lambda *v: _extremal(v, "<="),
+_CASES: Mapping[str, Callable[[_Arguments], Cases]] = {
+    "fdim": lambda v: [(ex.Comparison(v[0], ">", v[1]), v[0] - v[1]), (None, 0)],
+    "maxmag": lambda v: _by_magnitude(v, ">", ex.Max(v)),
+    "minmag": lambda v: _by_magnitude(v, "<", ex.Min(v)),
+    "mix": lambda v: [(None, v[0] + (v[1] - v[0]) * v[2])],
+    "smoothstep": lambda v: [(None, _smooth(*v))],
+    **dict.fromkeys(("max", "fmax"), lambda v: _extremal(v, ">=")),
+    **dict.fromkeys(("min", "fmin"), lambda v: _extremal(v, "<=")),
 }
 _SAME_AS = {"scalbn": "ldexp", "scalbln": "ldexp", **FAST}
 
@@ -191,7 +199,7 @@ def cases_of(node: Expression) -> Cases | None:
     if meaning is not None:
         return [(None, meaning)]
     row = _CASES.get(ex.name_of(node.function))
-    return None if row is None else row(*node.parameters)
+    return None if row is None else row(node.parameters)
 
 
 def partials(node: Expression) -> list[tuple[Expression, Callable[[], Expression]]]:

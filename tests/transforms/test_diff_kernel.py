@@ -227,6 +227,23 @@ CASES: dict[str, Case] = {
         ("x", "y"),
         POSITIVE,
     ),
+    "the largest of each row": Case(
+        made(
+            ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }", "{ [k]: 0<=k<m }", "{ [l]: 0<=l<m }"],
+            """
+            <> most = max(j, a[i,j]*x[j])
+            <> s = sum(k, exp(a[i,k] - most))
+            z[i] = most*s
+            w[i] = (min(l, a[i,l]*x[l]) if x[0] > 0.5 else s)*a[i,0]
+            """,
+            array("a", "n, m"),
+            array("x", "m"),
+            assumptions="m >= 1",
+        ),
+        ("z", "w"),
+        ("a", "x"),
+        tuple({"n": n, "m": m} for n, m in ((0, 2), (1, 1), (7, 3), (8, 5))),
+    ),
     "sums in sums": Case(
         made(
             "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<n }",
@@ -365,11 +382,11 @@ def jacobian(name: str, position: int) -> dict[str, NDArray[Any]]:
     rows = len(values(case, given))
     for by in case.by:
         columns: list[NDArray[Any]] = []
-        for position in range(np.size(given[by])):
+        for element in range(np.size(given[by])):
             both: list[NDArray[Any]] = []
             for h in (1e-5, -1e-5):
                 moved = np.array(given[by], dtype=np.float64)
-                moved.reshape(-1)[position] += h
+                moved.reshape(-1)[element] += h
                 at = moved if np.ndim(given[by]) else float(moved)
                 both.append(values(case, {**given, by: at}))
             columns.append((both[0] - both[1]) / 2e-5)
