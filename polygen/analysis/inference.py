@@ -51,7 +51,8 @@ def sizes(kernel: Kernel) -> frozenset[str]:
     found: set[str] = set()
     for domain in (*kernel.expanded.domains, kernel.assumptions):
         found.update(domain.parameters)
-    found = found.union(*(size.names for size in kernel.derived_sizes))
+    for size in kernel.derived_sizes:
+        found |= {size.name, *size.names}
     pending -= found
     for expr in _extents(kernel):
         if not pending:
