@@ -25,6 +25,7 @@ bench: $(READY)
 	POLYGEN_NO_CACHE=1 $(BIN)/python benchmarks/linearity.py
 	POLYGEN_NO_CACHE=1 $(BIN)/python benchmarks/long_recipes.py
 	$(BIN)/python benchmarks/call_overhead.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/lanes.py
 	$(BIN)/python benchmarks/import_time.py
 
 # Long runs, and those that need more tools.
