@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import polygen as pg
 from polygen.compat._ours import Ours
@@ -56,7 +56,8 @@ class CallInstruction(metaclass=Ours):
         **options: Any,
     ) -> str:
         """Return the text of an instruction."""
-        several: tuple[Any, ...] = assignees if isinstance(assignees, tuple) else (assignees,)
+        is_several = isinstance(assignees, tuple)
+        several = cast("tuple[Any, ...]", assignees) if is_several else (assignees,)
         return _text(several, expression, id, options)
 
 
