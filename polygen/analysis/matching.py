@@ -265,7 +265,27 @@ class Matcher:
             value = frame.insn.values[now.position]
             if self.match(nodes[0], value, inner) is None:
                 return self._typed(self._new, nodes[1], now.writer, at)
-        return otherwise
+        return None if self._store_alike(was, now, nodes, at) else otherwise
+
+    def _store_alike(
+        self, was: Source, now: Source, nodes: tuple[Expression, Expression], at: Context
+    ) -> bool:
+        """Tell whether what was written is the same, whichever instances wrote it.
+
+        What they read is followed no further: it is not written.
+        """
+        if was.writer is None or now.writer is None:
+            return False
+        names = ex.name_of(nodes[0]), ex.name_of(nodes[1])
+        if not same_type(self._old, names[0], self._new, names[1]):
+            return False
+        before, points = self._followed(self._old, was, at.old, at.points)
+        after, points = self._followed(self._new, now, at.new, points)
+        values = before.insn.values[was.position], after.insn.values[now.position]
+        read = walk.free_variables(values[0]) | walk.free_variables(values[1])
+        if not read.isdisjoint((*self._old.writers, *self._new.writers)):
+            return False
+        return self.match(*values, Context(points, before, after)) is None
 
     def _typed(
         self, kernel: Kernel, stored: Expression, writer: str, at: Context

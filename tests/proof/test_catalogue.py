@@ -145,4 +145,6 @@ def test_legal_steps_are_accepted(pattern: str, steps: tuple[Call, ...]) -> None
 
 
 def test_the_catalogues_are_large() -> None:
-    assert min(len(ILLEGAL), len(LEGAL)) >= 100
+    assert len(ILLEGAL) >= 200
+    assert len({case.pattern for case in catalogue_illegal.CATALOGUE}) >= 25
+    assert len(LEGAL) >= len(ILLEGAL)
