@@ -12,7 +12,6 @@ from polygen.errors import (
     NameTaken,
     ReservedName,
     UndeclaredVariable,
-    UnknownName,
     did_you_mean,
 )
 from polygen.ir import expression as ex
@@ -191,7 +190,6 @@ class Uses:
         written: each with the first statement that writes it.
         declaring: for each ``<>``, the statement.
         statements: all of them.
-        inames: those that are no parameters.
     """
 
     arrays: frozenset[str]
@@ -200,28 +198,11 @@ class Uses:
     written: dict[str, Statement]
     declaring: dict[str, Statement]
     statements: tuple[Statement, ...]
-    inames: frozenset[str]
 
     @property
     def names(self) -> frozenset[str]:
         """All of them."""
         return self.arrays | self.scalars | self.parameters
-
-    def assuming(self, known: Domain, declared: Declared) -> Uses:
-        """Return these uses, and those of assumptions.
-
-        Raises:
-            UnknownName: if assumptions are about what nothing else mentions.
-        """
-        others = self.names.union(self.inames, declared.variables)
-        if unknown := [name for name in known.parameters if name not in others]:
-            raise UnknownName(
-                f"what is assumed mentions '{unknown[0]}', and nothing else in the kernel does",
-                where=caller_location(),
-                excerpt=known.text,
-                remedy=did_you_mean(unknown[0], others) if others else "leave it out",
-            )
-        return replace(self, parameters=self.parameters.union(known.parameters) - self.inames)
 
 
 def find_uses(
@@ -260,7 +241,6 @@ def find_uses(
         written,
         declaring,
         tuple(statements),
-        inames,
     )
 
 

@@ -115,7 +115,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
 
     def made(own: Mapping[int, Sequence[str]]) -> Kernel:
         drafts, rules, loops = make_drafts(instructions, given_loops, called, own)
-        uses = find_uses([d.statement for d in drafts], loops, declared).assuming(known, declared)
+        uses = find_uses([d.statement for d in drafts], (*loops, known), declared)
         check_rule_names(rules, uses)
         arguments, temporaries = make_variables(uses, declared)
         kernel = Kernel(
