@@ -89,17 +89,21 @@ def replay(original: Kernel, history: Iterable[Step]) -> Kernel:
         UserError: if a step does not apply to the kernel that it meets; the message begins with its
             number and name.
     """
-    if not isinstance(original, Kernel | TranslationUnit):
-        raise no_such("replay", "original", original, (Kernel, TranslationUnit))
     kernel = original
     steps = tuple(history)
-    for step in steps:
-        if not isinstance(step, Step):
-            raise no_such("replay", "step", step, (Step,))
+    _check_steps(original, steps)
     for number, step in enumerate(steps, start=1):
         with _named(f"step {number} of {len(steps)}, {step.name}"):
             kernel = step.apply(kernel, **dict(step.arguments))
     return kernel
+
+
+def _check_steps(original: object, steps: Sequence[object]) -> None:
+    if not isinstance(original, Kernel | TranslationUnit):
+        raise no_such("replay", "original", original, (Kernel, TranslationUnit))
+    for step in steps:
+        if not isinstance(step, Step):
+            raise no_such("replay", "step", step, (Step,))
 
 
 def _check_kernel(kernel: object) -> None:

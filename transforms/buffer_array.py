@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, TypeAlias
 
+from polygen.analysis.access import references_by_name
+from polygen.analysis.dataflow import sources
 from polygen.errors import InvalidArgument, NothingMatches
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -51,7 +53,7 @@ def buffer_array(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     """Keep the elements of an array that instructions change in a temporary, and write them once.
 
     The elements for all values of the buffer inames together are read before any of the
-    instructions, and written back after all of them.
+    instructions, unless these write them all first, and written back after all of them.
 
     Kind: order and storage.
 
@@ -132,7 +134,28 @@ def buffer_array(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     )
     new = staged(read, selection, storage)
     new = new.copy(instructions=tuple(map(_as_written, new.instructions)))
-    return _stored(plain, new, init_id, ids, init_expression, store_expression)
+    new = _stored(plain, new, init_id, ids, init_expression, store_expression)
+    return new if init_expression is not None else _without_needless_start(new, init_id)
+
+
+def _without_needless_start(kernel: Kernel, init_id: str) -> Kernel:
+    """Return the kernel without what fills the buffer, if nobody sees what it writes."""
+    start = kernel.assignment(init_id)
+    (name,) = start.written_names
+    reads = [r for r in references_by_name(kernel.expanded)[name] if not r.is_write]
+    for reference in reads:
+        found = sources(kernel.expanded, reference)
+        if found is None or any(source.writer == init_id for source in found):
+            return kernel
+    left = [insn for insn in kernel.instructions if insn.id != init_id]
+    used = frozenset[str]().union(*(i.within_inames | i.reduction_inames for i in left))
+    gone = start.within_inames - used
+    return kernel.copy(
+        instructions=tuple([i.copy(depends_on=i.depends_on - {init_id}) for i in left]),
+        domains=tuple([d for d in kernel.domains if not gone.issuperset(d.inames)]),
+        tags={i: tag for i, tag in kernel.tags.items() if i not in gone},
+        priorities=tuple([p for p in kernel.priorities if gone.isdisjoint(p)]),
+    )
 
 
 _WRITTEN = "__written"  # names of users do not begin so

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import islpy as isl
 import numpy as np
@@ -115,7 +115,8 @@ def _counts(kernel: Kernel, name: str) -> bool:
 def _typed(kernel: Kernel, name: str, value: Any) -> Expression:
     """Return a number with the type of the argument that it replaces."""
     dtype = kernel.variables[name].dtype
-    number = int(value) if isinstance(value, int | np.integer) else float(value)
+    whole = isinstance(value, int | np.integer)
+    number = int(cast("Any", value)) if whole else float(value)
     return number if dtype is None else ex.Call(ex.Variable(dtype.name), (number,))
 
 

@@ -55,6 +55,47 @@ BUFFERED: dict[str, tuple[Kernel, Step]] = {
 }
 
 
+def square() -> Kernel:
+    """Return a kernel that writes each element once, in tiles."""
+    knl = pg.make_kernel(
+        "{ [i, j, k]: 0<=i,j,k<n }",
+        "out[i, j] = sum(k, a[i, k]*a[k, j])",
+        [pg.GlobalArg("a, out", "float64", "n, n"), "..."],
+    )
+    return pg.tile(knl, {"i": 4, "j": 4})
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("tag", [None, "l.auto"])
+def test_what_is_written_first_is_not_read(tag: str | None, target: str) -> None:
+    """A call need not pass the array that it need not before."""
+    tiles = pg.tag_inames(square(), {"i_outer": "g.0", "j_outer": "g.1"})
+    if tag is not None:
+        tiles = pg.tag_inames(tiles, {"i_inner": "l.0", "j_inner": "l.1"})
+    new = pg.buffer_array(tiles, "out", "i_inner, j_inner", default_tag=tag)
+    assert [insn.id for insn in new.instructions] == ["insn", "out_store"]
+    assert len(new.inames) == 7
+    for n in (0, 1, 4, 7):
+        a = np.random.default_rng(n).random((n, n))
+        _, (out,) = new.executor(target)(a=a)
+        np.testing.assert_allclose(out, a @ a)
+
+
+def test_what_is_written_in_part_is_read() -> None:
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<8 }"],
+        "if p[j] > 0\n out[i, j] = a[i]\nend",
+        [pg.GlobalArg("p", "float64", 8), pg.GlobalArg("a", "float64", "n"), "..."],
+    )
+    knl = pg.add_dtypes(knl, {"out": "float64"})
+    new = pg.buffer_array(knl, "out", "j", default_tag=None, **UNSAFE)
+    assert "out_init" in new.instructions_by_id
+    out, p = np.arange(24.0).reshape(3, 8), np.array([1.0, -1.0] * 4)
+    new.executor("c")(p=p, a=np.ones(3), out=out)
+    np.testing.assert_array_equal(out[:, ::2], 1)
+    np.testing.assert_array_equal(out[:, 1::2], np.arange(24).reshape(3, 8)[:, 1::2])
+
+
 @pytest.mark.parametrize("name", BUFFERED)
 def test_sums_of_rows(name: str) -> None:
     old, step = BUFFERED[name]
