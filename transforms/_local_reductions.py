@@ -92,17 +92,29 @@ def local_reduction(
     own = [i for i in reduction.inames if isinstance(kernel.tags.get(i), LocalTag)]
     if not own or not facts_of(reduction.operation).regroups:
         return None
-    iname = own[0]
+    return along(kernel, insn, own[0], tuple([i for i in reduction.inames if i != own[0]]))
+
+
+def along(
+    kernel: Kernel, insn: Instruction, iname: str, inner: tuple[str, ...] = ()
+) -> LocalReduction:
+    """Return how a group shares what it reduces along an iname on an axis of work items.
+
+    Parameters:
+        kernel: the kernel.
+        insn: the instruction that has the reduction.
+        iname: the iname.
+        inner: those over which a work item reduces.
+
+    Raises:
+        LocalSizeNotConstant: if the number of work items is no constant.
+    """
     tag = kernel.tags[iname]
     assert isinstance(tag, LocalTag)
-    side_by_side = [i for i in kernel.inames if i in insn.within_inames and _is_copied(kernel, i)]
-    return LocalReduction(
-        iname,
-        tag,
-        _axis(kernel, insn, iname),
-        tuple([(i, _axis(kernel, insn, i)) for i in side_by_side]),
-        tuple([i for i in reduction.inames if i != iname]),
-    )
+    around = insn.within_inames - {iname}
+    side_by_side = [i for i in kernel.inames if i in around and _is_copied(kernel, i)]
+    copies = tuple([(i, _axis(kernel, insn, i)) for i in side_by_side])
+    return LocalReduction(iname, tag, _axis(kernel, insn, iname), copies, inner)
 
 
 def all_contribute(kernel: Kernel, insn: Instruction, found: LocalReduction) -> bool:
@@ -120,7 +132,7 @@ def all_contribute(kernel: Kernel, insn: Instruction, found: LocalReduction) -> 
         )
     )
     assert places is not None
-    needed = domain_of(kernel, insn.within_inames).align_params(places.get_space())
+    needed = domain_of(kernel, insn.within_inames - {found.iname}).align_params(places.get_space())
     return bool(needed.intersect(places).is_subset(domain_of(kernel, inames)))
 
 

@@ -188,7 +188,7 @@ class _Realizer:
                 stages = self._shared(insn, reduction, when, shared, accumulators)
                 if proofs_are_on():
                     names = tuple(map(ex.name_of, accumulators))
-                    staged = Staged(reduction, names, self._types(reduction), when, stages, use)
+                    staged = Staged(reduction, (names,), self._types(reduction), when, stages, use)
                     check_stages(self._with((*stages, use)), staged)
                 first, update = [], self._in_turn(stages, origin)
             self._note_order(insn, origin, reduction)

@@ -13,9 +13,10 @@ Where a stage finds what it combines, isl's dataflow says (`dataflow.sources`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -42,25 +43,33 @@ _PARAM = isl.dim_type.param
 _PART = "__part_"  # names of users do not begin so
 
 
+_Place: TypeAlias = tuple[tuple[str, ...], tuple[Expression, ...]]  # accumulators, subscripts
+
+
 @dataclass(frozen=True)
 class Staged:
     """A reduction that instructions compute in stages.
 
     Attributes:
         reduction: what is computed.
-        names: the variables that it is computed in, one for each result.
+        names: the variables that it is computed in: groups of one for each result.
         dtypes: their types.
         conditions: those that it is computed under.
         stages: the instructions.
         use: the one that uses the result.
+        values: what inames of the reduction are where its operand is computed outside of it.
+        carried: the instruction that takes all that was found up to an iteration to the next ones,
+            if one does, and the iname along which that is: an axis of the work items.
     """
 
     reduction: ex.Reduction
-    names: tuple[str, ...]
+    names: tuple[tuple[str, ...], ...]
     dtypes: tuple[DType, ...]
     conditions: tuple[Expression, ...]
     stages: tuple[Assigning, ...]
     use: Instruction
+    values: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
+    carried: tuple[str, str] | None = None
 
 
 def check_stages(kernel: Kernel, staged: Staged) -> None:
@@ -84,25 +93,30 @@ def check_stages(kernel: Kernel, staged: Staged) -> None:
 
 
 def _wrong(kernel: Kernel, staged: Staged) -> str | None:
-    if any(not set(stage.predicates) <= set(staged.conditions) for stage in staged.stages):
-        return "a part is under a condition of its own"
-    use, reduced = staged.use, staged.reduction.inames
     contributions = _Contributions(_without_data(kernel, staged), staged)
-    places = dict.fromkeys(r.index for r in contributions.reads(use))
+    places = contributions.places(staged.use)
     if len(places) != 1:
         return f"{len(places)} results are used"
+    needed = _needed(kernel, staged)
     try:
-        found = contributions.read(use, *places)
+        found = contributions.read(staged.use, places[0])
+        if staged.carried is not None:
+            contributions.check_carried(needed)
     except _WrongError as wrong:
         return str(wrong)
-    inames = with_surrounding(kernel, use.within_inames.union(reduced))
-    needed = _as_parts(domain_of(kernel, inames), use, reduced)
     parts = [part for condition in staged.conditions for part in walk.conjuncts(condition)]
     given = [s for s in map(condition_set, parts) if s is not None]  # the others are data
     asked = reduce(isl.Set.intersect, given, kernel.assumptions.flat)
     if not needed.intersect(asked).is_equal(found.intersect(asked)):
         return "not all parts are found"
     return None
+
+
+def _needed(kernel: Kernel, staged: Staged) -> isl.Set:
+    """Return which parts each instance of the use is to find."""
+    reduced = staged.reduction.inames
+    inames = with_surrounding(kernel, staged.use.within_inames.union(reduced))
+    return _as_parts(domain_of(kernel, inames), dict.fromkeys(reduced))
 
 
 def _without_data(kernel: Kernel, staged: Staged) -> Kernel:
@@ -113,7 +127,13 @@ def _without_data(kernel: Kernel, staged: Staged) -> Kernel:
     ids = {insn.id for insn in insns}
     return kernel.copy(
         instructions=tuple(
-            [insn.copy(predicates=(), depends_on=insn.depends_on & ids) for insn in insns]
+            [
+                insn.copy(
+                    predicates=tuple([p for p in insn.predicates if p not in staged.conditions]),
+                    depends_on=insn.depends_on & ids,
+                )
+                for insn in insns
+            ]
         ),
         temporaries=tuple([t for t in kernel.temporaries if t.name not in bounds]),
         arguments=(*kernel.arguments, *(ValueArg(name) for name in sorted(bounds))),
@@ -134,61 +154,92 @@ class _Contributions:
         self._kernel, self._of = kernel, staged
         self._facts = facts_of(staged.reduction.operation)
         self._left: dict[str, isl.Set] = {}
+        self._pending: set[str] = set()
+
+    def check_carried(self, needed: isl.Set) -> None:
+        """Check what is said of what is carried, given that it is so in earlier iterations."""
+        assert self._of.carried is not None
+        insn_id, _ = self._of.carried
+        insn = self._kernel.instruction(insn_id)
+        assert isinstance(insn, Assigning)
+        known = self._kernel.assumptions.flat
+        said, found = self._said(needed).intersect(known), self._find(insn).intersect(known)
+        if not said.is_equal(found):
+            raise _WrongError(f"'{insn_id}' carries something else")
+
+    def _said(self, needed: isl.Set) -> isl.Set:
+        """Return what is said to be carried: all that is needed up to an iteration."""
+        assert self._of.carried is not None
+        insn_id, iname = self._of.carried
+        inames = with_surrounding(self._kernel, self._kernel.instruction(insn_id).within_inames)
+        return project_out(needed, [iname]).intersect(domain_of(self._kernel, inames))
 
     def left(self, insn_id: str) -> isl.Set:
         """Return which parts each instance of an instruction leaves where it writes."""
         if insn_id not in self._left:
             insn = self._kernel.instruction(insn_id)
+            if self._of.carried is not None and self._of.carried[0] == insn_id:
+                return self._said(_needed(self._kernel, self._of))
             assert isinstance(insn, Assigning)
+            if insn_id in self._pending:
+                raise _WrongError(f"'{insn_id}' finds what it left in an earlier iteration")
+            self._pending.add(insn_id)
             self._left[insn_id] = self._find(insn)
         return self._left[insn_id]
 
     def _find(self, insn: Assigning) -> isl.Set:
-        kernel, reduction = self._kernel, self._of.reduction
-        inames = with_surrounding(kernel, insn.within_inames)
-        if insn.values == identity_of(reduction.operation, self._of.dtypes):
-            return isl.Set.empty(domain_of(kernel, inames).get_space())
-        inner = tuple([i for i in reduction.inames if i not in insn.within_inames])
-        if insn.values == self._operand(inner):
-            own = domain_of(kernel, with_surrounding(kernel, inames.union(inner)))
-            return _as_parts(own, insn, reduction.inames)
-        two = self._combined(insn)
-        if two is None:
+        inames = with_surrounding(self._kernel, insn.within_inames)
+        if insn.values == identity_of(self._of.reduction.operation, self._of.dtypes):
+            return isl.Set.empty(domain_of(self._kernel, inames).get_space())
+        places = self.places(insn)
+        if not places:
+            return self._own(insn, inames)
+        if len(places) == 1 and insn.values == _elements(places[0]):
+            return self.read(insn, places[0])
+        if len(places) != 2 or not self._combines(insn, places):
             raise _WrongError(f"'{insn.id}' computes something else")
-        first, second = (self.read(insn, place) for place in two)
+        first, second = (self.read(insn, place) for place in places)
         if not first.intersect(second).is_empty():
             raise _WrongError(f"'{insn.id}' combines a part with itself")
         return first.union(second)
 
-    def _operand(self, inner: tuple[str, ...]) -> Parts:
-        """Return what one contributes that reduces over some of the inames itself."""
-        whole = self._of.reduction
+    def _own(self, insn: Assigning, inames: frozenset[str]) -> isl.Set:
+        """Return what an instruction contributes itself: the operand, or a reduction over parts."""
+        whole, values = self._of.reduction, dict[str, Expression | None](self._of.values)
+        values |= {i: ex.Variable(i) for i in whole.inames if i in insn.within_inames}
+        inner = tuple([i for i in whole.inames if i not in values])
         operand = ex.Reduction(whole.operation, inner, whole.operand) if inner else whole.operand
-        return parts_of(ex.Reduction(whole.operation, (), operand))
+        wanted = parts_of(ex.Reduction(whole.operation, (), operand))
+        if insn.values != tuple([walk.substitute(part, self._of.values) for part in wanted]):
+            raise _WrongError(f"'{insn.id}' computes something else")
+        own = domain_of(self._kernel, with_surrounding(self._kernel, inames.union(inner)))
+        for predicate in insn.predicates:
+            given = condition_set(predicate)
+            if given is None:
+                raise _WrongError(f"data decides whether '{insn.id}' is executed")
+            own = own.intersect(given)
+        return _as_parts(own, dict.fromkeys(inner) | values)
 
-    def _combined(self, insn: Assigning) -> tuple[tuple[Expression, ...], ...] | None:
-        """Return the two places whose elements an instruction combines; None if it does not."""
-        places = tuple(dict.fromkeys(r.index for r in self.reads(insn)))
-        if len(places) != 2:
-            return None
-        first, second = (tuple([_element(n, place) for n in self._of.names]) for place in places)
-        for pair in ((first, second), (second, first)):
-            if insn.values == self._facts.combined(*pair, self._of.dtypes):
-                return places
-        return None
+    def _combines(self, insn: Assigning, places: Sequence[_Place]) -> bool:
+        """Tell whether an instruction combines what is in two places."""
+        first, second = map(_elements, places)
+        combined, dtypes = self._facts.combined, self._of.dtypes
+        return insn.values in (combined(first, second, dtypes), combined(second, first, dtypes))
 
-    def read(self, insn: Instruction, place: tuple[Expression, ...]) -> isl.Set:
+    def read(self, insn: Instruction, place: _Place) -> isl.Set:
         """Return which parts each instance of an instruction finds at a place."""
-        found = [self._found_in(r) for r in self.reads(insn) if r.index == place]
+        group, index = place
+        here = [r for r in references(insn) if r.name in group and not r.is_write]
+        found = [self._found_in(r, group) for r in here if r.index == index]
         if not all(found[0].is_equal(other) for other in found[1:]):
             raise _WrongError(f"'{insn.id}' finds results of different parts")
         return found[0]
 
-    def _found_in(self, reference: Reference) -> isl.Set:
+    def _found_in(self, reference: Reference, group: tuple[str, ...]) -> isl.Set:
         flow = sources(self._kernel, reference)
         if flow is None:
             raise _WrongError(f"data decides what '{reference.insn.id}' finds")
-        position = self._of.names.index(reference.name)
+        position = group.index(reference.name)
         found: list[isl.Set] = []
         for source in flow:
             if source.writer is None or source.position != position:
@@ -198,24 +249,34 @@ class _Contributions:
             found.append(project_out(left, [i + OTHER for i in inames]))
         return reduce(isl.Set.union, found)
 
-    def reads(self, insn: Instruction) -> Iterator[Reference]:
-        """Yield the accumulators that an instruction reads."""
-        for reference in references(insn):
-            if reference.name in self._of.names and not reference.is_write:
-                yield reference
+    def places(self, insn: Instruction) -> tuple[_Place, ...]:
+        """Return where an instruction reads accumulators."""
+        read = [r for r in references(insn) if not r.is_write]
+        return tuple(
+            dict.fromkeys((g, r.index) for r in read for g in self._of.names if r.name in g)
+        )
 
 
-def _element(name: str, place: tuple[Expression, ...]) -> ex.Subscript:
-    return ex.Subscript(ex.Variable(name), place[0] if len(place) == 1 else place)
+def _elements(place: _Place) -> Parts:
+    group, index = place
+    if not index:
+        return tuple(map(ex.Variable, group))
+    subscript = index[0] if len(index) == 1 else index
+    return tuple([ex.Subscript(ex.Variable(name), subscript) for name in group])
 
 
-def _as_parts(domain: isl.Set, insn: Instruction, reduced: tuple[str, ...]) -> isl.Set:
-    """Return a set of instances with the part that each iteration of its reduction has."""
-    for iname in reduced:
-        if iname in insn.within_inames:
-            part = ex.Comparison(ex.Variable(iname), "==", ex.Variable(_PART + iname))
-            same = condition_set(part)
-            assert same is not None
+def _as_parts(domain: isl.Set, values: Mapping[str, Expression | None]) -> isl.Set:
+    """Return a set of instances with the parts that they have.
+
+    Parameters:
+        domain: the instances, with the inames of reductions over parts.
+        values: what each of the reduction's inames is; None for those that the set has.
+    """
+    for iname, value in values.items():
+        if value is not None:
+            same = condition_set(ex.Comparison(value, "==", ex.Variable(_PART + iname)))
+            if same is None:
+                raise _WrongError(f"data decides what '{iname}' is")
             domain = domain.intersect(same)
         else:
             position = domain.find_dim_by_name(_PARAM, iname)

@@ -49,6 +49,7 @@ from polygen.lower.program import (
 from polygen.lower.reductions import realize_reductions
 from polygen.lower.separate import check_separations
 from polygen.lower.shared_reductions import with_shared_reductions
+from polygen.lower.shared_scans import with_shared_scans
 from polygen.lower.sizes import with_size_arguments, without_size_arguments
 from polygen.lower.spaces import declared_auto, with_global
 from polygen.lower.unread import without_unread
@@ -96,8 +97,9 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
     kernel = infer_types(kernel, index_dtype)  # every variable has a type
     kernel = with_size_arguments(kernel, index_dtype)  # for products of sizes
+    kernel, carried = with_shared_scans(kernel)  # stages in local memory
     kernel = with_shared_reductions(kernel)  # trees in local memory
-    kernel = with_global(kernel, auto)  # what is needed in several launches
+    kernel = with_global(kernel, auto | carried)  # what is needed in several launches
     return with_vectors(kernel)  # of lanes
 
 
@@ -282,7 +284,8 @@ class _Host:
         }
         carried = partial(carries, self._kernel)
         if self._model is Model.LOOPS:
-            return as_loops(body, axes, wanted, self._index_dtype, carried), ()
+            within = {i: insn.within_inames for i, insn in self._kernel.instructions_by_id.items()}
+            return as_loops(body, axes, wanted, self._index_dtype, carried, within), ()
 
         reduced = self._reduced()
 

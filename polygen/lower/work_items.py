@@ -6,7 +6,7 @@ a work item keeps for itself across such a point becomes an array with an elemen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -31,6 +31,7 @@ def as_loops(
     wanted: Mapping[str, Declare],
     index_dtype: DType,
     carries: _Carries,
+    within: Mapping[str, frozenset[str]],
 ) -> Block:
     """Return what a launch executes as ordinary loops, with its temporaries declared.
 
@@ -40,12 +41,14 @@ def as_loops(
         wanted: how each temporary would be declared for one work item.
         index_dtype: the type of loop counters.
         carries: tells whether a temporary passes a value from one iteration of loops to another.
+        within: the inames that each instruction is within.
     """
     local = [axis for axis in axes if isinstance(axis.tag, LocalTag)]
     groups = [axis for axis in axes if isinstance(axis.tag, GroupTag)]
-    result = _WorkItems(local, wanted, index_dtype, carries).run(body)
+    result = _WorkItems(local, wanted, index_dtype, carries, within).run(body)
     # Inside all of the loops, which have to nest perfectly to run in parallel together.
-    result = (*(d for axis in groups for d in _aliases(axis, result, index_dtype)), *result)
+    used = _used(result, within)
+    result = (*(d for axis in groups for d in _aliases(axis, used, index_dtype)), *result)
     loops = len(groups)
     for depth, axis in enumerate(sorted(groups, key=lambda a: a.tag.axis)):
         outermost = depth == loops - 1
@@ -53,10 +56,20 @@ def as_loops(
     return result
 
 
-def _aliases(axis: Axis, body: Block, index_dtype: DType) -> tuple[Declare, ...]:
-    """Return the inames that share an axis, computed from the one that stands for it."""
+def _used(body: Block, within: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return the names that are mentioned, and the inames that something is executed within."""
+    found = mentioned(body)
+    for node in body:
+        if isinstance(node, Loop | If):
+            found |= _used(node.body, within)
+        elif isinstance(node, Assign | Declare | Verbatim | Call):
+            found |= within.get(node.insn_id, frozenset())
+    return found
+
+
+def _aliases(axis: Axis, used: Collection[str], index_dtype: DType) -> tuple[Declare, ...]:
+    """Return those inames that are used, and share an axis, computed from what stands for it."""
     (name, first), *others = axis.inames
-    used = mentioned(body)
     return tuple(
         Declare(
             other,
@@ -99,11 +112,13 @@ class _WorkItems:
         wanted: Mapping[str, Declare],
         index_dtype: DType,
         carries: _Carries,
+        within: Mapping[str, frozenset[str]],
     ) -> None:
         self._axes = sorted(local, key=lambda a: a.tag.axis)
         self._wanted = wanted
         self._index_dtype = index_dtype
         self._carries = carries
+        self._within = within
         # What each region mentions, and the loops around it.
         self._regions: list[tuple[frozenset[str], frozenset[str]]] = []
 
@@ -172,8 +187,9 @@ class _WorkItems:
         if any(name in names for name in kept):
             region = tuple(_expanded(node, kept, self._item()) for node in region)
         region = place_declarations(region, {n: d for n, d in own.items() if n in names})
+        used = _used(region, self._within)
         for axis in self._axes:
-            region = (*_aliases(axis, region, self._index_dtype), *region)
+            region = (*_aliases(axis, used, self._index_dtype), *region)
             region = (_axis_loop(axis, region),)
         return region
 

@@ -1,0 +1,309 @@
+"""Scans that the work items of a group share, as instructions on local memory.
+
+out[i] = sum(j, a[j])   over 0 <= j <= i, with i = 4*o + w, w on l.0 and a loop over o:
+
+    carry = 0
+    here[w] = a[4*o + w]
+    taken = here[p]
+    taken = here[p - 1] + taken       (if p >= 1)
+    there[p] = taken
+    taken = there[q]
+    taken = there[q - 2] + taken      (if q >= 2)
+    here[q] = taken
+    sum = carry + here[w]
+    out[i] = sum
+    carry = carry + here[3]
+
+Every stage combines what is twice as far away, and stores it elsewhere.  Work items that have
+nothing new contribute the operation's identity.  Without a loop, nothing is carried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polygen.analysis.contributions import Staged, check_stages
+from polygen.analysis.inference import kinds
+from polygen.analysis.outermost import Outermost
+from polygen.analysis.proving import proofs_are_on
+from polygen.analysis.realized import places
+from polygen.analysis.types import reduction_types
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.domain import parse_domain
+from polygen.ir.dtype import DType
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assigning, Instruction, assigning
+from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import Parts, facts_of, identity_of, parts_of
+from polygen.ir.tags import LocalTag
+from polygen.lower.lanes import with_lane_axes
+from polygen.lower.scans import Scan, depends_on_loop, find_scan
+from polygen.transforms._local_reductions import LocalReduction, all_contribute, along
+
+
+def with_shared_scans(kernel: Kernel) -> tuple[Kernel, frozenset[str]]:
+    """Return the kernel with stages in local memory for scans along axes of the work items.
+
+    And the names of variables that take results from one iteration to the next.
+
+    Parameters:
+        kernel: its types are known, and it has no rules.
+
+    Raises:
+        LocalSizeNotConstant: if a group has no constant number of work items.
+    """
+    carried: set[str] = set()
+    if kernel.options.allow_reassociation:
+        for insn in kernel.instructions:
+            for reduction in _unconditional(insn):
+                found = _find(kernel, insn, reduction)
+                if found is not None:
+                    stages = _Stages(kernel, kernel.instruction(insn.id), reduction, found)
+                    kernel = with_lane_axes(stages.kernel())
+                    carried.update(stages.carried)
+    return kernel, frozenset(carried)
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """How a scan is shared: along an axis, and through the loops around it."""
+
+    scan: Scan
+    local: LocalReduction
+
+    @property
+    def loops(self) -> frozenset[str]:
+        """The loops through which it is carried."""
+        return frozenset(self.scan.sweep) - {self.local.iname}
+
+
+def _unconditional(insn: Instruction) -> list[ex.Reduction]:
+    """Return the outermost reductions that are always computed."""
+    if not insn.reduction_inames or insn.predicates:
+        return []
+    found = Outermost(lambda node: (ex.Variable(""),) * facts_of(node.operation).width)
+    insn.map_expressions(found.replace)
+    return [reduction for reduction, conditions in found.accumulators if not conditions]
+
+
+def _find(kernel: Kernel, insn: Instruction, reduction: ex.Reduction) -> _Shared | None:
+    """Return how a reduction is a scan that a group shares, if it is one."""
+    around = insn.within_inames
+    local = [i for i in kernel.inames if i in around and isinstance(kernel.tags.get(i), LocalTag)]
+    regroups = facts_of(reduction.operation).regroups
+    if not (local and regroups and depends_on_loop(kernel, around, reduction)):
+        return None
+    loops = tuple([part for part in places(kernel).of[insn.id, around] if isinstance(part, str)])
+    if isinstance(find_scan(kernel, around, loops, reduction, ()), Scan):
+        return None  # each work item has one of its own
+    for iname in local:
+        scan = find_scan(kernel, around, (*loops, iname), reduction, ())
+        if isinstance(scan, Scan):
+            return _Shared(scan, along(kernel, insn, iname))
+    return None
+
+
+class _Stages:
+    """Makes the instructions of a scan.
+
+    Attributes:
+        carried: the variables that take results from one iteration to the next.
+    """
+
+    def __init__(
+        self, kernel: Kernel, insn: Instruction, reduction: ex.Reduction, shared: _Shared
+    ) -> None:
+        self._kernel, self._insn, self._reduction, self._shared = kernel, insn, reduction, shared
+        self._local = shared.local
+        self._dtypes: tuple[DType, ...] = reduction_types(reduction, dict(kinds(kernel)))
+        self._names: set[str] = set()
+        self._variables: list[TemporaryVariable] = []
+        self._axes: list[str] = []
+        self._made: list[Assigning] = []
+        self._groups: list[tuple[str, ...]] = []
+        self.carried: tuple[str, ...] = ()
+
+    def kernel(self) -> Kernel:
+        """Return the kernel with the scan in stages."""
+        here = self._scanned()
+        if self._shared.loops:
+            results, after = self._with_carry(here)
+        else:
+            results, after = self._elements(here, self._local.own_place), None
+        use = self._insn.map_expressions(lambda e: _replaced(e, self._reduction, results))
+        use = use.copy(depends_on=self._insn.depends_on | {self._made[-1].id})
+        made = self._made if after is None else [*self._made, after]
+        new = self._new([*made, use])
+        if proofs_are_on():
+            self._check(new, made, use)
+        return new
+
+    def _scanned(self) -> tuple[str, ...]:
+        """Make the stages; return the arrays in which what was combined is in the end."""
+        scan, extent = self._shared.scan, self._local.axis.extent
+        here = self._arrays()
+        there, taken = (self._arrays(), self._scalars("taken")) if extent > 1 else ((), ())
+        if scan.conditions or not all_contribute(self._kernel, self._insn, self._local):
+            place = self._axis()
+            self._add("init", place, self._elements(here, place), self._identity)
+        parts = [walk.substitute(part, self._values) for part in parts_of(self._reduction)]
+        self._add(
+            "update",
+            ex.Variable(self._local.iname),
+            self._elements(here, self._local.own_place),
+            tuple(parts),
+            when=scan.conditions,
+        )
+        self._made[-1] = self._made[-1].copy(
+            depends_on=self._made[-1].depends_on | self._insn.depends_on
+        )
+        distance = 1
+        while distance < extent:
+            place = self._axis()
+            self._add("take", place, taken, self._elements(here, place))
+            before = self._elements(here, self._before(place, distance))
+            enough = ex.Comparison(place, ">=", distance)
+            self._add("combine", place, taken, self._both(before, taken), when=(enough,))
+            self._add("pass", place, self._elements(there, place), taken)
+            here, there = there, here
+            distance *= 2
+        return here
+
+    def _with_carry(self, here: tuple[str, ...]) -> tuple[Parts, Assigning]:
+        """Make what adds the results of earlier iterations; return the sums, and what goes on."""
+        carry, results = self._scalars("carry"), self._scalars("sum")
+        self.carried = tuple([variable.name for variable in carry])
+        outside = self._insn.within_inames - frozenset(self._shared.scan.sweep)
+        everyone = self._axis()
+        start = self._instruction("start", outside | {everyone.name}, carry, self._identity)
+        self._made.insert(0, start)
+        mine = self._elements(here, self._local.own_place)
+        self._add("sum", ex.Variable(self._local.iname), results, self._both(carry, mine))
+        self._made[-1] = self._made[-1].copy(depends_on=self._made[-1].depends_on | {start.id})
+        everyone = self._axis()
+        last = self._elements(here, self._local.axis.extent - 1)
+        inames = self._insn.within_inames - {self._local.iname} | {everyone.name}
+        after = self._instruction("carry", inames, carry, self._both(carry, last))
+        return results, after.copy(depends_on=frozenset((self._made[-1].id,)))
+
+    @staticmethod
+    def _before(place: Expression, distance: int) -> Expression:
+        return ex.sum_of(place, -distance)
+
+    # --- parts
+
+    @property
+    def _identity(self) -> Parts:
+        return identity_of(self._reduction.operation, self._dtypes)
+
+    def _both(self, first: Parts, second: Parts) -> Parts:
+        return facts_of(self._reduction.operation).combined(first, second, self._dtypes)
+
+    @property
+    def _values(self) -> dict[str, Expression]:
+        return {self._reduction.inames[0]: self._shared.scan.value}
+
+    def _add(
+        self,
+        kind: str,
+        iname: ex.Variable,
+        to: tuple[ex.Variable | ex.Subscript, ...],
+        values: Parts,
+        when: Parts = (),
+    ) -> None:
+        """Add an instruction that comes after those before it."""
+        inames = self._insn.within_inames - {self._local.iname} | {iname.name}
+        made = self._instruction(kind, inames, to, values)
+        before = frozenset([stage.id for stage in self._made])
+        self._made.append(made.copy(depends_on=before, predicates=when))
+
+    def _instruction(
+        self,
+        kind: str,
+        inames: frozenset[str],
+        to: tuple[ex.Variable | ex.Subscript, ...],
+        values: Parts,
+    ) -> Assigning:
+        return assigning(
+            self._name(f"{self._insn.id}_{kind}"),
+            to,
+            values,
+            within_inames=inames,
+            depends_on=frozenset(),
+            predicates=(),
+            location=self._insn.location,
+        )
+
+    def _elements(self, group: tuple[str, ...], place: Expression) -> tuple[ex.Subscript, ...]:
+        return tuple([self._local.element(name, place) for name in group])
+
+    def _arrays(self) -> tuple[str, ...]:
+        return self._group("acc_" + self._reduction.inames[0], self._local.shape)
+
+    def _scalars(self, like: str) -> tuple[ex.Variable, ...]:
+        return tuple(map(ex.Variable, self._group(f"{like}_{self._reduction.inames[0]}", ())))
+
+    def _group(self, like: str, shape: tuple[int, ...]) -> tuple[str, ...]:
+        space = AddressSpace.LOCAL if shape else AddressSpace.PRIVATE
+        names = tuple([self._name(like) for _ in self._dtypes])
+        self._variables += [
+            TemporaryVariable(name, dtype, shape, space)
+            for name, dtype in zip(names, self._dtypes, strict=True)
+        ]
+        self._groups.append(names)
+        return names
+
+    def _axis(self) -> ex.Variable:
+        """Return a new iname on the axis, for all work items of a group."""
+        name = self._name("acc_" + self._reduction.inames[0])
+        self._axes.append(name)
+        return ex.Variable(name)
+
+    def _name(self, like: str) -> str:
+        name = self._kernel.new_name(like, self._names)
+        self._names.add(name)
+        return name
+
+    # --- the whole
+
+    def _new(self, instead: list[Instruction]) -> Kernel:
+        kernel = self._kernel
+        axes = [f"{{ [{i}]: 0<={i}<{self._local.axis.extent} }}" for i in self._axes]
+        return kernel.copy(
+            domains=(*kernel.domains, *map(parse_domain, axes)),
+            tags={**kernel.tags, **dict.fromkeys(self._axes, self._local.tag)},
+            temporaries=(*kernel.temporaries, *self._variables),
+            instructions=tuple(
+                [
+                    new
+                    for insn in kernel.instructions
+                    for new in (instead if insn.id == self._insn.id else (insn,))
+                ]
+            ),
+        )
+
+    def _check(self, new: Kernel, made: list[Assigning], use: Instruction) -> None:
+        carried = (made[-1].id, self._local.iname) if self._shared.loops else None
+        staged = Staged(
+            self._reduction,
+            tuple(self._groups),
+            self._dtypes,
+            (),
+            tuple(made),
+            use,
+            self._values,
+            carried,
+        )
+        check_stages(new, staged)
+
+
+def _replaced(node: Expression, reduction: ex.Reduction, results: Parts) -> Expression:
+    """Return an expression with results in place of a reduction."""
+    if isinstance(node, ex.Component) and node.aggregate == reduction:
+        return results[node.position]
+    if node == reduction:
+        return results[0]
+    parts = [_replaced(part, reduction, results) for part in walk.parts(node)]
+    return walk.rebuild(node, tuple(parts))

@@ -1,0 +1,145 @@
+"""Scans along axes of the work items: stages in local memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import ComputedAnew, InternalError
+from polygen.ir.kernel import Kernel
+from polygen.lower.shared_scans import _Stages  # pyright: ignore[reportPrivateUsage]
+
+UP_TO = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"]
+BEFORE = ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<i }"]
+SIZES = (0, 1, 7, 8, 9, 31)
+A, A2 = (pg.GlobalArg("a", "float64", shape) for shape in ("n", "m, n"))
+
+
+def shared(text: str, domains: list[str], width: int = 8, *more: Any, **tags: str) -> Kernel:
+    """Return a kernel whose `i` is split, with the inner part on axis 0."""
+    knl = pg.make_kernel(domains, text, [A, *more, "..."])
+    return pg.tag_inames(pg.split_iname(knl, "i", width), {"i_inner": "l.0", **tags})
+
+
+def agree(knl: Kernel, expected: Callable[[Any], tuple[Any, ...]]) -> None:
+    for target in ("c", "opencl"):
+        run = knl.executor(target)
+        for n in SIZES:
+            a = np.random.default_rng(n).integers(-9, 10, n).astype(np.float64)
+            _, found = run(a=a)
+            for values, right in zip(found, expected(a), strict=True):
+                np.testing.assert_array_equal(values, right)
+
+
+def exclusive(a: Any) -> Any:
+    return np.concatenate(([0.0], np.cumsum(a)))[: len(a)]
+
+
+CASES: list[tuple[list[str], str, Callable[[Any], tuple[Any, ...]]]] = [
+    (UP_TO, "b[i] = sum(j, a[j])", lambda a: (np.cumsum(a),)),
+    (UP_TO, "b[i] = 2*max(j, a[j]) - 1", lambda a: (2 * np.maximum.accumulate(a) - 1,)),
+    (UP_TO, "b[i] = any(j, a[j] > 7)", lambda a: (np.logical_or.accumulate(a > 7),)),
+    (BEFORE, "b[i] = sum(j, a[j]) + a[i]*a[i]", lambda a: (exclusive(a) + a * a,)),
+    (
+        UP_TO,
+        "b[i] = sum(j, a[j])\nc[i] = sum(j, a[j]*a[j]) - min(j, a[j])",
+        lambda a: (np.cumsum(a), np.cumsum(a * a) - np.minimum.accumulate(a)),
+    ),
+    (
+        UP_TO,
+        "b[i], c[i] = argmax(j, a[j], j)",
+        lambda a: (
+            np.maximum.accumulate(a),
+            [int(np.argmax(a[: i + 1])) for i in range(len(a))],
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("domains", "text", "expected"), CASES)
+@pytest.mark.parametrize("width", [1, 5, 8])
+def test_numpy_agrees(
+    domains: list[str], text: str, expected: Callable[[Any], tuple[Any, ...]], width: int
+) -> None:
+    agree(shared(text, domains, width), expected)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 16])
+def test_each_takes_what_is_before_it_once(size: int) -> None:
+    """Each contributes a power of two of its own."""
+    knl = pg.make_kernel([f"{{ [i]: 0<=i<{size} }}", "{ [j]: 0<=j<=i }"], "b[i] = sum(j, a[j])")
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "int64"}), {"i": "l.0"})
+    for target in ("c", "opencl"):
+        _, (b,) = knl.executor(target)(a=2 ** np.arange(size))
+        np.testing.assert_array_equal(b, 2 ** np.arange(1, size + 1) - 1)
+
+
+def test_the_stages() -> None:
+    knl = pg.make_kernel(["{ [i]: 0<=i<6 }", "{ [j]: 0<=j<=i }"], "b[i] = sum(j, a[j])")
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "float32"}), {"i": "l.0"})
+    text = str(pg.generate_code(knl, "opencl"))
+    assert text.count("barrier(CLK_LOCAL_MEM_FENCE)") == 4  # 1, 2 and 4 away, and the result
+    assert "for" not in text
+
+
+def test_rows_of_groups_and_of_items() -> None:
+    """Each group has rows of its own, and several at once."""
+    domains = ["{ [r,i]: 0<=r<m and 0<=i<n }", "{ [j]: 0<=j<=i }"]
+    knl = pg.make_kernel(domains, "b[r,i] = sum(j, a[r,j])", [A2, "..."])
+    knl = pg.split_iname(pg.split_iname(knl, "i", 4), "r", 3)
+    knl = pg.prioritize_loops(knl, "r_outer, r_inner, i_outer, i_inner")
+    for tags in (
+        "r_outer:g.0, r_inner:l.1, i_inner:l.0",
+        "r_outer:g.0, r_inner:l.0, i_inner:l.1",
+        "r_outer:g.0, i_inner:l.0",
+        "i_inner:l.0",
+    ):
+        new = pg.tag_inames(knl, tags)
+        assert "__local" in str(pg.generate_code(new, "opencl"))
+        for target in ("c", "opencl"):
+            for rows, columns in ((0, 3), (1, 1), (4, 9), (7, 4)):
+                a = np.random.default_rng(rows).integers(-9, 10, (rows, columns)).astype(np.float64)
+                _, (b,) = new.executor(target)(a=a)
+                np.testing.assert_array_equal(b, a.cumsum(axis=1))
+
+
+def test_where_the_order_is_fixed_each_work_item_has_its_own() -> None:
+    knl = pg.set_options(shared("b[i] = sum(j, a[j])", UP_TO), allow_reassociation=False)
+    with pytest.warns(ComputedAnew, match="'i_inner', which is tagged l.0"):
+        assert "__local" not in str(pg.generate_code(knl, "opencl"))
+
+
+@pytest.mark.filterwarnings("ignore::polygen.errors.ComputedAnew")
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("b[i] = sum(j, a[j]*a[i])", {}),  # it depends on i
+        ("b[i] = sum(j, a[j])", {"i_outer": "g.0"}),  # nothing is carried between groups
+        ("b[i] = sum(j, a[j]) {if=a[i] > 0}", {}),  # only some work items ask
+    ],
+)
+def test_what_is_no_such_scan(text: str, tags: dict[str, str]) -> None:
+    knl = shared(text, UP_TO, 8, pg.GlobalArg("b", "float64", "n"), **tags)
+    assert "__local" not in str(pg.generate_code(knl, "opencl"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (lambda place, distance: place - distance - 1, "finds something else"),
+        (lambda place, distance: place - distance + 1, "itself"),
+    ],
+    ids=["too far", "too near"],
+)
+def test_wrong_stages_are_noticed(
+    wrong: Callable[[int, int], int], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    knl = pg.make_kernel(["{ [i]: 0<=i<6 }", "{ [j]: 0<=j<=i }"], "b[i] = sum(j, a[j])")
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "float32"}), {"i": "l.0"})
+    monkeypatch.setattr(_Stages, "_before", staticmethod(wrong))
+    with pytest.raises(InternalError, match=text):
+        pg.generate_code(knl, "opencl")
