@@ -203,3 +203,34 @@ def first_of(kernel: Kernel, iname: str) -> isl.Set | None:
         return None
     first = values.lexmin().set_dim_name(_SET, 0, FIRST + iname)
     return first.move_dims(_PARAM, first.dim(_PARAM), _SET, 0, 1).params()
+
+
+@per_kernel
+def at_other_index(kernel: Kernel, first: str, second: str) -> isl.Set | None:
+    """Return the pairs with different indices along an axis that two inames are on.
+
+    None if it is not known where the axis begins: data, or loops around, decide.
+    """
+    begins = [_steady_first(kernel, iname) for iname in (first, second)]
+    if begins[0] is None or begins[1] is None:
+        return None
+    left = ex.sum_of(ex.Variable(first), ex.Variable(FIRST + second))
+    right = ex.sum_of(in_other(kernel, ex.Variable(second)), ex.Variable(FIRST + first))
+    found = condition_set(ex.Comparison(left, "==", right))
+    assert found is not None
+    found = found.intersect(begins[0]).intersect(begins[1])
+    return project_out(found, (FIRST + first, FIRST + second)).complement()
+
+
+def _steady_first(kernel: Kernel, iname: str) -> isl.Set | None:
+    """Return a flat set in which a name has the first value of an iname, if all loops agree."""
+    around = with_surrounding(kernel, (iname,))
+    if domain_temporaries(kernel, around):
+        return None
+    values = unflatten(domain_of(kernel, around), (iname,))
+    first = values.lexmin().set_dim_name(_SET, 0, FIRST + iname)
+    flat = first.move_dims(_PARAM, first.dim(_PARAM), _SET, 0, 1).params()
+    found = unflatten(project_out(flat, around - {iname}), (FIRST + iname,))
+    if not found.is_subset(found.lexmin()):
+        return None
+    return found.move_dims(_PARAM, found.dim(_PARAM), _SET, 0, 1).params()

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygen.analysis.access import Access, touched
-from polygen.analysis.copies import same_copy
+from polygen.analysis.copies import at_other_index, same_copy
 from polygen.analysis.distance import distances
 from polygen.analysis.domains import all_reads, domain_of, with_surrounding
 from polygen.analysis.indirect import may_be_equal
@@ -448,8 +448,10 @@ class _Placer:
             return renamed(self._elsewhere(second), (second,))
         if second is None and first is not None and self._has_owner(insns[1], tag):
             return self._elsewhere(first)
-        if first is None or first != second or first in loops:
-            return None  # an instance may be executed by any item, or the indices are shifted
+        if first is None or second is None or first in loops:
+            return None  # an instance may be executed by any item
+        if first != second:
+            return at_other_index(self._kernel, first, second)
         return less(first).union(greater(first))
 
     def _elsewhere(self, iname: str) -> isl.Set:

@@ -100,6 +100,42 @@ def test_in_place_needs_none() -> None:
     assert (len(launches(program)), barriers(program)) == (1, [])
 
 
+@pytest.mark.parametrize("space", [LOCAL, GLOBAL])
+@pytest.mark.parametrize(
+    ("first", "domain", "count"),
+    [
+        ("t[i] = a[i]", "0<=i,j<16", 0),
+        ("t[i] = a[i]", "0<=i<16 and 0<=j<16 and j<n", 0),  # some work items have nothing to do
+        ("t[i-3] = a[i]", "3<=i<19 and 0<=j<16", 0),  # axes begin with the first values
+        ("t[i] = a[i]", "1<=i<17 and 1<=j<16", 0),
+        ("t[i] = a[i]", "0<=i<16 and 1<=j<16", 1),  # another work item's
+        ("t[15-i] = a[i]", "0<=i,j<16", 1),
+        ("t[i-m] = a[i]", "m<=i<m+16 and 0<=j<16", 0),  # wherever that is
+    ],
+)
+def test_a_work_items_own_elements_under_other_inames(
+    space: pg.AddressSpace, first: str, domain: str, count: int
+) -> None:
+    knl = kernel(
+        f"{{ [i,j]: {domain} }}",
+        first + "  {id=w}\nout[j] = t[j] + 1  {dep=w}",
+        pg.TemporaryVariable("t", shape=(17,), address_space=space),
+        assumptions="m >= 0 and n >= 1",
+    )
+    program = lowered(tag(i="l.0", j="l.0")(knl))
+    assert (len(launches(program)), len(barriers(program))) == (1, count)
+
+
+def test_where_loops_decide_where_an_axis_begins_they_wait() -> None:
+    knl = kernel(
+        ["{ [o]: 0<=o<4 }", "{ [i]: o<=i<o+8 }", "{ [j]: 0<=j<8 }"],
+        "t[i] = a[i]  {id=w,inames=o:i}\nout[o,j] = t[j]  {dep=w,inames=o:j}",
+        pg.TemporaryVariable("t", shape=(11,), address_space=GLOBAL),
+    )
+    program = lowered(tag(i="l.0", j="l.0")(knl))
+    assert len(barriers(program)) == 2
+
+
 def test_a_transposition_through_a_tile() -> None:
     knl = kernel(
         "{ [io,jo,ii,ji,iw,jw]: 0<=io,jo<n and 0<=ii,ji,iw,jw<4 }",
