@@ -82,7 +82,7 @@ class StatementPrinter:
         begun = ""
         together = [*self._with_others(nodes)]
         for (node, other), (following, _) in zip(
-            together, [*together[1:], (None, ())], strict=True
+            together, [*together, (None, ())][1:], strict=True
         ):
             if isinstance(node, Declare) and _gives_value(following, node):
                 begun = self.beginning(node)

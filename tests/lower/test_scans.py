@@ -190,7 +190,7 @@ def test_in_the_loop_of_another_instruction() -> None:
         lowered(pg.set_options(knl, force_scan=True))
 
 
-@pytest.mark.parametrize("step", [grid("i", 4), tag(i="g.0"), split("i", 4, inner_tag="l.0")])
+@pytest.mark.parametrize("step", [grid("i", 4), tag(i="g.0")])
 def test_on_a_hardware_axis(step: Step) -> None:
     """The work items compute it anew, with a warning: they do not wait for each other."""
     knl = step(pg.make_kernel(TRIANGLE, "b[i] = sum(j, a[j])"))

@@ -76,7 +76,7 @@ def test_the_tree() -> None:
     knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<5 }", "b[i] = sum(j, a[i,j])  {id=row}")
     knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "float32"}), {"i": "g.0", "j": "l.0"})
     text = str(pg.generate_code(knl, "opencl"))
-    assert text.count("barrier(CLK_LOCAL_MEM_FENCE)") == 3
+    assert text.count("barrier(CLK_LOCAL_MEM_FENCE)") == 2  # the last two are of one work item
     assert text == str(pg.generate_code(pg.realize_reduction(knl), "opencl"))
     new = pg.realize_reduction(knl)
     assert new.temporaries[0].shape == (5,)
