@@ -37,15 +37,17 @@ def needed_instances(kernel: Kernel, insn_id: str) -> isl.Set | None:
         kernel: a kernel of whose conflicting instances it is known which come first.
         insn_id: an instruction that is free of data (`is_free_of_data`).
     """
-    found = universe().complement()
+    found, readers = universe().complement(), set[str]()
     for name in kernel.assignment(insn_id).written_names:
         flow = _read(kernel, name)
         if flow is None:
             return None
         gone = [*kernel.inames, *element_names(kernel, name)]
-        for source in (s for s in flow if s.writer == insn_id):
+        for reader, source in (s for s in flow if s[1].writer == insn_id):
             found = found.union(_writers(source, gone))
-    return found
+            readers.add(reader)
+    # What nothing but itself reads, nothing needs.
+    return found if readers - {insn_id} else universe().complement()
 
 
 @per_kernel
@@ -56,15 +58,24 @@ def _is_exact(kernel: Kernel, name: str) -> bool:
 
 
 @per_kernel
-def _read(kernel: Kernel, name: str) -> tuple[Source, ...] | None:
-    """Return where all that is read of a variable comes from, as far as the call reads it."""
+def _read(kernel: Kernel, name: str) -> tuple[tuple[str, Source], ...] | None:
+    """Return where all that is read of a variable comes from, with who reads it: the call as "".
+
+    None if that is not known.
+    """
     accesses = (a for insn in users(kernel, name) for a in touched(kernel, insn)[name])
-    references = (a.reference for a in accesses if not a.is_write)
-    flows = [None if r is None else sources(kernel, r) for r in references]
+    flows: list[tuple[str, tuple[Source, ...] | None]] = []
+    for access in (a for a in accesses if not a.is_write):
+        known = None if access.reference is None else sources(kernel, access.reference)
+        flows.append((access.insn_id, known))
     if isinstance(kernel.variables[name], GlobalArg):
-        flows.append(final_sources(kernel, name))
-    known = [flow for flow in flows if flow is not None]
-    return None if len(known) < len(flows) else tuple(s for flow in known for s in flow)
+        flows.append(("", final_sources(kernel, name)))
+    found: list[tuple[str, Source]] = []
+    for reader, flow in flows:
+        if flow is None:
+            return None
+        found += [(reader, source) for source in flow]
+    return tuple(found)
 
 
 def _writers(source: Source, gone: list[str]) -> isl.Set:

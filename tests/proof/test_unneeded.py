@@ -41,6 +41,12 @@ OVER = """
     out[0] = b[8]         {id=v, dep=*u}
     c[0] = 1              {id=y, dep=*w:v}
     """
+OWN = """
+    s = 0              {id=z, dep=*}
+    s = s + a[i]       {id=u, dep=*z, inames=i}
+    s = b[i]           {id=w, dep=*u:z, inames=i}
+    out[0] = s         {id=out, dep=*w}
+    """
 Step = Callable[[Kernel], Kernel]
 
 
@@ -58,6 +64,7 @@ CASES: dict[str, tuple[Step, str, tuple[str, str]]] = {
     "added up": (_reverse, RESET, ("s = b[0] ", "s = 2*s ")),
     "read in the loop": (_reverse, RESET, ("b[0]           {id=w", "s*b[i]         {id=w")),
     "the last one": (_distribute, LAST, ("dep=*u:z,", "dep=*u:z, if=i<6,")),
+    "what only reads itself": (_distribute, OWN, ("s = b[i] ", "s = s*b[i]")),
     "each one": (_distribute, LAST, ("out[0] = s         {", "out[i] = s         {inames=i, ")),
     "arguments": (_reverse, OVER, ("out[0] = b", "out[1] = b")),
 }

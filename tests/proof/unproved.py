@@ -15,7 +15,6 @@ from tests.proof.precision import HARMLESS, look_at
 REASONS = {
     "copies": "a temporary has a copy for each value of an axis of the hardware, and an "
     "instruction that reads it lacks the axis: which of them it reads is not looked into",
-    "unneeded": "a value that is overwritten before it reaches an argument is compared as well",
     "alike": "instances that come in another order do the very same, such as adding one number: "
     "values are not computed",
     "type": "a number is stored in a variable of another type: it may be another number in the "
@@ -35,8 +34,6 @@ REASONS = {
 UNPROVED: dict[tuple[int, int], tuple[str, str]] = {
     (40, 3): ("add_prefetch('a', ['r1']", "copies"),
     (259, 1): ("map_domain(\"{ [p] -> [p'] : p' = 0 - p }\")", "alike"),
-    (264, 0): ("map_domain(\"{ [j] -> [j'] : j' = n - j }\")", "unneeded"),
-    (264, 1): ("duplicate_inames(['i', 'j'], ['last_t', 's0'])", "unneeded"),
     (537, 3): ("assignment_to_subst('v')", "type"),
 }
 
