@@ -13,9 +13,9 @@ else:
     class cached_property:  # noqa: N801
         """What Python's own is, without the lock that it takes before version 3.12."""
 
-        def __init__(self, find: Any) -> None:
-            self._find = find
-            self.__doc__ = find.__doc__
+        def __init__(self, func: Any) -> None:
+            self.func = func
+            self.__doc__ = func.__doc__
 
         def __set_name__(self, owner: type, name: str) -> None:
             self._name = name
@@ -23,5 +23,5 @@ else:
         def __get__(self, instance: Any, owner: Any = None) -> Any:
             if instance is None:
                 return self
-            found = instance.__dict__[self._name] = self._find(instance)
+            found = instance.__dict__[self._name] = self.func(instance)
             return found

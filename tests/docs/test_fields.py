@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import fields, is_dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 import polygen as pg
 from polygen.ir import instruction
+from polygen.ir.cached import cached_property
 from polygen.ir.instruction import Instruction
 from polygen.ir.options import Options
 

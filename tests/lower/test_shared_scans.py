@@ -10,6 +10,8 @@ import pytest
 
 import polygen as pg
 from polygen.errors import ComputedAnew, InternalError
+from polygen.ir import expression as ex
+from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.lower.shared_scans import _Stages  # pyright: ignore[reportPrivateUsage]
 
@@ -129,16 +131,19 @@ def test_what_is_no_such_scan(text: str, tags: dict[str, str]) -> None:
     assert "__local" not in str(pg.generate_code(knl, "opencl"))
 
 
+def _too_far(place: Expression, distance: int) -> Expression:
+    return ex.sum_of(place, -distance - 1)
+
+
+def _too_near(place: Expression, distance: int) -> Expression:
+    return ex.sum_of(place, 1 - distance)
+
+
 @pytest.mark.parametrize(
-    ("wrong", "text"),
-    [
-        (lambda place, distance: place - distance - 1, "finds something else"),
-        (lambda place, distance: place - distance + 1, "itself"),
-    ],
-    ids=["too far", "too near"],
+    ("wrong", "text"), [(_too_far, "finds something else"), (_too_near, "itself")]
 )
 def test_wrong_stages_are_noticed(
-    wrong: Callable[[int, int], int], text: str, monkeypatch: pytest.MonkeyPatch
+    wrong: Callable[[Expression, int], Expression], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     knl = pg.make_kernel(["{ [i]: 0<=i<6 }", "{ [j]: 0<=j<=i }"], "b[i] = sum(j, a[j])")
     knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "float32"}), {"i": "l.0"})
