@@ -88,6 +88,10 @@ def assignment_to_subst(
     instructions = tuple(rewrite(insn) for insn in kernel.instructions)
     new = kernel.copy(instructions=instructions)
     if new is kernel:
+        bounds = [str(d) for d in kernel.domains if lhs_name in d.parameters]
+        if bounds:
+            why = f"it bounds the loops in {bounds[0]}, and there are no rules in bounds"
+            raise _refusal(kernel, lhs_name, definition, why)
         raise _refusal(kernel, lhs_name, definition, "nothing that reads it is looked at")
     new = new.copy(substitutions=(*kernel.substitutions, rule)).without_unused(reading)
     left = any(lhs_name in insn.read_names for insn in new.expanded.instructions)

@@ -311,3 +311,13 @@ def test_a_variable_that_bounds_a_loop_is_still_written() -> None:
     more, out = new(count=count)[1]
     np.testing.assert_array_equal(out, count * (count - 1) / 2)
     np.testing.assert_array_equal(more, 2 * count)
+
+
+def test_bounds_have_no_rules() -> None:
+    knl = pg.make_kernel(
+        ["{ [r]: 0<=r<n }", "{ [e]: 0<=e<count }"],
+        ["<> count = size[r]", "out[r] = sum(e, a[e])"],
+        [pg.GlobalArg("size", "int32", "n"), pg.GlobalArg("a", "float32", "m"), "..."],
+    )
+    with pytest.raises(NotARule, match=r"it bounds the loops in .*0 <= e < count"):
+        pg.assignment_to_subst(knl, "count")
