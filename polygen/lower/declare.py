@@ -180,6 +180,7 @@ def _starts(node: Node, declaration: Declare) -> bool:
         return (
             declaration.extent == 1
             and isinstance(assign, Assign)
+            and not assign.others
             and ex.name_of(assign.target) == declaration.name
             and declaration.name not in walk.free_variables(assign.value)
         )

@@ -79,23 +79,23 @@ class Vectors:
 def _why_not(kernel: Kernel, statement: Node, lanes: tuple[str, range]) -> str | None:
     """Return why a statement cannot be made for all lanes at once; None if it can."""
     iname, values = lanes
-    if not isinstance(statement, Assign) or statement.atomicity or statement.others:
+    if not isinstance(statement, Assign) or statement.atomicity:
         return "it is no plain assignment"
     if values.start != 0:
         return f"'{iname}' does not begin with 0"
-    dtype = kinds(kernel)[ex.name_of(statement.target)]
-    if isinstance(dtype, type) or not is_vector(dtype, len(values)):
-        return f"{len(values)} numbers of type {dtype} are no vector of 8, 16 or 32 bytes"
-    if iname not in walk.free_variables(statement.target):
-        return f"all lanes write '{show_expression(statement.target)}'"
-    value = statement.value
-    if _is_computed(value, iname):
-        return None
-    if _is_called(value) and iname in walk.free_variables(value):
-        return f"'{show_expression(value)}' is none of the operations on vectors"
-    for node in (value, statement.target):
-        if _is_apart(node, iname):
-            return f"'{show_expression(node)}' are not next to each other"
+    for target, value in statement.pairs:
+        dtype = kinds(kernel)[ex.name_of(target)]
+        if isinstance(dtype, type) or not is_vector(dtype, len(values)):
+            return f"{len(values)} numbers of type {dtype} are no vector of 8, 16 or 32 bytes"
+        if iname not in walk.free_variables(target):
+            return f"all lanes write '{show_expression(target)}'"
+        if _is_computed(value, iname):
+            continue
+        if _is_called(value) and iname in walk.free_variables(value):
+            return f"'{show_expression(value)}' is none of the operations on vectors"
+        for node in (value, target):
+            if _is_apart(node, iname):
+                return f"'{show_expression(node)}' are not next to each other"
     return None
 
 

@@ -84,7 +84,7 @@ def without_copies(nodes: Block, names: Container[str], aliases: dict[str, str])
     result: list[Node | None] = list(nodes)
     for position, node in enumerate(nodes):
         name = copied(node) if isinstance(node, Declare) else None
-        if name not in names or name not in found:
+        if name is None or name not in names or name not in found:
             continue
         first = result[found[name]]
         assert isinstance(first, Declare)

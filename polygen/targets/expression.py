@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from polygen.analysis.kinds import Kind
@@ -217,18 +217,17 @@ class ExpressionPrinter:
             return f"{place} {operator}= {operand.text}"
         return f"{place} = {right.text}"
 
-    def begin_lanes(self, iname: str, count: int) -> LanePrinter:
-        """Return what prints expressions for all lanes of an iname at once, from 0 on."""
+    def _lanes(self, lanes: tuple[str, int]) -> LanePrinter:
+        """Return what prints expressions for all lanes of an iname, of that and their number."""
         if self._in_lanes is None:
             self._in_lanes = LanePrinter(self._printer, LANE_RULES)
         p = self._in_lanes
-        p.iname, p.count, p.aliases = iname, count, self._printer.aliases
+        (p.iname, p.count), p.aliases = lanes, self._printer.aliases
         return p
 
-    def is_scattered(self, target: Expression, iname: str, count: int) -> bool:
+    def is_scattered(self, target: ex.Subscript, lanes: tuple[str, int]) -> bool:
         """Tell whether what all lanes write is neither a vector nor next to each other."""
-        p = self.begin_lanes(iname, count)
-        return isinstance(target, ex.Subscript) and not is_at_once(p, target)
+        return not is_at_once(self._lanes(lanes), target)
 
     def assignment_at_once(
         self, target: ex.Subscript, value: Expression, lanes: tuple[str, int]
@@ -243,33 +242,45 @@ class ExpressionPrinter:
         Raises:
             LiteralOutOfRange: see `value`.
         """
-        p, dtype = self.begin_lanes(*lanes), self.declared_type(ex.name_of(target))
+        p, dtype = self._lanes(lanes), self.declared_type(ex.name_of(target))
         p.annotate(value)
         text = assigned_lanes(p, target, p.value(value, dtype))
         p.forget()
         return text
 
-    def scattered(
-        self, target: ex.Subscript, value: Expression, lanes: tuple[str, int]
+    def assignments_at_once(
+        self, pairs: Iterable[tuple[ex.Subscript, Expression]], lanes: tuple[str, int]
     ) -> Iterator[str]:
-        """Yield a declaration of a vector, and assignments of its components.
+        """Yield declarations of vectors for values, and the assignments of these.
 
-        Parameters and errors are those of `assignment_at_once`.
+        Parameters:
+            pairs: targets and values, as those of `assignment_at_once`.
+            lanes: as there.
+
+        Raises:
+            LiteralOutOfRange: see `value`.
         """
-        p, name = self.begin_lanes(*lanes), ex.name_of(target)
-        p.annotate(value)
-        term = p.value(value, self.declared_type(name))
-        term = p.spread(p.element(term, promoted(term.c_type)))
-        p.forget()
-        dtype = term.c_type
-        vector = self.new_name(f"{name}_lanes", dtype)
-        choices = cast("dict[str, Choice]", p.names.choices)
-        choices[vector] = Choice((), 0, alone=True, length=p.count)
-        yield f"{p.vector(dtype)} const {vector} = {term.text};"
-        for lane in range(p.count):
-            component = ex.Subscript(ex.Variable(vector), (0, lane))
-            place = cast("ex.Subscript", in_lane(target, p.iname, lane))
-            yield f"{self.assignment(place, component)};"
+        p = self._lanes(lanes)
+        vectors: list[tuple[ex.Subscript, str]] = []
+        for target, value in pairs:
+            name = ex.name_of(target)
+            p.annotate(value)
+            term = p.value(value, self.declared_type(name))
+            term = p.spread(p.element(term, promoted(term.c_type)))
+            p.forget()
+            vector = self.new_name(f"{name}_lanes", term.c_type)
+            choices = cast("dict[str, Choice]", p.names.choices)
+            choices[vector] = Choice((), 0, alone=True, length=p.count)
+            vectors.append((target, vector))
+            yield f"{p.vector(term.c_type)} const {vector} = {term.text}"
+        for target, vector in vectors:
+            whole = ex.Subscript(ex.Variable(vector), (0, ex.Variable(p.iname)))
+            if is_at_once(p, target):
+                yield self.assignment_at_once(target, whole, lanes)
+                continue
+            for lane in range(p.count):
+                place = cast("ex.Subscript", in_lane(target, p.iname, lane))
+                yield self.assignment(place, in_lane(whole, p.iname, lane))
 
     def _rounding(self, target: ex.Variable | ex.Subscript, value: Expression, dtype: DType) -> str:
         """Return the assignment to a bfloat16: the bits in an array that is passed, or a float."""

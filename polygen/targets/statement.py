@@ -133,7 +133,7 @@ class StatementPrinter:
     def _has_braces(self, nodes: Block) -> bool:
         first = nodes[0] if nodes else None
         plain = isinstance(first, Call) or (
-            isinstance(first, Loop) and first.at_once and not self.is_scattered(first)
+            isinstance(first, Loop) and first.at_once and not self.has_lines(first)
         )
         if isinstance(first, Assign):
             plain = not (first.others or self.is_atomic(first))
@@ -174,18 +174,18 @@ class StatementPrinter:
             depth: of the line.
             begun: what stands before it: the beginning of the vector's declaration, or nothing.
         """
-        target, value, lanes = _in_lanes(loop)
-        if not self.is_scattered(loop):
-            text = self.expressions.assignment_at_once(target, value, lanes)
+        pairs, lanes = _in_lanes(loop)
+        if not self.has_lines(loop):
+            text = self.expressions.assignment_at_once(*pairs[0], lanes)
             self.line(depth, f"{begun}{text};")
             return
-        for text in self.expressions.scattered(target, value, lanes):
-            self.line(depth, text)
+        for text in self.expressions.assignments_at_once(pairs, lanes):
+            self.line(depth, f"{text};")
 
-    def is_scattered(self, loop: Loop) -> bool:
-        """Tell whether what a loop writes at once is neither a vector nor next to each other."""
-        target, _, lanes = _in_lanes(loop)
-        return self.expressions.is_scattered(target, *lanes)
+    def has_lines(self, loop: Loop) -> bool:
+        """Tell whether what a loop writes at once takes more than one statement."""
+        ((target, _), *others), lanes = _in_lanes(loop)
+        return bool(others) or self.expressions.is_scattered(target, lanes)
 
     def _element_type(self, node: Declare) -> str:
         if node.vector is None:
@@ -193,16 +193,14 @@ class StatementPrinter:
         return self.expressions.element_type(node.dtype, node.vector)
 
 
-def _in_lanes(loop: Loop) -> tuple[ex.Subscript, ex.Expression, tuple[str, int]]:
-    """Return the target and the value of a loop that is executed at once, and its lanes."""
+def _in_lanes(loop: Loop) -> tuple[list[tuple[ex.Subscript, ex.Expression]], tuple[str, int]]:
+    """Return the targets and values of a loop that is executed at once, and its lanes."""
     (assign,), count = loop.body, loop.upper
-    if not (
-        isinstance(assign, Assign)
-        and isinstance(assign.target, ex.Subscript)
-        and isinstance(count, int)
-    ):
+    pairs = assign.pairs if isinstance(assign, Assign) else ()
+    kept = [(target, value) for target, value in pairs if isinstance(target, ex.Subscript)]
+    if not (kept and len(kept) == len(pairs) and isinstance(count, int)):
         raise InternalError(f"no vectors are assigned in the lanes of '{loop.iname}'")
-    return assign.target, assign.value, (loop.iname, count)
+    return kept, (loop.iname, count)
 
 
 def _gives_value(node: Node | None, declared: Declare) -> bool:
@@ -212,6 +210,7 @@ def _gives_value(node: Node | None, declared: Declare) -> bool:
     (assign,) = node.body
     return (
         isinstance(assign, Assign)
+        and not assign.others
         and declared.extent == 1
         and declared.vector is not None
         and ex.name_of(assign.target) == declared.name

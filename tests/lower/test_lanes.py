@@ -353,7 +353,7 @@ def test_aligned_local_memory() -> None:
         ("0<=j<3", "out[j] = a[j]", "3 numbers of type float32 are no vector of 8, 16 or 32 bytes"),
         ("0<=j<16", "out[j] = a[j]", "16 numbers of type float32 are no vector"),
         ("1<=j<5", "out[j] = a[j]", "'j' does not begin with 0"),
-        ("0<=j<4", "x[j], y[j] = a[j], 2*a[j]", "it is no plain assignment"),
+        ("0<=j<4", "x[j], y[2*j] = 2*a[j], a[j]", "'y[2*j]' are not next to each other"),
         ("0<=j<4", "out[0] = out[0] + a[j] {atomic}", "it is no plain assignment"),
     ],
 )

@@ -207,6 +207,35 @@ def test_components_are_written_where_they_belong() -> None:
         np.testing.assert_array_equal(out[:, 1], -1)
 
 
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_several_assignees(target: str) -> None:
+    """All is read before anything is written, in all lanes."""
+    loops = "{ [i,j,k]: 0<=i<n and 0<=j<4 and 0<=k<6 }"
+    text = """
+        a[i,j], b[i,2*j], t[i,j] = b[i,2*j] + 1, 2*a[i,j], a[i,j] > 0  {id=swap, inames=i:j}
+        v[i,j], w[i,j] = argmax(k, d[k,j]*a[i,j], k)                {dep=swap}
+    """
+    shapes = {"a": "n, 4", "b": "n, 7", "d": "6, 4"}
+    arrays = [pg.GlobalArg(name, "float32", shape) for name, shape in shapes.items()]
+    knl = pg.make_kernel(loops, text, [*arrays, "..."], loop_priority="i, j, k")
+    new = pg.tag_inames(knl, {"j": "vec"})
+    rng = np.random.default_rng(4)
+    a, b, d = (rng.integers(-9, 9, s).astype(np.float32) for s in ((5, 4), (5, 7), (6, 4)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, found = new.executor(target)(a=a.copy(), b=b.copy(), d=d)
+    results = dict(zip("abtvw", found, strict=True))
+    wanted = b.copy()
+    wanted[:, ::2] = 2 * a
+    swapped = b[:, ::2] + 1
+    products = swapped[:, None] * d
+    np.testing.assert_array_equal(results["a"], swapped)
+    np.testing.assert_array_equal(results["b"], wanted)
+    np.testing.assert_array_equal(results["t"], a > 0)
+    np.testing.assert_array_equal(results["v"], products.max(axis=1))
+    np.testing.assert_array_equal(results["w"], products.argmax(axis=1))
+
+
 def test_what_a_condition_keeps_from_being_read_is_not_read() -> None:
     """Where it would be inside of the array in all lanes, it is."""
     for text, apart in (("if(a[i,j] > 0, a[i,j], a[i,3-j])", 0), ("if(j > 0, a[i,j-1], 0)", 1)):

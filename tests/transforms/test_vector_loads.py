@@ -118,10 +118,11 @@ ALIGNED, NOT = "*(__global float4 const *) (a", "vload4(0, a"
 def test_what_is_aligned(
     shape: str, assumed: str, shift: int, layout: dict[str, Any], wanted: str
 ) -> None:
+    given: dict[str, Any] = {"alignment": 16, **layout}
     knl = kernel(
         "{ [i, j]: 0<=i<n and 0<=j<32 }",
         f"out[i, j] = 2*a[i, j + {shift}]",
-        pg.GlobalArg("a", "float32", shape, **{"alignment": 16, **layout}),
+        pg.GlobalArg("a", "float32", shape, **given),
         pg.GlobalArg("out", "float32", "n, 32"),
         *(["m"] if "m" in shape else []),
         assumptions=assumed or "n >= 0",
