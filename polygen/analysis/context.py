@@ -7,7 +7,7 @@ A *context* is a flat set of points.  Its names are the kernel's parameters and,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 import islpy as isl
@@ -44,6 +44,7 @@ class Frame:
             looked at included.
         conditions: those of ``if(c, a, b)`` and predicates under which this is evaluated.
         trail: the instructions that read, one from the other, what this one wrote.
+        values: what some of the inames are, in names of the context that others have.
     """
 
     kernel: Kernel
@@ -51,10 +52,15 @@ class Frame:
     names: Mapping[str, str]
     conditions: tuple[Expression, ...] = ()
     trail: tuple[str, ...] = ()
+    values: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
 
     def named(self, node: Expression) -> Expression:
         """Return an expression with the inames as they are called in the context."""
-        return walk.substitute(node, {i: ex.Variable(name) for i, name in self.names.items()})
+        return walk.substitute(node, self._terms)
+
+    @cached_property
+    def _terms(self) -> Mapping[str, Expression]:
+        return {**{i: ex.Variable(name) for i, name in self.names.items()}, **self.values}
 
     def flat(self, values: isl.Set) -> isl.Set:
         """Return a flat set over the inames as one over their names in the context."""
@@ -70,9 +76,19 @@ class Frame:
         """Return the frame for what is evaluated under more conditions."""
         return replace(self, conditions=(*self.conditions, *conditions))
 
-    def followed(self, insn: Assigning, names: Mapping[str, str]) -> Frame:
-        """Return the frame of an instruction that wrote what is read here."""
-        return Frame(self.kernel, insn, names, insn.predicates, (*self.trail, self.insn.id))
+    def followed(
+        self, insn: Assigning, names: Mapping[str, str], values: Mapping[str, Expression]
+    ) -> Frame:
+        """Return the frame of an instruction that wrote what is read here.
+
+        Parameters:
+            insn: the instruction.
+            names: what its inames are called.
+            values: what some of them are in terms of this frame's.
+        """
+        trail = (*self.trail, self.insn.id)
+        known = {iname: self.named(value) for iname, value in values.items()}
+        return Frame(self.kernel, insn, names, insn.predicates, trail, known)
 
     @property
     def is_too_deep(self) -> bool:

@@ -8,8 +8,8 @@ isl finds the last writes exactly, where all that touches the variable is affine
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 
 import islpy as isl
@@ -22,6 +22,7 @@ from polygen.analysis.pairs import users
 from polygen.analysis.realized import places
 from polygen.analysis.second import OTHER
 from polygen.ir.array import GlobalArg
+from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import is_parallel
 
@@ -40,11 +41,13 @@ class Source:
         writer: the id of the instruction that wrote it; None if it was there before the kernel.
         pairs: a flat set: the reader's inames and, with a suffix, the writer's.
         position: which of the writer's assignees it is.
+        values: what the writer's inames are in terms of the reader's, if that is known.
     """
 
     writer: str | None
     pairs: isl.Set
     position: int = 0
+    values: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
 
 
 @per_kernel
@@ -60,7 +63,7 @@ def sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
     access = access_of(kernel, reference)
     at_once = write_in_iteration(kernel, access)
     if at_once is not None:
-        return (Source(*at_once),)
+        return (Source(at_once.writer, at_once.pairs, values=at_once.values),)
     if not index_set(kernel, reference)[1]:
         return None
     writers = _writers(kernel, reference.name)

@@ -6,7 +6,7 @@ too, whose inames are the digits of a number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import product
 from math import inf
 
@@ -74,17 +74,43 @@ def open_terms(kernel: Kernel, form: LinearForm, known: Set[str]) -> list[Term]:
 
 def width_of(kernel: Kernel, iname: str) -> int | None:
     """Return by how much two values of an iname differ at most, or None if that is not bounded."""
+    ends = _ends(kernel, iname)
+    return None if ends is None else ends[1] - ends[0]
+
+
+def ends_of(kernel: Kernel, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return the least and the largest value of each name that is an iname bounded by numbers."""
+    found = {n: _ends(kernel, n) for n in names if n in kernel.home_domains}
+    return {name: ends for name, ends in found.items() if ends is not None}
+
+
+def extremes(form: LinearForm, ends: Mapping[str, tuple[int, int]]) -> tuple[int, int] | None:
+    """Return numbers between which a form certainly is: by the ends of each name by itself.
+
+    None if it mentions anything else.
+    """
+    low = high = form.constant
+    for term, factor in form.terms.items():
+        if not isinstance(term, str) or term not in ends:
+            return None
+        low += factor * ends[term][factor < 0]
+        high += factor * ends[term][factor > 0]
+    return low, high
+
+
+def _ends(kernel: Kernel, iname: str) -> tuple[int, int] | None:
+    """Return the least and the largest value of an iname, or None if it is not bounded."""
     home = kernel.home_domains[iname]
 
-    def find() -> int | None:
+    def find() -> tuple[int, int] | None:
         values = project_out(home.flat, [n for n in flat_names(home.flat) if n != iname])
         values = unflatten(values, (iname,))
         ends = values.dim_min_val(0), values.dim_max_val(0)
         if not all(end.is_int() for end in ends):
             return None
-        return int(ends[1].to_python() - ends[0].to_python())
+        return int(ends[0].to_python()), int(ends[1].to_python())
 
-    return by_parts(kernel, (width_of, home, iname), find)
+    return by_parts(kernel, (_ends, home, iname), find)
 
 
 def only_itself(kernel: Kernel, insn_id: str, name: str, before: Kernel | None = None) -> bool:

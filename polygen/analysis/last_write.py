@@ -7,9 +7,9 @@ last write: iterations before this one come earlier.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import TypeAlias
+from typing import NamedTuple
 
 import islpy as isl
 
@@ -24,13 +24,26 @@ from polygen.analysis.realized import Place, places
 from polygen.analysis.scratch import certainly_written
 from polygen.analysis.second import OTHER
 from polygen.ir.domain import project_out
+from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 
-_Found: TypeAlias = tuple[str, isl.Set] | None
+
+class Found(NamedTuple):
+    """A last write.
+
+    Attributes:
+        writer: the id of the instruction.
+        pairs: a flat set: the reader's inames and, with a suffix, the writer's.
+        values: what the writer's inames are in terms of the reader's, if subscripts say so.
+    """
+
+    writer: str
+    pairs: isl.Set
+    values: Mapping[str, Expression]
 
 
-def write_in_iteration(kernel: Kernel, read: Access) -> _Found:
+def write_in_iteration(kernel: Kernel, read: Access) -> Found | None:
     """Return who wrote all that is read, in the same iteration of the loops around both.
 
     Cheap, and the answer is kept with the kernel.
@@ -41,20 +54,19 @@ def write_in_iteration(kernel: Kernel, read: Access) -> _Found:
             see.
 
     Returns:
-        The writer's id, and a flat set: the reader's inames and, with a suffix, the writer's.
         None if that is not so, or not seen at once.
     """
     reference = read.reference
     if reference is None:
         return None
     key = (read.insn_id, read.name, reference.index, read.inames, reference.conditions)
-    known: dict[object, _Found] = kernel.memo.setdefault(write_in_iteration, {})
+    known: dict[object, Found | None] = kernel.memo.setdefault(write_in_iteration, {})
     if key not in known:
         known[key] = _write_in_iteration(kernel, read, reference)
     return known[key]
 
 
-def _write_in_iteration(kernel: Kernel, read: Access, reference: Reference) -> _Found:
+def _write_in_iteration(kernel: Kernel, read: Access, reference: Reference) -> Found | None:
     writer, *others = kernel.writers.get(read.name, (None,))
     if writer is None or others or len(writer.assignees) > 1:
         return None
@@ -69,9 +81,9 @@ def _write_in_iteration(kernel: Kernel, read: Access, reference: Reference) -> _
         return None
     same = {*loops, *(i for tag, i in axis.items() if other.get(tag) == i)}
     if same >= {*axis.values()}:
-        found = plainly_written(kernel, (read, reference), (written, writer), same)
-        if found is not None:
-            return writer.id, found
+        plain = plainly_written(kernel, (read, reference), (written, writer), same)
+        if plain is not None:
+            return Found(writer.id, *plain)
     if not (read.exact or index_set(kernel, reference)[1]):
         return None
     copy = same_copy(kernel, (read.insn_id, writer.id), read.name, UNMOVED)
@@ -84,7 +96,7 @@ def _write_in_iteration(kernel: Kernel, read: Access, reference: Reference) -> _
     found = project_out(pairs, [i + OTHER for i in writer.within_inames])
     if not read.relation.params().intersect(known).is_subset(found):
         return None
-    return writer.id, pairs
+    return Found(writer.id, pairs, {})
 
 
 def _loops_around(earlier: Place, later: Place) -> tuple[str, ...] | None:

@@ -310,7 +310,7 @@ class Matcher:
             raise InternalError("what was there before the kernel has no writer")
         writer = kernel.assignment(source.writer)
         names = self._names.fresh(writer.within_inames)
-        frame = reader.followed(writer, names)
+        frame = reader.followed(writer, names, source.values)
         return frame, points.intersect(at_source(source, reader.names, names))
 
     def stored(self, node: Expression, frame: Frame, points: isl.Set) -> Stored | None:

@@ -197,7 +197,7 @@ class ValueForms:
             return self._element(node, frame, arguments)
         inames = self._inames_of(writer)
         insn = self._kernel.assignment(writer)
-        there = frame.followed(insn, names)
+        there = frame.followed(insn, names, {})
         if inames is None:
             if not keeps_type(self._kernel, name, writer):
                 return None

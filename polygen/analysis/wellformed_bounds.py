@@ -15,6 +15,7 @@ from polygen.analysis.access import (
     references_by_name,
 )
 from polygen.analysis.affine import linear_form
+from polygen.analysis.distance import ends_of, extremes
 from polygen.analysis.isl_affine import is_negative_somewhere, to_pw_aff
 from polygen.analysis.known import known_parameters
 from polygen.analysis.obligations import INSIDE, Obligation, shown_element, shown_reference
@@ -60,14 +61,18 @@ def check_bounds(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
 def _is_affinely_inside(
     kernel: Kernel, reference: Reference, axis: int, extent: Expression
 ) -> bool:
-    """Tell, with one linear program for each end, whether a subscript is inside for certain."""
+    """Tell, with one linear program for each end at most, whether a subscript is inside."""
     subscript = linear_form(reference.index[axis], known_names(kernel, reference))
     length = linear_form(extent, kernel.parameters)
     if subscript is None or length is None:
         return False
+    if length.is_constant:
+        ends = extremes(subscript, ends_of(kernel, subscript.names()))
+        if ends is not None and ends[0] >= 0 and ends[1] < length.constant:
+            return True
     possible = _possible(kernel, reference)
-    ends = (subscript, length - 1 - subscript)
-    return not any(is_negative_somewhere(possible, end) for end in ends)
+    both = (subscript, length - 1 - subscript)
+    return not any(is_negative_somewhere(possible, end) for end in both)
 
 
 def _possible(kernel: Kernel, reference: Reference) -> isl.Set:

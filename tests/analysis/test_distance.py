@@ -11,10 +11,12 @@ import pytest
 
 import polygen as pg
 from polygen.analysis.access import touched
-from polygen.analysis.distance import distances, only_itself
+from polygen.analysis.affine import linear_form
+from polygen.analysis.distance import distances, ends_of, extremes, only_itself
 from polygen.analysis.indirect import may_be_equal
 from polygen.analysis.known import is_never_written, known_parameters
 from polygen.ir.kernel import Kernel
+from polygen.language.parser import parse_statement
 from tests.oracle.cases import kernel
 
 SUBSCRIPTS = ("i", "i+1", "2*i", "2*i+1", "j", "i+j", "3", "n-i", "i//2", "m", "i%2", "min(i, 2)")
@@ -173,3 +175,18 @@ def test_digits(text: str) -> None:
     points = list(product(range(5), range(3), range(2, 6)))
     elements = {eval(text, {"p": p, "q": q, "r": r, "n": 5}) for p, q, r in points}  # noqa: S307
     assert (len(elements) == len(points)) == DIGITS[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("2*i - j + 1", (-5, 7)), ("7", (7, 7)), ("-3*i", (-9, 0)), ("i + n", None), ("i//2", None)],
+)
+def test_ends_of_forms(text: str, expected: tuple[int, int] | None) -> None:
+    """Of an iname in a domain with others, whatever these are; m has no upper end."""
+    with pg.without_proofs():
+        knl = kernel(["{ [i,j]: 0<=i<4 and i<=j<7 }", "{ [m]: 0<=m<n }"], "x[i, j, m] = 1")
+    ends = ends_of(knl, "ijmn")
+    assert ends == {"i": (0, 3), "j": (0, 6)}
+    form = linear_form(parse_statement(f"x = {text}").values[0])
+    assert form is not None
+    assert extremes(form, ends) == expected

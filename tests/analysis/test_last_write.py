@@ -90,7 +90,7 @@ def test_the_same_as_isl_finds(case: str, on_axes: bool, monkeypatch: pytest.Mon
     read = _read(knl, "r", "t")
     found = write_in_iteration(knl, read)
     assert found is not None
-    writer, pairs = found
+    writer, pairs, _ = found
     assert writer == "w"
     assert read.reference is not None
     monkeypatch.setattr(dataflow, "write_in_iteration", _nothing)
