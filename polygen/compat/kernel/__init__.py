@@ -1,0 +1,1 @@
+"""Loo.py's modules about kernels."""

@@ -1,0 +1,10 @@
+"""What scripts import from ``loopy.target.c``."""
+
+from polygen.compat.targets import (
+    CTarget,
+    CWithGNULibcTarget,
+    ExecutableCTarget,
+    ExecutableCWithGNULibcTarget,
+)
+
+__all__ = ["CTarget", "CWithGNULibcTarget", "ExecutableCTarget", "ExecutableCWithGNULibcTarget"]

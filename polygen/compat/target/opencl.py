@@ -1,0 +1,5 @@
+"""What scripts import from ``loopy.target.opencl``."""
+
+from polygen.compat.targets import OpenCLTarget
+
+__all__ = ["OpenCLTarget"]
