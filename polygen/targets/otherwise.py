@@ -28,23 +28,19 @@ def with_others(
         is_index: tells whether a name is a loop counter's or a size's.
         overlapping: the arrays that an array may overlap.
     """
-    last: If | None = None
-    for node in nodes:
-        if last is None:
-            if not isinstance(node, If):
-                yield node, ()
-                continue
-        elif isinstance(node, If) and _is_other(last, node, is_index, overlapping):
-            yield last, node.body
-            last = None
-            continue
+    at = 0
+    while at < len(nodes):
+        node, following = nodes[at], nodes[at + 1] if at + 1 < len(nodes) else None
+        if (
+            isinstance(node, If)
+            and isinstance(following, If)
+            and _is_other(node, following, is_index, overlapping)
+        ):
+            yield node, following.body
+            at += 2
         else:
-            yield last, ()
-        last = node if isinstance(node, If) else None
-        if last is None:
             yield node, ()
-    if last is not None:
-        yield last, ()
+            at += 1
 
 
 def _is_other(
