@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from polygen.analysis.kinds import Kind
 from polygen.analysis.random_numbers import GENERATORS
 from polygen.errors import InternalError, TypeNotSupported
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.dtype import DType, computed_in, is_bfloat16
 from polygen.ir.expression import Expression
 from polygen.ir.layout import has_vectors
@@ -260,9 +261,13 @@ class ExpressionPrinter:
         Raises:
             LiteralOutOfRange: see `value`.
         """
-        p = self._lanes(lanes)
-        vectors: list[tuple[ex.Subscript, str]] = []
+        p, pairs = self._lanes(lanes), list(pairs)
+        apart = self._are_apart(pairs)
+        later: list[Iterator[str]] = []
         for target, value in pairs:
+            if apart and is_at_once(p, target):
+                yield self.assignment_at_once(target, value, lanes)
+                continue
             name = ex.name_of(target)
             p.annotate(value)
             term = p.value(value, self.declared_type(name))
@@ -271,16 +276,32 @@ class ExpressionPrinter:
             vector = self.new_name(f"{name}_lanes", term.c_type)
             choices = cast("dict[str, Choice]", p.names.choices)
             choices[vector] = Choice((), 0, alone=True, length=p.count)
-            vectors.append((target, vector))
             yield f"{p.vector(term.c_type)} const {vector} = {term.text}"
-        for target, vector in vectors:
-            whole = ex.Subscript(ex.Variable(vector), (0, ex.Variable(p.iname)))
-            if is_at_once(p, target):
-                yield self.assignment_at_once(target, whole, lanes)
-                continue
-            for lane in range(p.count):
-                place = cast("ex.Subscript", in_lane(target, p.iname, lane))
-                yield self.assignment(place, in_lane(whole, p.iname, lane))
+            later.append(self._assigned(target, vector, lanes))
+        for assignments in later:
+            yield from assignments
+
+    def _are_apart(self, pairs: Sequence[tuple[ex.Subscript, Expression]]) -> bool:
+        """Tell whether no assignment changes what a later one reads."""
+        written: set[str] = set()
+        for target, value in pairs:
+            indices = [walk.free_variables(i) for i in ex.index_tuple(target)]
+            if not written.isdisjoint(walk.free_variables(value).union(*indices)):
+                return False
+            name = ex.name_of(target)
+            written |= {name, *self.overlapping(name)}
+        return True
+
+    def _assigned(self, target: ex.Subscript, vector: str, lanes: tuple[str, int]) -> Iterator[str]:
+        """Yield the assignments of a vector to the elements of all lanes."""
+        p = self._lanes(lanes)
+        whole = ex.Subscript(ex.Variable(vector), (0, ex.Variable(p.iname)))
+        if is_at_once(p, target):
+            yield self.assignment_at_once(target, whole, lanes)
+            return
+        for lane in range(p.count):
+            place = cast("ex.Subscript", in_lane(target, p.iname, lane))
+            yield self.assignment(place, in_lane(whole, p.iname, lane))
 
     def _rounding(self, target: ex.Variable | ex.Subscript, value: Expression, dtype: DType) -> str:
         """Return the assignment to a bfloat16: the bits in an array that is passed, or a float."""
