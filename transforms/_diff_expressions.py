@@ -231,7 +231,8 @@ def _chosen(reduction: ex.Reduction, context: Context) -> Factor:
         )
     known = context.choices.get(reduction)
     taken = choice(reduction, context) if known is None else ex.Variable(known)
-    return Factor(1, ex.Comparison(ex.Variable(reduction.inames[0]), "==", taken))
+    (iname,) = map(ex.Variable, reduction.inames)
+    return Factor(1, ex.Comparison(iname, "==", taken))
 
 
 def chooses(reduction: ex.Reduction) -> bool:

@@ -164,7 +164,7 @@ class _Forward:
         if isinstance(variable, ValueArg) or (temporary and not (extents and self._own_loops)):
             return replace(variable, name=name)
         shape = (*(variable.shape or ()), *extents)
-        if variable.name in self._passed:
+        if variable.name in self._passed and isinstance(variable, GlobalArg):
             return GlobalArg(name, variable.dtype, shape) if extents else as_passed(variable, name)
         constant = all(isinstance(extent, int) for extent in shape)
         space = variable.address_space if temporary and constant else AddressSpace.GLOBAL

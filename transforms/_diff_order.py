@@ -8,7 +8,7 @@ from polygen.analysis.domains import all_reads
 from polygen.analysis.order import order_of
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.transforms._diff_values import Saved
+from polygen.transforms._diff_saved import Saved
 
 
 def in_order(whole: Kernel, old: Kernel, saved: Saved, backwards: Sequence[Instruction]) -> Kernel:

@@ -7,17 +7,11 @@ still where it was, or it is computed again in the same iteration, or it was sav
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm, linear_form
-from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
-from polygen.analysis.isl_affine import (
-    condition_set,
-    is_negative_somewhere,
-    pw_aff_expression,
-)
+from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import conflicts, equal, piece_set, users
@@ -29,42 +23,24 @@ from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
-from polygen.transforms._diff_draft import Draft, refused
-from polygen.transforms._diff_expressions import ZERO, Loops
+from polygen.transforms._diff_draft import refused
+from polygen.transforms._diff_expressions import Loops
+from polygen.transforms._diff_saved import Store, constant_range, moved
 from polygen.transforms.reverse import least_and_greatest
 
 
-@dataclass
-class Saved:
-    """Instructions that keep values for later, each for the instruction that it stands beside.
-
-    Attributes:
-        before: what saves values that an instruction reads.
-        after: what saves values that an instruction writes.
-    """
-
-    before: dict[str, list[Assignment]] = field(default_factory=dict[str, list[Assignment]])
-    after: dict[str, list[Assignment]] = field(default_factory=dict[str, list[Assignment]])
-
-
-class Values(Draft, Loops):
+class Values(Store, Loops):
     """Values of a kernel without parallel loops, for instructions that run backwards.
 
     Attributes:
         values: what the kernel's inames are, in terms of those that run backwards.
-        temporaries: the new ones.
-        saved: what keeps values.
         again: for each temporary that is there again, the instruction that does it.
     """
 
     def __init__(self, kernel: Kernel, loops: Sequence[tuple[str, bool]]) -> None:
         super().__init__(kernel)
-        self.temporaries: list[TemporaryVariable] = []
-        self.saved = Saved()
         self.again: dict[str, Assignment] = {}
         self._names: dict[str, str] = {}
-        self._stores: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
-        self._original: dict[str, str] = {}
         self.values = self._mirrored(loops)
         self._add_mirrored()
 
@@ -77,10 +53,16 @@ class Values(Draft, Loops):
             new = self.name(iname)
             values[iname] = ex.Variable(new)
             if turned:
-                ends = linear_form(least_and_greatest(self.kernel, iname))
-                assert ends is not None  # 0 if they are not affine
-                values[iname] = (ends - LinearForm.of_name(new)).expression()
+                values[iname] = (self._ends_sum(iname) - LinearForm.of_name(new)).expression()
         return values
+
+    def _ends_sum(self, iname: str) -> LinearForm:
+        """Return the sum of the least and the greatest value of an iname; 0 if nothing says it."""
+        found = linear_form(least_and_greatest(self.kernel, iname))
+        if found is not None and found != LinearForm(0):
+            return found
+        least, most = constant_range(self.kernel, iname)
+        return LinearForm(0 if least is None or most is None else least + most)
 
     def _add_mirrored(self) -> None:
         """Add the domains of the inames that run backwards."""
@@ -100,13 +82,22 @@ class Values(Draft, Loops):
 
     def copies(self, inames: Iterable[str]) -> dict[str, str]:
         """Return new inames with the values of others, where the old ones are what they are."""
-        own = {iname: self.name(iname) for iname in inames}
-        self._original |= {new: old for old, new in own.items()}
-        values = {**self.values, **{old: ex.Variable(new) for old, new in own.items()}}
-        for domain in self.kernel.domains:
-            here = {i: own[i] for i in domain.inames if i in own}
-            if here:
-                self._add_domain(domain, here, values)
+        own: dict[str, str] = {}
+        groups: list[dict[str, str]] = []
+        for iname in inames:
+            old = self.original.get(iname, iname)
+            own[iname] = new = self.name(old)
+            self.original[new] = old
+            free = next((group for group in groups if old not in group), None)
+            if free is None:
+                groups.append(free := {})
+            free[old] = new
+        for group in groups:
+            values = {**self.values, **{old: ex.Variable(new) for old, new in group.items()}}
+            for domain in self.kernel.domains:
+                here = {i: group[i] for i in domain.inames if i in group}
+                if here:
+                    self._add_domain(domain, here, values)
         return own
 
     def _add_domain(
@@ -144,10 +135,9 @@ class Values(Draft, Loops):
             conditions: those under which it is evaluated, beside the instruction's.
         """
         before, self.values = self.values, values
-        inner = sorted(walk.reduction_inames(node) & {*self.kernel.inames})
-        own = self.copies(inner)
+        own = self.copies(sorted(walk.reduction_inames(node)))
         self.values = before
-        return _moved(self._stored(insn, node, conditions), values, own)
+        return moved(self._stored(insn, node, conditions), values, own)
 
     def _stored(
         self, insn: Instruction, node: Expression, conditions: tuple[Expression, ...]
@@ -177,7 +167,7 @@ class Values(Draft, Loops):
             return ex.element(ex.Variable(name), index)
         if single_value(self.kernel, name):
             return ex.Variable(self.scalar(name))
-        return self._save(insn, node, conditions)
+        return self.save(insn, node, conditions)
 
     # --- again
 
@@ -209,7 +199,7 @@ class Values(Draft, Loops):
         self.again[name] = self.again[name].copy(
             expression=self.at(writer, value, here)
             if value is not None
-            else walk.substitute(self._save_result(writer), here),
+            else walk.substitute(self.save_result(writer), here),
             within_inames=self.inames(writer.within_inames),
         )
         return new
@@ -226,122 +216,6 @@ class Values(Draft, Loops):
             or (single_value(self.kernel, n) and self._is_there(self.kernel.writers[n][0]))
             for n in names & self.kernel.writers.keys()
         )
-
-    # --- saved
-
-    def _save(
-        self,
-        insn: Instruction,
-        node: ex.Variable | ex.Subscript,
-        conditions: tuple[Expression, ...],
-    ) -> Expression:
-        """Return where the value is that an instruction reads, and save it there."""
-        asked = [*insn.predicates, *conditions]
-        names = frozenset[str]().union(*map(walk.free_variables, (node, *asked)))
-        copies = {n: o for n, o in self._original.items() if n in names}
-        old = {n: ex.Variable(o) for n, o in copies.items()}
-        access, *asked = (walk.substitute(e, old) for e in (node, *asked))
-        names = frozenset[str]().union(*map(walk.free_variables, (access, *asked)))
-        bound = names.intersection(self.kernel.inames) - insn.within_inames
-        loops = tuple([i for i in self.kernel.inames if i in insn.within_inames | bound])
-        key = insn.id, access, *asked
-        if key not in self._stores:
-            name = self._store(insn, ex.name_of(node), loops)
-            self._stores[key] = name, loops
-            value = access
-            for condition in reversed(asked):
-                value = ex.If(condition, value, ZERO)
-            own = {i: ex.Variable(n) for i, n in Draft.copies(self, sorted(bound)).items()}
-            saving = Assignment(
-                self.name(f"save_{ex.name_of(node)}"),
-                self._element(name, loops),
-                value,
-                within_inames=insn.within_inames.union(map(ex.name_of, own.values())),
-            ).map_expressions(lambda e: walk.substitute(e, own))
-            self.saved.before.setdefault(insn.id, []).append(saving)
-        found = self._element(*self._stores[key])
-        return walk.substitute(found, {o: ex.Variable(n) for n, o in copies.items()})
-
-    def _save_result(self, writer: Assignment) -> Expression:
-        """Return where the value is that an instruction has written, and save it there."""
-        loops = tuple([i for i in self.kernel.inames if i in writer.within_inames])
-        name = self._store(writer, writer.written, loops)
-        saving = Assignment(
-            self.name(f"save_{writer.written}"),
-            self._element(name, loops),
-            writer.assignee,
-            within_inames=writer.within_inames,
-        )
-        self.saved.after.setdefault(writer.id, []).append(saving)
-        return self._element(name, loops)
-
-    def _store(self, insn: Instruction, variable: str, loops: Sequence[str]) -> str:
-        """Return the name of a new array with an element for each iteration of some loops."""
-        name = self.name(f"{variable}_save")
-        shape = tuple([self._count(insn, variable, iname) for iname in loops])
-        space = AddressSpace.GLOBAL if shape else AddressSpace.PRIVATE
-        dtype = self.kernel.variables[variable].dtype
-        self.temporaries.append(TemporaryVariable(name, dtype, shape, space))
-        return name
-
-    def _element(self, name: str, loops: Sequence[str]) -> ex.Variable | ex.Subscript:
-        index = [LinearForm.of_name(i) - self._ends(i)[0] for i in loops]
-        return ex.element(ex.Variable(name), tuple([form.expression() for form in index]))
-
-    def _count(self, insn: Instruction, variable: str, iname: str) -> Expression:
-        first, last = self._ends(iname, insn, variable)
-        form = last - first + 1
-        if form.is_constant or not is_negative_somewhere(known_parameters(self.kernel), form):
-            return form.expression()
-        return ex.Max((0, form.expression()))
-
-    def _ends(
-        self, iname: str, insn: Instruction | None = None, variable: str = ""
-    ) -> tuple[LinearForm, LinearForm]:
-        """Return the least and the greatest value of an iname.
-
-        Raises:
-            NotDifferentiable: if they are not affine in the parameters.
-        """
-        kernel = self.kernel
-        around = with_surrounding(kernel, (iname,))
-        forms: list[LinearForm | None] = [None, None]
-        if not domain_temporaries(kernel, around):
-            points = project_out(domain_of(kernel, around), around - {iname})
-            values = unflatten(points.intersect(kernel.assumptions.flat), (iname,))
-            if values.is_bounded() and not values.is_empty():
-                found = (values.dim_min(0), values.dim_max(0))
-                forms = [linear_form(pw_aff_expression(f), kernel.parameters) for f in found]
-        first, last = forms
-        if first is None or last is None:
-            raise refused(
-                f"'{variable}' is overwritten after it is read here, and what it was cannot be "
-                f"saved: nothing affine in the parameters says how often '{iname}' runs",
-                "write each value to an element of its own; or give the loop bounds of parameters, "
-                "with a condition",
-                kernel,
-                *([insn.id] if insn else ()),
-            )
-        return first, last
-
-
-def _moved(
-    node: Expression, values: Mapping[str, Expression], own: Mapping[str, str]
-) -> Expression:
-    """Return an expression in terms of other inames.
-
-    Parameters:
-        node: the expression.
-        values: what free inames are.
-        own: the new inames of reductions.
-    """
-    if not walk.reductions(node):
-        return walk.substitute(node, values)
-    if isinstance(node, ex.Reduction):
-        values = {**values, **{i: ex.Variable(own[i]) for i in node.inames if i in own}}
-        inames = tuple([own.get(i, i) for i in node.inames])
-        return ex.Reduction(node.operation, inames, _moved(node.operand, values, own))
-    return walk.rebuild(node, tuple([_moved(part, values, own) for part in walk.parts(node)]))
 
 
 # --- what is known of variables

@@ -80,8 +80,9 @@ def diff_kernel(
     Kind: change of meaning and interface.
 
     Requires:
-        1. `diff_outputs` and `by` are arguments of floating-point type, or of none that is known;
-           the first are arrays that depend on each of the others.
+        1. `diff_outputs` and `by` are arguments of floating-point type, or of none that is known.
+           The first are written, and each depends on one of the others at least; and the other way
+           round.
         2. Whatever stands between is differentiable, and not verbatim C: functions of the table in
            ``polygen/analysis/derivatives.py``; sums, products, minima and maxima, of these over one
            iname; of atomic updates, sums.
@@ -125,6 +126,7 @@ def diff_kernel(
 
     Raises:
         UnknownArgument: if there is no such argument.
+        InvalidArgument: if an argument is of the wrong kind.
         NotDifferentiable: if 1 to 4 do not hold.
         IllegalStep, NotTheSame: if the loops do something else without tags.
         IllFormedKernel: if 5 does not hold.
@@ -170,6 +172,9 @@ def _check(
     scalars = [n for n in outputs if isinstance(kernel.variables[n], ValueArg)]
     if scalars:
         raise _invalid(f"'{scalars[0]}' is a scalar argument, and no output", "name an array")
+    unwritten = [n for n in outputs if n not in kernel.expanded.writers]
+    if unwritten:
+        raise _invalid(f"'{unwritten[0]}' is no output: nothing writes it", "name an output")
     if mode == "forward" and len(inputs) > 1:
         raise _invalid(
             f"the Jacobian is taken by one argument, not by {', '.join(inputs)}",
