@@ -25,6 +25,7 @@ from polygen.analysis.isl_affine import (
     to_aff,
     to_pw_aff,
 )
+from polygen.analysis.reached import reached_elements
 from polygen.analysis.tabulated import values_in_tables
 from polygen.analysis.unknowns import Unknowns
 from polygen.errors import ShapeNotFound
@@ -268,8 +269,13 @@ def fully_written(kernel: Kernel, name: str) -> bool:
         if not reference.is_write:
             continue
         access = access_of(kernel, reference)
+        elements = None
         if access.exact:
-            written = written.union(project_out(access.relation, access.inames))
+            elements = project_out(access.relation, access.inames)
+        elif kernel.derived_sizes:
+            elements = reached_elements(kernel, reference)
+        if elements is not None:
+            written = written.union(elements)
             if wanted.is_subset(written):
                 return True
     return bool(wanted.is_subset(written))

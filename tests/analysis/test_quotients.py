@@ -8,9 +8,12 @@ from itertools import product
 from math import prod
 
 import islpy as isl
+import numpy as np
 import pytest
 
+import polygen as pg
 from polygen.analysis.domains import domain_of
+from polygen.analysis.footprint import fully_written
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
 from polygen.analysis.products import cofactors, size_facts
@@ -25,9 +28,10 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.ir.sizes import DerivedSize
 from polygen.language.parser import parse_expression
+from tests.oracle.cases import Step, kernel, split, steps
 from tests.oracle.evaluate import integer
 from tests.transforms.test_chunk_iname import ANY, chunks
-from tests.transforms.test_join_symbolic import CUBE, INNER, PLANE, joined
+from tests.transforms.test_join_symbolic import CUBE, INNER, PLANE, SCALED, joined
 
 _PARAM = isl.dim_type.param
 SIZES = [*product(range(-1, 4), range(-1, 4), (2,))]
@@ -165,3 +169,66 @@ def test_sums_that_are_what_was_divided(text: str, whole: str | None) -> None:
         point = dict(zip("ijmnp", values, strict=True))
         assert integer(found, point) == integer(node, point)
     assert walk.free_variables(found) <= walk.free_variables(node)
+
+
+# --- which elements are touched
+
+TALL = split("ij", 4)
+STEPWISE = steps(joined("j, k", "jk"), joined("i, jk", "ij"))
+ROW = kernel("{ [r,i,j]: 0<=r<3 and 0<=i<n and 0<=j<m }", "out[i,r,j] = a[i,j]")
+
+
+@pytest.mark.parametrize(
+    ("knl", "step", "expected"),
+    [
+        (PLANE, joined(), True),
+        (PLANE, steps(joined("j, i"), TALL), True),
+        (CUBE, steps(joined("i, j, k"), TALL), True),
+        (CUBE, STEPWISE, True),
+        (CUBE, joined("i, k"), True),
+        (ROW, steps(joined(), TALL), True),
+        (ROW, steps(split("r", 2), joined()), True),
+        (INNER, joined(), False),
+        (SCALED, joined(), False),
+    ],
+)
+def test_what_is_fully_written(knl: Kernel, step: Step, expected: bool) -> None:
+    assert fully_written(knl, "out") is expected
+    assert fully_written(step(knl), "out") is expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("0 <= ij < n_m", "0 < ij < n_m"),
+        ("0 <= ij < n_m", "0 <= ij < n_m - 1"),
+        ("0 <= ij < n_m", "0 <= ij < n_m and ij mod 2 = 0"),
+        ("0 <= ij < n_m", "0 <= ij < n_m and ij != 3"),
+        ("out[ij//m, ij % m]", "out[ij//m, (ij % m)//2]"),
+        ("out[ij//m, ij % m]", "out[ij//m, if(ij < 3, 0, ij % m)]"),
+        ("{id=insn}", "{id=insn, if=ij % m > 0}"),
+    ],
+)
+def test_what_is_not_written(old: str, new: str) -> None:
+    text = str(joined()(PLANE))
+    assert old in text
+    with pg.without_proofs():
+        knl = pg.parse_kernel(text.replace(old, new))
+    assert not fully_written(knl, "out")
+
+
+def test_what_the_same_number_decides_twice() -> None:
+    twice = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j,i] = 1.0")
+    assert not fully_written(joined()(twice), "out")
+
+
+def test_an_array_that_the_kernel_writes_need_not_be_passed() -> None:
+    knl = kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<m }", "b[i,j] = 2*a[i,j]  {id=s}\nc[i,j] = b[i,j] + 1  {id=u}",
+        loop_priority="i, j",
+    )  # fmt: skip
+    a = np.arange(6.0).reshape(2, 3)
+    for within in ("id:s", "id:u", "*"):
+        new = pg.join_inames(knl, "i, j", "ij", within=within)
+        for found, right in zip(new(a=a)[1], (2 * a, 2 * a + 1), strict=True):
+            np.testing.assert_array_equal(found, right)
