@@ -30,7 +30,7 @@ from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
-from polygen.ir.domain import project_out
+from polygen.ir.domain import project_out, universe
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction
@@ -247,7 +247,7 @@ class _Contributions:
             inames = self._kernel.instruction(source.writer).within_inames
             left = renamed(self.left(source.writer), inames).intersect(source.pairs)
             found.append(project_out(left, [i + OTHER for i in inames]))
-        return reduce(isl.Set.union, found)
+        return reduce(isl.Set.union, found, universe().complement())
 
     def places(self, insn: Instruction) -> tuple[_Place, ...]:
         """Return where an instruction reads accumulators."""

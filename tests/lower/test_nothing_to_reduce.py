@@ -97,3 +97,10 @@ def test_what_nothing_reads_does_not_start() -> None:
     knl = pg.add_dtypes(made(OVER_NOTHING[0], "b[i] = argmin(j, a[j], j)[1]"), {})
     started = [n for n in nodes(lowered(knl, Model.LOOPS)) if isinstance(n, Assign | Declare)]
     assert len(started) == 2  # of one accumulator, and of b[i]
+
+
+@pytest.mark.parametrize("tags", [{"j": "l.0"}, {"i": "g.0", "j": "l.0"}])
+def test_on_an_axis_in_no_iteration(tags: dict[str, str]) -> None:
+    knl = made(("{ [i]: 3<=i<3 }", "{ [j]: 0<=j<8 }"), "b[i] = sum(j, a[i] + j)")
+    program = lowered(tag(**tags)(knl), Model.GRID)
+    assert not [node for node in nodes(program) if isinstance(node, Assign)]
