@@ -84,7 +84,7 @@ def is_at_new_instance(old: Expression, new: Expression, values: Mapping[str, Ex
     Without making that one, which `at_new_instance` does: False says nothing.
 
     Parameters:
-        old: an expression without reductions.
+        old: an expression, no reduction of which runs over an iname in `values`.
         new: what it may be.
         values: what the old inames in it are; one that is not mentioned is itself.
     """
@@ -103,6 +103,11 @@ def is_at_new_instance(old: Expression, new: Expression, values: Mapping[str, Ex
                 is_at_new_instance(a, b, values)
                 for a, b in zip(old.children, new.children, strict=True)
             )
+    if isinstance(old, ex.Reduction) and isinstance(new, ex.Reduction):
+        if (old.operation, old.inames) != (new.operation, new.inames):
+            return False
+        captured = any(not walk.free_variables(v).isdisjoint(old.inames) for v in values.values())
+        return not captured and is_at_new_instance(old.operand, new.operand, values)
     return False
 
 

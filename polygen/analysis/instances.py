@@ -175,8 +175,10 @@ def _other_work(
     if before.depends_on != after.depends_on:
         return "have other dependencies"
 
+    is_outside = before.reduction_inames.isdisjoint(values)
+
     def same(old: Expression, new: Expression) -> bool:
-        if not walk.reductions(old) and is_at_new_instance(old, new, values):
+        if is_outside and is_at_new_instance(old, new, values):
             return True
         moved = at_new_instance(old, before.within_inames, values, known)
         return identical(moved, new) or identical(normal_form(moved), normal_form(new))

@@ -13,6 +13,7 @@ from polygen.analysis.instances import difference
 from polygen.analysis.legality import violation
 from polygen.errors import NotTheSame
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import identical
 from polygen.ir.kernel import Kernel
@@ -85,6 +86,11 @@ PLAIN: list[tuple[str, str, Mapping[str, Expression], bool]] = [
     ("a[i]", "a[r, r]", {"i": R}, False),
     ("a[i] + 2", "a[r] + 2.0", {"i": R}, False),
     ("a[i]*b[i]", "a[r] + b[r]", {"i": R}, False),
+    ("sum(j, a[i + 1, j])", "sum(j, a[r + 1, j])", {"i": R}, True),
+    ("sum(j, a[i, j])", "sum(j, a[i, j])", {"i": R}, False),
+    ("sum(j, a[i, j])", "sum(r, a[r, j])", {"i": R}, False),
+    ("sum(j, a[i, j])", "product(j, a[r, j])", {"i": R}, False),
+    ("2*sum(j, a[i, j])", "2*sum(j, a[r + 1, j])", {"i": _plus(R, 1)}, True),
     ("i + 1", "r + j + 1", {"i": _plus(R, J)}, False),  # no subscript: a sum in a sum
 ]
 
@@ -93,10 +99,19 @@ PLAIN: list[tuple[str, str, Mapping[str, Expression], bool]] = [
 def test_expressions_that_are_plainly_at_the_new_instance(
     old: str, new: str, values: Mapping[str, Expression], seen: bool
 ) -> None:
-    first, second = (parse_statement(f"x = {text}").values[0] for text in (old, new))
+    statements = (parse_statement(f"x = {text}  {{inames=}}") for text in (old, new))
+    first, second = (resolve_reductions(s, "ijr").values[0] for s in statements)
     assert is_at_new_instance(first, second, values) is seen
-    moved = at_new_instance(first, frozenset("ij"), values, ["i", "j", "r"])
+    around = frozenset("ij") - walk.reduction_inames(first)
+    moved = at_new_instance(first, around, values, ["i", "j", "r"])
     assert identical(moved, second) is seen
+
+
+def test_what_a_reduction_would_capture_is_not_plain() -> None:
+    statement = parse_statement("x = sum(j, a[i, j]) + sum(j, a[j, j])  {inames=}")
+    first, second = walk.parts(resolve_reductions(statement, "ij").values[0])
+    assert not is_at_new_instance(first, second, {"i": J})
+    assert is_at_new_instance(first, first, {"k": J})
 
 
 # --- wrong maps
