@@ -52,9 +52,10 @@ def box_of(kernel: Kernel, inames: Sequence[str]) -> Box:
     """
     _check_tags(kernel, inames)
     homes = list(dict.fromkeys(kernel.home_domains[i] for i in inames))
-    others = sorted({i for d in homes for i in d.inames} - set(inames))
-    if others:
-        raise _refused(inames, f"the domain of '{inames[0]}' is that of '{others[0]}', too")
+    for domain in homes:
+        if others := sorted(set(domain.inames) - set(inames)):
+            own = next(i for i in domain.inames if i in inames)
+            raise _refused(inames, f"the domain of '{own}' is that of '{others[0]}', too")
     sizes = frozenset(kernel.parameters)
     for domain in homes:
         for parameter in domain.parameters:
