@@ -105,4 +105,7 @@ def invocations(node: Expression) -> list[ex.Invocation]:
     """Return the invocations in `node`, outermost first."""
     if ex.Invocation not in walk.classes(node):
         return []
-    return [part for part in walk.subexpressions(node) if isinstance(part, ex.Invocation)]
+    found = [node] if isinstance(node, ex.Invocation) else []
+    for part in walk.parts(node):
+        found += invocations(part)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from polygen.errors import (
     MalformedKernel,
@@ -57,9 +58,11 @@ def verify(kernel: Kernel) -> None:
         _check_names(kernel, call)
         _check_subscripts(kernel, call)
     shown = kernel.expanded if kernel.calls else kernel
+    needed = {i: names for i in shown.inames if (names := _needed(shown, i))}
     for insn in kernel.expanded.instructions:
         _check_names(shown, insn)
-        _check_surrounding(shown, insn)
+        if needed:
+            _check_surrounding(shown, insn, needed)
         _check_subscripts(shown, insn)
         _check_tags(shown, insn)
         _check_atomic(shown, insn)
@@ -104,7 +107,7 @@ def _check_names(kernel: Kernel, insn: Instruction) -> None:
                 excerpt=excerpt(kernel, insn.id),
                 remedy=did_you_mean(dep, kernel.instructions_by_id),
             )
-    for relation in sorted(insn.happens_after, key=str):
+    for relation in sorted(insn.happens_after, key=str) if insn.happens_after else ():
         check_relation(kernel, insn, relation, excerpt(kernel, insn.id))
     for other, _ in insn.no_sync_with:
         if other not in kernel.instructions_by_id:
@@ -122,7 +125,7 @@ def _check_names(kernel: Kernel, insn: Instruction) -> None:
             remedy="leave out one of groups= and conflicts=",
         )
     check_mentioned(kernel, insn)
-    for iname in sorted(insn.within_inames | insn.reduction_inames):
+    for iname in sorted((insn.within_inames | insn.reduction_inames) - kernel.home_domains.keys()):
         kernel.check_iname(iname)
     if both := sorted(insn.within_inames & insn.reduction_inames):
         raise MalformedKernel(
@@ -153,10 +156,18 @@ def check_mentioned(kernel: Kernel, insn: Instruction) -> None:
         )
 
 
-def _check_surrounding(kernel: Kernel, insn: Instruction) -> None:
-    """Check that an instruction is in the loops that the bounds of its loops need."""
-    for iname in sorted(insn.within_inames | insn.reduction_inames):
-        needed = _needed(kernel, iname) - insn.within_inames
+def _check_surrounding(
+    kernel: Kernel, insn: Instruction, around: Mapping[str, frozenset[str]]
+) -> None:
+    """Check that an instruction is in the loops that the bounds of its loops need.
+
+    Parameters:
+        kernel: the kernel.
+        insn: the instruction.
+        around: the loops that others need outside, one step far.
+    """
+    for iname in sorted(around.keys() & (insn.within_inames | insn.reduction_inames)):
+        needed = around[iname] - insn.within_inames
         if iname in insn.reduction_inames:
             needed -= insn.reduction_inames
         if needed:

@@ -233,6 +233,8 @@ def _flat(node: Expression) -> Expression:
 
 def classes(node: Expression) -> frozenset[type]:
     """Return the classes of the nodes in `node`, itself included; numbers have none."""
+    if isinstance(node, ex.Variable):
+        return _OF_VARIABLES
     if not isinstance(node, ex.ExpressionNode):
         return _NO_CLASSES
     known: frozenset[type] | None = node.__dict__.get(_CLASSES)
@@ -244,6 +246,7 @@ def classes(node: Expression) -> frozenset[type]:
 
 _CLASSES = "classes of what is in it"
 _NO_CLASSES: frozenset[type] = frozenset()
+_OF_VARIABLES: frozenset[type] = frozenset((ex.Variable,))
 
 
 def numbers(node: Expression) -> tuple[str, ...]:
@@ -264,7 +267,10 @@ def reductions(node: Expression) -> list[ex.Reduction]:
     """Return the reductions in `node`, outermost first."""
     if ex.Reduction not in classes(node):
         return []
-    return [part for part in subexpressions(node) if isinstance(part, ex.Reduction)]
+    found = [node] if isinstance(node, ex.Reduction) else []
+    for part in parts(node):
+        found += reductions(part)
+    return found
 
 
 def reduction_inames(node: Expression) -> frozenset[str]:
