@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
+from polygen.analysis.affine import linear_form
 from polygen.analysis.domains import domain_of, domain_temporaries, homes
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set, to_pw_aff
@@ -372,6 +373,17 @@ def index_set(kernel: Kernel, reference: Reference) -> tuple[isl.Set, bool]:
         else:
             axes.append(isl.Set.from_pw_aff(function))
     return reduce(isl.Set.flat_product, axes), affine
+
+
+def is_affine(kernel: Kernel, reference: Reference) -> bool:
+    """Tell whether all subscripts of a reference are affine, as `index_set` does."""
+    if reference.vague and not reference.index:
+        return False
+    names = known_names(kernel, reference)
+    return all(
+        linear_form(subscript, names) is not None or to_pw_aff(subscript, names) is not None
+        for subscript in reference.index
+    )
 
 
 _ANY_INTEGER = isl.Set("{ [x] }")

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.access import Reference, access_of, index_set, reference_domain, references
+from polygen.analysis.access import Reference, access_of, is_affine, reference_domain, references
 from polygen.analysis.affine import linear_form
 from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.functions import conversion_type
@@ -205,8 +205,7 @@ def _axis(of: Gathering, elements: isl.Set, position: int, sized: bool) -> TileA
 
 def _used(of: Gathering, use: Use) -> isl.Set:
     """Return the values that a use needs, in terms of the inames around all of them."""
-    _, affine = index_set(of.kernel, use.reference)
-    if not affine:
+    if not is_affine(of.kernel, use.reference):
         raise _not_affine(of, use)
     for value in use.values:
         _check_swept(of, value)
@@ -276,8 +275,7 @@ def _given(of: Gathering, values: Subscripts, extents: Sequence[Expression]) -> 
     inames = with_surrounding(of.kernel, mentioned.intersection(of.kernel.inames))
     known = tuple(0 if value is None else value for value in values)
     reference = Reference(of.uses[0].insn, of.rule.name, known, False, inames, ())
-    _, affine = index_set(of.kernel, reference)
-    if not affine:
+    if not is_affine(of.kernel, reference):
         shown = ", ".join(show_expression(v) for v in known)
         raise of.refusal(
             FootprintNotAffine,

@@ -14,7 +14,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.access import Access, Reference, access_of, index_set, references, touched
+from polygen.analysis.access import Access, Reference, access_of, is_affine, references, touched
 from polygen.analysis.copies import FIRST, Axis, axes, first_of
 from polygen.analysis.last_write import write_in_iteration
 from polygen.analysis.latest import Timed, last_writes
@@ -64,7 +64,7 @@ def sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
     at_once = write_in_iteration(kernel, access)
     if at_once is not None:
         return (Source(at_once.writer, at_once.pairs, values=at_once.values),)
-    if not index_set(kernel, reference)[1]:
+    if not is_affine(kernel, reference):
         return None
     writers = _writers(kernel, reference.name)
     if writers is None:
@@ -249,7 +249,7 @@ def readers_tell(kernel: Kernel, name: str) -> bool:
 def _is_known(kernel: Kernel, access: Access) -> bool:
     """Tell whether it is known which element is touched, if one is."""
     of = access.reference
-    return of is None or (not of.vague and index_set(kernel, of)[1])  # a bound is a scalar
+    return of is None or (not of.vague and is_affine(kernel, of))  # a bound is a scalar
 
 
 def overlapping(kernel: Kernel, name: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import islpy as isl
 
-from polygen.analysis.access import Access, Reference, index_set, touched
+from polygen.analysis.access import Access, Reference, is_affine, touched
 from polygen.analysis.affine import LinearForm
 from polygen.analysis.copies import axes, same_copy
 from polygen.analysis.distance import subscripts
@@ -84,7 +84,7 @@ def _write_in_iteration(kernel: Kernel, read: Access, reference: Reference) -> F
         plain = plainly_written(kernel, (read, reference), (written, writer), same)
         if plain is not None:
             return Found(writer.id, *plain)
-    if not (read.exact or index_set(kernel, reference)[1]):
+    if not (read.exact or is_affine(kernel, reference)):
         return None
     copy = same_copy(kernel, (read.insn_id, writer.id), read.name, UNMOVED)
     there = certainly_written(kernel, writer, written, read)

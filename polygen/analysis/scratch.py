@@ -12,7 +12,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polygen.analysis.access import Access, index_set, touched
+from polygen.analysis.access import Access, is_affine, touched
 from polygen.analysis.copies import has_copies, same_copy
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.known import is_never_written, known_parameters
@@ -160,7 +160,7 @@ def certainly_written(
     if written.exact:
         return universe()
     assert written.reference is not None  # no bound of a loop is written
-    if written.reference.vague or not index_set(kernel, written.reference)[1]:
+    if written.reference.vague or not is_affine(kernel, written.reference):
         return None
     same = frozenset[str]()
     if writer.predicates:
