@@ -149,6 +149,11 @@ def print_floor_div(p: Printer, node: ex.FloorDiv, at: DType) -> Term:
     return _floor(p, node, at, "/", "floor_div")
 
 
+def print_truncated_div(p: Printer, node: ex.FloorDiv, at: DType) -> Term:
+    """Print division of which it is asked how large it is, where it is not negative."""
+    return _floor(p, node, at, "/", "floor_div", of_any_sign=True)
+
+
 def print_remainder(p: Printer, node: ex.Remainder, at: DType) -> Term:
     """Print the remainder that has the divisor's sign."""
     return _floor(p, node, at, "%", "mod")

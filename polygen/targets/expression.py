@@ -347,12 +347,20 @@ class ExpressionPrinter:
             return names[generator.dtype.name, generator.count], text
         return f"struct {text.partition('(')[0]}_results", text
 
-    def index(self, node: Expression) -> Term:
-        """Return an expression of loop counters and sizes, such as a bound."""
+    def index(self, node: Expression, *, counted_up_to: bool = False) -> Term:
+        """Return an expression of loop counters and sizes, such as a bound.
+
+        Parameters:
+            node: the expression.
+            counted_up_to: any number that is not positive means the same as any other such.
+        """
         p = self._printer
         p.annotate(node)
         p.indexing = True
-        term = p.exact(p.term(node, p.index_dtype))
+        if counted_up_to and isinstance(node, ex.FloorDiv):
+            term = p.exact(arithmetic.print_truncated_div(p, node, p.index_dtype))
+        else:
+            term = p.exact(p.term(node, p.index_dtype))
         if promoted(term.c_type).kind == "u" and term.integer is None:
             term = p.cast(term, p.index_dtype)  # counters are compared with it, and are signed
         p.indexing = False

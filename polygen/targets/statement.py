@@ -143,7 +143,8 @@ class StatementPrinter:
         """Return how a loop begins."""
         lower = self.expressions.index(loop.lower)
         compared, last = _comparison(loop.upper)
-        upper = self.expressions.index(last)
+        from_zero = isinstance(loop.lower, int) and loop.lower >= 0 and compared == "<"
+        upper = self.expressions.index(last, counted_up_to=from_zero)
         counter = self.expressions.counter_type
         name = loop.iname
         step = f"++{name}" if loop.step == 1 else f"{name} += {loop.step}"
