@@ -66,11 +66,12 @@ class Vectors:
 
     def _outside(self, insn: Assigning, iname: str, known: isl.Set) -> str | None:
         """Return what is said if a read that a condition guards may be outside of the array."""
-        reads = [r for _, value in insn.pairs for r in _guarded(value, iname)]
-        if not reads:
+        reads = dict.fromkeys(read for _, value in insn.pairs for read in _reads(value, iname))
+        guarded = [node for node, is_guarded in reads if is_guarded and (node, False) not in reads]
+        if not guarded:
             return None
         known = known.intersect(domain_of(self._kernel, insn.within_inames))
-        for read in dict.fromkeys(reads):
+        for read in guarded:
             if not reads_inside(self._kernel, Condition(True, (read,)), (), known):
                 return f"'{show_expression(read)}' may be outside where a condition keeps it unread"
         return None
@@ -129,15 +130,16 @@ def _is_called(node: Expression) -> bool:
     return isinstance(node, ex.Call) and user_function(node) is not None
 
 
-def _guarded(node: Expression, iname: str) -> Iterator[ex.Subscript]:
-    """Yield the elements that are read only where a condition that differs between lanes holds."""
-    parts = walk.parts(node)
-    asked: tuple[Expression, ...] = ()
-    if isinstance(node, ex.If):
-        asked = () if iname not in walk.free_variables(node.condition) else parts[1:]
-    elif isinstance(node, ex.LogicalAnd | ex.LogicalOr):
-        asked = parts[1:] if iname in walk.free_variables(node) else ()
-    for part in asked:
-        yield from (e for e in walk.subexpressions(part) if isinstance(e, ex.Subscript))
-    for part in parts:
-        yield from _guarded(part, iname)
+def _reads(
+    node: Expression, iname: str, guarded: bool = False
+) -> Iterator[tuple[ex.Subscript, bool]]:
+    """Yield the elements that are read, and whether only where a condition holds.
+
+    One that is the same in all lanes does not count: what it leaves out is not computed.
+    """
+    if isinstance(node, ex.Subscript):
+        yield node, guarded
+    asks = isinstance(node, ex.LogicalAnd | ex.LogicalOr) and iname in walk.free_variables(node)
+    asks |= isinstance(node, ex.If) and iname in walk.free_variables(node.condition)
+    for position, part in enumerate(walk.parts(node)):
+        yield from _reads(part, iname, guarded or (asks and position > 0))

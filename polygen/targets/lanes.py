@@ -63,9 +63,10 @@ def is_at_once(p: LanePrinter, node: ex.Subscript) -> bool:
         return is_next_to_each_other(offset, p.iname)
     choice = p.names.choices[name]
     others = [c for position, c in enumerate(chosen) if position != choice.component]
+    if choice.component is None:
+        return is_next_to_each_other(offset, p.iname) and not any(map(p.varies, others))
     return (
-        choice.component is not None
-        and chosen[choice.component] == ex.Variable(p.iname)
+        chosen[choice.component] == ex.Variable(p.iname)
         and choice.length == p.count
         and not any(map(p.varies, (offset, *others)))
     )
@@ -85,14 +86,21 @@ def _whole_vector(p: LanePrinter, node: ex.Subscript) -> str | None:
     offset, *chosen = ex.index_tuple(node)
     name = ex.name_of(node)
     choice = p.names.choices.get(name)
-    if choice is None or not chosen:
+    if choice is None or choice.component is None or not chosen:
         return None
-    numbers = [chosen[position] for position in choice.arrays]
-    part = part_name(name, tuple([n for n in numbers if isinstance(n, int)]))
+    part = _part(p, node)
     p.uses.names.add(part)
     return (
         part if choice.alone else f"{part}[{index_text(p, ex.Subscript(node.aggregate, offset))}]"
     )
+
+
+def _part(p: LanePrinter, node: ex.Subscript) -> str:
+    """Return what the array, or the part of it, is called that constant subscripts choose."""
+    name, (_, *chosen) = ex.name_of(node), ex.index_tuple(node)
+    choice = p.names.choices.get(name)
+    numbers = [chosen[position] for position in choice.arrays] if choice and chosen else []
+    return part_name(name, tuple([n for n in numbers if isinstance(n, int)]))
 
 
 def _pointed(p: LanePrinter, node: ex.Subscript) -> tuple[str, int, str, str]:
@@ -101,11 +109,11 @@ def _pointed(p: LanePrinter, node: ex.Subscript) -> tuple[str, int, str, str]:
     Also what the declaration of a pointer to the array begins with, where that is known.
     """
     name, first = ex.name_of(node), _first_lane(node, p.iname)
-    p.uses.names.add(name)
-    at = name
+    at = part = _part(p, node)
+    p.uses.names.add(part)
     if first:
         index = first[0] if len(first) == 1 else ex.sum_of(*first)
-        at = f"{name} + {index_text(p, ex.Subscript(node.aggregate, index))}"
+        at = f"{part} + {index_text(p, ex.Subscript(node.aggregate, index))}"
     _, space = p.names.alignments.get(name, (1, AddressSpace.GLOBAL))
     return at, p.count, p.vector(_held(p, node)), p.target.qualifiers[space]
 
@@ -130,7 +138,8 @@ def begins_at_multiple(
 
 def _first_lane(node: ex.Subscript, iname: str) -> tuple[Expression, ...]:
     """Return the terms of the subscript of the first lane."""
-    terms = node.index.children if isinstance(node.index, ex.Sum) else (node.index,)
+    offset = ex.index_tuple(node)[0]
+    terms = offset.children if isinstance(offset, ex.Sum) else (offset,)
     return tuple([term for term in terms if term != ex.Variable(iname)])
 
 

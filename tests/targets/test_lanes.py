@@ -236,23 +236,54 @@ def test_several_assignees(target: str) -> None:
     np.testing.assert_array_equal(results["w"], products.argmax(axis=1))
 
 
-def test_what_a_condition_keeps_from_being_read_is_not_read() -> None:
+@pytest.mark.parametrize(
+    ("text", "is_apart"),
+    [
+        ("if(a[i,j] > 0, a[i,j], a[i,3-j])", False),
+        ("if(j > 0, a[i,j-1], 0)", True),
+        ("if(i > 0, a[i-1,j], j)", False),  # asked once for all lanes
+        ("if(i > 0 and a[i,j] > 0, a[i-1,j], 0)", True),
+        ("if(a[i,j] > 0 or a[i,3-j] > 1, 1, 2)", False),
+        ("if(a[i,x[j]] > 0, a[i,x[j]], 0)", False),  # read in all lanes anyway
+        ("if(a[i,j] > 0, a[i,x[j]], 0)", True),
+        ("if(j > 2 and a[i,x[j]] > 0, j, 0)", True),
+    ],
+)
+def test_what_a_condition_keeps_from_being_read_is_not_read(text: str, is_apart: bool) -> None:
     """Where it would be inside of the array in all lanes, it is."""
-    for text, apart in (("if(a[i,j] > 0, a[i,j], a[i,3-j])", 0), ("if(j > 0, a[i,j-1], 0)", 1)):
-        knl = pg.make_kernel(
-            "{ [i,j]: 0<=i<n and 0<=j<4 }",
-            f"out[i,j] = {text}",
-            [pg.GlobalArg("a", np.float32, "n, 4"), "..."],
-            loop_priority="i, j",
-        )
-        new = pg.tag_inames(knl, {"j": "vec"})
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            pg.generate_code(new, "c")
-        assert [w.category for w in caught] == [NotVectorized] * apart
-        a = numbers("float32", (ROWS, 4), 1)
-        for target in ("c", "opencl"):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", NotVectorized)
-                _, (x,) = new.executor(target)(a=a)
-            np.testing.assert_array_equal(x, knl.executor(target)(a=a)[1][0])
+    arrays = [pg.GlobalArg("a", np.float32, "n, 4"), pg.GlobalArg("x", np.int32, "4")]
+    arrays = arrays if "x" in text else arrays[:1]
+    loops = "{ [i,j]: 0<=i<n and 0<=j<4 }"
+    knl = pg.make_kernel(loops, f"out[i,j] = {text}", [*arrays, "..."], loop_priority="i, j")
+    new = pg.tag_inames(knl, {"j": "vec"})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pg.generate_code(new, "c")
+    assert [w.category for w in caught] == [NotVectorized] * is_apart
+    given = {"a": numbers("float32", (ROWS, 4), 1), "x": np.array([2, 0, 3, 1], np.int32)}
+    given = {name: x for name, x in given.items() if name in knl.variables}
+    for target in ("c", "opencl"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotVectorized)
+            _, (found,) = new.executor(target)(**given)
+        np.testing.assert_array_equal(found, knl.executor(target)(**given)[1][0])
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_arrays_in_parts_tables_and_constant_memory(target: str) -> None:
+    parts: dict[str, Any] = {"dim_tags": "sep, N1, N0", "shape": "2, n, 4"}
+    s, out = (pg.GlobalArg(name, "float32", **parts) for name in ("s", "out"))
+    table = np.arange(1, 9, dtype=np.float32)
+    data = [s, out, pg.ConstantArg("c", "float32", "8"), "n"]
+    data.append(pg.TemporaryVariable("w", initializer=table, read_only=True))
+    text = "out[1,i,j] = s[0,i,j]*s[1,i,j] + w[j+4]\nout[0,i,j] = c[j]*s[0,i,j]"
+    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<4 }", text, data, loop_priority="i, j")
+    new = pg.tag_inames(knl, {"j": "vec"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        code = str(pg.generate_code(new, "opencl"))
+    assert "vstore4(vload4(0, s_s0 + 4 * i) * vload4(0, s_s1 + 4 * i) + vload4(0, w + 4)" in code
+    first, second = (numbers("int32", (ROWS, 4), n).astype(np.float32) for n in (1, 2))
+    _, (found,) = new.executor(target)(s=[first, second], c=table, n=ROWS)
+    np.testing.assert_array_equal(found[1], first * second + table[4:])
+    np.testing.assert_array_equal(found[0], table[:4] * first)
