@@ -92,8 +92,11 @@ def without_idle(kernel: Kernel) -> Kernel:
         ),
         *(r.parameters for i in kernel.instructions for r in i.happens_after),
     )
+    for size in reversed(kernel.derived_sizes):  # which follow from earlier ones
+        names |= size.names if size.name in names else frozenset()
     return kernel.copy(
         domains=tuple([d for d in kernel.domains if d in needed]),
+        derived_sizes=tuple([size for size in kernel.derived_sizes if size.name in names]),
         arguments=tuple(
             [a for a in kernel.arguments if not isinstance(a, ValueArg) or a.name in names]
         ),

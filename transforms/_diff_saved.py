@@ -11,6 +11,7 @@ from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
 from polygen.analysis.isl_affine import condition_set, is_negative_somewhere, pw_aff_expression
 from polygen.analysis.known import known_parameters
+from polygen.analysis.order import order_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable, ValueArg
@@ -75,7 +76,7 @@ class Store(Draft):
             asked = []  # it can be read wherever the instruction might be executed
         names = frozenset[str]().union(*map(walk.free_variables, (access, *asked)))
         bound = names.intersection(self.kernel.inames) - insn.within_inames
-        loops = tuple([i for i in self.kernel.inames if i in insn.within_inames | bound])
+        loops = (*order_of(self.kernel).loops(insn.id), *sorted(bound))
         key = insn.id, access, *asked
         if key not in self._stores:
             name = self._store(insn, ex.name_of(node), loops)
@@ -118,7 +119,7 @@ class Store(Draft):
 
     def save_result(self, writer: Assignment) -> Expression:
         """Return where the value is that an instruction has written, and save it there."""
-        loops = tuple([i for i in self.kernel.inames if i in writer.within_inames])
+        loops = order_of(self.kernel).loops(writer.id)
         name = self._store(writer, writer.written, loops)
         saving = Assignment(
             self.name(f"save_{writer.written}"),

@@ -125,6 +125,21 @@ CASES: dict[str, Case] = {
         ("u",),
         ("u", "w"),
     ),
+    "joined loops": Case(
+        pg.join_inames(
+            made(
+                "{ [i,j,t]: 0<=i<n and 0<=j<m and 0<=t<2 }",
+                "u[i,j] = u[i,j]*u[i,j]*w[j]  {inames=t:i:j}",
+                array("u", "n, m"),
+                array("w", "m"),
+                loop_priority="t, i, j",
+            ),
+            ["i", "j"],
+        ),
+        ("u",),
+        ("u", "w"),
+        tuple({"n": n, "m": m} for n, m in ((0, 2), (2, 0), (3, 2), (1, 1))),
+    ),
     "in place": Case(
         made(
             "{ [i,t]: 0<=i<n and 0<=t<3 }",
@@ -453,8 +468,9 @@ def test_derivatives_are_those_of_central_differences(name: str) -> None:
             np.testing.assert_allclose(dot, product, rtol=1e-6, atol=1e-7)
             w, bars = adjoints(case, reverse, given, target)
             for n in case.by:
+                gradient: NDArray[Any] = w @ wanted[n]
                 np.testing.assert_allclose(
-                    np.ravel(bars[n]), w @ wanted[n], rtol=1e-6, atol=1e-7, err_msg=n
+                    np.ravel(bars[n]), gradient, rtol=1e-6, atol=1e-7, err_msg=n
                 )
             sides = w @ dot, sum(np.sum(v[n] * bars[n]) for n in case.by)
             np.testing.assert_allclose(*sides, rtol=1e-11, atol=1e-12)
@@ -472,7 +488,7 @@ def test_jacobians_are_those_of_central_differences(name: str) -> None:
             wanted = jacobian(name, position)[by]
             for target in ("c", "opencl") if sizes == case.sizes[-2] else ("c",):
                 found = run(knl, given, target)
-                parts = [
+                parts: list[NDArray[Any]] = [
                     found[f"{n}_d{by}"].reshape(np.size(given[n]), wanted.shape[1])
                     for n in case.outputs
                 ]
