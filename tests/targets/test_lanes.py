@@ -274,7 +274,7 @@ def test_arrays_in_parts_tables_and_constant_memory(target: str) -> None:
     parts: dict[str, Any] = {"dim_tags": "sep, N1, N0", "shape": "2, n, 4"}
     s, out = (pg.GlobalArg(name, "float32", **parts) for name in ("s", "out"))
     table = np.arange(1, 9, dtype=np.float32)
-    data = [s, out, pg.ConstantArg("c", "float32", "8"), "n"]
+    data: list[Any] = [s, out, pg.ConstantArg("c", "float32", "8"), "n"]
     data.append(pg.TemporaryVariable("w", initializer=table, read_only=True))
     text = "out[1,i,j] = s[0,i,j]*s[1,i,j] + w[j+4]\nout[0,i,j] = c[j]*s[0,i,j]"
     knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<4 }", text, data, loop_priority="i, j")
