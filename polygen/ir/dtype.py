@@ -36,7 +36,7 @@ def to_dtype(spec: object) -> DType:
         dtype = np.dtype(spec) if named else None  # type: ignore[call-overload]
     except TypeError:
         dtype = None
-    if getattr(dtype, "name", spec) == "bfloat16":
+    if (spec if dtype is None else dtype_name(dtype)) == "bfloat16":
         return _bfloat16()
     if dtype is None or spec is None or dtype.itemsize > _WIDEST.get(dtype.kind, 0):
         raise InvalidArgument(

@@ -23,12 +23,11 @@ from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel, fill_slot, per_kernel
 from polygen.ir.layout import Auto, element_strides
-from polygen.ir.tags import AutoLocalTag, LocalTag
-from polygen.language.priorities import circle
+from polygen.ir.tags import AutoLocalTag, ForTag, LocalTag
+from polygen.ir.verify import verify
+from polygen.language.priorities import circle, with_priority
 from polygen.lower.bounds import constant_bounds
-from polygen.transforms.prioritize_loops import prioritize_loops
 from polygen.transforms.split_iname import split_iname
-from polygen.transforms.tag_inames import tag_inames
 
 
 def assign_axes(kernel: Kernel) -> Kernel:
@@ -45,19 +44,20 @@ def assign_axes(kernel: Kernel) -> Kernel:
     longer = [i for i in axes if not _fits(kernel, i, axes[i][1])]
     # Nothing is left to prove: that these inames are parallel was, and `verify` has seen that no
     # work item keeps for itself what the instruction writes, or reads what another one kept.
+    tags = {i: axes[i][0] if i in axes and i not in longer else ForTag() for i in inames}
+    kernel = kernel.copy(tags={**kernel.tags, **tags})
+    outer = {i: i for i in inames if i not in axes}
     with without_proofs():
-        tags = {i: axes[i][0] if i in axes and i not in longer else "for" for i in inames}
-        kernel = tag_inames(kernel, tags, force=True)
-        outer = {i: i for i in inames if i not in axes}
         for iname in longer:
             outer[iname] = kernel.new_name(f"{iname}_outer")
             tag, size = axes[iname]
             kernel = split_iname(kernel, iname, size, outer_iname=outer[iname], inner_tag=tag)
-        for nest in nests:
-            loops = tuple([outer[i] for i in nest if i in outer])
-            asked_otherwise = circle((*kernel.priorities, loops))
-            if len(loops) > 1 and not asked_otherwise:
-                kernel = prioritize_loops(kernel, loops)
+    for nest in nests:
+        loops = tuple([outer[i] for i in nest if i in outer])
+        asked_otherwise = circle((*kernel.priorities, loops))
+        if len(loops) > 1 and not asked_otherwise:
+            kernel = with_priority(kernel, loops)
+    verify(kernel)
     return kernel
 
 
