@@ -188,8 +188,12 @@ class _Realizer:
                 stages = self._shared(insn, reduction, when, shared, accumulators)
                 if proofs_are_on():
                     names = tuple(map(ex.name_of, accumulators))
-                    staged = Staged(reduction, (names,), self._types(reduction), when, stages, use)
-                    check_stages(self._with((*stages, use)), staged)
+                    # A priority of its own would let it come first.
+                    after = use.copy(depends_on=frozenset([stages[-1].id]))
+                    staged = Staged(
+                        reduction, (names,), self._types(reduction), when, stages, after
+                    )
+                    check_stages(self._with((*stages, after)), staged)
                 first, update = [], self._in_turn(stages, origin)
             self._note_order(insn, origin, reduction)
             starts += first

@@ -104,6 +104,13 @@ def test_several_axes_and_copies() -> None:
         agree(pg.tag_inames(knl, tags), lambda a: ((6 * a).max(1) if a.size else [],))
 
 
+def test_an_instruction_with_a_priority() -> None:
+    """It waits for what it uses all the same."""
+    knl = pg.set_instruction_priority(on_axes("b[i] = 2*sum(j, a[i,j])", i="g.0"), "insn", 3)
+    agree(knl, lambda values: (2 * values.sum(1),))
+    agree(pg.realize_reduction(knl), lambda values: (2 * values.sum(1),))
+
+
 def test_data_decides() -> None:
     """How long a row is, and whether it is summed up at all."""
     knl = pg.make_kernel(
