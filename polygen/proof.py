@@ -76,6 +76,9 @@ class Rearranged:
             interface, which the step changes on purpose; or what proved steps made of it.
         computes_as: a kernel that computes what this one does by construction, and is compared
             in its place: with the instances of the kernel before, for `values` is not affine.
+
+    What is left out of the proof by `restated` and `computes_as` is taken on trust, so none but
+    polygen's own transformations may give them.
     """
 
     kernel: Kernel

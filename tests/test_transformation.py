@@ -6,6 +6,7 @@ import inspect
 import pickle
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import polygen as pg
 from polygen.errors import InvalidArgument, NameTaken, UnknownIname, UnknownName
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
+from polygen.proof import Rearranged
 from polygen.transformation import Iname, NewName, PositiveInt, Tag, to_tag, transformation
 
 KNL = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
@@ -231,3 +233,20 @@ def test_variables_of_no_type_or_shape() -> None:
         _through(knl, pg.TemporaryVariable("t", "float47"))
     with pytest.raises(pg.errors.InvalidArgument, match="shape of 't' is given as"):
         _through(knl, pg.TemporaryVariable("t", "float64", [1.5]))
+
+
+@pytest.mark.parametrize("field", ["restated", "computes_as"])
+def test_ones_own_steps_leave_nothing_out_of_their_proof(field: str) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+    other = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 3*a[i]")
+
+    def tripled(kernel: Kernel) -> Rearranged:
+        new = kernel.copy(instructions=other.instructions)
+        return replace(Rearranged(new), **{field: new})
+
+    step: Any = pg.transformation(tripled)
+    with pytest.raises(InvalidArgument, match="tripled says which kernel its proof begins") as it:
+        step(knl)
+    assert "unsafe=True" in str(it.value.remedy)
+    assert pg.transformation(declared=True)(tripled)(knl).instructions == other.instructions
+    assert step(knl, unsafe=True).claims == ("tripled(unsafe=True)",)

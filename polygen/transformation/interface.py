@@ -24,8 +24,8 @@ class Interface:
         if not inspect.isroutine(function):
             raise no_such("transformation", "function", function, (FunctionType,))
         self.name = function.__name__
-        mine = str(function.__module__).startswith("polygen.")
-        self._help = f"polygen.{self.name}" if mine else self.name
+        self.is_polygens = str(function.__module__).startswith("polygen.")
+        self._help = f"polygen.{self.name}" if self.is_polygens else self.name
         self._function = function
         parameters = dict(list(inspect.signature(function).parameters.items())[1:])
         # A transformation may take names of its choice, as in fix_parameters(knl, n=4).
@@ -111,6 +111,21 @@ class Interface:
                     raise self._error(f"needs the argument '{name}'")
                 given[name] = self._defaults[name]
         return {name: _listed(given[name]) for name in (*self._parameters, *kwargs)}
+
+    def check_start(self, result: Rearranged) -> None:
+        """Check that nothing is left out of the proof of a step.
+
+        Raises:
+            InvalidArgument: if it is, and the transformation is none of polygen's own.
+        """
+        if not self.is_polygens and (result.restated or result.computes_as):
+            raise self._error(
+                "says which kernel its proof begins with, or is about, as none but polygen's own "
+                "transformations may",
+                remedy="leave out restated= and computes_as=; for a step that changes the meaning "
+                "on purpose, @transformation(declared=True); for one that you vouch for, "
+                "unsafe=True",
+            )
 
     def no_kernel(self, returned: object) -> InvalidArgument:
         """Return the error that says that the function returned something else than a kernel."""

@@ -103,6 +103,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         if unsafe:
             arguments["unsafe"] = True
         elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
+            interface.check_start(result)
             _prove(interface.name, start, result)
             check_calls_of_kernels(result.kernel)
             result = with_nests(result)
