@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated, Any, cast
 
-from polygen.errors import InvalidArgument
+from polygen.errors import InvalidArgument, UserError
 from polygen.ir.array import ValueArg
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.language.make_kernel import check_made
 from polygen.source import caller_location
 from polygen.transformation import Kind, Name, to_names, transformation
-from polygen.transforms._diff_draft import check_variable
+from polygen.transforms._diff_draft import check_variable, refused
 from polygen.transforms._diff_forward import Directions, forward
 from polygen.transforms._diff_reverse import reverse
 from polygen.transforms.infer_unknown_types import infer_unknown_types
+from polygen.transforms.realize_reduction import realize_reduction
 from polygen.transforms.untag_inames import untag_inames
 
 
@@ -128,7 +130,6 @@ def diff_kernel(
         UnknownArgument: if there is no such argument.
         InvalidArgument: if an argument is of the wrong kind.
         NotDifferentiable: if 1 to 4 do not hold.
-        IllegalStep, NotTheSame: if the loops do something else without tags.
         IllFormedKernel: if 5 does not hold.
 
     Source: Griewank, Walther, Evaluating Derivatives, 2008, chapters 3 and 4; Loo.py's
@@ -139,13 +140,56 @@ def diff_kernel(
     copied = frozenset(_names(copy_outputs))
     plain = infer_unknown_types(kernel, expect_completion=False).expanded
     if mode == "reverse":
-        tagged = sorted(plain.tags)
-        new = reverse(untag_inames(plain, tagged) if tagged else plain, outputs, inputs, copied)
+        new = reverse(_one_after_the_other(plain), outputs, inputs, copied)
     else:
         axes = _axes(plain, inputs[0], batch_axes_in_by) if mode == "forward" else None
+        plain = _written_out(plain, only_in_place=not axes)
         new = forward(plain, outputs, Directions(inputs, axes, diff_iname_prefix), copied)
     check_made(new)
     return new
+
+
+def _one_after_the_other(kernel: Kernel) -> Kernel:
+    """Return the kernel without parallel loops, and reductions that share loops written out.
+
+    Raises:
+        NotDifferentiable: if the loops do something else then.
+    """
+    try:
+        plain = untag_inames(kernel, sorted(kernel.tags)) if kernel.tags else kernel
+    except UserError as error:
+        raise refused(
+            f"in reverse, loops run one after the other; these cannot: {error.what}",
+            "take the derivative first: what it returns can be tiled, tagged and prefetched, too",
+            kernel,
+        ) from error
+    return _written_out(plain)
+
+
+def _written_out(kernel: Kernel, *, only_in_place: bool = False) -> Kernel:
+    """Return the kernel with those reductions written out that cannot have other loops.
+
+    Parameters:
+        kernel: the kernel.
+        only_in_place: those alone whose instructions overwrite what they read.
+    """
+    sharing = [
+        insn.id
+        for insn in kernel.instructions
+        if _reads_in_its_loop(kernel, insn)
+        and not (only_in_place and insn.read_names.isdisjoint(insn.written_names))
+    ]
+    return realize_reduction(kernel, sharing) if sharing else kernel
+
+
+def _reads_in_its_loop(kernel: Kernel, insn: Instruction) -> bool:
+    """Tell whether a reduction of an instruction reads what is written in its loop."""
+    inames = insn.reduction_inames
+    return any(
+        not inames.isdisjoint(writer.within_inames)
+        for name in insn.read_names
+        for writer in kernel.writers.get(name, ())
+    )
 
 
 def _axes(kernel: Kernel, by: str, batch_axes: Collection[int]) -> tuple[int, ...]:

@@ -246,8 +246,8 @@ def _of_power(node: Any) -> _Partials:
     lower = n - 1
 
     def by_base() -> Expression:
-        if n == 2:
-            return times(2, x)
+        if n in (0, 2):
+            return times(2, x) if n else 0
         return times(n, ex.Power(x, lower)) if lower != 0 else 1
 
     return [(x, by_base), (n, lambda: times(_call("log", x), ex.Power(x, n)))]

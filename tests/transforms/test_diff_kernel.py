@@ -125,6 +125,17 @@ CASES: dict[str, Case] = {
         ("u",),
         ("u", "w"),
     ),
+    "in the loop of a sum": Case(
+        made(
+            "{ [i,j]: 0<=i<n and 0<=j<n }",
+            "<> t = sin(x[j])*x[i] {inames=i:j}\nz[i] = sum(j, a[i,j]*t*x[j])*x[i] {inames=i}",
+            array("a", "n, n"),
+            array("x", "n"),
+            loop_priority="i, j",
+        ),
+        ("z",),
+        ("x", "a"),
+    ),
     "joined loops": Case(
         pg.join_inames(
             made(
@@ -468,10 +479,9 @@ def test_derivatives_are_those_of_central_differences(name: str) -> None:
             np.testing.assert_allclose(dot, product, rtol=1e-6, atol=1e-7)
             w, bars = adjoints(case, reverse, given, target)
             for n in case.by:
-                gradient: NDArray[Any] = w @ wanted[n]
-                np.testing.assert_allclose(
-                    np.ravel(bars[n]), gradient, rtol=1e-6, atol=1e-7, err_msg=n
-                )
+                bar: NDArray[Any] = bars[n]
+                gradient = (w @ wanted[n]).reshape(bar.shape)
+                np.testing.assert_allclose(bar, gradient, rtol=1e-6, atol=1e-7, err_msg=n)
             sides = w @ dot, sum(np.sum(v[n] * bars[n]) for n in case.by)
             np.testing.assert_allclose(*sides, rtol=1e-11, atol=1e-12)
 

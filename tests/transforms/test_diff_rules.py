@@ -175,6 +175,15 @@ def test_tags() -> None:
             np.testing.assert_allclose(x_bar, 2 * x * y * d)
 
 
+def test_what_needs_its_tags_is_refused_in_reverse() -> None:
+    knl = made("z[i] = sum(j, a[i,j]*x[j])", pg.GlobalArg("a", "float64", "n, n"),
+               domains="{ [i,j]: 0<=i,j<n }")  # fmt: skip
+    knl = pg.split_iname(knl, "i", 4, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.add_prefetch(pg.split_iname(knl, "j", 4), "x", "j_inner", default_tag="l.auto")
+    with pytest.raises(NotDifferentiable, match="loops run one after the other; these cannot"):
+        pg.diff_kernel(knl, "z", "x", mode="reverse")
+
+
 def test_atomic_updates_and_claims() -> None:
     data = [pg.GlobalArg("k", "int32", "n"), pg.GlobalArg("z", "float64", "m")]
     knl = made("z[k[i]] = z[k[i]] + x[i]**2*y[i] {id=put, atomic}", *data)
