@@ -6,7 +6,6 @@ import inspect
 import pickle
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -242,7 +241,8 @@ def test_ones_own_steps_leave_nothing_out_of_their_proof(field: str) -> None:
 
     def tripled(kernel: Kernel) -> Rearranged:
         new = kernel.copy(instructions=other.instructions)
-        return replace(Rearranged(new), **{field: new})
+        given: dict[str, Any] = {field: new}
+        return Rearranged(new, **given)
 
     step: Any = pg.transformation(tripled)
     with pytest.raises(InvalidArgument, match="tripled says which kernel its proof begins") as it:
