@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated, Any, cast
 
+from polygen.analysis.calls import unknown_kernels
 from polygen.errors import InvalidArgument, UserError
 from polygen.ir.array import ValueArg
 from polygen.ir.instruction import Instruction
@@ -216,6 +217,12 @@ def _check(
     scalars = [n for n in outputs if isinstance(kernel.variables[n], ValueArg)]
     if scalars:
         raise _invalid(f"'{scalars[0]}' is a scalar argument, and no output", "name an array")
+    for name in sorted(unknown_kernels(kernel)):
+        raise refused(
+            f"nothing says what '{name}' computes, which '{kernel.name}' calls",
+            "merge the program with that kernel first",
+            kernel,
+        )
     unwritten = [n for n in outputs if n not in kernel.expanded.writers]
     if unwritten:
         raise _invalid(f"'{unwritten[0]}' is no output: nothing writes it", "name an output")

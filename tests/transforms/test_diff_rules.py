@@ -276,6 +276,11 @@ REFUSED: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any], type[UserError], 
     "a function of the user's": (
         pg.make_kernel("{ [i]: 0<=i<n }", "z[i] = own(x[i])", [X, "..."], functions={"own": OWN}),
         ("z", "x"), {"mode": "reverse"}, NotDifferentiable, "'own' is a function of your own"),
+    "a kernel that nobody knows": (
+        pg.make_kernel("{ [i]: 0<=i<n }", "[j]: z[i,j] = f([j]: q[i,j])",
+                       [pg.GlobalArg("q", "float64", "n, 4"), pg.GlobalArg("z", "float64", "n, 4"),
+                        "..."]),
+        ("z", "q"), {}, NotDifferentiable, "nothing says what 'f' computes"),
     "verbatim C": (
         made(VERBATIM, pg.GlobalArg("z", "float64", "n")), ("z", "x"), {}, NotDifferentiable,
         "verbatim C, of which nothing says"),
