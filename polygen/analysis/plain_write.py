@@ -114,7 +114,7 @@ def _constraints(kernel: Kernel, inames: frozenset[str]) -> list[LinearForm] | N
     """Return what is not negative for the values of inames; None if that is no conjunction."""
 
     def find() -> list[LinearForm] | None:
-        flat = domain_of(kernel, inames)
+        flat = domain_of(kernel, inames).compute_divs()  # constraints may mention such numbers
         if flat.n_basic_set() != 1:
             return None
         (piece,) = flat.get_basic_sets()

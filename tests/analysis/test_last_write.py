@@ -135,3 +135,19 @@ def test_other_copies_are_not_read() -> None:
         )
         shifted = pg.tag_inames(shifted, {"g": "g.0", "f": "l.0", "l": "l.0"})
     assert write_in_iteration(shifted, _read(shifted, "r", "t")) is None
+
+
+def test_a_domain_with_numbers_that_isl_has_no_formula_for() -> None:
+    domain = "{ [j]: exists e: 0<=j<9 and 2*e<=j and 3*e>=j+1 }"
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<12 }", domain],
+        "t[i] = a[i] {id=w}\nout[j] = t[j + 1] {id=r, dep=w}",
+        [pg.TemporaryVariable("t", "float32", (12,)), pg.GlobalArg("a, out", "float32", 12)],
+    )
+    assert write_in_iteration(knl, _read(knl, "r", "t")) is not None
+    with pytest.raises(pg.errors.OutOfBounds, match=r"reads t\[12\]"):
+        pg.make_kernel(
+            ["{ [i]: 0<=i<12 }", domain],
+            "t[i] = a[i] {id=w}\nout[j] = t[j + 4] {id=r, dep=w}",
+            [pg.TemporaryVariable("t", "float32", (12,)), pg.GlobalArg("a, out", "float32", 12)],
+        )
