@@ -195,3 +195,12 @@ def test_wrong_trees_are_noticed(
         pg.generate_code(knl, "opencl")
     with pytest.raises(InternalError, match=text):
         pg.realize_reduction(knl)
+
+
+def test_nothing_is_reduced_for_no_instance() -> None:
+    domains = ["{ [i]: 0<=i<n and n<0 }", "{ [j]: 0<=j<4 }"]
+    knl = pg.make_kernel(domains, "b[i] = sum(j, c[j])", [pg.GlobalArg("b", "float64", "n"), "..."])
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"c": "float64"}), {"j": "l.0"})
+    for new in (knl, pg.realize_reduction(knl)):
+        _, (b,) = new.executor("c")(c=np.ones(0), b=np.zeros(3))
+        np.testing.assert_array_equal(b, 0)
