@@ -16,6 +16,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygen.analysis.access import references_by_name
+from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.isl_affine import condition_set
@@ -211,6 +212,13 @@ def at_other_index(kernel: Kernel, first: str, second: str) -> isl.Set | None:
 
     None if it is not known where the axis begins: data, or loops around, decide.
     """
+    plain = [_plain_first(kernel, iname) for iname in (first, second)]
+    if plain[0] is not None and plain[1] is not None:
+        left = ex.sum_of(ex.Variable(first), plain[1])
+        right = ex.sum_of(in_other(kernel, ex.Variable(second)), plain[0])
+        same = condition_set(ex.Comparison(left, "==", right))
+        assert same is not None
+        return same.complement()
     begins = [_steady_first(kernel, iname) for iname in (first, second)]
     if begins[0] is None or begins[1] is None:
         return None
@@ -220,6 +228,23 @@ def at_other_index(kernel: Kernel, first: str, second: str) -> isl.Set | None:
     assert found is not None
     found = found.intersect(begins[0]).intersect(begins[1])
     return project_out(found, (FIRST + first, FIRST + second)).complement()
+
+
+def _plain_first(kernel: Kernel, iname: str) -> int | None:
+    """Return the first value of an iname, if constants alone are what bounds it from below."""
+    home = kernel.home_domains[iname].flat
+    if home.n_basic_set() != 1 or home.involves_locals():
+        return None
+    if domain_temporaries(kernel, with_surrounding(kernel, (iname,))):
+        return None
+    found: list[int] = []
+    for constraint in constraint_forms(home.get_basic_sets()[0], iname):
+        form = constraint.form
+        if constraint.is_equality or (form.terms[iname] > 0 and len(form.terms) > 1):
+            return None
+        if form.terms[iname] > 0:
+            found.append(-(form.constant // form.terms[iname]))
+    return max(found, default=None)
 
 
 def _steady_first(kernel: Kernel, iname: str) -> isl.Set | None:

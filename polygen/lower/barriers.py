@@ -99,6 +99,12 @@ def _over(since: dict[_Scope, _ByVariable], scope: _Scope) -> None:
             since[kind] = {}
 
 
+def _meet(pairs: isl.Set, differ: isl.Set) -> bool:
+    """Tell whether two sets have something in common: piece by piece, as the first may do."""
+    pieces = (piece.to_set() for piece in differ.get_basic_sets())
+    return any(not intersection(pairs, piece).is_empty() for piece in pieces)
+
+
 class _Placer:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -385,7 +391,7 @@ class _Placer:
                 return _Scope.NOBODY
         for tag in axes:
             differ = self._in_other_items(tag, (insn, other_insn), loops)
-            if differ is None or not pairs.intersect(differ).is_empty():
+            if differ is None or _meet(pairs, differ):
                 # group axes come first: "g.0" < "l.0"
                 return _Scope.EVERYONE if isinstance(tag, GroupTag) else _Scope.GROUP
         return _Scope.NOBODY
