@@ -71,6 +71,10 @@ def last_writes(reader: Timed, writers: Sequence[Timed]) -> tuple[list[isl.Map],
         maps from instances of the reader to those of a writer, and the instances of the reader
         that nothing wrote for.
     """
+    if len(writers) == 1 and _is_over(writers[0], reader) and writers[0].elements.is_injective():
+        pairs = reader.elements.apply_range(writers[0].elements.reverse())
+        left = reader.elements.domain().subtract(pairs.domain())
+        return [pairs.coalesce()], left.coalesce()
     # Columns in which all have one number say nothing.
     rows = [timed.row for timed in (reader, *writers)]
     columns = [
@@ -92,6 +96,16 @@ def last_writes(reader: Timed, writers: Sequence[Timed]) -> tuple[list[isl.Map],
         if left.is_empty():
             break
     return [each.last.coalesce() for each in writes], left.coalesce()
+
+
+def _is_over(writer: Timed, reader: Timed) -> bool:
+    """Tell whether all of a writer's instances come before a reader's: no loop is around both."""
+    for there, here in zip(writer.row, reader.row, strict=True):
+        if not (there.isdecimal() and here.isdecimal()):
+            return False
+        if there != here:
+            return int(there) < int(here)
+    return False
 
 
 def _writes(reader: Timed, writer: Timed, columns: Sequence[int]) -> _Writes:

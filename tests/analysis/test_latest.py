@@ -5,6 +5,10 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
+import polygen as pg
+from polygen.analysis import latest
+from polygen.analysis.access import touched
+from polygen.analysis.dataflow import sources
 from polygen.analysis.latest import greatest
 
 MAPS = [
@@ -28,10 +32,36 @@ def test_greatest_times(text: str) -> None:
         found.setdefault(tuple(numbers[:1]), []).append(tuple(numbers[1:]))
 
     times.wrap().foreach_point(note)
-    latest = greatest(times)
+    last = greatest(times)
     assert len(found) > 3
     for read, written in found.items():
         time = max(written)
         (of_read,) = read
-        assert isl.Map(f"{{ R[{of_read}] -> {list(time)} }}").is_subset(latest)
-    assert latest.wrap().count_val().to_python() == len(found)
+        assert isl.Map(f"{{ R[{of_read}] -> {list(time)} }}").is_subset(last)
+    assert last.wrap().count_val().to_python() == len(found)
+
+
+WRITTEN = ("i", "2*i + 1", "7 - i", "i//2", "i % 4", "3")  # elements: of one instance each, or not
+LOOPS = ("{ [i]: 0<=i<n }", "{ [i]: 0<=i<n and i % 3 = 0 }")
+
+
+@pytest.mark.parametrize("domain", LOOPS)
+@pytest.mark.parametrize("written", WRITTEN)
+def test_a_loop_that_is_over(domain: str, written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    array = pg.GlobalArg("t", "float32", "2*n + 20")
+    with pg.without_proofs():
+        knl = pg.make_kernel(
+            [domain, "{ [j]: 0<=j<m }"],
+            f"t[{written}] = 1 {{id=w}}\nout[j] = t[(2*j) % 7 + j//3] {{id=r, dep=w}}",
+            [array, pg.GlobalArg("out", "float32", "m"), "..."],
+            assumptions="n >= 0 and m >= 0",
+        )
+    (read,) = (a for a in touched(knl, "r")["t"] if not a.is_write)
+    assert read.reference is not None
+    found = sources(knl, read.reference)
+    monkeypatch.setattr(latest, "_is_over", lambda *_: False)
+    searched = sources(knl.copy(name="again"), read.reference)
+    assert found is not None
+    assert searched is not None
+    assert [s.writer for s in found] == [s.writer for s in searched]
+    assert all(a.pairs.is_equal(b.pairs) for a, b in zip(found, searched, strict=True))
