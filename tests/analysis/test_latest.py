@@ -45,6 +45,10 @@ WRITTEN = ("i", "2*i + 1", "7 - i", "i//2", "i % 4", "3")  # elements: of one in
 LOOPS = ("{ [i]: 0<=i<n }", "{ [i]: 0<=i<n and i % 3 = 0 }")
 
 
+def _never(*_: object) -> bool:
+    return False
+
+
 @pytest.mark.parametrize("domain", LOOPS)
 @pytest.mark.parametrize("written", WRITTEN)
 def test_a_loop_that_is_over(domain: str, written: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +63,7 @@ def test_a_loop_that_is_over(domain: str, written: str, monkeypatch: pytest.Monk
     (read,) = (a for a in touched(knl, "r")["t"] if not a.is_write)
     assert read.reference is not None
     found = sources(knl, read.reference)
-    monkeypatch.setattr(latest, "_is_over", lambda *_: False)
+    monkeypatch.setattr(latest, "_is_over", _never)
     searched = sources(knl.copy(name="again"), read.reference)
     assert found is not None
     assert searched is not None
