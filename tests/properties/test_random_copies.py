@@ -13,6 +13,7 @@ from polygen.errors import (
     NoLoopNest,
     NothingMatches,
     NotSwept,
+    PrivateAcrossLaunches,
     UserError,
 )
 from polygen.ir.kernel import Kernel
@@ -113,9 +114,14 @@ def test_random_copies() -> None:
             except UserError as error:
                 error.add_note(f"seed {seed}\n{plain}")
                 raise
-            check_arrays(plain, arguments, [lambda _, new=new: new], seed)  # type: ignore[misc]
+            try:
+                check_arrays(plain, arguments, [lambda _, new=new: new], seed)  # type: ignore[misc]
+            except PrivateAcrossLaunches as error:  # of a copy that the whole grid waits for
+                outcomes[type(error).__name__] += 1
+                break
         else:
             outcomes["copied"] += 1
     # Refusals are no success.
     assert outcomes["copied"] >= COUNT // 2, outcomes
     assert outcomes["NotSwept"] >= 1, outcomes
+    assert outcomes["PrivateAcrossLaunches"] <= 2, outcomes
