@@ -27,7 +27,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.cached import cached_property
-from polygen.ir.domain import Domain, flatten, intersection, unflatten
+from polygen.ir.domain import Domain, flatten, intersection, unflatten, universe
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction
@@ -321,6 +321,8 @@ class _Stage:
         if self._how.box or (self._how.box is None and not is_box(exact)):
             shapes.append(bounding_box(exact))
         around = intersection(domain_of(self._kernel, outer), self._kernel.assumptions.flat)
+        if around.is_empty():  # of what nothing needs, nothing is known
+            around = universe()
         places = min((simplified(s).gist_params(around) for s in shapes), key=_conditions)
         if (count := places.n_basic_set()) > _MOST_PIECES:
             raise self._of.refusal(

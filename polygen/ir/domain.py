@@ -120,9 +120,10 @@ def intersection(first: isl.Set, second: isl.Set) -> isl.Set:
 
     isl's own also looks whether that is empty, which takes eight times as long.
     """
-    if first.n_basic_set() != 1 or second.n_basic_set() != 1:
+    pieces = _aligned(first, second)
+    if pieces is None:
         return first.intersect(second)
-    some, others = _aligned(first, second)
+    some, others = pieces
     return some.intersect(others).to_set()
 
 
@@ -131,17 +132,22 @@ def restricted(values: isl.Set, flat: isl.Set) -> isl.Set:
 
     What isl's ``intersect_params`` does, without a look whether there are any.
     """
-    if values.n_basic_set() != 1 or flat.n_basic_set() != 1:
+    pieces = _aligned(values, flat)
+    if pieces is None:
         return values.intersect_params(flat)
-    some, others = _aligned(values, flat)
+    some, others = pieces
     return some.intersect_params(others).to_set()
 
 
-def _aligned(first: isl.Set, second: isl.Set) -> tuple[isl.BasicSet, isl.BasicSet]:
-    """Return the only pieces of two sets with the same parameters."""
+def _aligned(first: isl.Set, second: isl.Set) -> tuple[isl.BasicSet, isl.BasicSet] | None:
+    """Return the only pieces of two sets with the same parameters; None if there are others."""
+    if first.n_basic_set() != 1 or second.n_basic_set() != 1:
+        return None
     first = first.align_params(second.get_space())
-    (some,), (others,) = first.get_basic_sets(), second.get_basic_sets()
-    return some, others.align_params(first.get_space())
+    some, others = first.get_basic_sets(), second.get_basic_sets()
+    if len(some) != 1 or len(others) != 1:  # isl has seen that a piece is empty
+        return None
+    return some[0], others[0].align_params(first.get_space())
 
 
 def same_points(first: isl.Set, second: isl.Set) -> bool:

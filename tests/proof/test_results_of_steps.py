@@ -6,7 +6,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import IllegalStep
-from tests.proof.sequences import random_sequence
+from tests.proof.sequences import check_code, check_results, random_sequence
 
 RECURRENCES = [
     ("{ [i]: 1<=i<n }", "u[i] = u[i-1] + 1"),
@@ -67,3 +67,16 @@ def test_what_random_steps_make_is_well_formed(start: int) -> None:
 def test_updates(text: str, nests: set[tuple[str, str]]) -> None:
     knl = pg.split_iname(pg.make_kernel("{ [i]: 0<=i<16 }", text), "i", 4)
     assert {*knl.priorities} == nests
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        700_050,  # an axis of one work item, of which isl sees that a piece is empty
+        701_228,  # a copy for an instruction that what is assumed leaves no instance
+    ],
+)
+def test_what_once_ended_with_an_exception(seed: int) -> None:
+    sequence = random_sequence(seed)
+    assert check_results(sequence) > 0
+    assert check_code(sequence) > 0
