@@ -1,54 +1,24 @@
 """Where work items have to wait for each other.
 
-Two statements conflict if they touch one element of shared memory, one of them writing, in
-different work items.  Between conflicting statements, and at the end of a loop whose next
+Between conflicting statements (see `polygen.lower.waits`), and at the end of a loop whose next
 iteration conflicts with this one, there has to be a barrier: for the work items of one group, or
 for everyone, which is a boundary between launches.
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
-from itertools import product
 from typing import TypeAlias
 
-import islpy as isl
-
-from polygen.analysis.access import Access, touched
-from polygen.analysis.copies import at_other_index, same_copy
-from polygen.analysis.distance import distances
-from polygen.analysis.domains import all_reads, domain_of, with_surrounding
-from polygen.analysis.indirect import may_be_equal
-from polygen.analysis.instance_map import UNMOVED
-from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.known import known_parameters
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
-from polygen.analysis.pairs import equal, greater, in_conflict, less, renamed
-from polygen.analysis.second import OTHER
-from polygen.errors import InternalError, WaitNeeded
-from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, GlobalArg
-from polygen.ir.claims import Independent
-from polygen.ir.domain import flat_names, intersection, project_out, unflatten, universe
+from polygen.ir.array import AddressSpace
 from polygen.ir.instruction import Assigning, Barrier
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, UnrollTag, is_on_axis
-from polygen.ir.verify import excerpt
-from polygen.lower.bounds import loop_bounds
+from polygen.ir.tags import GroupTag, LocalTag, UnrollTag
+from polygen.lower.waits import OVERLAP, Conflicts, Scope
 
 _ByVariable: TypeAlias = dict[str, list[Assigning]]
-_OVERLAP = "*"  # stands for all array arguments, where some may overlap others
-
-
-class _Scope(enum.IntEnum):
-    """Who has to wait."""
-
-    NOBODY = 0
-    GROUP = 1
-    EVERYONE = 2
 
 
 def place_barriers(kernel: Kernel, tree: Sequence[TreeNode]) -> tuple[TreeNode, ...]:
@@ -58,27 +28,8 @@ def place_barriers(kernel: Kernel, tree: Sequence[TreeNode]) -> tuple[TreeNode, 
     return tuple(_carried_out(tree))
 
 
-def exchanged(kernel: Kernel, nodes: Sequence[TreeNode]) -> frozenset[AddressSpace]:
-    """Return in which memory work items of a group may exchange values within a launch.
-
-    Parameters:
-        kernel: the kernel.
-        nodes: what the launch executes.
-    """
-    local = frozenset((AddressSpace.LOCAL,))
-    placer, insns = _Placer(kernel), list(assignments(nodes))
-    written = {name for insn in insns for name in insn.written_names}
-    for name in sorted(written | {_OVERLAP}):
-        users = [insn for insn in insns if name in placer.shared(insn.id)]
-        if users and (name == _OVERLAP or kernel.address_space(name) is AddressSpace.GLOBAL):
-            for first, second in product(users, users):
-                if placer.waits(name, first, second):
-                    return local | {AddressSpace.GLOBAL}
-    return local
-
-
-def _scope_of(barrier: BarrierNode) -> _Scope:
-    return _Scope.EVERYONE if barrier.everyone else _Scope.GROUP
+def _scope_of(barrier: BarrierNode) -> Scope:
+    return Scope.EVERYONE if barrier.everyone else Scope.GROUP
 
 
 def _carried_out(nodes: Sequence[TreeNode]) -> Iterator[TreeNode]:
@@ -92,71 +43,40 @@ def _carried_out(nodes: Sequence[TreeNode]) -> Iterator[TreeNode]:
             yield node
 
 
-def _over(since: dict[_Scope, _ByVariable], scope: _Scope) -> None:
+def _over(since: dict[Scope, _ByVariable], scope: Scope) -> None:
     """Forget what these work items have waited for."""
-    for kind in _Scope.GROUP, _Scope.EVERYONE:
+    for kind in Scope.GROUP, Scope.EVERYONE:
         if kind <= scope:
             since[kind] = {}
-
-
-def _meet(pairs: isl.Set, differ: isl.Set) -> bool:
-    """Tell whether two sets have something in common: piece by piece, as the first may do."""
-    pieces = (piece.to_set() for piece in differ.get_basic_sets())
-    return any(not intersection(pairs, piece).is_empty() for piece in pieces)
 
 
 class _Placer:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._axes = sorted(
-            {t for t in kernel.tags.values() if isinstance(t, GroupTag | LocalTag)}, key=str
-        )
-        private = AddressSpace.PRIVATE
-        shared = {n for n in kernel.writers if kernel.address_space(n) is not private}
-        self._arguments = {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
-        aliasing = any(a.may_alias for a in self._arguments.values())
-        self._conflicts: dict[tuple[str, str, str, tuple[str, ...], str | None], _Scope] = {}
-        self._grid_wide = any(isinstance(tag, GroupTag) for tag in self._axes)
-        # Who asked not to wait is to be told of each conflict.
-        self._asked = any(insn.no_sync_with for insn in kernel.instructions)
-        self._shared: dict[str, frozenset[str]] = {}
-        for insn in kernel.assignments:
-            touched = all_reads(kernel, insn).union(insn.written_names)
-            # Arrays that may overlap others are touched under one name, too.
-            meets = aliasing and not touched.isdisjoint(self._arguments)
-            overlap = frozenset((_OVERLAP,) if meets else ())
-            self._shared[insn.id] = frozenset(shared & touched | overlap)
-
-    def shared(self, insn_id: str) -> frozenset[str]:
-        """Return what an instruction touches of what work items share."""
-        return self._shared[insn_id]
-
-    def waits(self, name: str, first: Assigning, second: Assigning) -> bool:
-        """Tell whether other work items touch an element that one has touched, one writing it."""
-        return self._conflict(name, first, second, (), None) is not _Scope.NOBODY
+        self._conflicts = Conflicts(kernel)
 
     def block(self, nodes: Sequence[TreeNode], loops: tuple[str, ...]) -> tuple[TreeNode, ...]:
         """Return siblings, which stand in `loops`, with barriers before those that need one."""
         placed: list[TreeNode] = []
-        since: dict[_Scope, _ByVariable] = {_Scope.GROUP: {}, _Scope.EVERYONE: {}}
+        since: dict[Scope, _ByVariable] = {Scope.GROUP: {}, Scope.EVERYONE: {}}
         for node in nodes:
             if isinstance(node, Barrier):
                 everyone = node.scope is AddressSpace.GLOBAL
                 placed.append(BarrierNode(everyone, node.id))
-                _over(since, _Scope.EVERYONE if everyone else _Scope.GROUP)
+                _over(since, Scope.EVERYONE if everyone else Scope.GROUP)
                 continue
             inside = self._inside(node, loops)
             new = list(assignments((inside,)))
             scope = self._scope(since, new, loops)
-            if scope is not _Scope.NOBODY:
-                placed.append(BarrierNode(everyone=scope is _Scope.EVERYONE))
+            if scope is not Scope.NOBODY:
+                placed.append(BarrierNode(everyone=scope is Scope.EVERYONE))
                 _over(since, scope)
             placed.append(inside)
             waited = self._waited_at_the_end(inside)
             for scope, pending in since.items():
                 if scope > waited:
                     for insn in new:
-                        for name in self._shared[insn.id]:
+                        for name in self._conflicts.shared(insn.id):
                             pending.setdefault(name, []).append(insn)
         return tuple(self._early(placed, loops))
 
@@ -177,7 +97,7 @@ class _Placer:
                 after = placed[at + 1 :]
                 first = early = self._behind(result, start, after, loops)
                 if node.everyone:
-                    early = self._behind(result, launch, after, loops, _Scope.EVERYONE)
+                    early = self._behind(result, launch, after, loops, Scope.EVERYONE)
                 if any(self._separates(n, after, loops, local=True) for n in result[early:first]):
                     # What a group has in its own memory would be lost between launches.
                     result.insert(first, BarrierNode(everyone=False))
@@ -196,7 +116,7 @@ class _Placer:
         start: int,
         after: Sequence[TreeNode],
         loops: tuple[str, ...],
-        least: _Scope = _Scope.GROUP,
+        least: Scope = Scope.GROUP,
     ) -> int:
         """Return the position, not before `start`, behind all that has to wait before `after`."""
         first = len(nodes)
@@ -209,7 +129,7 @@ class _Placer:
         before: TreeNode,
         after: Sequence[TreeNode],
         loops: tuple[str, ...],
-        least: _Scope = _Scope.GROUP,
+        least: Scope = Scope.GROUP,
         *,
         local: bool = False,
     ) -> bool:
@@ -219,271 +139,76 @@ class _Placer:
             least: who has to wait, at least.
             local: look at what is in local memory alone.
         """
-        waiting = _Scope(least - 1)
+        waiting = Scope(least - 1)
         for node in after:
             if isinstance(node, BarrierNode):
                 waiting = max(waiting, _scope_of(node))
             for first in assignments((before,)):
                 for second in assignments((node,)):
-                    for name in self._shared[first.id] & self._shared[second.id]:
-                        if local and (name == _OVERLAP or not self._is_local(name)):
+                    for name in self._conflicts.shared(first.id) & self._conflicts.shared(
+                        second.id
+                    ):
+                        if local and (name == OVERLAP or not self._conflicts.is_local(name)):
                             continue
-                        if self._conflict(name, first, second, loops, None) > waiting:
+                        if self._conflicts.between(name, first, second, loops, None) > waiting:
                             return True
         return False
-
-    def _is_local(self, name: str) -> bool:
-        return self._kernel.address_space(name) is AddressSpace.LOCAL
 
     def _inside(self, node: TreeNode, loops: tuple[str, ...]) -> TreeNode:
         if not isinstance(node, LoopNode):
             return node
         children = self.block(node.children, (*loops, node.iname))
         carried = self._carried(children, loops, node.iname)
-        if carried is not _Scope.NOBODY:
-            children = (*children, BarrierNode(everyone=carried is _Scope.EVERYONE))
+        if carried is not Scope.NOBODY:
+            children = (*children, BarrierNode(everyone=carried is Scope.EVERYONE))
         return LoopNode(node.iname, children)
 
-    def _waited_at_the_end(self, node: TreeNode) -> _Scope:
+    def _waited_at_the_end(self, node: TreeNode) -> Scope:
         """Return who has waited whenever something in this node was executed.
 
         Of an unrolled loop's body, the last copy ends without a barrier; so does a loop over a rim
         that has one iteration.
         """
         if not isinstance(node, LoopNode):
-            return _Scope.NOBODY
+            return Scope.NOBODY
         divided = (node.iname in walk.free_variables(c) for c in self._kernel.separations)
         if isinstance(self._kernel.tags.get(node.iname), UnrollTag) or any(divided):
-            return _Scope.NOBODY
+            return Scope.NOBODY
         last = node.children[-1]
-        return _scope_of(last) if isinstance(last, BarrierNode) else _Scope.NOBODY
+        return _scope_of(last) if isinstance(last, BarrierNode) else Scope.NOBODY
 
     def _scope(
         self,
-        since: Mapping[_Scope, _ByVariable],
+        since: Mapping[Scope, _ByVariable],
         new: Sequence[Assigning],
         loops: tuple[str, ...],
-    ) -> _Scope:
-        found = _Scope.NOBODY
+    ) -> Scope:
+        found = Scope.NOBODY
         for scope, pending in since.items():
             for second in new:
-                for name in self._shared[second.id]:
+                for name in self._conflicts.shared(second.id):
                     for first in pending.get(name, ()):
-                        if self._is_decided(name, found):
+                        if self._conflicts.is_decided(name, found):
                             break
-                        if self._conflict(name, first, second, loops, None) >= scope:
+                        if self._conflicts.between(name, first, second, loops, None) >= scope:
                             found = max(found, scope)
         return found
 
-    def _carried(self, children: Sequence[TreeNode], loops: tuple[str, ...], iname: str) -> _Scope:
+    def _carried(self, children: Sequence[TreeNode], loops: tuple[str, ...], iname: str) -> Scope:
         """Return who has to wait between one iteration of the loop and the next."""
         users: dict[str, list[tuple[int, Assigning]]] = {}
         for at, child in enumerate(children):
             for insn in assignments((child,)):
-                for name in self._shared[insn.id]:
+                for name in self._conflicts.shared(insn.id):
                     users.setdefault(name, []).append((at, insn))
         waits = [(at, _scope_of(b)) for at, b in enumerate(children) if isinstance(b, BarrierNode)]
-        found = _Scope.NOBODY
+        found = Scope.NOBODY
         for name, placed in users.items():
             for at, first in placed:
                 for until, second in placed:
                     between = [scope for w, scope in waits if w > at or w < until]
-                    waiting = max(between, default=_Scope.NOBODY)
-                    if not self._is_decided(name, max(found, waiting)):
-                        scope = self._conflict(name, first, second, loops, iname)
-                        found = max(found, scope if scope > waiting else _Scope.NOBODY)
+                    waiting = max(between, default=Scope.NOBODY)
+                    if not self._conflicts.is_decided(name, max(found, waiting)):
+                        scope = self._conflicts.between(name, first, second, loops, iname)
+                        found = max(found, scope if scope > waiting else Scope.NOBODY)
         return found
-
-    def _is_decided(self, name: str, waiting: _Scope) -> bool:
-        """Tell whether nobody has to wait for a variable beyond those who wait anyway."""
-        return waiting >= self._most(name) and not (self._asked and waiting < _Scope.EVERYONE)
-
-    def _most(self, name: str) -> _Scope:
-        """Return who has to wait at most for a variable."""
-        own = name != _OVERLAP and self._is_local(name)  # each group has one
-        return _Scope.GROUP if own or not self._grid_wide else _Scope.EVERYONE
-
-    def _conflict(
-        self,
-        name: str,
-        first: Assigning,
-        second: Assigning,
-        loops: tuple[str, ...],
-        carried: str | None,
-    ) -> _Scope:
-        """Return who has to wait between an instance of `first` and a later one of `second`.
-
-        Both are in the same iteration of `loops`; `second` is in a later one of `carried`.
-        """
-        key = (name, first.id, second.id, loops, carried)
-        if key not in self._conflicts:
-            found = self._found_conflicts(name, first, second, loops, carried)
-            self._conflicts[key] = max(found, default=_Scope.NOBODY)
-        return self._conflicts[key]
-
-    def _found_conflicts(
-        self,
-        name: str,
-        first: Assigning,
-        second: Assigning,
-        loops: tuple[str, ...],
-        carried: str | None,
-    ) -> Iterator[_Scope]:
-        for a in self._accesses(first, name):
-            for b in self._accesses(second, name):
-                if in_conflict(self._kernel, a, b) and self._may_meet(a.name, b.name):
-                    scope = self._overlap((first, a), (second, b), loops, carried)
-                    if scope is not _Scope.NOBODY:
-                        self._check_asked(a, b)
-                    yield scope
-                    if scope is self._most(name):
-                        return  # there is no more to wait for
-
-    def _check_asked(self, a: Access, b: Access) -> None:
-        """Refuse it if somebody said that no work item has to wait between these."""
-        space = self._kernel.address_space(a.name).value
-        for one, other in ((a, b), (b, a)):
-            for insn_id, scope in self._kernel.instruction(one.insn_id).no_sync_with:
-                if insn_id == other.insn_id and scope in ("any", space):
-                    raise WaitNeeded(
-                        f"'{one.insn_id}' says that it need not wait for '{insn_id}', but in "
-                        f"different work items both touch one element of '{a.name}'"
-                        + ("" if a.exact and b.exact else ", unless data says otherwise"),
-                        where=self._kernel.instruction(one.insn_id).location,
-                        excerpt=excerpt(self._kernel, one.insn_id, insn_id),
-                        remedy="leave out nosync=; if data keeps them apart, say so: "
-                        "assume_independent",
-                    )
-
-    def _accesses(self, insn: Assigning, name: str) -> Iterator[Access]:
-        names = self._arguments.keys() if name == _OVERLAP else (name,)
-        found = touched(self._kernel, insn.id)
-        return (a for n in names for a in found.get(n, ()))
-
-    def _may_meet(self, name: str, other: str) -> bool:
-        """Tell whether an element of one variable may be an element of another."""
-        return name == other or any(self._arguments[n].may_alias for n in (name, other))
-
-    def _overlap(
-        self,
-        first: tuple[Assigning, Access],
-        second: tuple[Assigning, Access],
-        loops: tuple[str, ...],
-        carried: str | None,
-    ) -> _Scope:
-        (insn, a), (other_insn, b) = first, second
-        axes = self._axes_between((insn, other_insn), a, b)
-        if not axes:
-            return _Scope.NOBODY
-        if not (a.exact and b.exact) and any(
-            isinstance(claim, Independent) and claim.is_about(insn.id, other_insn.id)
-            for claim in self._kernel.claims
-        ):
-            return _Scope.NOBODY
-        pairs = self._pairs(a, b, loops, carried)
-        if pairs.is_empty():
-            return _Scope.NOBODY
-        if self._is_local(a.name) and a.is_write and b.is_write and insn is not other_insn:
-            # Parts of one copy, perhaps: which elements each writes, the group decides.
-            copy = same_copy(self._kernel, (insn.id, other_insn.id), a.name, UNMOVED)
-            pairs = pairs.intersect(copy.possible)
-            if pairs.is_empty():
-                return _Scope.NOBODY
-        for tag in axes:
-            differ = self._in_other_items(tag, (insn, other_insn), loops)
-            if differ is None or _meet(pairs, differ):
-                # group axes come first: "g.0" < "l.0"
-                return _Scope.EVERYONE if isinstance(tag, GroupTag) else _Scope.GROUP
-        return _Scope.NOBODY
-
-    def _axes_between(
-        self, insns: tuple[Assigning, Assigning], a: Access, b: Access
-    ) -> list[HardwareTag]:
-        """Return the axes on which instances that touch one element may have other indices."""
-        apart: Mapping[str, int] | None = {}
-        if a.name == b.name:
-            apart = distances(self._kernel, a, b)
-        if apart is None:
-            return []
-        found: list[HardwareTag] = []
-        for tag in self._axes:
-            if isinstance(tag, GroupTag) and self._is_local(a.name):
-                continue  # each group has its own
-            first, second = (self._on_axis(insn, tag) for insn in insns)
-            if first is None or first != second or apart.get(first) != 0:
-                found.append(tag)
-        return found
-
-    def _on_axis(self, insn: Assigning, tag: HardwareTag) -> str | None:
-        return next((i for i in insn.within_inames if self._kernel.tags.get(i) == tag), None)
-
-    def _pairs(self, a: Access, b: Access, loops: tuple[str, ...], carried: str | None) -> isl.Set:
-        """Return the pairs of instances that may touch one element, as `_conflict` says."""
-        free = [i for i in self._kernel.inames if i not in loops]
-        second_relation = renamed(b.relation, free)
-        if a.name == b.name:
-            pairs = intersection(a.relation, second_relation).params()
-        else:
-            pairs = intersection(a.relation.params(), second_relation.params())
-        if carried is not None:
-            pairs = intersection(pairs, less(carried))
-        if self._kernel.derived_sizes and not (a.exact and b.exact):
-            pairs = intersection(pairs, self._meeting(a, b, loops))
-        return pairs
-
-    def _meeting(self, a: Access, b: Access, loops: tuple[str, ...]) -> isl.Set:
-        """Return pairs outside of which subscripts differ that have quotients, or products.
-
-        Both are in the same iteration of `loops`.
-        """
-        if a.reference is None or b.reference is None or a.name != b.name:
-            return universe()
-        pairs = may_be_equal(self._kernel, a.reference, b.reference)
-        pairs = pairs.intersect(known_parameters(self._kernel))
-        pairs = reduce(isl.Set.intersect, map(equal, loops), pairs)
-        return project_out(pairs, [iname + OTHER for iname in loops])
-
-    def _in_other_items(
-        self, tag: HardwareTag, insns: tuple[Assigning, Assigning], loops: tuple[str, ...]
-    ) -> isl.Set | None:
-        """Return when the two instances have other indices on an axis; None: whenever."""
-        first, second = (self._on_axis(insn, tag) for insn in insns)
-        if first is second is None and all(self._has_owner(insn, tag) for insn in insns):
-            return universe().complement()
-        if first is None and second is not None and self._has_owner(insns[0], tag):
-            return renamed(self._elsewhere(second), (second,))
-        if second is None and first is not None and self._has_owner(insns[1], tag):
-            return self._elsewhere(first)
-        if first is None or second is None or first in loops:
-            return None  # an instance may be executed by any item
-        if first != second:
-            return at_other_index(self._kernel, first, second)
-        return less(first).union(greater(first))
-
-    def _elsewhere(self, iname: str) -> isl.Set:
-        """Return the values of an iname on an axis for which it is not the first item's."""
-        around = with_surrounding(self._kernel, (iname,))
-        if not all(is_on_axis(self._kernel.tags.get(i)) for i in around):
-            return universe()  # where the axis begins, loops around the launch may decide
-        values = domain_of(self._kernel, around)
-        alone = project_out(values, [name for name in flat_names(values) if name != iname])
-        least = unflatten(alone, (iname,)).dim_min_val(0)
-        # An axis may begin before the first value there is.
-        taken = project_out(values, sorted(around - {iname}))
-        known = self._kernel.assumptions.flat
-        begins = loop_bounds(iname, taken, known, constant_first=True).lower
-        if not least.is_int() or begins != least.to_python():
-            return universe()
-        beyond = condition_set(ex.Comparison(ex.Variable(iname), ">", least.to_python()))
-        if beyond is None:
-            raise InternalError(f"'{iname}' is affine, and isl has no set for it")
-        return beyond
-
-    def _has_owner(self, insn: Assigning, tag: HardwareTag) -> bool:
-        """Tell whether one work item alone executes what lacks an iname on this axis."""
-        spaces = [self._kernel.address_space(name) for name in insn.written_names]
-        return all(
-            space is AddressSpace.GLOBAL
-            or (space is AddressSpace.LOCAL and isinstance(tag, LocalTag))
-            for space in spaces
-        )

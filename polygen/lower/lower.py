@@ -29,7 +29,7 @@ from polygen.ir.layout import storage_count, vector_length
 from polygen.ir.tags import LocalTag
 from polygen.ir.verify import excerpt
 from polygen.lower.automatic import assign_axes
-from polygen.lower.barriers import exchanged, place_barriers
+from polygen.lower.barriers import place_barriers
 from polygen.lower.bounds import Bounds, loop_bounds
 from polygen.lower.calls import Functions, with_functions
 from polygen.lower.declare import mentioned, place_declarations
@@ -54,6 +54,7 @@ from polygen.lower.sizes import with_size_arguments, without_size_arguments
 from polygen.lower.spaces import declared_auto, with_global
 from polygen.lower.unread import without_unread
 from polygen.lower.vectors import shared_vectors
+from polygen.lower.waits import exchanged
 from polygen.lower.work_items import as_loops, without_barriers
 
 INT32 = np.dtype(np.int32)
