@@ -212,7 +212,7 @@ def at_other_index(kernel: Kernel, first: str, second: str) -> isl.Set | None:
 
     None if it is not known where the axis begins: data, or loops around, decide.
     """
-    plain = [_plain_first(kernel, iname) for iname in (first, second)]
+    plain = [plain_first(kernel, iname) for iname in (first, second)]
     if plain[0] is not None and plain[1] is not None:
         left = ex.sum_of(ex.Variable(first), plain[1])
         right = ex.sum_of(in_other(kernel, ex.Variable(second)), plain[0])
@@ -230,7 +230,7 @@ def at_other_index(kernel: Kernel, first: str, second: str) -> isl.Set | None:
     return project_out(found, (FIRST + first, FIRST + second)).complement()
 
 
-def _plain_first(kernel: Kernel, iname: str) -> int | None:
+def plain_first(kernel: Kernel, iname: str) -> int | None:
     """Return the first value of an iname, if constants alone are what bounds it from below."""
     home = kernel.home_domains[iname].flat
     if home.n_basic_set() != 1 or home.involves_locals():

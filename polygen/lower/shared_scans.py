@@ -20,9 +20,12 @@ nothing new contribute the operation's identity.  Without a loop, nothing is car
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from polygen.analysis.contributions import Staged, check_stages
+from polygen.analysis.copies import plain_first
+from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.inference import kinds
 from polygen.analysis.outermost import Outermost
 from polygen.analysis.proving import proofs_are_on
@@ -31,7 +34,7 @@ from polygen.analysis.types import reduction_types
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
-from polygen.ir.domain import parse_domain
+from polygen.ir.domain import Domain, parse_domain, project_out, rename_dimension, unflatten
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction, assigning
@@ -120,7 +123,7 @@ class _Stages:
         self._dtypes: tuple[DType, ...] = reduction_types(reduction, dict(kinds(kernel)))
         self._names: set[str] = set()
         self._variables: list[TemporaryVariable] = []
-        self._axes: list[str] = []
+        self._axes: dict[str, Domain] = {}
         self._made: list[Assigning] = []
         self._groups: list[tuple[str, ...]] = []
         self.carried: tuple[str, ...] = ()
@@ -142,7 +145,7 @@ class _Stages:
 
     def _scanned(self) -> tuple[str, ...]:
         """Make the stages; return the arrays in which what was combined is in the end."""
-        scan, extent = self._shared.scan, self._local.axis.extent
+        scan, extent = self._shared.scan, self._extent
         here = self._arrays()
         there, taken = (self._arrays(), self._scalars("taken")) if extent > 1 else ((), ())
         if scan.conditions or not all_contribute(self._kernel, self._insn, self._local):
@@ -176,14 +179,14 @@ class _Stages:
         carry, results = self._scalars("carry"), self._scalars("sum")
         self.carried = tuple([variable.name for variable in carry])
         outside = self._insn.within_inames - frozenset(self._shared.scan.sweep)
-        everyone = self._axis()
+        everyone = self._owners()
         start = self._instruction("start", outside | {everyone.name}, carry, self._identity)
         self._made.insert(0, start)
         mine = self._elements(here, self._local.own_place)
         self._add("sum", ex.Variable(self._local.iname), results, self._both(carry, mine))
         self._made[-1] = self._made[-1].copy(depends_on=self._made[-1].depends_on | {start.id})
-        everyone = self._axis()
-        last = self._elements(here, self._local.axis.extent - 1)
+        everyone = self._owners()
+        last = self._elements(here, self._extent - 1)
         inames = self._insn.within_inames - {self._local.iname} | {everyone.name}
         after = self._instruction("carry", inames, carry, self._both(carry, last))
         return results, after.copy(depends_on=frozenset((self._made[-1].id,)))
@@ -257,9 +260,28 @@ class _Stages:
 
     def _axis(self) -> ex.Variable:
         """Return a new iname on the axis, for all work items of a group."""
+        return self._on_axis(lambda name: parse_domain(f"{{ [{name}]: 0<={name}<{self._extent} }}"))
+
+    def _owners(self) -> ex.Variable:
+        """Return a new iname on the axis, for the work items that have what is scanned.
+
+        It begins where the scan's own iname does: so both find the same copies of variables.
+        """
+        kernel, mine = self._kernel, self._local.iname
+        if plain_first(kernel, mine) == 0 and self._local.axis.stride == 1:
+            return self._axis()
+        around = with_surrounding(kernel, [mine])
+        values = unflatten(project_out(domain_of(kernel, around), around - {mine}), (mine,))
+        return self._on_axis(lambda name: Domain(rename_dimension(values, mine, name)))
+
+    def _on_axis(self, domain: Callable[[str], Domain]) -> ex.Variable:
         name = self._name("acc_" + self._reduction.inames[0])
-        self._axes.append(name)
+        self._axes[name] = domain(name)
         return ex.Variable(name)
+
+    @property
+    def _extent(self) -> int:
+        return self._local.axis.extent
 
     def _name(self, like: str) -> str:
         name = self._kernel.new_name(like, self._names)
@@ -270,9 +292,8 @@ class _Stages:
 
     def _new(self, instead: list[Instruction]) -> Kernel:
         kernel = self._kernel
-        axes = [f"{{ [{i}]: 0<={i}<{self._local.axis.extent} }}" for i in self._axes]
         return kernel.copy(
-            domains=(*kernel.domains, *map(parse_domain, axes)),
+            domains=(*kernel.domains, *self._axes.values()),
             tags={**kernel.tags, **dict.fromkeys(self._axes, self._local.tag)},
             temporaries=(*kernel.temporaries, *self._variables),
             instructions=tuple(

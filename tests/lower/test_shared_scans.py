@@ -111,6 +111,15 @@ def test_rows_of_groups_and_of_items() -> None:
                 np.testing.assert_array_equal(b, a.cumsum(axis=1))
 
 
+def test_an_axis_that_begins_where_a_size_says() -> None:
+    """Its first value is 1 for n < 4, and 0 otherwise: what is carried begins there, too."""
+    domains = ["{ [i,k]: 0<=i<n and k = i + 1 }", "{ [j]: 0<=j<k }"]
+    knl = pg.make_kernel(domains, "b[i] = sum(j, a[j]) {inames=i:k}", [A, "..."])
+    knl = pg.prioritize_loops(pg.split_iname(knl, "k", 4, inner_tag="l.0"), "i, k_outer")
+    assert "__local" in str(pg.generate_code(knl, "opencl"))
+    agree(knl, lambda a: (np.cumsum(a),))
+
+
 def test_where_the_order_is_fixed_each_work_item_has_its_own() -> None:
     knl = pg.set_options(shared("b[i] = sum(j, a[j])", UP_TO), allow_reassociation=False)
     with pytest.warns(ComputedAnew, match="'i_inner', which is tagged l.0"):
