@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeAlias, cast
 
 from polygen.errors import TagConflict
 from polygen.ir.kernel import Kernel
@@ -43,8 +44,16 @@ def _pairs(given: object) -> list[tuple[object, object]] | None:
 def _is_tagging(kernel: Kernel, value: Any) -> bool:
     pairs = _pairs(value)
     return pairs is not None and all(
-        isinstance(name, str) and (_is_reference(tag) or is_tag(kernel, tag)) for name, tag in pairs
+        isinstance(name, str) and all(_is_reference(t) or is_tag(kernel, t) for t in _each(tags))
+        for name, tags in pairs
     )
+
+
+def _each(tags: object) -> Sequence[object]:
+    """Return the tags of a collection; or what is none, alone."""
+    if isinstance(tags, AbstractSet):
+        return sorted(cast("AbstractSet[object]", tags), key=str)
+    return cast("Sequence[object]", tags) if isinstance(tags, list | tuple) else (tags,)
 
 
 def _is_reference(tag: object) -> bool:
@@ -54,8 +63,9 @@ def _is_reference(tag: object) -> bool:
 _LIKE = "like."
 _CHOSEN = ("g.auto", "ord")  # what becomes another tag, which is the one that is printed
 
+Given: TypeAlias = str | InameTag | Sequence[str | InameTag] | AbstractSet[str | InameTag]
 Tagging = Annotated[
-    Mapping[str, str | InameTag] | Sequence[tuple[str, str | InameTag]] | str,
+    Mapping[str, Given] | Sequence[tuple[str, Given]] | str,
     Kind("tags of inames, such as {'i': 'g.0'} or 'i: g.0, j: l.0'", _is_tagging),
 ]
 
@@ -95,6 +105,8 @@ def tag_inames(
     Parameters:
         iname_to_tag: the tag of each iname: a dictionary, a list of pairs, or a text such as
             ``"i: g.0, j: l.0"``.  In a name, ``*`` and ``?`` stand for any letters, or any one.
+            In a dictionary or pair, a collection of tags may stand for a tag: an iname has one tag,
+            so all in it have to stand for the same; an empty one leaves the iname as it is.
         force: replace other tags.
         ignore_nonexistent: leave out names that are no inames.
 
@@ -115,14 +127,19 @@ def tag_inames(
     Raises:
         UnknownIname: if the kernel has no such iname.
         InvalidArgument: if a tag is none.
-        TagConflict: if 1, 2 or 3 does not hold, or if there is no axis left for ``g.auto``.
+        TagConflict: if 1, 2 or 3 does not hold, if tags in a collection differ, or if there is no
+            axis left for ``g.auto``.
         IllegalStep: if 5 does not hold.
 
     Source: Loo.py, section 2.4.2.
     """
     tags = dict(kernel.tags)
     for iname, given in _named(kernel, iname_to_tag, ignore_nonexistent):
-        old, new = tags.get(iname), _meant(kernel, tags, iname, given)
+        meant = [_meant(kernel, tags, iname, tag) for tag in given]
+        if not meant:
+            continue
+        _check_the_same(iname, meant)
+        old, new = tags.get(iname), meant[0]
         if old is not None and old != new and str(old) != "for" and not force:
             raise TagConflict(
                 f"'{iname}' is tagged {old} already; asked for was {new}",
@@ -133,18 +150,29 @@ def tag_inames(
     return kernel.copy(tags=tags)
 
 
+def _check_the_same(iname: str, tags: Sequence[InameTag]) -> None:
+    other = next((tag for tag in tags if tag != tags[0]), None)
+    if other is not None:
+        raise TagConflict(
+            f"'{iname}' is to be tagged {tags[0]} and {other} at once: an iname has one tag",
+            where=caller_location(),
+            remedy="choose one",
+        )
+
+
 def _named(
     kernel: Kernel, given: object, ignore_nonexistent: bool
-) -> Iterator[tuple[str, str | InameTag]]:
+) -> Iterator[tuple[str, Sequence[str | InameTag]]]:
     """Yield inames and what they are to be tagged, patterns matched."""
-    for name, tag in cast("list[tuple[str, str | InameTag]]", _pairs(given)):
+    for name, tags in cast("list[tuple[str, object]]", _pairs(given)):
         if "*" in name or "?" in name:
             found = [i for i in kernel.inames if fnmatchcase(i, name)]
         else:
             found = [name] if name in kernel.home_domains else []
         if not found and not ignore_nonexistent:
             kernel.check_iname(name)
-        yield from ((iname, tag) for iname in found)
+        each = cast("Sequence[str | InameTag]", _each(tags))
+        yield from ((iname, each) for iname in found)
 
 
 def _meant(

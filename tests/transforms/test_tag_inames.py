@@ -41,6 +41,8 @@ G0, G1, L0 = GroupTag(0), GroupTag(1), LocalTag(0)
         ("k: vec, j_a: ilp.seq", {"k": VectorTag(), "j_a": IlpTag(is_loop=True)}),
         ("i: g.auto", {"i": G0}),
         ("i: g.0, k: g.auto, j_a: g.auto", {"i": G0, "k": G1, "j_a": GroupTag(2)}),
+        ({"i": {"g.0"}, "j_a": frozenset({L0}), "k": ()}, {"i": G0, "j_a": L0}),
+        ([("j_*", ["unr", UnrollTag()])], {"j_a": UnrollTag(), "j_b": UnrollTag()}),
     ],
 )
 def test_what_may_be_given(given: Any, tags: dict[str, InameTag]) -> None:
@@ -79,6 +81,10 @@ FULL = pg.tag_inames(CUBE, "i: g.0, j_a: g.1, j_b: g.2")
         (FULL, "k: like.i", TagConflict, "both tagged g.0"),
         (CUBE, "i: vec, k: vec", TagConflict, "within 'i' and 'k', both tagged vec"),
         (FULL, "i: like.j_a", TagConflict, "'i' is tagged g.0 already; asked for was g.1"),
+        (CUBE, {"i": {"g.0", L0}}, TagConflict, "'i' is to be tagged g.0 and l.0 at once"),
+        (CUBE, {"i": ["unr", "q"]}, InvalidArgument, "'q' is no iname tag"),
+        (CUBE, {"i": [3, "unr"]}, InvalidArgument, "which is not tags of inames"),
+        (CUBE, {"i": [["unr"]]}, InvalidArgument, "which is not tags of inames"),
     ],
 )
 def test_refused(knl: Kernel, given: Any, kind: type[pg.UserError], text: str) -> None:
