@@ -250,3 +250,28 @@ def test_ones_own_steps_leave_nothing_out_of_their_proof(field: str) -> None:
     assert "unsafe=True" in str(it.value.remedy)
     assert pg.transformation(declared=True)(tripled)(knl).instructions == other.instructions
     assert step(knl, unsafe=True).claims == ("tripled(unsafe=True)",)
+
+
+SHEAR = pg.make_kernel(
+    "{ [i,j]: 1<=i<n and 0<=j<n-1 }", "a[i,j] = a[i-1,j+1] + 1  {id=update}", loop_priority="i, j"
+)
+
+
+@pg.transformation
+def backward(kernel: pg.Kernel) -> pg.Kernel:
+    """Take a step that is refused."""
+    return pg.reverse(kernel, "i")
+
+
+def test_errors_name_the_step_that_was_called() -> None:
+    loops = pg.make_kernel("{ [i,j]: 0<=i,j<n }", ["b[i] = a[i]", "c[j] = b[n-1-j]"])
+    for called, step in (
+        ("wavefront", lambda: pg.wavefront(SHEAR, "j", "i")),
+        ("chunk_iname", lambda: pg.chunk_iname(SHEAR, "i", 4, outer_tag="g.0")),
+        ("fuse_loops", lambda: pg.fuse_loops(loops, "i", "j", by=1)),
+        ("rename_inames", lambda: pg.rename_inames(loops, "i, j", "m")),
+        ("reverse", lambda: backward(SHEAR)),  # called by a function of the user's
+        ("reverse", lambda: pg.reverse(SHEAR, "i")),
+    ):
+        with pytest.raises(pg.UserError, match=f"^{called} (would|cannot)"):
+            step()

@@ -8,8 +8,9 @@ from polygen.ir.domain import project_out, unflatten
 from polygen.ir.kernel import Kernel
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import Iname, NewName, PositiveInt, Tag, Within, transformation
+from polygen.transformation import Iname, NewName, PositiveInt, Within, transformation
 from polygen.transforms._chunks import chunked
+from polygen.transforms._tags import AnyTag
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.split_iname import Slabs, uses_alone
 from polygen.transforms.split_iname import split_iname as split
@@ -23,8 +24,8 @@ def chunk_iname(  # noqa: PLR0913, PLR0917 -- Loo.py's arguments
     num_chunks: PositiveInt,
     outer_iname: NewName | None = None,
     inner_iname: NewName | None = None,
-    outer_tag: Tag | None = None,
-    inner_tag: Tag | None = None,
+    outer_tag: AnyTag | None = None,
+    inner_tag: AnyTag | None = None,
     slabs: Slabs = (0, 0),
     within: Within | None = None,
 ) -> Kernel | Rearranged:

@@ -12,7 +12,6 @@ from polygen.ir import expression as ex
 from polygen.ir.domain import with_duplicates
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import InameTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.proof import Rearranged
@@ -23,10 +22,9 @@ from polygen.transformation import (
     Within,
     is_new_name,
     to_names,
-    to_tag,
     transformation,
 )
-from polygen.transforms.tag_inames import Tags
+from polygen.transforms._tags import Given, Tags, with_tags
 
 
 @transformation
@@ -107,12 +105,12 @@ def duplicate_inames(
         instructions=tuple(
             [instruction_at(i, values.get(i.id, {}), known) for i in kernel.instructions]
         ),
-        tags={**kernel.tags, **_tags(renamed, tags or {})},
         priorities=tuple(
             dict.fromkeys(q for p in kernel.priorities for q in (p, _renamed(p, renamed)))
         ),
     )
     _check_bounds(new)
+    new = with_tags(new, _tags(renamed, tags or {}))
     _check_order(new, olds)
     return Rearranged(new, by_instruction=values)
 
@@ -126,13 +124,13 @@ def _values(insn: Instruction, renamed: Mapping[str, str]) -> dict[str, ex.Expre
     return {old: ex.Variable(new) for old, new in renamed.items() if old in around}
 
 
-def _tags(renamed: Mapping[str, str], given: Mapping[str, str | InameTag]) -> dict[str, InameTag]:
+def _tags(renamed: Mapping[str, str], given: Mapping[str, Given]) -> list[tuple[str, Given]]:
     other = sorted(given.keys() - renamed.keys())
     if other:
         raise _wrong(
             f"'{other[0]}' has a tag, and is not duplicated", "tags= has the old inames' names"
         )
-    return {renamed[i]: to_tag(tag) for i, tag in given.items()}
+    return [(renamed[i], tag) for i, tag in given.items()]
 
 
 # --- names

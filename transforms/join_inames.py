@@ -14,12 +14,12 @@ from polygen.ir import expression as ex
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import InameTag
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import Inames, NewName, Tag, Within, to_names, to_tag, transformation
+from polygen.transformation import Inames, NewName, Within, to_names, transformation
 from polygen.transforms._coalesce import coalesced
 from polygen.transforms._maps import map_to
+from polygen.transforms._tags import AnyTag, Given, with_tags
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.map_domain import mapped
 from polygen.transforms.split_iname import uses_alone
@@ -31,7 +31,7 @@ def join_inames(
     kernel: Kernel,
     inames: Inames,
     new_iname: NewName | None = None,
-    tag: Tag | None = None,
+    tag: AnyTag | None = None,
     within: Within | None = None,
 ) -> Kernel | Rearranged:
     """Make one loop of several (loop coalescing): ``new = extent_of_j*i + j``, for two of them.
@@ -120,8 +120,7 @@ def join_inames(
     new = mapped(kernel, map_to(olds, {name: joined}))
     if tag is None:
         return new
-    tags = {**new.kernel.tags, name: to_tag(tag)}
-    return Rearranged(new.kernel.copy(tags=tags), new.values)
+    return Rearranged(with_tags(new.kernel, [(name, tag)]), new.values)
 
 
 def _affine(kernel: Kernel, olds: Sequence[str]) -> Expression | None:
@@ -141,7 +140,7 @@ def _joined_apart(
     kernel: Kernel,
     olds: Sequence[str],
     new_iname: str | None,
-    tag: str | InameTag | None,
+    tag: Given | None,
     within: str | Sequence[str],
 ) -> Kernel:
     """Join the loops of some instructions, which get loops of their own first."""

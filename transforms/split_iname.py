@@ -14,7 +14,7 @@ from polygen.ir.domain import Domain
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import InameTag, is_on_axis, is_parallel
+from polygen.ir.tags import is_on_axis, is_parallel
 from polygen.language.within import matching
 from polygen.proof import Rearranged
 from polygen.source import caller_location
@@ -23,12 +23,11 @@ from polygen.transformation import (
     Kind,
     NewName,
     PositiveInt,
-    Tag,
     Within,
-    to_tag,
     transformation,
 )
 from polygen.transforms._separate import inner_iterations, separated
+from polygen.transforms._tags import AnyTag, Given, with_tags
 from polygen.transforms.duplicate_inames import duplicate_inames
 
 _SET = isl.dim_type.set
@@ -56,8 +55,8 @@ def split_iname(  # noqa: PLR0913 -- Loo.py's arguments
     *,
     outer_iname: NewName | None = None,
     inner_iname: NewName | None = None,
-    outer_tag: Tag | None = None,
-    inner_tag: Tag | None = None,
+    outer_tag: AnyTag | None = None,
+    inner_tag: AnyTag | None = None,
     slabs: Slabs = (0, 0),
     within: Within | None = None,
 ) -> Kernel | Rearranged:
@@ -77,7 +76,7 @@ def split_iname(  # noqa: PLR0913 -- Loo.py's arguments
         inner_length: how many iterations the inner loop has.
         outer_iname: the name of the outer loop; ``<iname>_outer`` if not given.
         inner_iname: the name of the inner loop; ``<iname>_inner`` if not given.
-        outer_tag: the tag of the outer loop.
+        outer_tag: the tag of the outer loop, as `tag_inames` takes it.
         inner_tag: the tag of the inner loop.
         slabs: how many of the first, and of the last iterations of the outer loop are written
             apart, as `peel` does it; in between are no guards that only these need.
@@ -129,8 +128,7 @@ def split_iname(  # noqa: PLR0913 -- Loo.py's arguments
         apart = duplicate_inames(kernel, split_iname, within, own)
         return _split_alone(apart, own, inner_length, (outer, inner), (outer_tag, inner_tag), slabs)
     new, old_value = in_two(kernel, split_iname, inner_length, outer, inner)
-    tags = {i: to_tag(t) for i, t in ((outer, outer_tag), (inner, inner_tag)) if t is not None}
-    new = new.copy(tags={**new.tags, **tags})
+    new = with_tags(new, ((outer, outer_tag), (inner, inner_tag)))
     if any(slabs):
         new = separated(new, inner_iterations(new, outer, *slabs))
     return Rearranged(new, {split_iname: old_value})
@@ -172,7 +170,7 @@ def _split_alone(
     iname: str,
     inner_length: int,
     names: tuple[str, str],
-    tags: tuple[str | InameTag | None, str | InameTag | None],
+    tags: tuple[Given | None, Given | None],
     slabs: tuple[int, int],
 ) -> Kernel:
     """Split an iname that no other instructions use."""

@@ -10,10 +10,10 @@ from polygen.transformation import (
     Iname,
     NewName,
     PositiveInt,
-    Tag,
     Within,
     transformation,
 )
+from polygen.transforms._tags import AnyTag
 from polygen.transforms.separate_full_tiles import separate_full_tiles
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.tag_inames import tag_inames
@@ -27,7 +27,7 @@ def strip_mine_to_vector(
     *,
     outer_iname: NewName | None = None,
     inner_iname: NewName | None = None,
-    outer_tag: Tag | None = None,
+    outer_tag: AnyTag | None = None,
     within: Within | None = None,
 ) -> Kernel:
     """Execute a loop in vectors: as many iterations at once as a vector has components.

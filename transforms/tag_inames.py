@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Annotated, Any, cast
 
-from polygen.errors import TagConflict
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import ForTag, GroupTag, InameTag
-from polygen.source import caller_location
-from polygen.transformation import Kind, is_iname, is_tag, to_tag, transformation
-
-
-def _is_tag_map(kernel: Kernel, value: Any) -> bool:
-    if not isinstance(value, Mapping):
-        return False
-    items = cast("Mapping[object, object]", value).items()
-    return all(is_iname(kernel, iname) and is_tag(kernel, tag) for iname, tag in items)
-
-
-Tags = Annotated[
-    Mapping[str, str | InameTag],
-    Kind("a dictionary from inames to tags, such as {'i': 'g.0'}", _is_tag_map),
-]
+from polygen.transformation import Kind, transformation
+from polygen.transforms._tags import Given, are_tags, with_tags
 
 
 def _pairs(given: object) -> list[tuple[object, object]] | None:
@@ -44,26 +28,10 @@ def _pairs(given: object) -> list[tuple[object, object]] | None:
 def _is_tagging(kernel: Kernel, value: Any) -> bool:
     pairs = _pairs(value)
     return pairs is not None and all(
-        isinstance(name, str) and all(_is_reference(t) or is_tag(kernel, t) for t in _each(tags))
-        for name, tags in pairs
+        isinstance(name, str) and are_tags(kernel, tags) for name, tags in pairs
     )
 
 
-def _each(tags: object) -> Sequence[object]:
-    """Return the tags of a collection; or what is none, alone."""
-    if isinstance(tags, AbstractSet):
-        return sorted(cast("AbstractSet[object]", tags), key=str)
-    return cast("Sequence[object]", tags) if isinstance(tags, list | tuple) else (tags,)
-
-
-def _is_reference(tag: object) -> bool:
-    return isinstance(tag, str) and (tag in _CHOSEN or tag.startswith(_LIKE))
-
-
-_LIKE = "like."
-_CHOSEN = ("g.auto", "ord")  # what becomes another tag, which is the one that is printed
-
-Given: TypeAlias = str | InameTag | Sequence[str | InameTag] | AbstractSet[str | InameTag]
 Tagging = Annotated[
     Mapping[str, Given] | Sequence[tuple[str, Given]] | str,
     Kind("tags of inames, such as {'i': 'g.0'} or 'i: g.0, j: l.0'", _is_tagging),
@@ -133,71 +101,17 @@ def tag_inames(
 
     Source: Loo.py, section 2.4.2.
     """
-    tags = dict(kernel.tags)
-    for iname, given in _named(kernel, iname_to_tag, ignore_nonexistent):
-        meant = [_meant(kernel, tags, iname, tag) for tag in given]
-        if not meant:
-            continue
-        _check_the_same(iname, meant)
-        old, new = tags.get(iname), meant[0]
-        if old is not None and old != new and str(old) != "for" and not force:
-            raise TagConflict(
-                f"'{iname}' is tagged {old} already; asked for was {new}",
-                where=caller_location(),
-                remedy="force=True replaces a tag",
-            )
-        tags[iname] = new
-    return kernel.copy(tags=tags)
+    named = _named(kernel, iname_to_tag, ignore_nonexistent)
+    return with_tags(kernel, named, force=force)
 
 
-def _check_the_same(iname: str, tags: Sequence[InameTag]) -> None:
-    other = next((tag for tag in tags if tag != tags[0]), None)
-    if other is not None:
-        raise TagConflict(
-            f"'{iname}' is to be tagged {tags[0]} and {other} at once: an iname has one tag",
-            where=caller_location(),
-            remedy="choose one",
-        )
-
-
-def _named(
-    kernel: Kernel, given: object, ignore_nonexistent: bool
-) -> Iterator[tuple[str, Sequence[str | InameTag]]]:
+def _named(kernel: Kernel, given: object, ignore_nonexistent: bool) -> Iterator[tuple[str, Given]]:
     """Yield inames and what they are to be tagged, patterns matched."""
-    for name, tags in cast("list[tuple[str, object]]", _pairs(given)):
+    for name, tags in cast("list[tuple[str, Given]]", _pairs(given)):
         if "*" in name or "?" in name:
             found = [i for i in kernel.inames if fnmatchcase(i, name)]
         else:
             found = [name] if name in kernel.home_domains else []
         if not found and not ignore_nonexistent:
             kernel.check_iname(name)
-        each = cast("Sequence[str | InameTag]", _each(tags))
-        yield from ((iname, each) for iname in found)
-
-
-def _meant(
-    kernel: Kernel, tags: Mapping[str, InameTag], iname: str, given: str | InameTag
-) -> InameTag:
-    """Return the tag that is meant, where the others are tagged as they are by now."""
-    if given == "ord":
-        return ForTag()
-    if given == "g.auto":
-        return _free_group(kernel, tags, iname)
-    if isinstance(given, str) and given.startswith(_LIKE):
-        like = given.removeprefix(_LIKE)
-        kernel.check_iname(like)
-        return tags.get(like, ForTag())
-    return to_tag(given)
-
-
-def _free_group(kernel: Kernel, tags: Mapping[str, InameTag], iname: str) -> GroupTag:
-    around = [i.within_inames for i in kernel.expanded.instructions if iname in i.within_inames]
-    taken = {tags.get(i) for inames in around for i in inames if i != iname}
-    for axis in range(3):
-        if GroupTag(axis) not in taken:
-            return GroupTag(axis)
-    raise TagConflict(
-        f"no axis of work groups is free for '{iname}': what is within it is on all three",
-        where=caller_location(),
-        remedy="join inames first (join_inames), or leave one of them a loop",
-    )
+        yield from ((iname, tags) for iname in found)

@@ -8,14 +8,13 @@ from typing import Annotated, Any, cast
 from polygen.errors import InvalidArgument, NestingNotPossible
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import InameTag
 from polygen.language.priorities import with_priority
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import Kind, is_iname, to_tag, transformation
+from polygen.transformation import Kind, is_iname, transformation
 from polygen.transforms._nesting import path_to
+from polygen.transforms._tags import Given, Tags, with_tags
 from polygen.transforms.split_iname import in_two
-from polygen.transforms.tag_inames import Tags
 
 
 def _is_tile(kernel: Kernel, value: Any) -> bool:
@@ -97,11 +96,11 @@ def tile(
     loops = (*outer.values(), *inner.values())
     new = with_priority(new, loops)
     _check_nest(new, sizes, loops)
-    tags = {**_tags(outer, outer_tags or {}), **_tags(inner, inner_tags or {})}
-    return Rearranged(new.copy(tags={**new.tags, **tags}), values)
+    tags = (*_tags(outer, outer_tags or {}), *_tags(inner, inner_tags or {}))
+    return Rearranged(with_tags(new, tags), values)
 
 
-def _tags(loops: Mapping[str, str], tags: Mapping[str, str | InameTag]) -> dict[str, InameTag]:
+def _tags(loops: Mapping[str, str], tags: Mapping[str, Given]) -> Iterable[tuple[str, Given]]:
     for iname in tags:
         if iname not in loops:
             raise InvalidArgument(
@@ -109,7 +108,7 @@ def _tags(loops: Mapping[str, str], tags: Mapping[str, str | InameTag]) -> dict[
                 where=caller_location(),
                 remedy="outer_tags= and inner_tags= have the names of the loops that are tiled",
             )
-    return {loops[iname]: to_tag(tag) for iname, tag in tags.items()}
+    return [(loops[iname], tag) for iname, tag in tags.items()]
 
 
 def _check_nest(kernel: Kernel, inames: Iterable[str], loops: tuple[str, ...]) -> None:

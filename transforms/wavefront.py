@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from polygen.errors import IllegalStep, InvalidArgument
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import InameTag
 from polygen.source import caller_location
-from polygen.transformation import Iname, PositiveInt, Tag, transformation
+from polygen.transformation import Iname, PositiveInt, transformation
+from polygen.transforms._tags import AnyTag, Given
 from polygen.transforms.interchange import interchange
 from polygen.transforms.skew import skew
 from polygen.transforms.tag_inames import tag_inames
@@ -16,7 +16,11 @@ MOST = 4  # factors that are tried
 
 @transformation
 def wavefront(
-    kernel: Kernel, outer: Iname, inner: Iname, tag: Tag = "g.0", factor: PositiveInt | None = None
+    kernel: Kernel,
+    outer: Iname,
+    inner: Iname,
+    tag: AnyTag = "g.0",
+    factor: PositiveInt | None = None,
 ) -> Kernel:
     """Let two loops run in waves, each of which is parallel: in-place sweeps such as Gauss-Seidel.
 
@@ -81,7 +85,7 @@ def wavefront(
     return _in_waves(kernel, (outer, inner), factors[-1], tag)
 
 
-def _in_waves(kernel: Kernel, inames: tuple[str, str], factor: int, tag: str | InameTag) -> Kernel:
+def _in_waves(kernel: Kernel, inames: tuple[str, str], factor: int, tag: Given) -> Kernel:
     outer, inner = inames
     skewed = skew(kernel, outer, inner, factor)
     return tag_inames(interchange(skewed, outer, inner), {outer: tag})

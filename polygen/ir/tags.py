@@ -117,8 +117,8 @@ def parse_tag(text: str) -> InameTag:
         raise MalformedTag(
             f"'{text}' is no iname tag",
             remedy=f"{_meant(text)}the tags are: for, unr, unr_hint, ilp, ilp.seq, vec, g.0 to "
-            "g.2 (work groups), l.0 to l.2 (work items), l.auto; in tag_inames also g.auto, ord "
-            "and like.INAME",
+            "g.2 (work groups), l.0 to l.2 (work items), l.auto; steps on loops also take g.auto, "
+            "ord and like.INAME",
         )
     axis = int(match["axis"])
     return GroupTag(axis) if match["kind"] == "g" else LocalTag(axis)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from contextlib import nullcontext
+from contextvars import ContextVar
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
 from polygen.analysis.proving import limited_step, proofs_are_on, without_proofs
@@ -75,6 +76,10 @@ def transformation(function: Any = None, *, declared: bool = False) -> Any:
     return _make_step(function, declared=declared)
 
 
+# The step of polygen's own that is being taken: errors in the steps inside of it speak of that one.
+_ASKED: ContextVar[str | None] = ContextVar("_ASKED", default=None)
+
+
 def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) -> Any:
     interface = Interface(function)
 
@@ -87,8 +92,13 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         arguments = interface.bind(kernel, args, kwargs)
         # Whoever vouches for a step does so for the steps that it takes inside.
         proofs = without_proofs() if unsafe else nullcontext()
-        with limited_step(interface.name, kernel), proofs:
-            returned = interface.call(kernel, arguments)
+        name = _ASKED.get() or interface.name
+        asked = _ASKED.set(name if interface.is_polygens else None)
+        try:
+            with limited_step(name, kernel), proofs:
+                returned = interface.call(kernel, arguments)
+        finally:
+            _ASKED.reset(asked)
         if not isinstance(returned, Kernel | Rearranged):
             raise interface.no_kernel(returned)
         result = returned if isinstance(returned, Rearranged) else Rearranged(returned)
@@ -104,7 +114,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             arguments["unsafe"] = True
         elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
             interface.check_start(result)
-            _prove(interface.name, start, result)
+            _prove(name, start, result)
             check_calls_of_kernels(result.kernel)
             result = with_nests(result)
         taken = Step(interface.name, tuple(arguments.items()), step)

@@ -93,7 +93,7 @@ HOLES = kernel("{ [i]: 0<=i<n and (i < 3 or 7 <= i) }", "out[i] = 2*a[i]")
 @pytest.mark.parametrize(
     ("knl", "given", "kind", "text"),
     [
-        (RECURRENCE, ("i", 4), IllegalStep, "tag_inames would change what kernel"),
+        (RECURRENCE, ("i", 4), IllegalStep, "strip_mine_to_vector would change what kernel"),
         (LINE, ("k", 4), UnknownIname, "no iname 'k'"),
         (LINE, ("i", 0), InvalidArgument, "width=0, which is not a positive integer"),
         (SUMS, ("k", 4), ReductionNotSequential, "reduces over 'k': what is added up in one"),

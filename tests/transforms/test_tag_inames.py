@@ -113,3 +113,21 @@ def test_a_hint_to_unroll() -> None:
         a = np.arange(12, dtype=np.float32).reshape(3, 4)
         _, (out,) = typed.executor(target)(a=a)
         np.testing.assert_array_equal(out, 2 * a)
+
+
+def test_other_steps_take_the_same_tags() -> None:
+    on_group = pg.tag_inames(LINE, "j: g.0")
+    made = [
+        pg.split_iname(on_group, "i", 4, outer_tag="g.auto", inner_tag={"l.0"}),
+        pg.chunk_iname(on_group, "i", 4, outer_tag="g.auto", inner_tag="ord"),
+        pg.duplicate_inames(on_group, "i", "*", tags={"i": ["g.auto"]}),
+        pg.tile(LINE, {"i": 4, "j": 2}, {"i": "g.auto", "j": "g.auto"}, {"j": "l.auto"}),
+        pg.join_inames(LINE, "i, j", tag="g.auto"),
+    ]
+    assert [{i: str(tag) for i, tag in knl.tags.items()} for knl in made] == [
+        {"j": "g.0", "i_outer": "g.1", "i_inner": "l.0"},
+        {"j": "g.0", "i_outer": "g.1", "i_inner": "for"},
+        {"j": "g.0", "i_0": "g.1"},
+        {"i_outer": "g.0", "j_outer": "g.1", "j_inner": "l.auto"},
+        {"i_j": "g.0"},
+    ]
