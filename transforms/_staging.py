@@ -28,13 +28,22 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.cached import cached_property
 from polygen.ir.domain import Domain, flatten, intersection, unflatten, universe
-from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.substitution import expand, used_rules
-from polygen.ir.tags import AutoLocalTag, GroupTag, InameTag, LocalTag, is_parallel
+from polygen.ir.tags import AutoLocalTag, GroupTag, LocalTag, is_parallel
 from polygen.source import caller_location
+from polygen.transforms._stored import (
+    Storage,
+    Turns,
+    check_old_loops,
+    check_room,
+    depended_on,
+    old_temporary,
+    reused,
+    turns,
+)
 
 
 @dataclass(frozen=True)
@@ -60,36 +69,6 @@ class Selection:
     def has(self, use: ex.Invocation) -> bool:
         """Tell whether an invocation is one of them, as far as it itself can tell."""
         return use.rule == self.rule and self.tag in (None, use.tag)
-
-
-@dataclass(frozen=True)
-class Storage:
-    """How values are stored and computed; None for what is found out.
-
-    Attributes:
-        temporary: the name of the variable.
-        inames: the names of the loops that compute the values, the first of them at least.
-        names: what such loops are called otherwise: by what the rule calls an axis.
-        axes: of the variable: what the rule calls them.
-        outer: the inames that the computation is within.
-        tag: of the new inames; None for loops.
-        dtype: of the variable.
-        space: of the variable.
-        insn_id: the instruction that computes the values.
-        box: whether a box of values is computed, although not all in it are needed; None for where
-            that takes fewer conditions.
-    """
-
-    temporary: str
-    insn_id: str
-    names: Mapping[str, str]
-    inames: tuple[str, ...] = ()
-    axes: tuple[str, ...] | None = None
-    outer: frozenset[str] | None = None
-    tag: InameTag | None = None
-    dtype: DType | None = None
-    space: AddressSpace | None = None
-    box: bool | None = False
 
 
 def staged(kernel: Kernel, which: Selection, how: Storage) -> Kernel:
@@ -123,7 +102,7 @@ def _check_order(kernel: Kernel, how: Storage) -> None:
             where=caller_location(),
             excerpt=why.excerpt,
             remedy="sweep over the loops of the uses that stand in the way, or name them among the "
-            "outer inames",
+            "outer inames, or give the uses loops of their own: duplicate_inames",
         )
 
 
@@ -151,7 +130,8 @@ class _Stage:
         self._of = Gathering(kernel, self._rule, found, which.swept)
         self._readers = {use.insn.id for use in found}
         _check_sweeps(self._of)
-        shared = how.space is AddressSpace.GLOBAL or any(
+        self._old = old_temporary(kernel, how)
+        shared = AddressSpace.GLOBAL in (how.space, self._old and self._old.address_space) or any(
             isinstance(kernel.tags.get(iname), GroupTag) for iname in which.swept
         )
         self._found: Footprint = footprint(self._of, which.given, which.extents, sized=shared)
@@ -160,23 +140,27 @@ class _Stage:
         """Return the new kernel."""
         outer = self._outer
         computed = self._computation(outer)
+        after = frozenset[str]() if self._old is None else self._turns.after
         instructions: list[Instruction] = []
         for insn in self._kernel.instructions:
             if insn.id in self._readers:
                 if computed not in instructions:
                     instructions.append(computed)
                 instructions.append(self._served(insn))
+            elif insn.id in after:
+                instructions.append(insn.copy(depends_on=insn.depends_on | self._readers))
             else:
                 instructions.append(insn)
-        inames = list(self._inames.values())
-        tags = {} if self._how.tag is None else dict.fromkeys(inames, self._how.tag)
-        loops = len(inames) > 1 and not is_parallel(self._how.tag)
+        news = self._news
+        tags = {} if self._how.tag is None else dict.fromkeys(news, self._how.tag)
+        loops = len(news) > 1 and not is_parallel(self._how.tag)
+        others = [t for t in self._kernel.temporaries if t.name != self._how.temporary]
         return self._kernel.copy(
             domains=(*self._kernel.domains, *self._domains(outer)),
             instructions=tuple(instructions),
-            temporaries=(*self._kernel.temporaries, self._temporary),
+            temporaries=(*others, self._temporary),
             tags={**self._kernel.tags, **tags},
-            priorities=(*self._kernel.priorities, *((tuple(inames),) if loops else ())),
+            priorities=(*self._kernel.priorities, *((tuple(news),) if loops else ())),
         )
 
     # --- storage
@@ -227,7 +211,7 @@ class _Stage:
 
     @cached_property
     def _inames(self) -> Mapping[str, str]:
-        """The new iname along each axis that is stored."""
+        """The iname along each axis that is stored."""
         given = self._how.inames
         if len(given) > len(self._stored):
             raise InvalidArgument(
@@ -235,18 +219,37 @@ class _Stage:
                 where=caller_location(),
                 remedy=f"the axes are: {', '.join(self._stored) or 'none'}",
             )
-        names: dict[str, str] = dict(zip(self._stored, given, strict=False))
-        for axis in self._stored[len(given) :]:
-            taken = {*names.values(), self._how.temporary}
-            names[axis] = self._kernel.new_name(self._how.names[axis], taken)
-        return names
+        said = self._how.named or {}
+        names = {axis: said[axis] for axis in self._stored if axis in said}
+        names |= dict(zip(self._stored, given, strict=False))
+        if twice := sorted(n for n in names.values() if [*names.values()].count(n) > 1):
+            raise InvalidArgument(
+                f"two axes cannot both be computed along '{twice[0]}'",
+                where=caller_location(),
+                remedy=f"the axes are: {', '.join(self._stored)}; give each a name",
+            )
+        for axis in self._stored:
+            if axis not in names:
+                taken = {*names.values(), self._how.temporary}
+                names[axis] = self._kernel.new_name(self._how.names[axis], taken)
+        return {axis: names[axis] for axis in self._stored}
+
+    @cached_property
+    def _news(self) -> tuple[str, ...]:
+        return tuple([i for i in self._inames.values() if i not in self._kernel.home_domains])
+
+    @cached_property
+    def _olds(self) -> tuple[str, ...]:
+        return tuple([i for i in self._inames.values() if i in self._kernel.home_domains])
 
     @cached_property
     def _space(self) -> AddressSpace:
         if self._how.space not in (None, AddressSpace.AUTO):
             return self._how.space
-        tags = [self._kernel.tags.get(i) for i in self._which.swept]
-        if self._stored:
+        if self._old is not None and self._old.address_space is not AddressSpace.AUTO:
+            return self._old.address_space
+        tags = [self._kernel.tags.get(i) for i in (*self._which.swept, *self._olds)]
+        if self._news:
             tags.append(self._how.tag)
         if any(isinstance(tag, GroupTag) for tag in tags):
             return AddressSpace.GLOBAL
@@ -257,7 +260,13 @@ class _Stage:
     @property
     def _temporary(self) -> TemporaryVariable:
         shape = tuple(self._axes[name].size for name in self._stored)
+        if self._old is not None:
+            return reused(self._kernel, self._old, shape)
         return TemporaryVariable(self._how.temporary, self._how.dtype, shape, self._space)
+
+    @cached_property
+    def _turns(self) -> Turns:
+        return turns(self._kernel, self._how.temporary, frozenset(self._readers))
 
     # --- where it is computed
 
@@ -269,9 +278,12 @@ class _Stage:
         if self._how.outer is not None:
             if missing := sorted(needed - self._how.outer):
                 raise self._not_swept(missing[0], "is not among the outer inames that are given")
-            return self._how.outer
-        chosen = {i for i in self._of.common if i in needed or self._belongs_inside(i)}
-        return with_surrounding(self._kernel, chosen)
+            outer = self._how.outer
+        else:
+            chosen = {i for i in self._of.common if i in needed or self._belongs_inside(i)}
+            outer = with_surrounding(self._kernel, chosen.difference(self._olds)) | needed
+        check_old_loops(self._kernel, self._olds, outer)
+        return outer
 
     def _check_needed(self, needed: frozenset[str]) -> None:
         """Check that no two computations store different values in one place at one time."""
@@ -312,62 +324,67 @@ class _Stage:
         return self._kernel.writers.get(name, ())
 
     def _domains(self, outer: frozenset[str]) -> Iterator[Domain]:
-        if not self._stored:
-            return
+        if self._news:
+            places = self._places(outer)
+            yield Domain(places.drop_unused_params())
+
+    def _places(self, outer: frozenset[str]) -> isl.Set:
+        """Return where values are computed: what is known of the loops around is left out.
+
+        A set with a dimension for each new iname.
+        """
         # In the order of the axes of the rule, as the elements are; then in that of the storage.
         names = [self._inames.get(name) for name in self._of.names]
         exact = in_places(self._found.elements, self._found.axes, names)
         shapes = [] if self._how.box else [exact]
         if self._how.box or (self._how.box is None and not is_box(exact)):
             shapes.append(bounding_box(exact))
-        around = intersection(domain_of(self._kernel, outer), self._kernel.assumptions.flat)
+        if self._olds:
+            check_room(self._kernel, exact, outer, self._olds)
+        around = domain_of(self._kernel, outer.union(self._olds))
+        around = intersection(around, self._kernel.assumptions.flat)
         if around.is_empty():  # of what nothing needs, nothing is known
             around = universe()
-        places = min((simplified(s).gist_params(around) for s in shapes), key=_conditions)
+        # Where loops are old ones, their iterations are known, as those around are.
+        loops = (unflatten(flatten(simplified(shape)), self._news) for shape in shapes)
+        places = min((loop.gist_params(around) for loop in loops), key=_conditions)
         if (count := places.n_basic_set()) > _MOST_PIECES:
             raise self._of.refusal(
                 ProofLimit,
                 f"the values of '{self._rule.name}' that are needed form {count} separate pieces",
                 f"sweep over other inames; at most {_MOST_PIECES} pieces are looked at",
             )
-        yield Domain(_in_order(places, list(self._inames.values())).drop_unused_params())
+        return places
 
     # --- what computes it, and what uses it
 
     def _computation(self, outer: frozenset[str]) -> Assignment:
         values = {name: self._value(name) for name in self._of.names}
         temporaries = domain_temporaries(self._kernel, outer)
-        before = self._before()
+        before = depended_on(self._kernel, self._readers)
         return Assignment(
             id=self._how.insn_id,
             assignee=self._place([ex.Variable(self._inames[n]) for n in self._stored]),
             expression=walk.substitute(self._rule.expression, values),
             within_inames=outer.union(self._inames.values()),
-            predicates=() if self._stored else self._conditions(outer),
+            predicates=() if self._news else self._conditions(outer),
             depends_on=frozenset(
                 w.id
                 for name in self._read | temporaries
                 for w in self._writers(name)
                 if w.id in before
-            ),
+            ).union(() if self._old is None else self._turns.before),
             location=caller_location(),
         )
 
     def _conditions(self, outer: frozenset[str]) -> tuple[Expression, ...]:
-        """Return when a single value is needed: where there are several, their domain says so."""
-        needed = self._found.elements.params().gist(domain_of(self._kernel, outer))
+        """Return when a value is needed: where there are new loops, their domain says so."""
+        if self._olds:
+            needed = self._places(outer).params()
+        else:
+            needed = self._found.elements.params().gist(domain_of(self._kernel, outer))
         condition = set_condition(needed)
         return () if condition is True else (condition,)
-
-    def _before(self) -> frozenset[str]:
-        """Return the instructions that the uses depend on, through others too."""
-        found: set[str] = set()
-        pending = [self._kernel.instruction(insn_id) for insn_id in self._readers]
-        while pending:
-            new = pending.pop().depends_on - found
-            found |= new
-            pending += [self._kernel.instruction(insn_id) for insn_id in new]
-        return frozenset(found)
 
     def _place(self, subscripts: Sequence[Expression]) -> ex.Variable | ex.Subscript:
         variable = ex.Variable(self._how.temporary)
@@ -412,8 +429,3 @@ def _conditions(places: isl.Set) -> tuple[int, int]:
     """Return how many pieces a set has, and how many conditions say what is in them."""
     pieces = places.get_basic_sets()
     return len(pieces), sum(len(piece.get_constraints()) for piece in pieces)
-
-
-def _in_order(places: isl.Set, names: Sequence[str]) -> isl.Set:
-    """Return a set with its dimensions in another order."""
-    return unflatten(flatten(places), names)

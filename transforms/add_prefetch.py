@@ -30,9 +30,10 @@ from polygen.transformation import (
     transformation,
 )
 from polygen.transforms._arrays import Space, to_space
-from polygen.transforms._staging import Selection, Storage, staged
+from polygen.transforms._staging import Selection, staged
+from polygen.transforms._stored import Storage
 from polygen.transforms._vector_loads import with_vector_loads
-from polygen.transforms.precompute import NewId, NewNames, new_id
+from polygen.transforms.precompute import LoopNames, NewId, TemporaryName, new_id
 
 _Tuple: TypeAlias = tuple[str | int | ex.ExpressionNode, ...]
 
@@ -59,10 +60,10 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     kernel: Kernel,
     var_name: str,
     sweep_inames: Inames = (),
-    dim_arg_names: NewNames | None = None,
+    dim_arg_names: LoopNames | None = None,
     default_tag: Tag | None = "l.auto",
     rule_name: NewName | None = None,
-    temporary_name: NewName | None = None,
+    temporary_name: TemporaryName | None = None,
     temporary_address_space: Space | None = None,
     footprint_subscripts: FootprintSubscripts | None = None,
     fetch_bounding_box: bool | None = None,
@@ -91,10 +92,12 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
             is all of an axis.
         sweep_inames: the inames over which elements are gathered.
         dim_arg_names: names of the loops that copy, for each axis of the array, those along which
-            one element is reached included; ``<array>_dim_<axis>`` if not given.
+            one element is reached included; ``<array>_dim_<axis>`` if not given.  Inames that are
+            there will do, as in `precompute`.
         default_tag: the tag of these loops; None for loops.
         rule_name: names the copying instruction: ``<array>_fetch_rule`` if not given.
-        temporary_name: what the copy is called; ``<array>_fetch`` if not given.
+        temporary_name: what the copy is called; ``<array>_fetch`` if not given.  A temporary that
+            is there will do, as in `precompute`.
         temporary_address_space: where it lives.
         footprint_subscripts: what is copied: a tuple with a subscript for each axis (text, number
             or expression; ``":"`` for all of an axis), or a list of such tuples.
@@ -146,14 +149,17 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     shape = kernel.array(name).shape or ()
     rule_id = rule_name or kernel.new_name(f"{name}_fetch_rule")
     rule = _reading_rule(name, len(shape), rule_id)
-    dims = _dim_names(kernel, name, len(shape), dim_arg_names)
+    dims = dict(
+        zip(rule.arguments, _dim_names(kernel, name, len(shape), dim_arg_names), strict=True)
+    )
     ids = frozenset(insn.id for insn in matching(kernel, within))
     reading = _with_rule(kernel, name, rule, ids)
     selection = Selection(rule_id, None, ids, frozenset(to_names(sweep_inames)), given, shape)
     storage = Storage(
         temporary=temporary_name or kernel.new_name(f"{name}_fetch"),
         insn_id=prefetch_insn_id or new_id(kernel, rule_id),
-        names=dict(zip(rule.arguments, dims, strict=True)),
+        names=dims,
+        named=None if dim_arg_names is None else dims,
         outer=None if fetch_outer_inames is None else frozenset(to_names(fetch_outer_inames)),
         tag=None if default_tag is None else to_tag(default_tag),
         space=None if temporary_address_space is None else to_space(temporary_address_space),

@@ -22,7 +22,8 @@ from polygen.language.within import matching
 from polygen.source import caller_location
 from polygen.transformation import Inames, Kind, Tag, Within, to_names, to_tag, transformation
 from polygen.transforms._arrays import ArrayName, Space, check_rewritable, to_space
-from polygen.transforms._staging import Selection, Storage, staged
+from polygen.transforms._staging import Selection, staged
+from polygen.transforms._stored import Storage
 from polygen.transforms.precompute import new_id
 
 Init: TypeAlias = Annotated[

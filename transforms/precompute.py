@@ -20,7 +20,6 @@ from polygen.source import caller_location
 from polygen.transformation import (
     Inames,
     Kind,
-    NewName,
     Tag,
     Within,
     is_new_name,
@@ -29,7 +28,8 @@ from polygen.transformation import (
     transformation,
 )
 from polygen.transforms._arrays import Space, to_space
-from polygen.transforms._staging import Selection, Storage, staged
+from polygen.transforms._staging import Selection, staged
+from polygen.transforms._stored import Storage
 
 _Uses: TypeAlias = str | ex.ExpressionNode | Sequence[str | ex.ExpressionNode]
 
@@ -58,11 +58,20 @@ Axes = Annotated[
     str | Sequence[str | int], Kind("names or numbers of a rule's arguments", _are_axes)
 ]
 Type = Annotated[object, Kind("an element type", _is_type)]
-NewNames = Annotated[
+LoopNames = Annotated[
     str | Sequence[str],
     Kind(
-        "names that are not used yet: 'i, j' or a sequence",
-        lambda knl, value: all(is_new_name(knl, name) for name in to_names(value)),
+        "names of loops, 'i, j' or a sequence: new ones, or inames of the kernel",
+        lambda knl, value: all(
+            name in knl.home_domains or is_new_name(knl, name) for name in to_names(value)
+        ),
+    ),
+]
+TemporaryName = Annotated[
+    str,
+    Kind(
+        "a name that is not used yet, or that of a temporary",
+        lambda knl, value: any(t.name == value for t in knl.temporaries) or is_new_name(knl, value),
     ),
 ]
 
@@ -88,8 +97,8 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
     within: Within | None = None,
     *,
     storage_axes: Axes | None = None,
-    temporary_name: NewName | None = None,
-    precompute_inames: NewNames | None = None,
+    temporary_name: TemporaryName | None = None,
+    precompute_inames: LoopNames | None = None,
     precompute_outer_inames: Inames | None = None,
     default_tag: Tag | None = "l.auto",
     dtype: Type | None = None,
@@ -128,9 +137,12 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
         storage_axes: arguments of the rule by name or number, and inames that it mentions: the
             axes of the temporary, in order.  Otherwise the inames, then the arguments, as far as
             there are several values along them.
-        temporary_name: what the temporary is called; ``<rule>_0`` if not given.
+        temporary_name: what the temporary is called; ``<rule>_0`` if not given.  That of one that
+            is there: it is used, and made longer if need be; other uses of it come before, if they
+            stand before in the text, or else after.
         precompute_inames: names of the loops that compute the values, for the first axes at least;
-            the arguments' own names if not given, and ``<rule>_<iname>`` for an iname.
+            the arguments' own names if not given, and ``<rule>_<iname>`` for an iname.  Inames
+            that are there need a value for each place along the axis, counted from 0.
         precompute_outer_inames: the inames that the computation is within besides.
         default_tag: the tag of the new inames; None for loops.
         dtype: the type of the temporary; inferred if not given.
@@ -164,12 +176,14 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
 
     Raises:
         UnknownRule, NothingMatches: if 1 does not hold.
-        FootprintNotAffine, FootprintNotConstant, OutsideFootprint: if 2 does not hold.
+        FootprintNotAffine, FootprintNotConstant, OutsideFootprint: if 2 does not hold, or loops
+            that are there are too short.
         ProofLimit: if they form too many separate pieces.
         NotSwept: if 3 does not hold.
         IllegalStep, CannotProve: if 4 does not hold.
         NoLoopNest: if the new loops and those of the uses cannot be nested.
-        NameTaken, ReservedName, InvalidArgument: if a name is used, or is none of the rule's.
+        NameTaken, ReservedName, InvalidArgument: if a name is used by something else than an iname
+            or a temporary that would do, or is none of the rule's.
 
     Source: Loo.py, section 2.4.4.
     """

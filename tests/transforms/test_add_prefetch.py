@@ -389,7 +389,7 @@ REFUSALS: list[tuple[dict[str, Any], type[UserError], str]] = [
     ({"var_name": "a", "footprint_subscripts": 3}, InvalidArgument, "footprint_subscripts=3"),
     ({"var_name": "a", "footprint_subscripts": [(2.5, 0)]}, InvalidArgument, "footprint_subscr"),
     ({"var_name": "a", "dim_arg_names": "p"}, InvalidArgument, "1 dim_arg_names, but 'a' has 2"),
-    ({"var_name": "a", "dim_arg_names": "i, p"}, NameTaken, "already has a 'i'"),
+    ({"var_name": "a", "dim_arg_names": "b, p"}, NameTaken, "already has a 'b'"),
     ({"var_name": "a", "temporary_name": "b"}, NameTaken, "already has a 'b'"),
     ({"var_name": "a", "prefetch_insn_id": "insn"}, NameTaken, "an instruction 'insn'"),
     ({"var_name": "a", "temporary_address_space": "lokal"}, InvalidArgument, "an AddressSpace"),

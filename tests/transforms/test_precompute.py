@@ -17,6 +17,7 @@ from polygen.errors import (
     NameTaken,
     NothingMatches,
     NotSwept,
+    NotTheSame,
     OutsideFootprint,
     TagConflict,
     UnknownIname,
@@ -27,7 +28,7 @@ from polygen.errors import (
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_instruction
-from tests.oracle.cases import Step, agree_in_arrays, grid, kernel, split, steps, tag
+from tests.oracle.cases import Step, agree_in_arrays, grid, kernel, prior, split, steps, tag
 
 AWKWARD = tuple({"n": n} for n in (0, 1, 7, 8, 9, 13))
 
@@ -334,6 +335,126 @@ def test_outer_inames_that_are_given() -> None:
     agree_in_arrays(knl, AWKWARD[:3], step)
 
 
+# --- loops and temporaries that are there
+
+TWO = prior("E, i, j")(
+    kernel(
+        ("{ [E,i,j]: 0<=E<n and 0<=i,j<8 }", "{ [F,l,k]: 0<=F<n and 0<=l,k<6 }"),
+        """
+        d(p, q) := D[p, q]
+        e(p, q) := 2*D[p, q]
+        r[E,i] = sum(j, d(i,j)*u[E,j])
+        s[F,l] = sum(k, e(l,k)*u[F,k])
+        """,
+        pg.GlobalArg("D", np.float64, "8, 8"),
+        pg.GlobalArg("u, r, s", np.float64, "n, 8"),
+        loop_priority="F, l, k",
+    )
+)
+SOME = [{"n": n} for n in (0, 1, 7)]
+
+
+def test_loops_that_are_there_compute_more() -> None:
+    def both(second: str) -> Step:
+        first = _step("d", "i, j", precompute_inames="ii, jj", default_tag=None)
+        return steps(first, _step("e", "l, k", precompute_inames=second, default_tag=None))
+
+    new = both("ii, jj")(TWO)
+    line = "[ii, jj] e_0[ii, jj] = 2*D[ii, jj]  {id=e, if=jj <= 5 and ii <= 5}"
+    assert line in _lines(new)
+    assert [i for i in new.inames if i not in TWO.inames] == ["ii", "jj"]
+    # the second loop is a new one, in the first
+    assert "[ii, q] e_0[ii, q] = 2*D[ii, q]  {id=e}" in _lines(both("ii")(TWO))
+    agree_in_arrays(TWO, SOME, both("ii, jj"), both("ii"))
+    with pytest.raises(OutsideFootprint, match="iterations of 'l', 'k' are not enough"):
+        pg.precompute(TWO, "d", "i, j", precompute_inames="l, k", default_tag=None)
+    with pytest.raises(InvalidArgument, match="two axes cannot both be computed along 'p'"):
+        pg.precompute(TWO, "d", "i, j", precompute_inames="p, p")
+
+
+def test_each_work_item_computes_its_own() -> None:
+    knl = kernel("{ [i]: 0<=i<32 }", "f(x) := exp(a[x])\nout[i] = f(i) + f(15 - i%16 + i - i%16)")
+    step = steps(grid("i", 16), _step("f", "i_inner", precompute_inames="i_inner"))
+    new = step(knl)
+    assert (
+        _lines(new)[0] == "[i_outer, i_inner] f_0[i_inner] = exp(a[16*i_outer + i_inner])  {id=f}"
+    )
+    assert new.temporaries[0].address_space is pg.AddressSpace.LOCAL
+    agree_in_arrays(knl, [{}], step)
+    # in a loop, one iteration comes before the next
+    loop = steps(split("i", 16), _step("f", "i_inner", precompute_inames="i_inner"))
+    with pytest.raises(NotTheSame):
+        loop(knl)
+    within = kernel(("{ [i]: 0<=i<8 }", "{ [q]: 0<=q<3 }", "{ [p]: 0<=p<q }"), "f(x) := a[x]\n"
+        "out[i] = f(i)\nb[p] = 1 {inames=q:p}", pg.GlobalArg("b", shape=3))  # fmt: skip
+    with pytest.raises(InvalidArgument, match="it is within that over 'q', which is not around"):
+        pg.precompute(within, "f", "i", precompute_inames="p")
+
+
+def test_a_temporary_that_is_there() -> None:
+    first = _step("d", "i, j", temporary_name="t", default_tag=None)
+    second = _step("e", "l, k", temporary_name="t", default_tag=None)
+    for step, uses in ((steps(first, second), "d:insn"), (steps(second, first), "insn")):
+        new = step(TWO)
+        assert [(t.name, t.shape) for t in new.temporaries] == [("t", (8, 8))]
+        assert f"{{id=e, dep={uses}}}" in "".join(_lines(new))
+    agree_in_arrays(TWO, SOME, steps(first, second), steps(second, first))
+    local = steps(
+        split("E", 4, outer_tag="g.0", inner_tag="l.0"),
+        split("F", 4, outer_tag="g.0", inner_tag="l.0"),
+        _step("d", "i, j", temporary_name="t"),
+        _step("e", "l, k", temporary_name="t"),
+    )
+    assert len(pg.generate_code(local(TWO)).launches) == 1
+    agree_in_arrays(TWO, SOME, local)
+    # one loop for both: it cannot be over before it begins
+    one = pg.rename_inames(TWO, "E, F", "G")
+    with pytest.raises(UserError, match="must come after another") as caught:
+        steps(first, second)(one)
+    assert "duplicate_inames" in str(caught.value.remedy)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"temporary_name": "scalar"}, "it has 0 axes, but 2 axes are stored"),
+        ({"temporary_name": "row"}, "it has 1 axes, but 2 axes are stored"),
+        ({"temporary_name": "shared", "dtype": "float32"}, "float64, and (np:)?float32 is asked"),
+        ({"temporary_name": "scalar", "dtype": "float32"}, "is not declared, and"),
+        ({"temporary_name": "shared", "temporary_address_space": "private"}, "it is in local mem"),
+        ({"temporary_name": "table"}, "it is a table of constants"),
+        ({"temporary_name": "packed"}, "its layout is for 4 x 4 elements, and 8 x 8 are stored"),
+        ({"temporary_name": "tall"}, "an axis has n elements, and 8 are stored"),
+    ],
+)
+def test_a_temporary_that_will_not_do(arguments: dict[str, Any], message: str) -> None:
+    local, everywhere = pg.AddressSpace.LOCAL, pg.AddressSpace.GLOBAL
+    given = [
+        pg.TemporaryVariable("scalar"),
+        pg.TemporaryVariable("row", shape=8),
+        pg.TemporaryVariable("shared", "float64", (8, 8), local),
+        pg.TemporaryVariable("table", initializer=np.zeros((8, 8)), read_only=True),
+        pg.TemporaryVariable("packed", shape=(4, 4), dim_tags="N0, N1"),
+        pg.TemporaryVariable("tall", shape=("n", 8), address_space=everywhere),
+    ]
+    knl = kernel(
+        "{ [i,j]: 0<=i,j<8 }",
+        "d(p, q) := D[p, q]\nr[i] = sum(j, d(i,j)) + n",
+        *given,
+        pg.ValueArg("n", np.int32),
+    )
+    with pytest.raises(InvalidArgument, match=message):
+        pg.precompute(knl, "d", "i, j", default_tag=None, **arguments)
+
+
+def test_a_prefetch_into_loops_and_a_temporary_that_are_there() -> None:
+    knl = kernel(("{ [i]: 0<=i<8 }", "{ [p]: 0<=p<8 }"), "b[p] = 1\nout[i] = a[i]*a[7-i]",
+        pg.TemporaryVariable("t", "float64", shape=9), pg.GlobalArg("a", "float64"))  # fmt: skip
+    step: Step = lambda k: pg.add_prefetch(k, "a", "i", "p", None, temporary_name="t")  # noqa: E731
+    assert _lines(step(knl))[1] == "[p] t[p] = a[p]  {id=a_fetch_rule}"
+    agree_in_arrays(knl, [{}], step)
+
+
 # --- what is needed, as it is given
 
 
@@ -381,7 +502,8 @@ REFUSALS: list[tuple[dict[str, Any], type[UserError], str]] = [
     ({"sweep_inames": "other"}, NotSwept, "no use of 'f' is within 'other'"),
     ({"sweep_inames": "i"}, FootprintNotConstant, "do not fit into a box of constant size"),
     ({"temporary_name": "a"}, NameTaken, "already has a 'a'"),
-    ({"precompute_inames": "i"}, NameTaken, "already has a 'i'"),
+    ({"precompute_inames": "out"}, NameTaken, "already has a 'out'"),
+    ({"precompute_inames": "i"}, InvalidArgument, "'i' decides which values are needed"),
     ({"precompute_inames": "p, q"}, InvalidArgument, "2 names for the loops of 1 axes"),
     ({"compute_insn_id": "insn"}, NameTaken, "already has an instruction 'insn'"),
     ({"compute_insn_id": "in sn"}, InvalidArgument, "compute_insn_id='in sn'"),
