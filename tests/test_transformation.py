@@ -265,13 +265,14 @@ def backward(kernel: pg.Kernel) -> pg.Kernel:
 
 def test_errors_name_the_step_that_was_called() -> None:
     loops = pg.make_kernel("{ [i,j]: 0<=i,j<n }", ["b[i] = a[i]", "c[j] = b[n-1-j]"])
-    for called, step in (
+    steps: list[tuple[str, Callable[[], pg.Kernel]]] = [
         ("wavefront", lambda: pg.wavefront(SHEAR, "j", "i")),
         ("chunk_iname", lambda: pg.chunk_iname(SHEAR, "i", 4, outer_tag="g.0")),
         ("fuse_loops", lambda: pg.fuse_loops(loops, "i", "j", by=1)),
         ("rename_inames", lambda: pg.rename_inames(loops, "i, j", "m")),
         ("reverse", lambda: backward(SHEAR)),  # called by a function of the user's
         ("reverse", lambda: pg.reverse(SHEAR, "i")),
-    ):
+    ]
+    for called, step in steps:
         with pytest.raises(pg.UserError, match=f"^{called} (would|cannot)"):
             step()

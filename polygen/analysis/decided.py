@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import operator
+from collections.abc import Callable, Container, Sequence
 
 import islpy as isl
 
@@ -10,6 +11,38 @@ from polygen.analysis.isl_affine import condition_set
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
+
+
+def with_answers(node: Expression, answer: Callable[[Expression], Expression]) -> Expression:
+    """Return a condition in which `answer` has a say: about the whole, else about its parts.
+
+    Parameters:
+        node: the condition.
+        answer: takes a condition; returns it, or True or False if that is what it is.
+    """
+    found = answer(node)
+    if found is not node:
+        return found
+    if isinstance(node, ex.LogicalNot):
+        child = with_answers(node.child, answer)
+        if isinstance(child, bool):
+            return not child
+        return node if child is node.child else ex.LogicalNot(child)
+    if not isinstance(node, ex.LogicalAnd | ex.LogicalOr):
+        return node
+    # What is True says nothing in a conjunction, and all in a disjunction.
+    says_all = isinstance(node, ex.LogicalOr)
+    parts = [with_answers(child, answer) for child in node.children]
+    if any(part is says_all for part in parts):
+        return says_all
+    left = tuple([part for part in parts if not isinstance(part, bool)])
+    if len(left) < 2:
+        return left[0] if left else not says_all
+    return node if _are_same(left, node.children) else type(node)(left)
+
+
+def _are_same(parts: Sequence[Expression], others: Sequence[Expression]) -> bool:
+    return len(parts) == len(others) and all(map(operator.is_, parts, others))
 
 
 class Decided:
@@ -20,7 +53,7 @@ class Decided:
         integers: the names of inames, and of integers that do not change.
     """
 
-    def __init__(self, known: isl.Set, integers: Collection[str]) -> None:
+    def __init__(self, known: isl.Set, integers: Container[str]) -> None:
         self._known = known
         self._integers = integers
         self._answers: dict[Expression, bool | None] = {}

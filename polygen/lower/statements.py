@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
-from polygen.analysis.decided import Decided
+from polygen.analysis.decided import Decided, with_answers
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.errors import InternalError, MixedAssignees, SubscriptNotConstant
@@ -17,7 +18,7 @@ from polygen.ir.instruction import Assigning, CInstruction, KernelCall, first_el
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag
 from polygen.ir.verify import excerpt
-from polygen.lower.address import linearize
+from polygen.lower.address import linearize, simplify
 from polygen.lower.conditions import Condition
 from polygen.lower.items import Item, Place
 from polygen.lower.needed_guards import NeededGuards
@@ -128,10 +129,30 @@ class Statements:
         """
         found: Sequence[Expression] = insn.predicates
         if found and place.values:
-            found = [_value_in_copy(p, place.values) for p in found]
+            found = [with_answers(p, partial(self._in_copy, place.values)) for p in found]
         if place.part.points is not None:
-            found = list(map(Decided(place.known, self._separate.integers).condition, found))
+            decided = Decided(place.known, self._separate.integers)
+            found = [with_answers(p, decided.condition) for p in found]
         return tuple([p for p in found if p is not True])
+
+    def _in_copy(self, values: Mapping[str, Expression], node: Expression) -> Expression:
+        """Return whether a condition holds in a copy of a loop's body.
+
+        If more decides that: the condition itself; with what inames stand for, a comparison that
+        mentions loops and sizes alone.
+        """
+        names = walk.free_variables(node)
+        if values.keys().isdisjoint(names) or not names <= self._separate.integers:
+            return node
+        asked = walk.substitute(node, values)
+        found = condition_set(asked)
+        if found is None:
+            return node
+        if not walk.free_variables(asked):
+            return not found.is_empty()
+        if not isinstance(asked, ex.Comparison):
+            return node
+        return ex.Comparison(simplify(asked.left), asked.operator, simplify(asked.right))
 
     def _with_decided(self, insn: Assigning, place: Place, node: Expression) -> Expression:
         """Return a value without asking what is the same for all instances at this place."""
@@ -190,15 +211,3 @@ class Statements:
             )
             if shared and tag not in own:
                 yield Condition(ex.Comparison(ex.Variable(iname), "==", first))
-
-
-def _value_in_copy(predicate: Expression, values: Mapping[str, Expression]) -> Expression:
-    """Return whether a predicate holds in a copy of a loop's body; itself if more decides that.
-
-    Itself, too, if it is not affine: where a copy is missing, validation asks isl whether it may.
-    """
-    if not walk.free_variables(predicate) <= values.keys() or condition_set(predicate) is None:
-        return predicate
-    asked = walk.substitute(predicate, values)
-    found = None if walk.free_variables(asked) else condition_set(asked)
-    return predicate if found is None else not found.is_empty()

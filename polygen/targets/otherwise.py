@@ -10,6 +10,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import identical
+from polygen.lower.conditions import conjunction
 from polygen.lower.program import Assign, Block, Call, Declare, If, Loop, Node, Verbatim
 
 # A statement, and what is executed where its condition does not hold.
@@ -34,24 +35,35 @@ def with_others(
         if (
             isinstance(node, If)
             and isinstance(following, If)
-            and _is_other(node, following, is_index, overlapping)
+            and (other := _other(node, following, is_index))
+            and _may_be_other(node, following, overlapping)
         ):
-            yield node, following.body
+            yield node, other
             at += 2
         else:
             yield node, ()
             at += 1
 
 
-def _is_other(
-    first: If,
-    second: If,
-    is_index: Callable[[str], bool],
-    overlapping: Callable[[str], frozenset[str]],
-) -> bool:
-    """Tell whether a condition holds where the one before it did not, and only there."""
-    if not _are_opposite(first.condition, second.condition, is_index):
-        return False
+def _other(first: If, second: If, is_index: Callable[[str], bool]) -> Block:
+    """Return what is executed where a condition did not hold: the second body, if only there.
+
+    Nothing if the second one may be executed elsewhere, too.
+    """
+    asked = second.condition
+    if _are_opposite(first.condition, asked, is_index):
+        return second.body
+    if not isinstance(asked, ex.LogicalAnd):
+        return ()
+    for at, part in enumerate(asked.children):
+        if _are_opposite(first.condition, part, is_index):
+            rest = [*asked.children[:at], *asked.children[at + 1 :]]
+            return (If(conjunction(rest), second.body),)
+    return ()
+
+
+def _may_be_other(first: If, second: If, overlapping: Callable[[str], frozenset[str]]) -> bool:
+    """Tell whether a condition is the same after what it guards, and nothing waits in the two."""
     asked = walk.free_variables(first.condition)
     asked = asked.union(*map(overlapping, asked))
     written, waits = _done_in(first.body)

@@ -11,6 +11,7 @@ from polygen.errors import InternalError, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg
+from polygen.ir.expression import Expression
 from polygen.lower.program import (
     Assign,
     Barrier,
@@ -104,22 +105,28 @@ class StatementPrinter:
             return [(nodes[0], ())]
         return with_others(nodes, self.expressions.is_index, self.expressions.overlapping)
 
-    def condition(self, node: If, other: Block, depth: int, begun: str = "") -> None:
+    def condition(self, node: If, other: Block, depth: int) -> None:
         """Print a condition, and what is executed where it does not hold."""
-        head = f"{begun}if ({self.expressions.condition(node.condition)})"
-        if not other:
-            self.body(head, node.body, depth)
-            return
-        braces = self._has_braces(node.body) or self._has_braces(other)
-        self.body(head, node.body, depth, braces=braces)
-        if braces:
-            self.lines.pop()
-        begun = "} else " if braces else "else "
-        (first, inner), *more = self._with_others(other)
-        if isinstance(first, If) and not more:
-            self.condition(first, inner, depth, begun)
-        else:
-            self.body(begun.rstrip(), other, depth, braces=braces)
+        branches = [*self._branches(node, other)]
+        braces = any(self._has_braces(body) for _, body in branches)
+        begun = ""
+        for condition, body in branches:
+            asked = "" if condition is None else f"if ({self.expressions.condition(condition)})"
+            if begun and braces:
+                self.lines.pop()
+            self.body(f"{begun}{asked}".rstrip(), body, depth, braces=braces)
+            begun = "} else " if braces else "else "
+
+    def _branches(self, node: If, other: Block) -> Iterator[tuple[Expression | None, Block]]:
+        """Yield conditions, each with what is executed where it is the first that holds."""
+        yield node.condition, node.body
+        while other:
+            (first, inner), *more = self._with_others(other)
+            if not isinstance(first, If) or more:
+                yield None, other
+                return
+            yield first.condition, first.body
+            other = inner
 
     def body(self, head: str, nodes: Block, depth: int, *, braces: bool = False) -> None:
         """Print a loop or a condition: with braces unless what it holds is one assignment."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import gcd
 from types import MappingProxyType
 from typing import TypeAlias
 
 import islpy as isl
 
+from polygen.analysis.decided import with_answers
 from polygen.analysis.isl_affine import to_aff
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -19,6 +21,7 @@ from polygen.validation.polynomial import (
     Floor,
     Polynomial,
     constant,
+    number,
     of_atom,
     plus,
     scaled,
@@ -60,6 +63,11 @@ class Facts:
             for child in condition.children:
                 self.add(child, terms, is_integer)
             return
+        if isinstance(condition, ex.LogicalOr | ex.LogicalNot):
+            smaller = with_answers(condition, partial(_as_number, terms=terms))
+            if smaller is not condition:
+                self.add(smaller, terms, is_integer)
+                return
         found: list[Polynomial] | None = None
         if isinstance(condition, bool):
             found = [] if condition else [constant(-1)]
@@ -71,6 +79,26 @@ class Facts:
             self.affine += found
         else:
             self.others[key(terms.value(condition))] = condition, terms
+
+
+def _as_number(condition: Expression, terms: Terms) -> Expression:
+    """Return whether a comparison of two numbers holds; another condition as it is."""
+    if not isinstance(condition, ex.Comparison):
+        return condition
+    left, right = number(terms.index(condition.left)), number(terms.index(condition.right))
+    if left is None or right is None:
+        return condition
+    return _HOLDS[str(condition.operator)](left, right)
+
+
+_HOLDS: dict[str, Callable[[int, int], bool]] = {
+    "<": int.__lt__,
+    "<=": int.__le__,
+    "==": int.__eq__,
+    "!=": int.__ne__,
+    ">=": int.__ge__,
+    ">": int.__gt__,
+}
 
 
 def _compared(left: Polynomial, operator: str, right: Polynomial) -> list[Polynomial] | None:

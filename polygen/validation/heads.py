@@ -25,6 +25,7 @@ from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault, shown
 from polygen.validation.frames import Frame, Role, Statement, head_names
 from polygen.validation.points import inames_of, set_of
+from polygen.validation.terms import key
 from polygen.validation.view import View
 from polygen.validation.works import Work, Works
 
@@ -90,8 +91,11 @@ class _Heads:
         for condition in conjuncts(node.condition):
             facts = Facts()
             facts.add(condition, terms, self._view.is_integer)
-            if not walk.free_variables(condition).isdisjoint(self._view.layouts.arrays):
-                self._check_condition(frame, asked, next(iter(facts.others)), condition)
+            # One that numbers decide may be asked nevertheless.
+            left = facts.others or {key(terms.value(condition)): (condition, terms)}
+            for name, (part, _) in left.items():
+                if not walk.free_variables(part).isdisjoint(self._view.layouts.arrays):
+                    self._check_condition(frame, asked, name, part)
             asked = asked.and_(facts)
 
     def _check_condition(
@@ -133,7 +137,7 @@ class _Heads:
         for at, condition in enumerate(_all_conjuncts(work)):
             facts = Facts()
             facts.add(condition, copy.terms, self._view.is_integer)
-            if name in facts.others:
+            if name in facts.others or name == key(copy.terms.value(condition)):
                 yield at, condition
 
     def _asked_in_kernel(self, work: Work, copy: Copy, at: int) -> isl.Set:

@@ -10,26 +10,27 @@ one that writes a local variable once in each group, any other once.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 
 import islpy as isl
 
+from polygen.analysis.decided import Decided, with_answers
 from polygen.analysis.domains import domain_of
-from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.pairs import greater, less, witness
 from polygen.analysis.second import OTHER
 from polygen.errors import WrongInstances
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import project_out, universe
+from polygen.ir.expression import Expression
 from polygen.ir.tags import GroupTag, LocalTag
-from polygen.validation.constraints import Cone, Facts, all_follow, conjuncts
+from polygen.validation.constraints import Cone, Facts, all_follow, plain
 from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
 from polygen.validation.frames import HARDWARE, Frame
-from polygen.validation.points import executed, set_of, where
+from polygen.validation.points import executed, may_hold, set_of, where
 from polygen.validation.polynomial import (
     Polynomial,
     constant,
@@ -39,6 +40,7 @@ from polygen.validation.polynomial import (
     scaled,
     substituted,
 )
+from polygen.validation.terms import Terms
 from polygen.validation.touching import described
 from polygen.validation.view import View
 from polygen.validation.works import Work
@@ -193,9 +195,7 @@ class Instances:
         if fixed:
             wanted = wanted.intersect(where(fixed))
         for predicate in work.insn.predicates:
-            for condition in conjuncts(predicate):
-                holds = condition_set(condition, self._view.integers)
-                wanted = wanted if holds is None else wanted.intersect(holds)
+            wanted = wanted.intersect(may_hold(predicate, self._view.integers))
         return wanted
 
     def _image(self, work: Work, copy: Copy, loops: _Loops) -> isl.Set:
@@ -204,7 +204,7 @@ class Instances:
         An axis along which every index executes it is a dimension, too.
         """
         image, conditions = executed(self._view, copy)
-        self._check_conditions(work, copy, conditions)
+        self._check_conditions(work, copy, conditions, image)
         kept = work.insn.within_inames.union(
             axis.name for axis in loops.replicated if axis.name is not None
         )
@@ -217,22 +217,36 @@ class Instances:
             self._check_empty(twice, work, "is executed more than once")
         return project_out(image, left_out)
 
-    def _check_conditions(self, work: Work, copy: Copy, found: set[Hashable]) -> None:
+    def _check_conditions(
+        self, work: Work, copy: Copy, found: set[Hashable], image: isl.Set
+    ) -> None:
         """Check that what data decides is asked, and nothing else."""
-        wanted: set[Hashable] = set()
-        for predicate in work.insn.predicates:
-            for condition in conjuncts(predicate):
-                if condition_set(condition, self._view.integers) is None:
-                    facts = Facts()
-                    facts.add(condition, copy.terms, self._view.is_integer)
-                    wanted |= facts.others.keys()
-        if wanted != found:
+        wanted = [(predicate, copy.terms) for predicate in work.insn.predicates]
+        if self._left(wanted) == found:
+            return
+        asked = self._view.facts(copy.statement.frame).others.values()
+        decided = Decided(image, self._view.integers)
+        if self._left(wanted, decided) != self._left(asked, decided):
             raise fault(
                 WrongInstances,
                 self._view.kernel,
                 f"{work.what} is executed under other conditions than the kernel says",
                 work.origin,
             )
+
+    def _left(
+        self, conditions: Iterable[tuple[Expression, Terms]], decided: Decided | None = None
+    ) -> set[Hashable]:
+        """Return what data decides of conditions, where nothing else does."""
+        facts = Facts()
+        for condition, terms in conditions:
+
+            def answer(node: Expression, terms: Terms = terms) -> Expression:
+                found = None if decided is None else decided.condition(plain(node, terms))
+                return found if isinstance(found, bool) else node
+
+            facts.add(with_answers(condition, answer), terms, self._view.is_integer)
+        return set_of(self._view, facts)[1]
 
     def _check_empty(self, points: isl.Set, work: Work, what: str) -> None:
         if points.is_empty():

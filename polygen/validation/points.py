@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Container, Hashable, Mapping
+from functools import reduce
 
 import islpy as isl
 
@@ -10,6 +11,7 @@ from polygen.analysis.isl_affine import condition_set
 from polygen.errors import WrongInstances
 from polygen.ir import expression as ex
 from polygen.ir.domain import universe
+from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 from polygen.validation.constraints import Facts, plain, to_set
 from polygen.validation.copy_of import Copy
@@ -19,15 +21,36 @@ from polygen.validation.view import View
 
 
 def set_of(view: View, facts: Facts) -> tuple[isl.Set, set[Hashable]]:
-    """Return the flat set where a conjunction holds, and what of it is not affine."""
+    """Return the flat set where a conjunction may hold, and what of it is not affine."""
     result, left = to_set(facts.affine), set[Hashable]()
     for name, (condition, terms) in facts.others.items():
-        holds = condition_set(plain(condition, terms), view.integers)
-        if holds is None:
+        asked = plain(condition, terms)
+        if condition_set(asked, view.integers) is None:
             left.add(name)
-        else:
-            result = result.intersect(holds)
+        result = result.intersect(may_hold(asked, view.integers))
     return result, left
+
+
+def may_hold(condition: Expression, integers: Container[str]) -> isl.Set:
+    """Return the flat set where data decides a condition, or it holds whatever the data is."""
+    return _certain_and_possible(condition, integers)[1]
+
+
+def _certain_and_possible(
+    condition: Expression, integers: Container[str]
+) -> tuple[isl.Set, isl.Set]:
+    """Return where a condition holds whatever the data is, and where it may hold."""
+    holds = condition_set(condition, integers)
+    if holds is not None:
+        return holds, holds
+    if isinstance(condition, ex.LogicalNot):
+        certain, possible = _certain_and_possible(condition.child, integers)
+        return possible.complement(), certain.complement()
+    if not isinstance(condition, ex.LogicalAnd | ex.LogicalOr):
+        return universe().complement(), universe()
+    join = isl.Set.intersect if isinstance(condition, ex.LogicalAnd) else isl.Set.union
+    parts = [_certain_and_possible(child, integers) for child in condition.children]
+    return reduce(join, [part[0] for part in parts]), reduce(join, [part[1] for part in parts])
 
 
 def executed(view: View, copy: Copy) -> tuple[isl.Set, set[Hashable]]:

@@ -49,10 +49,11 @@ def test_a_chain(target: str) -> None:
         "} else if (a[i] == 0.0) {",
         "    o[i] = 2;",
         "    p[i] = 3;",
-        "} else if (a[i] > 4.0)",
+        "} else if (a[i] > 4.0) {",
         "    o[i] = 3;",
-        "else",
+        "} else {",
         "    o[i] = 4;",
+        "}",
     ]
     found = results(knl, target, a=X, p=np.zeros(7, np.int32))
     np.testing.assert_array_equal(found["o"], [1, 2, 4, 2, 3, 1, 4])
@@ -155,3 +156,38 @@ def test_division_of_a_size_that_none_does() -> None:
     for n in (-5, -2, -1, 0, 3):
         u = knl(u=np.zeros(n + 5, np.float32))[1][0]
         np.testing.assert_array_equal(u, np.arange(n + 5) < n + 2)
+
+
+MORE = """
+if a[i] < 0
+    o[i] = 1
+elif a[i] == 0
+    o[i] = 2
+end
+if i > 3
+    p[i] = 3
+end
+if a[i] > 1 and i <= 3
+    p[i] = 4
+end
+"""
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_one_of_several_conditions(target: str) -> None:
+    knl = pg.make_kernel(
+        LINE, MORE, [pg.GlobalArg("p, o", np.int32, "n"), "..."], seq_dependencies=True
+    )
+    assert body(knl, target, a=np.float64) == [
+        "if (a[i] < 0.0)",
+        "    o[i] = 1;",
+        "else if (a[i] == 0.0)",
+        "    o[i] = 2;",
+        "if (i > 3)",
+        "    p[i] = 3;",
+        "else if (a[i] > 1.0)",
+        "    p[i] = 4;",
+    ]
+    found = results(knl, target, a=X, o=np.zeros(7, np.int32), p=np.zeros(7, np.int32))
+    np.testing.assert_array_equal(found["o"], [1, 2, 0, 2, 0, 1, 0])
+    np.testing.assert_array_equal(found["p"], [0, 0, 4, 0, 3, 3, 3])

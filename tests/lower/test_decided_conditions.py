@@ -1,0 +1,121 @@
+"""Parts of conditions that are decided where a statement stands: they are not asked there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import WrongInstances
+from polygen.ir import expression as ex
+from polygen.ir.kernel import Kernel
+from polygen.lower.lower import Model, lower_prepared, prepare
+from polygen.lower.program import If, Node
+from polygen.validation.validate import check
+from tests.validation.edits import said, where
+
+KERNEL = pg.make_kernel(
+    "{ [i,j]: 0<=i<n and 0<=j<4 }",
+    """
+    a[i,j] = 1  {if=c[i] > 0 or j > 2}
+    b[i,j] = 2  {if=not (c[i] > 0 or j > 1)}
+    d[i,j] = 3  {if=(c[i] > 0 and not i > 2) or j > 2}
+    e[i,j] = 4  {if=c[i] > 0 and (j < 2 or c[i] < 1 or i > 3)}
+    """,
+    [pg.GlobalArg("a,b,d,e", np.float32, "n,4"), pg.GlobalArg("c", np.float32, "n"), "..."],
+    loop_priority="i, j",
+    name="cases",
+)
+UNROLLED = pg.tag_inames(KERNEL, "j: unr")
+VARIANTS = [
+    UNROLLED,
+    pg.tag_inames(KERNEL, "j: ilp"),
+    pg.tag_inames(KERNEL, "i: g.0, j: l.0"),
+    pg.peel(UNROLLED, "i", 3, 1),
+    pg.index_set_split(KERNEL, "i < 3"),
+    pg.tag_inames(pg.split_iname(KERNEL, "i", 4, slabs=(1, 1)), "j: unr"),
+    pg.tag_inames(pg.split_iname(KERNEL, "i", 4, inner_tag="unr"), "j: unr"),
+    pg.unroll_and_jam(KERNEL, "i", 2),
+]
+
+
+def expected(c: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what NumPy makes of it."""
+    i, j = np.indices((len(c), 4))
+    up = (c > 0)[:, None]
+    return {
+        "a": 1.0 * (up | (j > 2)),
+        "b": 2.0 * ~(up | (j > 1)),
+        "d": 3.0 * ((up & ~(i > 2)) | (j > 2)),
+        "e": 4.0 * (up & ((j < 2) | (c < 1)[:, None] | (i > 3))),
+    }
+
+
+@pytest.mark.parametrize(
+    ("number", "target"), [*((n, "c") for n in range(len(VARIANTS))), (0, "opencl"), (3, "opencl")]
+)
+def test_numpy_agrees(number: int, target: str) -> None:
+    run = VARIANTS[number].executor(target)
+    for n in (0, 1, 3, 7):
+        c = 1.5 * np.random.default_rng(n).standard_normal(n).astype(np.float32)
+        outputs = {name: np.zeros((n, 4), np.float32) for name in "abde"}
+        run(c=c, **outputs)
+        for name, values in expected(c).items():
+            np.testing.assert_array_equal(outputs[name], values)
+
+
+def test_in_copies() -> None:
+    source = str(pg.generate_code(UNROLLED, "c"))
+    assert source.partition("++i) {\n")[2].splitlines()[:4] == [
+        "        if (c[i] > 0.0f)",
+        "            a[4 * i] = 1.0f;",
+        "        else",
+        "            b[4 * i] = 2.0f;",
+    ]
+    assert "\n        a[4 * i + 3] = 1.0f;\n        d[4 * i + 3] = 3.0f;\n" in source
+    assert "true" not in source
+    assert "false" not in source
+    assert source.count(" b[4 * i") == 2  # two copies are never executed
+
+
+def test_in_parts_of_a_loop() -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }", "o[i] = 1  {if=c[i] > 0 or i == 0}",
+        [pg.GlobalArg("o, c", np.float32, "n"), "..."], name="first",
+    )  # fmt: skip
+    lines = str(pg.generate_code(pg.peel(knl, "i"), "c")).partition("{\n")[2].splitlines()
+    assert [line.strip() for line in lines] == [
+        "if (n >= 1)",
+        "o[0] = 1.0f;",
+        "for (int i = 1; i < n; ++i) {",
+        "if (c[i] > 0.0f)",
+        "o[i] = 1.0f;",
+        "}",
+        "}",
+    ]
+
+
+def test_no_comparison_of_sums_with_nothing_in_them() -> None:
+    source = str(pg.generate_code(pg.unroll_and_jam(KERNEL, "i", 2), "c"))
+    assert "+ 0" not in source
+
+
+@pytest.mark.parametrize("knl", [UNROLLED, pg.peel(KERNEL, "i", 3, 1)])
+def test_validation_looks_for_itself(knl: Kernel) -> None:
+    prepared = prepare(knl)
+    program = lower_prepared(prepared, Model.LOOPS)
+    check(prepared, program)
+
+    def dropped(node: If) -> tuple[Node, ...]:
+        return node.body
+
+    def other(node: If) -> tuple[Node, ...]:
+        return (replace(node, condition=ex.Comparison(ex.Variable("i"), ">", 1)),)
+
+    def opposite(node: If) -> tuple[Node, ...]:
+        return (replace(node, condition=ex.LogicalNot(node.condition)),)
+
+    for change in (dropped, other, opposite):
+        said(prepared, where(If, change)(program), WrongInstances)
