@@ -34,6 +34,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.substitution import expand, used_rules
 from polygen.ir.tags import AutoLocalTag, GroupTag, LocalTag, is_parallel
 from polygen.source import caller_location
+from polygen.transforms._rewritten_rules import with_rules_rewritten
 from polygen.transforms._stored import (
     Storage,
     Turns,
@@ -87,7 +88,8 @@ def staged(kernel: Kernel, which: Selection, how: Storage) -> Kernel:
             for insn in kernel.instructions
         )
     )
-    new = _Stage(inner, which, how).kernel().without_unused({which.rule, *around})
+    new = _Stage(inner, which, how).kernel(kernel, frozenset(around))
+    new = new.without_unused({which.rule, *around, *(r.name for r in new.substitutions)})
     _check_order(new, how)
     return new
 
@@ -136,17 +138,23 @@ class _Stage:
         )
         self._found: Footprint = footprint(self._of, which.given, which.extents, sized=shared)
 
-    def kernel(self) -> Kernel:
-        """Return the new kernel."""
+    def kernel(self, written: Kernel, around: frozenset[str]) -> Kernel:
+        """Return the new kernel.
+
+        Parameters:
+            written: the kernel with all its rules.
+            around: those that invoke the one whose values are computed ahead.
+        """
         outer = self._outer
         computed = self._computation(outer)
         after = frozenset[str]() if self._old is None else self._turns.after
+        served = self._served(written, around)
         instructions: list[Instruction] = []
-        for insn in self._kernel.instructions:
+        for insn in served.instructions:
             if insn.id in self._readers:
                 if computed not in instructions:
                     instructions.append(computed)
-                instructions.append(self._served(insn))
+                instructions.append(insn.copy(depends_on=insn.depends_on | {computed.id}))
             elif insn.id in after:
                 instructions.append(insn.copy(depends_on=insn.depends_on | self._readers))
             else:
@@ -155,7 +163,7 @@ class _Stage:
         tags = {} if self._how.tag is None else dict.fromkeys(news, self._how.tag)
         loops = len(news) > 1 and not is_parallel(self._how.tag)
         others = [t for t in self._kernel.temporaries if t.name != self._how.temporary]
-        return self._kernel.copy(
+        return served.copy(
             domains=(*self._kernel.domains, *self._domains(outer)),
             instructions=tuple(instructions),
             temporaries=(*others, self._temporary),
@@ -365,7 +373,7 @@ class _Stage:
         return Assignment(
             id=self._how.insn_id,
             assignee=self._place([ex.Variable(self._inames[n]) for n in self._stored]),
-            expression=walk.substitute(self._rule.expression, values),
+            expression=_tidy(walk.substitute(self._rule.expression, values)),
             within_inames=outer.union(self._inames.values()),
             predicates=() if self._news else self._conditions(outer),
             depends_on=frozenset(
@@ -392,13 +400,22 @@ class _Stage:
             return variable
         return ex.Subscript(variable, subscripts[0] if len(subscripts) == 1 else tuple(subscripts))
 
-    def _served(self, insn: Instruction) -> Instruction:
+    def _served(self, written: Kernel, around: frozenset[str]) -> Kernel:
+        """Return the kernel with what is stored in place of the uses."""
+
         def read(use: ex.Invocation) -> Expression:
             values = self._rule.values(use)
             return self._place([self._axis_place(n, values[n]) for n in self._stored])
 
-        served = insn.map_reads(lambda e: replace_uses(e, self._which.has, read))
-        return served.copy(depends_on=insn.depends_on | {self._how.insn_id})
+        def rewrite(node: Expression) -> Expression:
+            return replace_uses(node, self._which.has, read)
+
+        names = frozenset[str]().union(*(self._axes[name].base.names() for name in self._stored))
+        introduced = names | {self._how.temporary}
+        taken = introduced.union(self._inames.values())
+        return with_rules_rewritten(
+            written, frozenset(self._readers), around, rewrite, introduced, taken
+        )
 
     def _axis_place(self, name: str, value: Expression) -> Expression:
         """Return where along its axis a value is."""
@@ -423,6 +440,19 @@ def _check_sweeps(of: Gathering) -> None:
                 f"no use of '{of.rule.name}' is within '{iname}', so it cannot be swept",
                 "leave it out of the sweep inames",
             )
+
+
+def _tidy(node: Expression) -> Expression:
+    """Return an expression with subscripts in which equal terms are one."""
+
+    def tidy(part: Expression) -> Expression:
+        if not isinstance(part, ex.Subscript):
+            return part
+        forms = [(index, linear_form(index)) for index in ex.index_tuple(part)]
+        index = tuple([old if form is None else form.expression() for old, form in forms])
+        return ex.element(ex.Variable(ex.name_of(part)), index)
+
+    return walk.rewrite(node, tidy)
 
 
 def _conditions(places: isl.Set) -> tuple[int, int]:

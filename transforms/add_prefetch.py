@@ -12,9 +12,8 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.substitution import SubstitutionRule, expand, rules_mentioning
+from polygen.ir.substitution import SubstitutionRule, rules_mentioning
 from polygen.language.parser import parse_expression
 from polygen.language.within import matching
 from polygen.source import caller_location
@@ -30,6 +29,7 @@ from polygen.transformation import (
     transformation,
 )
 from polygen.transforms._arrays import Space, to_space
+from polygen.transforms._rewritten_rules import with_rules_rewritten
 from polygen.transforms._staging import Selection, staged
 from polygen.transforms._stored import Storage
 from polygen.transforms._vector_loads import with_vector_loads
@@ -153,10 +153,11 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         zip(rule.arguments, _dim_names(kernel, name, len(shape), dim_arg_names), strict=True)
     )
     ids = frozenset(insn.id for insn in matching(kernel, within))
-    reading = _with_rule(kernel, name, rule, ids)
+    temporary = temporary_name or kernel.new_name(f"{name}_fetch")
+    reading = _with_rule(kernel, name, rule, ids, {rule_id, temporary, *dims.values()})
     selection = Selection(rule_id, None, ids, frozenset(to_names(sweep_inames)), given, shape)
     storage = Storage(
-        temporary=temporary_name or kernel.new_name(f"{name}_fetch"),
+        temporary=temporary,
         insn_id=prefetch_insn_id or new_id(kernel, rule_id),
         names=dims,
         named=None if dim_arg_names is None else dims,
@@ -182,9 +183,10 @@ def _read(name: str, index: Sequence[Expression]) -> Expression:
     return ex.Subscript(ex.Variable(name), index[0] if len(index) == 1 else tuple(index))
 
 
-def _with_rule(kernel: Kernel, name: str, rule: SubstitutionRule, ids: frozenset[str]) -> Kernel:
-    """Return the kernel with the reads of an array as uses of a rule."""
-    mentioning = rules_mentioning(kernel.rules, name)
+def _with_rule(
+    kernel: Kernel, name: str, rule: SubstitutionRule, ids: frozenset[str], taken: set[str]
+) -> Kernel:
+    """Return the kernel with the reads of an array as uses of a rule; other new names are taken."""
 
     def used(node: Expression) -> Expression:
         if isinstance(node, ex.Subscript | ex.Variable) and ex.name_of(node) == name:
@@ -194,16 +196,9 @@ def _with_rule(kernel: Kernel, name: str, rule: SubstitutionRule, ids: frozenset
             return node
         return walk.rebuild(node, tuple([used(p) for p in walk.parts(node)]))
 
-    def rewrite(insn: Instruction) -> Instruction:
-        if insn.id not in ids:
-            return insn
-        return insn.map_reads(lambda e: used(expand(e, mentioning)))
-
-    new = kernel.copy(
-        instructions=tuple(rewrite(insn) for insn in kernel.instructions),
-        substitutions=(*kernel.substitutions, rule),
-    )
-    return new.without_unused(mentioning)
+    mentioning = rules_mentioning(kernel.rules, name)
+    new = with_rules_rewritten(kernel, ids, mentioning, used, frozenset({name}), frozenset(taken))
+    return new.copy(substitutions=(*new.substitutions, rule))
 
 
 def _dim_names(

@@ -26,7 +26,7 @@ from polygen.errors import (
     UserError,
 )
 from polygen.ir.kernel import Kernel
-from polygen.ir.show import show_instruction
+from polygen.ir.show import show_instruction, show_rule
 from tests.oracle.cases import (
     Step,
     agree_in_arrays,
@@ -318,9 +318,56 @@ def test_reads_in_rules_and_in_conditions() -> None:
     knl = kernel("{ [i]: 0<=i<9 }", text, pg.GlobalArg("out", shape=9))
     step = _prefetch("a", "i", default_tag=None, unsafe=True)
     new = step(knl)
-    assert "= a_fetch[i] + b[i]  {id=insn, dep=a_fetch_rule, if=a_fetch[i] > 0}" in _lines(new)[1]
-    assert new.substitutions == ()
+    assert "= f(i)  {id=insn, dep=a_fetch_rule, if=a_fetch[i] > 0}" in _lines(new)[1]
+    assert [show_rule(rule) for rule in new.substitutions] == ["f(x) := a_fetch[x] + b[x]"]
     agree_in_arrays(knl, [{}], step)
+
+
+RULES = {
+    # what a rule mentions, what it is called with, what comes of it
+    "where the tile begins": ("f(x) := 2*a[x]", "f(i)", "f(x) := 2*a_fetch[x - 8*i_outer]"),
+    "an argument called as an iname": (
+        "f(i_outer) := 2*a[i_outer]", "f(i)", "f(i_outer_0) := 2*a_fetch[i_outer_0 - 8*i_outer]",
+    ),
+    "an argument called as the array": (
+        "f(x) := 2*a[x]\n        g(a) := f(a) + a", "g(i)", "g(a_0) := f(a_0) + a_0",
+    ),
+    "an iname of its own": ("f() := 2*a[i]*i", "f()", "f() := 2*a_fetch[i - 8*i_outer]*i"),
+    "a reduction": ("f(x) := sum(j, a[x]*j)", "f(i)",
+                    "f(x) := sum(j, a_fetch[x - 8*i_outer]*j)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_stay(name: str) -> None:
+    rule, use, expected = RULES[name]
+    knl = kernel(("{ [i]: 0<=i<n }", "{ [j]: 0<=j<3 }"), f"{rule}\nout[i] = {use} + i")
+    step = steps(split("i", 8), _prefetch("a", "i_inner", default_tag=None))
+    assert expected in [show_rule(rule) for rule in step(knl).substitutions]
+    assert pg.parse_kernel(str(step(knl))) == step(knl)
+    agree_in_arrays(knl, [{"n": n} for n in (0, 9)], step)
+
+
+def test_a_rule_in_which_an_iname_is_another_value_is_expanded() -> None:
+    text = "f(x) := 2*a[x]*i_outer\nout[i_outer, i] = f(4*i_outer + i, i_outer=i) + f(i_outer + i)"
+    knl = kernel("{ [i_outer, i]: 0<=i<4 and 0<=i_outer<n }", text)
+    step = _prefetch("a", "i", default_tag=None)
+    with pytest.raises(FootprintNotConstant):
+        step(knl)
+    knl = kernel("{ [i_outer, i]: 0<=i<4 and 0<=i_outer<n }", text.partition(" + f(i_o")[0])
+    assert _lines(step(knl))[1].endswith("= 2*a_fetch[i]*i  {id=insn, dep=a_fetch_rule}")
+    agree_in_arrays(knl, [{"n": 3}], step)
+
+
+def test_a_prefetch_and_then_what_is_computed_of_it() -> None:
+    text = "f(x) := 2*a[x]\ng(x) := f(x) + b[x]\nout[i] = g(i) + f(i)"
+    knl = kernel("{ [i]: 0<=i<n }", text)
+    compute: Step = lambda k: pg.precompute(k, "f", "i_inner")  # noqa: E731
+    step = steps(
+        split("i", 8, outer_tag="g.0", inner_tag="l.0"), _prefetch("a", "i_inner"), compute
+    )
+    assert _lines(step(knl))[1] == "[i_outer, x] f_0[x] = 2*a_fetch[x]  {id=f, dep=a_fetch_rule}"
+    agree_in_arrays(knl, [{"n": n} for n in (0, 9)], step)
 
 
 def test_names() -> None:

@@ -27,7 +27,7 @@ from polygen.errors import (
 )
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
-from polygen.ir.show import show_instruction
+from polygen.ir.show import show_instruction, show_rule
 from tests.oracle.cases import Step, agree_in_arrays, grid, kernel, prior, split, steps, tag
 
 AWKWARD = tuple({"n": n} for n in (0, 1, 7, 8, 9, 13))
@@ -195,8 +195,22 @@ def test_uses_inside_of_other_rules() -> None:
         "{ [i]: 0<=i<9 }", "f(x) := 2*a[x]\ng(x) := f(x) + 1\nh(x) := 3*x\nout[i] = h(g(i))"
     )
     new = pg.precompute(knl, "f", "i", default_tag=None)
-    assert _lines(new)[1] == "[i] out[i] = h(f_0[i] + 1)  {id=insn, dep=f}"
-    assert [rule.name for rule in new.substitutions] == ["h"]
+    assert _lines(new)[1] == "[i] out[i] = h(g(i))  {id=insn, dep=f}"
+    assert [show_rule(rule) for rule in new.substitutions] == ["g(x) := f_0[x] + 1", "h(x) := 3*x"]
+    agree_in_arrays(knl, [{}], _step("f", "i", default_tag=None))
+
+
+def test_rules_that_others_use_too_are_copied() -> None:
+    knl = kernel("{ [i]: 0<=i<n }", "f(x) := 2*a[x]\ng(x) := f(x) + i\nout[i] = g(i)\nb[i] = g(i)",
+        pg.GlobalArg("b", shape="n"), pg.GlobalArg("a", shape="n"))  # fmt: skip
+    step = steps(split("i", 8), _step("f", "i_inner", within="insn", temporary_name="g_0"))
+    assert [show_rule(rule) for rule in step(knl).substitutions] == [
+        "f(x) := 2*a[x]",
+        "g(x) := f(x) + i",
+        "g_1(x) := g_0[x - 8*i_outer] + i",
+    ]
+    assert pg.parse_kernel(str(step(knl))) == step(knl)
+    agree_in_arrays(knl, AWKWARD[:4], step)
 
 
 def test_uses_in_subscripts_and_conditions() -> None:
@@ -524,8 +538,9 @@ def test_refused(arguments: dict[str, Any], error: type[UserError], message: str
         ("{ [i,j]: 0<=i<n and 0<=j<4 }", "{ [other]: 0<=other<2 }"),
         "f(x) := a[x]\ng(x) := b[x]\nout[i,j] = f(i + j) + g(i)  {id=insn}\nmore[other] = 1",
     )
+    given: dict[str, Any] = {"subst_use": "f", "sweep_inames": "j", **arguments}
     with pytest.raises(error, match=message):
-        pg.precompute(knl, **{"subst_use": "f", "sweep_inames": "j", **arguments})
+        pg.precompute(knl, **given)
 
 
 def test_what_depends_on_data_is_refused() -> None:
