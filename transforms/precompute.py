@@ -231,8 +231,11 @@ def _uses(
     """Return the rule, the tag of the uses, and what they need if that is said."""
     if isinstance(given, str) and (match := _RULE_NAME.fullmatch(given)):
         return _rule(kernel, match[1]), match[2], ()
+    several = _each(given)
+    if len(several) == 1 and several[0] is not given and isinstance(several[0], str):
+        return _uses(kernel, several[0])
     found: list[ex.Invocation] = []
-    for each in _each(given):
+    for each in several:
         node = parse_invocation(each) if isinstance(each, str) else each
         text = each if isinstance(each, str) else show_expression(each)
         node = resolve_invocations(node, kernel.rules, text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import polygen as pg
-from polygen.compat._ours import making
+from polygen.compat._ours import Ours, making
 from polygen.errors import InvalidArgument
 from polygen.source import caller_location
 
@@ -53,6 +53,20 @@ def GlobalArg(  # noqa: N802
         InvalidArgument: if there is no such argument.
     """
     return pg.GlobalArg(name, _known(dtype), _known(shape), **_others(others))
+
+
+@making(pg.GlobalArg)
+def ArrayArg(  # noqa: N802
+    name: str, dtype: Any = None, shape: Any = None, **others: Any
+) -> pg.GlobalArg:
+    """Return an array argument; parameters are those of `GlobalArg`."""
+    return pg.GlobalArg(name, _known(dtype), _known(shape), **_others(others))
+
+
+class KernelArgument(metaclass=Ours):
+    """What all arguments are."""
+
+    kind = (pg.GlobalArg, pg.ValueArg)
 
 
 @making(pg.ConstantArg)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,17 +19,25 @@ from polygen.source import caller_location
 _Check: TypeAlias = Callable[[Any, Any], tuple[bool, str]]
 
 
-def auto_test_vs_ref(
+def auto_test_vs_ref(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     ref_prog: pg.Kernel | pg.TranslationUnit,
     ctx: Any,
     test_prog: pg.Kernel | pg.TranslationUnit | None = None,
-    *,
+    op_count: Sequence[float] | float = (),  # noqa: ARG001
+    op_label: Sequence[str] | str = (),  # noqa: ARG001
     parameters: Mapping[str, Any] | None = None,
+    print_ref_code: bool = False,
+    print_code: bool = True,
+    warmup_rounds: int = 2,  # noqa: ARG001
+    dump_binary: bool = False,  # noqa: ARG001
+    fills_entire_output: bool | None = None,  # noqa: ARG001
     do_check: bool = True,
     check_result: _Check | None = None,
-    print_code: bool = True,
-    print_ref_code: bool = False,
-    **others: Any,  # noqa: ARG001
+    max_test_kernel_count: int = 1,  # noqa: ARG001
+    quiet: bool = False,
+    blacklist_ref_vendors: Sequence[str] | str = (),  # noqa: ARG001
+    ref_entrypoint: str | None = None,
+    test_entrypoint: str | None = None,
 ) -> dict[str, float]:
     """Run two kernels on the same random numbers, and compare what they write.
 
@@ -38,25 +46,30 @@ def auto_test_vs_ref(
         ctx: a context of PyOpenCL's, or None for the default target.
         test_prog: what should compute the same; the same kernel if it is None.
         parameters: the values of scalar arguments, all sizes among them.
+        print_ref_code, print_code: whether the code is shown.
         do_check: whether results are compared.
         check_result: takes a result and the right one, and returns whether it will do, and a
             message; if not given, the relative error in the Euclidean norm decides.
-        print_code, print_ref_code: whether the code is shown.
-        others: what Loo.py does besides, such as counting operations: nothing depends on it.
+        quiet: whether no code is shown at all.
+        ref_entrypoint, test_entrypoint: which kernels, in programs of several entry points.
+        op_count, op_label, warmup_rounds, dump_binary, fills_entire_output,
+        max_test_kernel_count, blacklist_ref_vendors: nothing depends on them here.
 
     Returns:
-        How long the last call took, in seconds: ``{"elapsed_wall": ...}``.
+        How long the call of each took, in seconds: ``{"elapsed_wall": ..., "ref_elapsed_wall":
+        ...}``.
 
     Raises:
         AutomaticTestFailure: if results differ.
         TypeNotFound: if the type of an array is not known.
         InvalidArgument: if the value of a size is not known.
     """
-    ref, test = entry(ref_prog), entry(ref_prog if test_prog is None else test_prog)
+    ref = _chosen(ref_prog, ref_entrypoint)
+    test = _chosen(ref_prog if test_prog is None else test_prog, test_entrypoint)
     queue = None if ctx is None else _queue(ctx)
     given = _arguments(ref, parameters or {})
-    expected, _ = _results(ref, queue, given, print_ref_code)
-    found, elapsed = _results(test, queue, given, print_code)
+    expected, ref_elapsed = _results(ref, queue, given, print_ref_code and not quiet)
+    found, elapsed = _results(test, queue, given, print_code and not quiet)
     for name in sorted(expected) if do_check else ():
         good, why = (check_result or _is_close)(found[name], expected[name])
         if not good:
@@ -65,7 +78,13 @@ def auto_test_vs_ref(
                 where=caller_location(),
                 remedy="look at the steps: pg.diff(first, second) shows what they changed",
             )
-    return {"elapsed_wall": elapsed}
+    return {"elapsed_wall": elapsed, "ref_elapsed_wall": ref_elapsed}
+
+
+def _chosen(program: pg.Kernel | pg.TranslationUnit, entrypoint: str | None) -> pg.Kernel:
+    if entrypoint is None or isinstance(program, pg.Kernel):
+        return entry(program)
+    return program[entrypoint]
 
 
 def _queue(ctx: Any) -> Any:

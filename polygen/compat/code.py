@@ -12,6 +12,7 @@ from polygen.errors import InternalError
 from polygen.targets.program import Program
 
 _T = TypeVar("_T")
+_NO_CACHE = "POLYGEN_NO_CACHE"
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,18 @@ class CodeGenerationResult:
         """Return the source of the device program."""
         return str(self.program)
 
+    def host_code(self) -> str:
+        """Return the code of the host's: none, the runtime needs no source to call the rest."""
+        return ""
+
     def all_code(self) -> str:
-        """Return all code: the runtime needs no source of its own to call it."""
+        """Return all code."""
         return str(self.program)
+
+    @property
+    def device_programs(self) -> tuple[Any, ...]:
+        """The functions that the host calls, each with a ``name``."""
+        return tuple(self.program.launches)
 
 
 def generate_code_v2(t_unit: pg.Kernel | pg.TranslationUnit) -> CodeGenerationResult:
@@ -47,9 +57,12 @@ def generate_code(
     return str(program), program.arguments
 
 
-def generate_header(kernel: pg.Kernel | pg.TranslationUnit) -> list[str]:
+def generate_header(
+    kernel: pg.Kernel | pg.TranslationUnit,
+    codegen_result: CodeGenerationResult | None = None,
+) -> list[str]:
     """Return the declarations of the functions that the host calls."""
-    program = pg.generate_code(kernel)
+    program = codegen_result.program if codegen_result else pg.generate_code(kernel)
     return [f"{_head(program, launch.name)};" for launch in program.launches]
 
 
@@ -87,6 +100,28 @@ def get_one_linearized_kernel(kernel: _T, callables_table: Any = None) -> _T:  #
 get_one_scheduled_kernel = get_one_linearized_kernel
 
 
+class CacheMode:
+    """``with CacheMode(False): ...``: what `set_caching_enabled` says, until the block ends."""
+
+    def __init__(self, new_flag: bool) -> None:
+        self._flag = new_flag
+        self._before: str | None = None
+
+    def __enter__(self) -> None:
+        self._before = os.environ.get(_NO_CACHE)
+        set_caching_enabled(self._flag)
+
+    def __exit__(self, *_error: object) -> None:
+        if self._before is None:
+            del os.environ[_NO_CACHE]
+        else:
+            os.environ[_NO_CACHE] = self._before
+
+
+def clear_in_mem_caches() -> None:
+    """Do nothing: what kernels keep goes with them."""
+
+
 def set_caching_enabled(flag: bool) -> None:
     """Say whether what was generated and compiled is kept, in memory and on disk."""
-    os.environ["POLYGEN_NO_CACHE"] = "0" if flag else "1"
+    os.environ[_NO_CACHE] = "0" if flag else "1"

@@ -8,7 +8,7 @@ from typing import Any, cast
 import polygen as pg
 from polygen import errors
 from polygen.compat.arguments import GlobalArg, GuessedTemporary
-from polygen.compat.steps import set_options
+from polygen.compat.options import set_options
 from polygen.compat.targets import target_name
 from polygen.errors import InvalidArgument
 from polygen.source import caller_location
@@ -31,7 +31,8 @@ def make_kernel(
         kernel_data: arguments and temporaries; ``...`` or ``"..."`` has the others guessed.
         options: ``name`` (``"loopy_kernel"``), ``assumptions``, ``target``, ``loop_priority``,
             ``silenced_warnings``, ``seq_dependencies``, ``options``, ``fixed_parameters``,
-            ``temporary_variables``, ``default_order``.  Nothing depends on ``lang_version``,
+            ``temporary_variables``, ``substitutions``, ``default_order``, ``preambles``,
+            ``preamble_generators``, ``symbol_manglers``.  Nothing depends on ``lang_version``,
             ``index_dtype``, ``tags`` and ``default_offset``.
 
     Raises:
@@ -61,12 +62,14 @@ def _made(
         **{n: v for n, v in options.items() if n not in _LEFT_OUT},
     }
     own = {n: v for n, v in given.items() if n in _PLAIN and v is not None}
+    if "loop_priority" in own:
+        own["loop_priority"] = _priorities(own["loop_priority"])
+    steps = _steps(given)
+    instructions = _with_rules(instructions, given.pop("substitutions", None))
     own["silenced_warnings"] = _ours(given.pop("silenced_warnings", ()))
     own["target"] = target_name(given.pop("target", None))
     order = _order(given)
     data = _data(kernel_data, given)
-    steps: Any = given.pop("options", None)
-    fixed: dict[str, Any] = given.pop("fixed_parameters", None) or {}
     if unknown := sorted(given.keys() - _PLAIN):
         raise InvalidArgument(
             f"make_kernel has no option '{unknown[0]}' here",
@@ -78,11 +81,42 @@ def _made(
     )
     if order == "F":
         kernel = _in_columns(kernel)
-    if fixed:
-        kernel = pg.fix_parameters(kernel, **fixed)
-    if steps:
-        kernel = set_options(kernel, steps)
+    for step, argument in steps:
+        kernel = step(kernel, argument)
     return pg.merge([kernel])
+
+
+def _steps(given: dict[str, Any]) -> list[tuple[Callable[[pg.Kernel, Any], pg.Kernel], Any]]:
+    """Return what is done with the kernel once it is made."""
+    taken: dict[str, Callable[[pg.Kernel, Any], pg.Kernel]] = {
+        "fixed_parameters": lambda knl, values: pg.fix_parameters(knl, **values),
+        "options": set_options,
+        "preambles": _with_preambles,
+        "preamble_generators": pg.register_preamble_generators,
+        "symbol_manglers": pg.register_symbol_manglers,
+    }
+    wanted = [(step, given.pop(name, None)) for name, step in taken.items()]
+    return [(step, argument) for step, argument in wanted if argument]
+
+
+def _with_preambles(kernel: pg.Kernel, preambles: Iterable[tuple[str, str]]) -> pg.Kernel:
+    pairs = list(preambles)
+    return pg.register_preamble_generators(kernel, [lambda _info: pairs])
+
+
+def _priorities(given: Any) -> Any:
+    """Return priorities as texts: Loo.py has a set of tuples."""
+    if isinstance(given, (frozenset, set)):
+        return sorted(p if isinstance(p, str) else ", ".join(p) for p in cast("set[Any]", given))
+    return given
+
+
+def _with_rules(instructions: Any, rules: Mapping[str, Any] | None) -> Any:
+    """Return the instructions after rules that are given beside them."""
+    if not rules:
+        return instructions
+    listed: list[Any] = [instructions] if isinstance(instructions, str) else list(instructions)
+    return [*rules.values(), *listed]
 
 
 def _order(given: dict[str, Any]) -> str:

@@ -1,15 +1,48 @@
-"""Loo.py's families of errors and warnings, which are polygen's; single errors are other ones."""
+"""Loo.py's families of errors and warnings, and single ones of which polygen has the like."""
 
+from polygen.compat._names import imported as __getattr__
+from polygen.errors import DependencyCycle as DependencyCycleFound
 from polygen.errors import PolygenError as LoopyError
 from polygen.errors import PolygenWarning as LoopyWarning
+from polygen.errors import TypeNotFound as TypeInferenceFailure
+from polygen.errors import UninitializedRead as MissingDefinitionError
+from polygen.errors import UnorderedAccess as VariableAccessNotOrdered
 from polygen.errors import UserError
 
-__all__ = ["AutomaticTestFailure", "DirectCallUncachedWarning", "LoopyError", "LoopyWarning"]
+DependencyTypeInferenceFailure = TypeInferenceFailure
+
+__all__ = [
+    "AutomaticTestFailure",
+    "DependencyCycleFound",
+    "DependencyTypeInferenceFailure",
+    "DirectCallUncachedWarning",
+    "LoopyAdvisory",
+    "LoopyError",
+    "LoopyWarning",
+    "MissingDefinitionError",
+    "ParameterFinderWarning",
+    "TypeInferenceFailure",
+    "VariableAccessNotOrdered",
+    "WriteRaceConditionWarning",
+    "__getattr__",
+]
 
 
 class AutomaticTestFailure(UserError):
     """What two kernels computed is not the same: `auto_test_vs_ref`."""
 
 
+class LoopyAdvisory(LoopyWarning):
+    """Never issued here."""
+
+
 class DirectCallUncachedWarning(LoopyWarning):
     """Never issued here: calls of kernels keep what was compiled."""
+
+
+class ParameterFinderWarning(LoopyWarning):
+    """Never issued here: a size that nothing tells is an error of the call."""
+
+
+class WriteRaceConditionWarning(LoopyWarning):
+    """Never issued here: races are errors."""

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import polygen as pg
 from polygen.errors import InvalidArgument
+from polygen.ir.show_expression import show_expression
 from polygen.language.within import matching
 from polygen.source import caller_location
 
@@ -69,6 +70,50 @@ def rename_inames_in_batch(
     for new_iname, old_inames in batches.items():
         kernel = pg.rename_inames(kernel, old_inames, new_iname)
     return kernel
+
+
+def join_inames(
+    kernel: _T,
+    inames: Any,
+    new_iname: str | None = None,
+    tag: Any = None,
+    within: Any = None,
+) -> _T:
+    """Make one loop of several; see `polygen.join_inames`.  ``i, j`` become ``j_and_i``."""
+    given = [i.strip() for i in inames.split(",")] if isinstance(inames, str) else list(inames)
+    name = new_iname or _entry(kernel).new_name("_and_".join(given[::-1]))
+    return pg.join_inames(kernel, given, name, tag, within)
+
+
+def remove_unused_inames(kernel: _T, inames: Any = None) -> _T:
+    """Leave out inames that nothing uses, and no others; see `polygen.remove_unused_inames`."""
+    if inames is None:
+        return pg.remove_unused_inames(kernel)
+    given = [i.strip() for i in inames.split(",")] if isinstance(inames, str) else inames
+    known = sorted(set(given).intersection(_entry(kernel).inames))
+    return pg.remove_unused_inames(kernel, known) if known else kernel
+
+
+def remove_predicates_from_insn(kernel: _T, predicates: Any, insn_match: Any) -> _T:
+    """Leave out conditions of instructions, if it is proved that this changes nothing.
+
+    Parameters:
+        kernel: the kernel or program.
+        predicates: the conditions, as texts or as instructions have them.
+        insn_match: the instructions.
+    """
+    gone = {_shown(p) for p in predicates}
+
+    def without(insn: pg.Instruction) -> pg.Instruction:
+        return insn.copy(predicates=tuple(p for p in insn.predicates if _shown(p) not in gone))
+
+    return pg.map_instructions(kernel, insn_match, without)
+
+
+def _shown(node: Any) -> str:
+    return (
+        node.replace(" ", "") if isinstance(node, str) else show_expression(node).replace(" ", "")
+    )
 
 
 def make_reduction_inames_unique(kernel: _T, inames: Any = None, within: Any = None) -> _T:
@@ -168,3 +213,8 @@ def merge(translation_units: Sequence[object]) -> pg.TranslationUnit:
     program = pg.merge(translation_units)
     called = {call.function for kernel in program.kernels for call in kernel.calls}
     return program.with_entrypoints(sorted(program.entrypoints - called) or program.entrypoints)
+
+
+def make_program(kernel: pg.Kernel) -> pg.TranslationUnit:
+    """Return a program of one kernel; see `polygen.merge`."""
+    return merge([kernel])

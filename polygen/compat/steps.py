@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import islpy as isl
 
@@ -19,61 +19,31 @@ split_array_axis = pg.split_array_dim
 split_arg_axis = pg.split_array_dim
 set_array_dim_names = pg.set_array_axis_names
 set_loop_priority = pg.prioritize_loops
-t_unit_to_python = pg.kernel_to_python
-
-# Names that differ; and what nothing depends on here: how output looks, and checks that are proofs.
-_OPTIONS = {"write_cl": "write_code", "allow_fp_reordering": "allow_reassociation"}
-_LEFT_OUT = frozenset(
-    (
-        "allow_terminal_colors",
-        "annotate_inames",
-        "check_dep_resolution",
-        "cl_exec_manage_array_events",
-        "enforce_array_accesses_within_bounds",
-        "enforce_variable_access_ordered",
-        "no_numpy",
-    )
-)
 
 
-def set_options(kernel: _T, *args: Any, **kwargs: Any) -> _T:
-    """Change how a kernel is compiled and called; see `polygen.set_options`.
+def add_and_infer_dtypes(
+    prog: _T,
+    dtype_dict: Mapping[str, Any],
+    expect_completion: bool = False,
+    kernel_name: str | None = None,
+) -> _T:
+    """Say types, and find out the others: `add_dtypes`, then `infer_unknown_types`.
 
     Parameters:
-        kernel: the kernel or program.
-        args: names with commas, ``"write_code, return_dict"``, or a dictionary.
-        kwargs: options by name.  ``write_cl`` is ``write_code``, ``allow_fp_reordering`` is
-            ``allow_reassociation``.  Nothing depends on ``allow_terminal_colors``,
-            ``annotate_inames``, ``check_dep_resolution``, ``cl_exec_manage_array_events``,
-            ``enforce_...`` and ``no_numpy``.
-
-    Raises:
-        InvalidArgument: if there is no such option.
+        prog: the kernel or program.
+        dtype_dict: the types by name, or by names with commas.
+        expect_completion: whether all types have to be known then.
+        kernel_name: whose variables these are; those of the only entry point if not given.
     """
-    given: dict[str, Any] = {}
-    for part in args:
-        if isinstance(part, Mapping):
-            given |= cast("Mapping[str, Any]", part)
-        else:
-            given |= dict.fromkeys(_names(part), True)
-    given |= kwargs
-    kept = {_OPTIONS.get(n, n): v for n, v in given.items() if n not in _LEFT_OUT}
-    return pg.set_options(kernel, **kept)
+    if kernel_name is None or isinstance(prog, pg.Kernel):
+        return pg.infer_unknown_types(pg.add_dtypes(prog, dtype_dict), expect_completion)
+    one = add_and_infer_dtypes(prog[kernel_name], dtype_dict, expect_completion)
+    return prog.with_kernel(one)
 
 
-def _names(text: object) -> list[str]:
-    if not isinstance(text, str):
-        raise InvalidArgument(
-            f"set_options was given {text!r}, which is no name of options",
-            where=caller_location(),
-            remedy='write set_options(knl, write_code=True), or set_options(knl, "write_code")',
-        )
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def add_and_infer_dtypes(prog: _T, dtype_dict: Mapping[str, Any]) -> _T:
-    """Say types, and find out the others: `add_dtypes`, then `infer_unknown_types`."""
-    return pg.infer_unknown_types(pg.add_dtypes(prog, dtype_dict))
+def infer_unknown_types(t_unit: _T, expect_completion: bool = False) -> _T:
+    """Find out types; see `polygen.infer_unknown_types`, where all have to be found."""
+    return pg.infer_unknown_types(t_unit, expect_completion)
 
 
 def split_iname(
@@ -122,7 +92,8 @@ def diff_kernel(
     Loo.py has it in ``loopy.transform.diff``; see `polygen.diff_kernel`.
     """
     options = (diff_iname_prefix, batch_axes_in_by, copy_outputs)
-    outputs = _names(diff_outputs) if isinstance(diff_outputs, str) else list(diff_outputs)
+    several = diff_outputs.split(",") if isinstance(diff_outputs, str) else diff_outputs
+    outputs = [name.strip() for name in several]
     new = pg.diff_kernel(kernel, outputs, by, *options)
     old, made = map(_entry_point, (kernel, new))
     wanted = f"{outputs[-1]}_d{by}"

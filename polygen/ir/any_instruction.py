@@ -13,6 +13,7 @@ from polygen.ir.atomicity import Atomicity
 from polygen.ir.cached import cached_property
 from polygen.ir.changed import changed
 from polygen.ir.expression import Expression
+from polygen.ir.offered import Offering
 from polygen.ir.relation import InstanceRelation
 from polygen.ir.substitution import invocations
 from polygen.source import SourceLocation
@@ -69,7 +70,7 @@ class Options:
     happens_after: frozenset[InstanceRelation] = frozenset()
 
 
-class Instruction(Options):
+class Instruction(Options, Offering):
     """What all instructions have in common.
 
     Attributes:

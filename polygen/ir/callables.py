@@ -79,6 +79,12 @@ class ScalarCallable:
     def __init__(
         self, signatures: Mapping[str, str], preambles: Mapping[str, str] | str = ""
     ) -> None:
+        if not isinstance(signatures, Mapping):
+            raise InvalidArgument(
+                f"a function cannot be made of {signatures!r}: it is not said what it takes",
+                where=caller_location(),
+                remedy="write ScalarCallable({'norm': 'float64, float64 -> float64'})",
+            )
         found = tuple([_signature(name, text) for name, text in dict(signatures).items()])
         counts = {(len(s.arguments), len(s.results)) for s in found}
         if len(counts) != 1:

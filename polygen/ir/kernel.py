@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from constantdict import constantdict
 
@@ -30,6 +30,7 @@ from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction, KernelCall, identical
+from polygen.ir.offered import Offering
 from polygen.ir.options import Options
 from polygen.ir.sizes import DerivedSize
 from polygen.ir.substitution import SubstitutionRule, expand, used_rules
@@ -59,7 +60,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(Offering):
     """Loop domains, instructions, arrays and parameters.
 
     Made by `polygen.make_kernel`, changed by transformations, which return new kernels.
@@ -163,14 +164,6 @@ class Kernel:
     @cached_property
     def _executor(self) -> Any:
         return _slot("executor")(self, None)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Return what `polygen.compat` adds to kernels, once it is imported."""
-            if "attribute" in _SLOTS and not name.startswith("_"):
-                return _SLOTS["attribute"](self, name)
-            raise AttributeError(f"a kernel has no attribute '{name}'", name=name, obj=self)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is cached is found again, and steps hold functions: neither is pickled.

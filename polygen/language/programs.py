@@ -17,6 +17,7 @@ from polygen.errors import (
     did_you_mean,
 )
 from polygen.ir.kernel import Kernel
+from polygen.ir.offered import Offering
 from polygen.ir.public import public
 from polygen.ir.show import called_kernels, show_kernels
 from polygen.ir.verify import verify
@@ -25,7 +26,7 @@ from polygen.source import caller_location
 
 
 @dataclass(frozen=True)
-class TranslationUnit:
+class TranslationUnit(Offering):
     """Kernels that call each other by name: what `merge` returns.
 
     Each kernel has in it what it calls, so that it can be transformed, run and printed alone.

@@ -68,6 +68,13 @@ class Form:
     weak_floats: frozenset[str]
 
 
+# What calls take in Loo.py besides arguments.
+_OTHERWISE = {
+    "allocator": "pass arrays of your own for what is written",
+    "out_host": "results are NumPy's if the arrays passed are, or if no queue is; else .get() them",
+}
+
+
 def form_of(kernel: Kernel, target: str, classes: Mapping[str, type]) -> Form:
     """Return the form of a call that passes values of these classes.
 
@@ -83,7 +90,7 @@ def form_of(kernel: Kernel, target: str, classes: Mapping[str, type]) -> Form:
             raise UnknownArgument(
                 f"kernel '{kernel.name}' has no argument '{name}'",
                 where=caller_location(),
-                remedy=did_you_mean(name, args),
+                remedy=_OTHERWISE.get(name) or did_you_mean(name, args),
             )
     # None is what callers pass for what they do not have.
     given = {name: kind for name, kind in classes.items() if kind is not type(None)}

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from polygen import AddressSpace, auto
-from polygen.compat.arguments import ConstantArg, GlobalArg, ImageArg, TemporaryVariable, ValueArg
+from polygen.compat._names import imported as __getattr__
+from polygen.compat.arguments import (
+    ArrayArg,
+    ConstantArg,
+    GlobalArg,
+    ImageArg,
+    KernelArgument,
+    TemporaryVariable,
+    ValueArg,
+)
+from polygen.compat.instructions import SubstitutionRule
 from polygen.ir.tags import AutoLocalTag as AutoFitLocalInameTag
 from polygen.ir.tags import ForTag as ForceSequentialTag
 from polygen.ir.tags import GroupTag as GroupInameTag
@@ -15,6 +25,7 @@ from polygen.ir.tags import VectorTag as VectorizeTag
 
 __all__ = [
     "AddressSpace",
+    "ArrayArg",
     "AutoFitLocalInameTag",
     "ConstantArg",
     "ForceSequentialTag",
@@ -23,11 +34,14 @@ __all__ = [
     "IlpBaseTag",
     "ImageArg",
     "InameImplementationTag",
+    "KernelArgument",
     "LocalInameTag",
+    "SubstitutionRule",
     "TemporaryVariable",
     "UnrollHintTag",
     "UnrollTag",
     "ValueArg",
     "VectorizeTag",
+    "__getattr__",
     "auto",
 ]
