@@ -74,12 +74,6 @@ class LocalReduction:
             yield count - half, half
             count = half
 
-    def operand(self, reduction: ex.Reduction) -> Expression:
-        """Return what a work item contributes."""
-        if not self.inner:
-            return reduction.operand
-        return ex.Reduction(reduction.operation, self.inner, reduction.operand)
-
 
 def local_reduction(
     kernel: Kernel, insn: Instruction, reduction: ex.Reduction
@@ -132,8 +126,8 @@ def all_contribute(kernel: Kernel, insn: Instruction, found: LocalReduction) -> 
         )
     )
     assert places is not None
-    needed = domain_of(kernel, insn.within_inames - {found.iname}).align_params(places.get_space())
-    return bool(needed.intersect(places).is_subset(domain_of(kernel, inames)))
+    needed = domain_of(kernel, insn.within_inames - {found.iname}).intersect(places)
+    return bool(needed.intersect(kernel.assumptions.flat).is_subset(domain_of(kernel, inames)))
 
 
 def _is_copied(kernel: Kernel, iname: str) -> bool:

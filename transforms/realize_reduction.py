@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import partial
+from itertools import chain, groupby, zip_longest
 
 from polygen.analysis.contributions import Staged, check_stages
 from polygen.analysis.inference import infer_types, kinds
@@ -15,21 +16,21 @@ from polygen.errors import NoSuchReduction, TypeNotFound
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
-from polygen.ir.domain import parse_domain
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction, assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, identity_of, parts_of
+from polygen.ir.relation import widened
 from polygen.ir.substitution import expand
-from polygen.ir.tags import LocalTag
 from polygen.ir.verify import excerpt
 from polygen.language.make_kernel import check_made
 from polygen.language.within import matching
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation import Within, transformation
-from polygen.transforms._local_reductions import LocalReduction, all_contribute, local_reduction
+from polygen.transforms._local_reductions import LocalReduction, local_reduction
+from polygen.transforms._reduction_trees import Trees, with_old_names
 
 
 @transformation
@@ -127,79 +128,74 @@ class _Realizer:
     Attributes:
         temporaries: the accumulators.
         priorities: the order of loops that nothing else orders.
-        shares: the inames of trees in local memory, with how many work items take part.
     """
 
     def __init__(self, kernel: Kernel, *, deep: bool) -> None:
         self._kernel, self._deep = kernel, deep
+        self._trees = Trees(kernel, self._new_name)
         self._names: set[str] = set()
         self._kinds = dict(kinds(kernel))
         self._by_id = dict(kernel.instructions_by_id)
         self.temporaries: list[TemporaryVariable] = []
         self.priorities: list[tuple[str, ...]] = []
-        self.shares: dict[str, tuple[int, LocalTag]] = {}
 
     def run(self, ids: Collection[str]) -> Kernel:
         """Return the kernel with what some of its instructions become."""
-        new = tuple(
-            [
-                made
-                for insn in self._kernel.instructions
-                for made in (self._realized(insn, insn.id) if insn.id in ids else (insn,))
-            ]
-        )
-        return self._with(new)
+        made = [
+            (insn.within_inames, self._phases(insn, insn.id) if insn.id in ids else [[insn]])
+            for insn in self._kernel.instructions
+        ]
+        new: list[Instruction] = []
+        for _, group in groupby(made, lambda one: (len(one[1]) > 1, one[0])):
+            new += chain(*_side_by_side([phases for _, phases in group]))
+        return with_old_names(self._with(tuple(new)), self._trees.olds)
 
     def _with(self, instructions: tuple[Instruction, ...]) -> Kernel:
         """Return the kernel with other instructions, and what has been made for them."""
-        axes = [
-            parse_domain(f"{{ [{i}]: 0<={i}<{count} }}") for i, (count, _) in self.shares.items()
-        ]
-        return self._kernel.copy(
-            domains=(*self._kernel.domains, *axes),
-            tags={**self._kernel.tags, **{i: tag for i, (_, tag) in self.shares.items()}},
+        kernel = self._trees.kernel
+        return kernel.copy(
             instructions=instructions,
-            temporaries=(*self._kernel.temporaries, *self.temporaries),
-            priorities=(*self._kernel.priorities, *dict.fromkeys(self.priorities)),
+            temporaries=(*kernel.temporaries, *self.temporaries),
+            priorities=(*kernel.priorities, *dict.fromkeys(self.priorities)),
         )
 
     def _realized(self, insn: Instruction, origin: str) -> tuple[Instruction, ...]:
-        """Return what an instruction becomes; itself if it has no reduction.
+        """Return what an instruction becomes; itself if it has no reduction."""
+        return tuple(chain(*self._phases(insn, origin)))
+
+    def _phases(self, insn: Instruction, origin: str) -> list[list[Instruction]]:
+        """Return what an instruction becomes, in phases that a group waits between.
 
         Parameters:
             insn: the instruction.
             origin: the id of the kernel's instruction that it is, or is made of.
         """
         if not insn.reduction_inames:
-            return (insn,)
+            return [[insn]]
         found = Outermost(partial(self._accumulators, insn))
         always = tuple([p for p in insn.predicates if not walk.reductions(p)])
         use = _asked_last(insn.map_expressions(found.replace), always)
         starts: list[Instruction] = []
         others: list[Instruction] = []
+        trees: list[list[list[Instruction]]] = []
         last: set[str] = set()
         for (reduction, conditions), accumulators in found.accumulators.items():
-            shared = local_reduction(self._kernel, insn, reduction)
-            check_sequential(self._kernel, insn, reduction, shared.iname if shared else None)
-            of, when = (insn, origin), (*always, *conditions)
+            shared = local_reduction(self._trees.kernel, insn, reduction)
+            check_sequential(self._trees.kernel, insn, reduction, shared.iname if shared else None)
+            when = (*always, *conditions)
             if shared is None:
-                first, update = self._parts(of, reduction, when, accumulators)
+                first, update = self._parts((insn, origin), reduction, when, accumulators)
+                starts += first
+                others += update
             else:
-                stages = self._shared(insn, reduction, when, shared, accumulators)
-                if proofs_are_on():
-                    names = tuple(map(ex.name_of, accumulators))
-                    # A priority of its own would let it come first.
-                    after = use.copy(depends_on=frozenset([stages[-1].id]))
-                    staged = Staged(
-                        reduction, (names,), self._types(reduction), when, stages, after
-                    )
-                    check_stages(self._with((*stages, after)), staged)
-                first, update = [], self._in_turn(stages, origin)
+                update = self._tree(use, shared, insn, reduction, when, accumulators)
+                trees.append(self._in_turn(update, origin))
             self._note_order(insn, origin, reduction)
-            starts += first
-            others += update
             last.add(update[-1].id)
-        return *starts, *others, use.copy(depends_on=insn.depends_on | last)
+        use = use.copy(depends_on=insn.depends_on | last)
+        if not trees:
+            return [[*starts, *others, use]]
+        return [*_side_by_side([[[*starts, *others]], *trees]), [use]]
 
     def _parts(
         self,
@@ -219,6 +215,7 @@ class _Realizer:
             within_inames=insn.within_inames,
             depends_on=self._outside(insn.depends_on, reduction, through=bool(conditions)),
             predicates=conditions,
+            happens_after=insn.happens_after if conditions else frozenset(),
             location=insn.location,
         )
         starts: list[Instruction] = []
@@ -232,6 +229,7 @@ class _Realizer:
             within_inames=insn.within_inames.union(reduction.inames),
             depends_on=insn.depends_on.union(s.id for s in starts),
             predicates=conditions,
+            happens_after=frozenset([widened(r, reduction.inames) for r in insn.happens_after]),
             location=insn.location,
         )
         self._by_id.update({made.id: made for made in (*starts, update)})
@@ -240,65 +238,45 @@ class _Realizer:
         values = facts.combined(accumulators, plain.values, dtypes)
         return starts, (*inner, plain.with_pairs(tuple(zip(accumulators, values, strict=True))))
 
-    def _shared(
+    def _tree(
         self,
+        use: Instruction,
+        shared: LocalReduction,
         insn: Instruction,
         reduction: ex.Reduction,
-        conditions: tuple[Expression, ...],
-        shared: LocalReduction,
-        results: tuple[ex.Variable | ex.Subscript, ...],
+        conditions: Parts,
+        accumulators: tuple[ex.Variable | ex.Subscript, ...],
     ) -> tuple[Assigning, ...]:
-        """Return what a group does for a reduction, in turn; see `_local_reductions`."""
-        dtypes, names = self._types(reduction), [ex.name_of(result) for result in results]
-        combined = facts_of(reduction.operation).combined
-        made: list[Assigning] = []
-
-        def add(kind: str, iname: str, place: Expression, values: Parts, when: Parts = ()) -> None:
-            stage = assigning(
-                self._new_name(f"{insn.id}_{kind}"),
-                elements(place),
-                values,
-                within_inames=insn.within_inames | {iname},
-                depends_on=frozenset([stage.id for stage in made[-1:]]),
-                predicates=when,
-                location=insn.location,
+        """Return what a group does for a reduction, in turn."""
+        names, dtypes = tuple(map(ex.name_of, accumulators)), self._types(reduction)
+        own = self._trees.places(insn, shared, conditions)
+        self._kinds |= {new: self._kinds[old] for new, old in self._trees.olds.items()}
+        stages = self._trees.stages(insn, reduction, conditions, shared, own, names, dtypes)
+        if proofs_are_on():
+            # A priority of its own would let it come first.
+            after = use.copy(depends_on=frozenset([stages[-1].id]))
+            of = reduction, (names,), dtypes, conditions, stages, after
+            check_stages(
+                self._with((*stages, after)),
+                Staged(*of, *(own.instead_of(shared) if own else ())),
             )
-            made.append(stage)
+        return stages
 
-        def elements(place: Expression) -> tuple[ex.Subscript, ...]:
-            return tuple([shared.element(name, place) for name in names])
-
-        if conditions or not all_contribute(self._kernel, insn, shared):
-            place = self._share(names[0], shared.axis.extent, shared)
-            add("init", place.name, place, identity_of(reduction.operation, dtypes))
-        parts = parts_of(ex.Reduction(reduction.operation, (), shared.operand(reduction)))
-        add("update", shared.iname, shared.own_place, parts, conditions)
-        made[-1] = made[-1].copy(depends_on=made[-1].depends_on | insn.depends_on)
-        for count, distance in shared.stages():
-            place = self._share(names[0], count, shared)
-            here, there = elements(place), elements(ex.sum_of(place, distance))
-            add("combine", place.name, place, combined(here, there, dtypes))
-        return tuple(made)
-
-    def _in_turn(self, stages: tuple[Assigning, ...], origin: str) -> tuple[Instruction, ...]:
-        """Return what stages become, which may have reductions."""
+    def _in_turn(self, stages: tuple[Assigning, ...], origin: str) -> list[list[Instruction]]:
+        """Return the phases of stages, which may have reductions."""
         self._by_id.update({stage.id: stage for stage in stages})
         if not self._deep:
-            return stages
-        return tuple([made for stage in stages for made in self._realized(stage, origin)])
-
-    def _share(self, like: str, count: int, shared: LocalReduction) -> ex.Variable:
-        """Return a new iname on the axis, of which so many work items take part."""
-        name = self._new_name(like)
-        self.shares[name] = count, shared.tag
-        return ex.Variable(name)
+            return [[stage] for stage in stages]
+        return [phase for stage in stages for phase in self._phases(stage, origin)]
 
     def _note_order(self, insn: Instruction, origin: str, reduction: ex.Reduction) -> None:
         """Note in which order the loops of a reduction are nested, if it has several."""
         if len(reduction.inames) > 1:
             inside = insn.within_inames.union(reduction.inames)
-            place = places(self._kernel).of[origin, inside]
-            self.priorities.append(tuple([p for p in map(str, place) if p in reduction.inames]))
+            olds = self._trees.olds
+            place = places(self._kernel).of[origin, frozenset(olds.get(i, i) for i in inside)]
+            names = {olds.get(i, i): i for i in reduction.inames}
+            self.priorities.append(tuple([names[p] for p in map(str, place) if p in names]))
 
     def _outside(
         self, ids: Iterable[str], reduction: ex.Reduction, *, through: bool
@@ -331,10 +309,11 @@ class _Realizer:
         self, insn: Instruction, reduction: ex.Reduction
     ) -> tuple[ex.Variable | ex.Subscript, ...]:
         """Return where the results are found: in variables, or in the first places of arrays."""
-        shared = local_reduction(self._kernel, insn, reduction)
+        shared = local_reduction(self._trees.kernel, insn, reduction)
+        olds = [self._trees.olds.get(i, i) for i in reduction.inames]
         found: list[ex.Variable | ex.Subscript] = []
         for dtype in self._types(reduction):
-            name = self._new_name("acc_" + "_".join(reduction.inames))
+            name = self._new_name("acc_" + "_".join(olds))
             self._kinds[name] = dtype
             if shared is None:
                 self.temporaries.append(TemporaryVariable(name, dtype))
@@ -349,6 +328,11 @@ class _Realizer:
         name = self._kernel.new_name(like, self._names)
         self._names.add(name)
         return name
+
+
+def _side_by_side(sequences: list[list[list[Instruction]]]) -> list[list[Instruction]]:
+    """Return the first phases of all as one, then the second ones, and so on."""
+    return [list(chain(*phases)) for phases in zip_longest(*sequences, fillvalue=())]
 
 
 def _asked_last(use: Instruction, always: tuple[Expression, ...]) -> Instruction:

@@ -30,7 +30,7 @@ from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
-from polygen.ir.domain import project_out, universe
+from polygen.ir.domain import project_out, rename_dimension, universe
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction
@@ -39,7 +39,6 @@ from polygen.ir.reduction import Parts, facts_of, identity_of, parts_of
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
 
-_PARAM = isl.dim_type.param
 _PART = "__part_"  # names of users do not begin so
 
 
@@ -58,6 +57,7 @@ class Staged:
         stages: the instructions.
         use: the one that uses the result.
         values: what inames of the reduction are where its operand is computed outside of it.
+        inner: other names of inames over which a stage reduces.
         carried: the instruction that takes all that was found up to an iteration to the next ones,
             if one does, and the iname along which that is: an axis of the work items.
     """
@@ -69,6 +69,7 @@ class Staged:
     stages: tuple[Assigning, ...]
     use: Instruction
     values: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
+    inner: Mapping[str, str] = field(default_factory=dict[str, str])
     carried: tuple[str, str] | None = None
 
 
@@ -116,7 +117,7 @@ def _needed(kernel: Kernel, staged: Staged) -> isl.Set:
     """Return which parts each instance of the use is to find."""
     reduced = staged.reduction.inames
     inames = with_surrounding(kernel, staged.use.within_inames.union(reduced))
-    return _as_parts(domain_of(kernel, inames), dict.fromkeys(reduced))
+    return _as_parts(domain_of(kernel, inames), {i: i for i in reduced}, {})
 
 
 def _without_data(kernel: Kernel, staged: Staged) -> Kernel:
@@ -131,6 +132,7 @@ def _without_data(kernel: Kernel, staged: Staged) -> Kernel:
                 insn.copy(
                     predicates=tuple([p for p in insn.predicates if p not in staged.conditions]),
                     depends_on=insn.depends_on & ids,
+                    happens_after=frozenset(),
                 )
                 for insn in insns
             ]
@@ -205,20 +207,23 @@ class _Contributions:
 
     def _own(self, insn: Assigning, inames: frozenset[str]) -> isl.Set:
         """Return what an instruction contributes itself: the operand, or a reduction over parts."""
-        whole, values = self._of.reduction, dict[str, Expression | None](self._of.values)
+        whole, values = self._of.reduction, dict[str, Expression](self._of.values)
         values |= {i: ex.Variable(i) for i in whole.inames if i in insn.within_inames}
-        inner = tuple([i for i in whole.inames if i not in values])
-        operand = ex.Reduction(whole.operation, inner, whole.operand) if inner else whole.operand
-        wanted = parts_of(ex.Reduction(whole.operation, (), operand))
-        if insn.values != tuple([walk.substitute(part, self._of.values) for part in wanted]):
+        inner = {i: self._of.inner.get(i, i) for i in whole.inames if i not in values}
+        names = {i: ex.Variable(name) for i, name in inner.items()}
+        operand = walk.substitute(whole.operand, {**self._of.values, **names})
+        if inner:
+            operand = ex.Reduction(whole.operation, tuple(inner.values()), operand)
+        if insn.values != parts_of(ex.Reduction(whole.operation, (), operand)):
             raise _WrongError(f"'{insn.id}' computes something else")
-        own = domain_of(self._kernel, with_surrounding(self._kernel, inames.union(inner)))
+        inames = with_surrounding(self._kernel, inames.union(inner.values()))
+        own = domain_of(self._kernel, inames)
         for predicate in insn.predicates:
             given = condition_set(predicate)
             if given is None:
                 raise _WrongError(f"data decides whether '{insn.id}' is executed")
             own = own.intersect(given)
-        return _as_parts(own, dict.fromkeys(inner) | values)
+        return _as_parts(own, inner, values)
 
     def _combines(self, insn: Assigning, places: Sequence[_Place]) -> bool:
         """Tell whether an instruction combines what is in two places."""
@@ -265,20 +270,21 @@ def _elements(place: _Place) -> Parts:
     return tuple([ex.Subscript(ex.Variable(name), subscript) for name in group])
 
 
-def _as_parts(domain: isl.Set, values: Mapping[str, Expression | None]) -> isl.Set:
+def _as_parts(
+    domain: isl.Set, inner: Mapping[str, str], values: Mapping[str, Expression]
+) -> isl.Set:
     """Return a set of instances with the parts that they have.
 
     Parameters:
         domain: the instances, with the inames of reductions over parts.
-        values: what each of the reduction's inames is; None for those that the set has.
+        inner: what those of the reduction's inames are called that the set has.
+        values: what the others are.
     """
     for iname, value in values.items():
-        if value is not None:
-            same = condition_set(ex.Comparison(value, "==", ex.Variable(_PART + iname)))
-            if same is None:
-                raise _WrongError(f"data decides what '{iname}' is")
-            domain = domain.intersect(same)
-        else:
-            position = domain.find_dim_by_name(_PARAM, iname)
-            domain = domain.set_dim_name(_PARAM, position, _PART + iname)
+        same = condition_set(ex.Comparison(value, "==", ex.Variable(_PART + iname)))
+        if same is None:
+            raise _WrongError(f"data decides what '{iname}' is")
+        domain = domain.intersect(same)
+    for iname, name in inner.items():
+        domain = rename_dimension(domain, name, _PART + iname)
     return domain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -68,3 +68,9 @@ def make_relation(
     """
     isl_set = unflatten(flat, [*inames, *(i + MARK for i in later)])
     return InstanceRelation(first, Domain(isl_set.drop_unused_params()))
+
+
+def widened(relation: InstanceRelation, added: Iterable[str]) -> InstanceRelation:
+    """Return a relation whose second instances are within more inames, whatever these are."""
+    later = (*relation.later_inames, *sorted(added))
+    return make_relation(relation.first, relation.domain.flat, relation.inames, later)

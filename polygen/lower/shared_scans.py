@@ -315,7 +315,7 @@ class _Stages:
             tuple(made),
             use,
             self._values,
-            carried,
+            carried=carried,
         )
         check_stages(new, staged)
 

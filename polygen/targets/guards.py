@@ -13,6 +13,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.lower.program import Block, If, Loop
+from polygen.targets.aliases import joined
 from polygen.targets.expression import ExpressionPrinter
 
 
@@ -25,6 +26,8 @@ def outwards(loop: Loop, names: ExpressionPrinter) -> Loop | If:
 def _taken_out(loop: Loop, names: ExpressionPrinter) -> tuple[Sequence[Expression], Loop]:
     """Return the conditions that may be asked before a loop, and the loop without them."""
     nodes = [node for node in loop.body if not names.is_alias(node)]
+    if len(nodes) > 1 and names.aliases:
+        nodes = [*joined(tuple(nodes), names.aliases, names.is_index)]
     if len(nodes) != 1:
         return (), loop
     (inside,) = nodes
@@ -61,12 +64,11 @@ def _is_shared(condition: Expression, iname: str, names: ExpressionPrinter) -> b
 
 def _bound(condition: Expression, loop: Loop) -> int | None:
     """Return where a loop ends in which a condition is only a bound; None if it is more."""
-    if (
-        isinstance(condition, ex.Comparison)
-        and condition.left == ex.Variable(loop.iname)
-        and condition.operator in ("<", "<=")
-        and isinstance(condition.right, int)
-        and isinstance(loop.upper, int)
-    ):
-        return min(loop.upper, condition.right + (condition.operator == "<="))
-    return None
+    if not isinstance(condition, ex.Comparison) or condition.left != ex.Variable(loop.iname):
+        return None
+    last, upper = condition.right, loop.upper
+    if not isinstance(last, int) or not isinstance(upper, int):
+        return None
+    if condition.operator in ("<", "<="):
+        return min(upper, last + (condition.operator == "<="))
+    return min(upper, last + 1) if condition.operator == "==" and last == loop.lower else None

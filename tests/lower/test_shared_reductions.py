@@ -86,6 +86,66 @@ def test_the_tree() -> None:
     ]  # fmt: skip
 
 
+def test_no_work_item_asks_whether_it_has_something_to_add_up() -> None:
+    """Each adds up in a loop, of no iterations if there is nothing for it."""
+    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "b[i] = sum(j, a[i,j])  {id=row}")
+    knl = pg.add_dtypes(knl, {"a": "float32"})
+    knl = pg.tag_inames(pg.split_iname(knl, "j", 4), {"i": "g.0", "j_inner": "l.0"})
+    text = str(pg.generate_code(knl, "opencl"))
+    assert (
+        """
+    float acc_j_outer = 0.0f;
+    for (int j_outer = 0; j_outer < (m + 3 - j_inner) / 4; ++j_outer)
+        acc_j_outer += a[i * m + 4 * j_outer + j_inner];
+    acc_j_outer_j_inner[j_inner] = acc_j_outer;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (j_inner <= 1)
+"""
+        in text
+    )
+    new = pg.realize_reduction(knl)
+    assert text == str(pg.generate_code(new, "opencl"))
+    assert pg.parse_kernel(str(new)) == new
+
+
+def test_trees_side_by_side() -> None:
+    """Several reductions wait together, of one statement or several, and share their loop."""
+    for text in (
+        "b[i] = sum(j, a[i,j])*max(j, a[i,j])",
+        "b[i] = sum(j, a[i,j])\nc[i] = max(j, a[i,j])",
+    ):
+        knl = on_axes(text, i="g.0")
+        code = str(pg.generate_code(pg.add_dtypes(knl, {"a": "float64"}), "opencl"))
+        assert code.count("barrier(CLK_LOCAL_MEM_FENCE)") == 2  # 5 work items: to 3, to 2 and 1
+        assert code.count("for (") == 1
+    agree(knl, lambda a: (a.sum(1), a.max(1)) if a.size else ([], []))
+
+
+def test_loops_with_something_else_in_them() -> None:
+    """What is reduced is loaded in the loop, or needs it: then loops stay as they are."""
+    knl = pg.make_kernel(ROWS, "b[i] = sum(j, a[i,j])", [A, "..."])
+    knl = pg.tag_inames(pg.split_iname(knl, "j", 4), {"i": "g.0", "j_inner": "l.0"})
+    agree(pg.add_prefetch(knl, "a", "j_inner"), lambda a: (a.sum(1),))
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }", "{ [k]: 0<=k<=j }"],
+        "b[i] = sum(j, max(k, a[i,k]))",
+        [A, "..."],
+        assumptions="m >= 1",
+    )
+    knl = pg.tag_inames(pg.split_iname(knl, "j", 4), {"i": "g.0", "j_inner": "l.0"})
+    agree(knl, lambda a: (np.maximum.accumulate(a, axis=1).sum(1),))
+
+
+def test_code_that_is_written_apart() -> None:
+    knl = pg.make_kernel(ROWS, "b[i] = sum(j, a[i,j])", [A, "..."])
+    knl = pg.split_iname(knl, "j", 4, slabs=(0, 1))
+    knl = pg.tag_inames(knl, {"i": "g.0", "j_inner": "l.0"})
+    code = str(pg.generate_code(knl, "opencl"))
+    assert code.count("for (int j_outer") == 2
+    assert "double acc_j_outer = 0.0;" in code  # for all work items
+    agree(knl, lambda a: (a.sum(1),))
+
+
 def test_several_axes_and_copies() -> None:
     """Reductions in each other, and a group that works on several rows."""
     knl = pg.make_kernel(

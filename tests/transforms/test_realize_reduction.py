@@ -120,6 +120,25 @@ def test_the_instances() -> None:
         assert domain_of(new, inames).is_equal(domain_of(old, inames))
 
 
+def test_dependencies_on_instances() -> None:
+    """What is added up waits for what the instruction does."""
+    text = """
+    out[i] = sum(j, t[i]*j)  {id=row, dep=put[{ [i] -> [i']: i' = i }]}
+    t[i] = a[i]  {id=put}
+    """
+    knl = made(
+        text, ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<8 }"], "int64", pg.GlobalArg("t", "int64", "n")
+    )
+    for new in (knl, pg.tag_inames(knl, {"j": "l.0"})):
+        realized = pg.realize_reduction(new)
+        (relation,) = realized.instruction("row_update").happens_after
+        assert relation.first == "put"
+        assert set(relation.later_inames) == {"i", "j"}
+        a = np.arange(5)
+        _, found = realized.executor("c")(a=a, t=np.zeros(5, np.int64))
+        np.testing.assert_array_equal(found, [a, 28 * a])
+
+
 def test_only_the_outermost_of_those_named() -> None:
     old = made("out[i] = max(k, a[i,k]*sum(j, a[j,k]))  {id=x}\nb[i] = sum(j, a[i,j])  {id=y}")
     new = pg.realize_reduction(old, "x")
