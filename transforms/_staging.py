@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import islpy as isl
@@ -34,6 +34,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.substitution import expand, used_rules
 from polygen.ir.tags import AutoLocalTag, GroupTag, LocalTag, is_parallel
 from polygen.source import caller_location
+from polygen.transforms._divided import in_terms_of_the_divided
 from polygen.transforms._rewritten_rules import with_rules_rewritten
 from polygen.transforms._stored import (
     Storage,
@@ -88,10 +89,36 @@ def staged(kernel: Kernel, which: Selection, how: Storage) -> Kernel:
             for insn in kernel.instructions
         )
     )
+    old = which.rule
+    divided = None if which.given else _in_terms_of_the_divided(inner, which)
+    if divided is not None:
+        kernel = inner = divided[0]
+        around, which = {}, divided[1]
     new = _Stage(inner, which, how).kernel(kernel, frozenset(around))
-    new = new.without_unused({which.rule, *around, *(r.name for r in new.substitutions)})
+    new = new.without_unused({old, which.rule, *(r.name for r in new.substitutions)})
     _check_order(new, how)
     return new
+
+
+def _in_terms_of_the_divided(kernel: Kernel, which: Selection) -> tuple[Kernel, Selection] | None:
+    """Return the kernel in which the uses give a rule what they divide by sizes, if they do."""
+    uses = [u for i in kernel.instructions if i.id in which.ids for u in uses_in(i, which.has)]
+    found = in_terms_of_the_divided(kernel, kernel.rules[which.rule], uses)
+    if found is None:
+        return None
+    rule, others = found
+
+    def rewrite(node: Expression) -> Expression:
+        return replace_uses(node, which.has, lambda use: others[use])
+
+    new = kernel.copy(
+        instructions=tuple(
+            insn.map_reads(rewrite) if insn.id in which.ids else insn
+            for insn in kernel.instructions
+        ),
+        substitutions=(*kernel.substitutions, rule),
+    )
+    return new, replace(which, rule=rule.name)
 
 
 def _check_order(kernel: Kernel, how: Storage) -> None:
@@ -189,6 +216,13 @@ class _Stage:
                 if name in self._rule.inames and self._follows(name, others) is not None:
                     kept = others
             return tuple(kept)
+        if gone := [name for name in wanted if name not in order]:
+            raise InvalidArgument(
+                f"'{gone[0]}' cannot be a storage axis: it is not affine, and what it is follows "
+                f"from that along others",
+                where=caller_location(),
+                remedy=f"the axes are: {', '.join(order)}",
+            )
         for name in order:
             if name not in wanted and self._follows(name, wanted) is None:
                 raise InvalidArgument(
@@ -239,7 +273,7 @@ class _Stage:
         for axis in self._stored:
             if axis not in names:
                 taken = {*names.values(), self._how.temporary}
-                names[axis] = self._kernel.new_name(self._how.names[axis], taken)
+                names[axis] = self._kernel.new_name(self._how.names.get(axis, axis), taken)
         return {axis: names[axis] for axis in self._stored}
 
     @cached_property
@@ -456,6 +490,7 @@ def _tidy(node: Expression) -> Expression:
 
 
 def _conditions(places: isl.Set) -> tuple[int, int]:
-    """Return how many pieces a set has, and how many conditions say what is in them."""
+    """Return how many pieces a set has, and how many conditions and floors say what is in them."""
     pieces = places.get_basic_sets()
-    return len(pieces), sum(len(piece.get_constraints()) for piece in pieces)
+    floors = sum(piece.dim(isl.dim_type.div) for piece in pieces)
+    return len(pieces), floors + sum(len(piece.get_constraints()) for piece in pieces)

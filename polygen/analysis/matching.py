@@ -207,8 +207,8 @@ class Matcher:
 
     def _adds_up_alike(self, old: Expression, new: Expression, at: Context) -> bool:
         """Tell whether two subscripts are sums that differ in nothing but their order."""
-        scalars = [ex.Variable(name) for name in data_terms(old, new, at)]
-        return bool(scalars) and all(self.match(s, s, at) is None for s in scalars)
+        terms = data_terms(old, new, at)
+        return bool(terms) and all(self.match(*both, at) is None for both in terms)
 
     def _sources(self, node: Expression, frame: Frame) -> tuple[Source, ...] | None:
         name = ex.name_of(node)

@@ -76,7 +76,7 @@ def tile_axis(values: isl.Set) -> TileAxis | None:
     if not is_bounded(values, above=False):
         return None
     found: list[TileAxis] = []
-    forms = {form_of_aff(aff): None for _, aff in pieces(values.dim_min(0))}
+    forms = {_floored(form_of_aff(aff)): None for _, aff in pieces(values.dim_min(0))}
     for form in (*forms, *_constant_base(values)):
         extent = _extent(values, form)
         if extent is not None:
@@ -85,6 +85,27 @@ def tile_axis(values: isl.Set) -> TileAxis | None:
         return None
     best = min(found, key=lambda axis: (axis.extent, len(axis.base.terms), str(axis.base)))
     return _strided(values, best)
+
+
+def _floored(form: LinearForm) -> LinearForm:
+    """Return a form with ``4*i // 3`` in place of ``2*i - (2*i + 2) // 3``, where isl rounds up."""
+    for term, factor in form.terms.items():
+        if isinstance(term, str) or factor != -1:
+            continue
+        names = term.numerator.names()
+        inside = LinearForm(0, {t: c for t, c in form.terms.items() if t in names})
+        above = inside * term.divisor - term.numerator + (term.divisor - 1)
+        found = form - inside + LinearForm(0, {term: 1}) + above // term.divisor
+        if len(_mentioned(found)) < len(_mentioned(form)):
+            return found
+    return form
+
+
+def _mentioned(form: LinearForm) -> list[int]:
+    """Return the numbers in a form other than 0 and 1: what there is to read."""
+    own = [c for c in (form.constant, *form.terms.values()) if c not in (0, 1)]
+    inside = [t.numerator for t in form.terms if not isinstance(t, str)]
+    return own + [number for numerator in inside for number in _mentioned(numerator)]
 
 
 def sized_axis(values: isl.Set, sizes: Sequence[str], known: isl.Set) -> TileAxis | None:

@@ -231,6 +231,92 @@ def test_every_other_element() -> None:
     agree_in_arrays(knl, [{"n": n} for n in SIZES], step)
 
 
+# --- loops that were joined
+
+PLANES = kernel(
+    "{ [i,j]: 0<=i<n and 0<=j<m }",
+    "f(x, y) := a[x,y]*j\nout[i,j] = f(i,j) + b[j] + c[i,j+2] - c[i,j]",
+    pg.GlobalArg("a, out", np.float64, "n, m"),
+    pg.GlobalArg("b", np.float64, "m"),
+    pg.GlobalArg("c", np.float64, "n, m+2"),
+)
+JOINED = steps(
+    lambda knl: pg.join_inames(knl, "i, j", "ij"), split("ij", 8, outer_tag="g.0", inner_tag="l.0")
+)
+
+
+def _planes(new: Kernel, target: str = "c", sizes: Any = ((0, 3), (3, 0), (1, 1), (5, 3))) -> None:
+    for n, m in (*sizes, (2, 17)):
+        rng = np.random.default_rng(n + 10 * m)
+        a, b, c = rng.random((n, m)), rng.random(m), rng.random((n, m + 2))
+        out = np.full((n, m), np.nan)
+        new.executor(target)(a=a, b=b, c=c, out=out)
+        expected = a * np.arange(m) + b + c[:, 2:] - c[:, :-2]
+        np.testing.assert_allclose(out, expected, rtol=1e-12)
+
+
+def test_loops_of_sizes_that_were_joined() -> None:
+    step = steps(JOINED, *(_prefetch(name, "ij_inner") for name in "abc"))
+    new = step(PLANES)
+    assert _lines(new)[:3] == [
+        "[ij_outer, a_dim_0] a_fetch[a_dim_0] = "
+        "a[(8*ij_outer + a_dim_0)//m, (8*ij_outer + a_dim_0) % m]  {id=a_fetch_rule}",
+        "[ij_outer, b_dim_0] b_fetch[b_dim_0] = b[(8*ij_outer + b_dim_0) % m]  {id=b_fetch_rule}",
+        "[ij_outer, c_dim_0, c_dim_1_rest] c_fetch[c_dim_0, c_dim_1_rest] = "
+        "c[(8*ij_outer + c_dim_0)//m, (8*ij_outer + c_dim_0) % m + c_dim_1_rest]"
+        "  {id=c_fetch_rule}",
+    ]
+    assert [t.shape for t in new.temporaries] == [(8,), (8,), (8, 3)]
+    assert pg.parse_kernel(str(new)) == new
+    _planes(new)
+    _planes(new, "opencl", ())
+    code = pg.generate_code(steps(JOINED, _prefetch("a", "ij_inner"))(PLANES), "opencl")
+    assert "a_fetch[ij_inner] = a[8 * ij_outer + ij_inner];" in str(code)
+
+
+def test_a_rule_in_loops_of_sizes_that_were_joined() -> None:
+    new = pg.precompute(JOINED(PLANES), "f", "ij_inner", storage_axes="x")
+    assert _lines(new)[0].endswith("(8*ij_outer + x) % m]*((8*ij_outer + x) % m)  {id=f}")
+    _planes(new)
+    with pytest.raises(InvalidArgument, match="'y' cannot be a storage axis: it is not affine"):
+        pg.precompute(JOINED(PLANES), "f", "ij_inner", storage_axes="y")
+
+
+def test_three_loops_of_sizes_that_were_joined() -> None:
+    knl = pg.make_kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<p }",
+        "out[i,j,k] = b[k,j]",
+        [pg.GlobalArg("b", np.float64, "p, m"), pg.GlobalArg("out", np.float64, "n, m, p"), "..."],
+    )
+    knl = pg.split_iname(pg.join_inames(knl, "i, j, k", "ijk"), "ijk", 4)
+    new = pg.add_prefetch(knl, "b", "ijk_inner", default_tag=None)
+    assert new.temporaries[0].shape == (4,)
+    for n, m, p in ((0, 2, 2), (2, 3, 5), (7, 1, 3)):
+        b = np.random.default_rng(n).random((p, m))
+        np.testing.assert_array_equal(_run(new, "c", b=b, n=n), np.broadcast_to(b.T, (n, m, p)))
+
+
+def test_uses_that_divide_otherwise_are_refused() -> None:
+    data = (pg.GlobalArg("b", np.float64, "m"), pg.GlobalArg("out", np.float64, "n, m"), "...")
+    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = b[j] + b[0]", [*data])
+    with pytest.raises(FootprintNotAffine, match=r"the use 'b_fetch_rule\(ij % m\)' needs"):
+        pg.add_prefetch(pg.join_inames(knl, "i, j", "ij"), "b")
+
+
+def test_loops_of_constant_lengths_that_were_joined() -> None:
+    knl = kernel("{ [i,j]: 0<=i<10 and 0<=j<12 }", "out[i,j] = a[i,j] + b[j]")
+    for length, shape in ((16, (2, 12)), (24, (2, 12)), (7, (2, 12)), (4, (4,))):
+        step = steps(
+            lambda k: pg.join_inames(k, "i, j", "ij"),
+            split("ij", length),
+            *(_prefetch(name, "ij_inner", default_tag=None) for name in "ab"),
+        )
+        assert step(knl).temporaries[0].shape == shape
+        agree_in_arrays(knl, [{}], step)
+        if length == 16:
+            assert "a[a_dim_0 + ij_outer + ij_outer//3, a_dim_1]" in _lines(step(knl))[0]
+
+
 # --- what else may be copied
 
 
@@ -452,8 +538,9 @@ def test_refused(arguments: dict[str, Any], error: type[UserError], message: str
         pg.GlobalArg("b", np.int32),
         pg.GlobalArg("a", shape="n,4"),
     )
+    given: dict[str, Any] = {"sweep_inames": "j", **arguments}
     with pytest.raises(error, match=message):
-        pg.add_prefetch(knl, **{"sweep_inames": "j", **arguments})
+        pg.add_prefetch(knl, **given)
 
 
 ILLEGAL = {
