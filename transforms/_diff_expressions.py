@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -54,7 +55,7 @@ def tangent(node: Expression, of: TangentOf, context: Context) -> Expression | N
     """
     if isinstance(node, ex.Variable | ex.Subscript):
         return of(node)
-    if isinstance(node, ex.Reduction) or _of_reduction(node):
+    if isinstance(node, ex.Reduction) or is_component_of_reduction(node):
         return _of_reduced(node, of, context)
     cases = cases_of(node)
     if cases is not None:
@@ -62,8 +63,9 @@ def tangent(node: Expression, of: TangentOf, context: Context) -> Expression | N
     terms: list[Expression] = []
     for part, partial in partials(node):
         inner = tangent(part, of, context)
-        if inner is not None:
-            terms.append(scaled(partial(), inner))
+        factor = partial() if inner is not None else 0
+        if inner is not None and factor != 0:
+            terms.append(scaled(factor, inner))
     return total(terms)
 
 
@@ -83,14 +85,20 @@ def total(terms: Sequence[Expression]) -> Expression | None:
     for term in terms:
         case = _only_case(term)
         groups.setdefault(case and case[0], []).append(term if case is None else case[1])
-    found = [*groups.pop(None, ())]
+    found = _counted(groups.pop(None, ()))
     for condition, values in groups.items():
         assert condition is not None
-        value = values[0] if len(values) == 1 else ex.sum_of(*values)
-        found.append(ex.If(condition, value, ZERO))
+        value = _counted(values)
+        found.append(ex.If(condition, value[0] if len(value) == 1 else ex.sum_of(*value), ZERO))
     if not found:
         return None
     return found[0] if len(found) == 1 else ex.sum_of(*found)
+
+
+def _counted(terms: Sequence[Expression]) -> list[Expression]:
+    """Return the terms of a sum, each of them once: ``2*x`` for ``x + x``."""
+    numbers = Counter(terms)
+    return [term if n == 1 else times(n, term) for term, n in numbers.items()]
 
 
 def _only_case(node: Expression) -> tuple[Expression, Expression] | None:
@@ -114,7 +122,8 @@ def _by_cases(cases: Sequence[tuple[Expression | None, Expression | None]]) -> E
 # --- reductions
 
 
-def _of_reduction(node: Expression) -> bool:
+def is_component_of_reduction(node: Expression) -> bool:
+    """Tell whether an expression is one of the results of a reduction."""
     return isinstance(node, ex.Component) and isinstance(node.aggregate, ex.Reduction)
 
 
@@ -280,110 +289,3 @@ def _copied(
     values = {old: ex.Variable(new) for old, new in own.items()}
     copy = at_new_instance(operand, frozenset(inames), values, [*own.values()])
     return {i: own[i] for i in inames}, copy
-
-
-# --- by each element that is read
-
-
-class Loops(Context):
-    """Makes inames; knows what the old ones stand for where an expression is looked at.
-
-    Attributes:
-        values: what old inames are.
-    """
-
-    values: Mapping[str, Expression]
-
-
-@dataclass(frozen=True)
-class Term:
-    """The derivative of an expression by an element that it reads.
-
-    Attributes:
-        access: what is read, in terms of the old inames.
-        coefficient: the derivative, in terms of these and of new inames of reductions.
-        conditions: where it is not 0.
-        values: what the old inames are: for each of those reduced over, a new one.
-    """
-
-    access: ex.Variable | ex.Subscript
-    coefficient: Expression
-    conditions: tuple[Expression, ...]
-    values: Mapping[str, Expression]
-
-
-def terms(node: Expression, moving: frozenset[str], loops: Loops) -> list[Term]:
-    """Return the derivatives of an expression by what it reads of some variables.
-
-    That is the sum of those terms that are by one element, also if it is read several times, and
-    over all values of the new inames.
-
-    Parameters:
-        node: the expression.
-        moving: the variables.
-        loops: makes new inames; says what the old ones are.
-
-    Raises:
-        NotDifferentiable: if one is not known.
-    """
-    return list(_terms(node, moving, loops, (), ()))
-
-
-def _terms(
-    node: Expression,
-    moving: frozenset[str],
-    loops: Loops,
-    factors: tuple[Expression, ...],
-    conditions: tuple[Expression, ...],
-) -> Iterator[Term]:
-    if moving.isdisjoint(walk.free_variables(node)):
-        return
-    if isinstance(node, ex.Variable | ex.Subscript):
-        if ex.name_of(node) in moving:
-            yield Term(node, times(*factors), conditions, dict(loops.values))
-        return
-    if isinstance(node, ex.Reduction) or _of_reduction(node):
-        yield from _reduced_terms(node, moving, loops, factors, conditions)
-        return
-    cases = cases_of(node)
-    if cases is None:
-        for part, partial in partials(node):
-            if moving & walk.free_variables(part) and _matters(part, moving):
-                yield from _terms(part, moving, loops, (*factors, partial()), conditions)
-        return
-    for condition, value in cases:
-        here = () if condition is None else (condition,)
-        yield from _terms(value, moving, loops, factors, (*conditions, *here))
-        if condition is not None:
-            conditions = (*conditions, ex.LogicalNot(condition))
-
-
-def _matters(node: Expression, moving: frozenset[str]) -> bool:
-    """Tell whether an expression depends on some variables smoothly anywhere."""
-    return tangent(node, lambda n: 1 if ex.name_of(n) in moving else None, Context()) is not None
-
-
-def _reduced_terms(
-    node: Expression,
-    moving: frozenset[str],
-    loops: Loops,
-    factors: tuple[Expression, ...],
-    conditions: tuple[Expression, ...],
-) -> Iterator[Term]:
-    reduction = node.aggregate if isinstance(node, ex.Component) else node
-    assert isinstance(reduction, ex.Reduction)
-    position = node.position if isinstance(node, ex.Component) else 0
-    operand = reduction.operand
-    if isinstance(operand, ex.Several):
-        operand = operand.children[0]
-    if moving.isdisjoint(walk.free_variables(operand)) or not _matters(operand, moving):
-        return
-    before = loops.values
-    own = loops.copies(reduction.inames)
-    loops.values = {**before, **{old: ex.Variable(new) for old, new in own.items()}}
-    factor = factor_of(node, reduction, position, loops)
-    if factor is not None:
-        here = () if factor.condition is None else (factor.condition,)
-        inner = (*factors, factor.value)
-        yield from _terms(operand, moving, loops, inner, (*conditions, *here))
-    loops.values = before

@@ -26,11 +26,13 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.transforms._diff_draft import active, check_dependent, shown
-from polygen.transforms._diff_expressions import Term, terms, total
+from polygen.transforms._diff_expressions import total
 from polygen.transforms._diff_extrema import with_choices
 from polygen.transforms._diff_forward import as_passed, check_atomic
 from polygen.transforms._diff_order import in_order
 from polygen.transforms._diff_rest import paths, pruned, with_priorities
+from polygen.transforms._diff_shared import Sharing
+from polygen.transforms._diff_terms import Term, terms
 from polygen.transforms._diff_values import Values, is_empty, may_meet
 
 _Place = ex.Variable | ex.Subscript
@@ -65,12 +67,14 @@ class _Reverse:
         self._values.choices = choices
         self._bars = {v: self._values.name(f"{v}_bar") for v in sorted(self._moving)}
         self._temporaries: list[TemporaryVariable] = []
+        self._loops: dict[str, tuple[str, ...]] = {}
 
     def kernel(self, copied: frozenset[str]) -> Kernel:
         """Return the kernel that runs forwards, then backwards."""
         old, values = self._kernel, self._values
         adjoints = {i.id: self._adjoint(i) for i in old.assignments}
         starts = self._starts()
+        adjoints = self._shared(adjoints)
         backwards = _with_first_values(self._sequence(self._tree, (), adjoints, starts), starts)
         variables = [self._bar(v) for v in sorted(self._moving)]
         arguments = [v for v in variables if isinstance(v, GlobalArg)]
@@ -91,6 +95,22 @@ class _Reverse:
         whole = self._without_starts(whole, starts)
         found = [self._bars[name] for name in sorted(self._by & self._moving)]
         return with_priorities(pruned(whole, old, found, copied), old)
+
+    def _shared(self, adjoints: dict[str, list[Assignment]]) -> dict[str, list[Assignment]]:
+        """Return what runs backwards, with names for what is needed several times."""
+        values = self._values
+        backwards = [i for insns in adjoints.values() for i in insns]
+        again = {i.written: i for i in values.again.values()}
+        whole = self._kernel.copy(
+            domains=values.domains,
+            instructions=(*self._kernel.instructions, *again.values(), *backwards),
+            temporaries=(*self._kernel.temporaries, *self._temporaries, *values.temporaries),
+        )
+        varying = frozenset(n for i in backwards for n in i.written_names)
+        sharing = Sharing(whole, self._loops, again, varying, values)
+        found = {insn_id: sharing.shared(insns) for insn_id, insns in adjoints.items()}
+        self._temporaries += sharing.temporaries
+        return found
 
     # --- loops and variables
 
@@ -170,11 +190,11 @@ class _Reverse:
         self,
         nodes: Sequence[TreeNode],
         path: tuple[str, ...],
-        adjoints: dict[str, list[Instruction]],
+        adjoints: dict[str, list[Assignment]],
         starts: dict[str, Assignment],
-    ) -> list[Instruction]:
+    ) -> list[Assignment]:
         """Return the instructions that run backwards, in an order that the loops permit."""
-        found: list[Instruction] = [
+        found: list[Assignment] = [
             start for name, start in starts.items() if self._scopes[name] == path
         ]
         here = [n.id for n in nodes if isinstance(n, Instruction)]
@@ -189,14 +209,14 @@ class _Reverse:
 
     # --- instructions
 
-    def _adjoint(self, insn: Assigning) -> list[Instruction]:
+    def _adjoint(self, insn: Assigning) -> list[Assignment]:
         """Return what passes the adjoints of what is assigned on to what is read."""
         pairs = [(a, v) for a, v in insn.pairs if ex.name_of(a) in self._moving]
         if not pairs:
             return []
         check_atomic(self._kernel, insn)
-        first: list[Instruction] = []
-        second: list[Instruction] = []
+        first: list[Assignment] = []
+        second: list[Assignment] = []
         for assignee, value in pairs:
             taken, passed = self._passed(insn, assignee, value, several=len(pairs) > 1)
             first += taken
@@ -205,29 +225,32 @@ class _Reverse:
 
     def _passed(
         self, insn: Assigning, assignee: _Place, value: Expression, *, several: bool
-    ) -> tuple[list[Instruction], list[Instruction]]:
+    ) -> tuple[list[Assignment], list[Assignment]]:
         """Return what takes an adjoint, and what passes it on."""
         name = ex.name_of(assignee)
         bar = self._place(insn, assignee, self._here(insn))
         rest = _added(assignee, value)
         found = self._terms(insn, value if rest is None else rest)
+        parts = [t for t in found if t.is_part]
+        found = [t for t in found if not t.is_part]
         mixed = several or any(
             ex.name_of(t.access) == name and may_meet(self._kernel, insn.id, name) for t in found
         )
-        if rest is not None:
-            if not mixed:
-                return [], [self._pass(insn, bar, t) for t in found]
+        seed: Expression = bar
+        taken: list[Assignment] = []
+        cleared = rest is None and (mixed or self._is_used_before(insn, name))
+        if mixed or cleared:
             seed, taken = self._taken(insn, name, bar)
-            return taken, [self._pass(insn, seed, t) for t in found]
-        if not (mixed or self._is_used_before(insn, name)):
-            return [], [self._pass(insn, bar, t) for t in found]
-        seed, taken = self._taken(insn, name, bar)
-        own = [t for t in found if t.access == assignee and not t.conditions and not several]
-        own = [t for t in own if t.values == self._here(insn)]
-        factors = [self._values.at(insn, t.coefficient, t.values) for t in own]
-        left = times(seed, *factors) if own else 0.0
-        taken.append(self._instruction(insn, f"{insn.id}_clear", bar, left))
-        return taken, [self._pass(insn, seed, t) for t in found if t not in own]
+        taken += [self._part(insn, seed, t) for t in parts]
+        if cleared:
+            own = [t for t in found if t.access == assignee and not t.conditions and not several]
+            own = [t for t in own if t.values == self._here(insn)]
+            left = total([self._contribution(insn, seed, t) for t in own])
+            taken.append(
+                self._instruction(insn, f"{insn.id}_clear", bar, 0.0 if left is None else left)
+            )
+            found = [t for t in found if t not in own]
+        return taken, [self._pass(insn, seed, t) for t in found]
 
     def _here(self, insn: Instruction) -> dict[str, Expression]:
         return {i: v for i, v in self._values.values.items() if i in insn.within_inames}
@@ -243,7 +266,7 @@ class _Reverse:
         values.values = before
         groups: dict[Any, list[Term]] = {}
         for term in found:
-            key = term.access, term.conditions, tuple(sorted(term.values.items(), key=str))
+            key = term.access, term.seed, term.conditions, tuple(term.values.items())
             groups.setdefault(key, []).append(term)
         sums = [(g[0], total([t.coefficient for t in g])) for g in groups.values()]
         return [replace(term, coefficient=c) for term, c in sums if c is not None]
@@ -262,25 +285,43 @@ class _Reverse:
 
     def _taken(
         self, insn: Assigning, name: str, bar: _Place
-    ) -> tuple[Expression, list[Instruction]]:
+    ) -> tuple[Expression, list[Assignment]]:
         """Return a temporary that holds an adjoint, and what fills it."""
         dtype = self._kernel.variables[name].dtype
         seed = ex.Variable(self._values.name(f"{self._bars[name]}_taken"))
         self._temporaries.append(TemporaryVariable(seed.name, dtype))
         return seed, [self._instruction(insn, f"{insn.id}_take", seed, bar)]
 
-    def _pass(self, insn: Assigning, seed: Expression, term: Term) -> Instruction:
-        """Return what adds to the adjoint of what is read."""
+    def _contribution(self, insn: Assigning, seed: Expression, term: Term) -> Expression:
+        """Return what is added to the adjoint of what is read."""
+        if term.seed is not None:
+            seed = ex.Variable(term.seed)
         asked = term.conditions
-        target = self._place(insn, term.access, term.values, asked)
-        coefficient = self._values.at(insn, term.coefficient, term.values, asked)
+        return times(seed, self._values.at(insn, term.coefficient, term.values, asked))
+
+    def _pass(self, insn: Assigning, seed: Expression, term: Term) -> Assignment:
+        """Return what adds to the adjoint of what is read."""
+        target = self._place(insn, term.access, term.values, term.conditions)
+        value = ex.sum_of(target, self._contribution(insn, seed, term))
+        return self._there(insn, f"{insn.id}_bar", target, value, term)
+
+    def _part(self, insn: Assigning, seed: Expression, term: Term) -> Assignment:
+        """Return what computes the adjoint of a part of an expression."""
+        assert isinstance(term.access, ex.Variable)
+        self._temporaries.append(TemporaryVariable(term.access.name))
+        value = self._contribution(insn, seed, term)
+        return self._there(insn, f"{insn.id}_part", term.access, value, term)
+
+    def _there(
+        self, insn: Assigning, name: str, target: _Place, value: Expression, term: Term
+    ) -> Assignment:
+        """Return an instruction in the loops, and under the conditions, of a term."""
+        asked = term.conditions
         conditions = [self._values.at(insn, c, term.values, asked[:n]) for n, c in enumerate(asked)]
-        value = ex.sum_of(target, times(seed, coefficient))
-        new = self._instruction(insn, f"{insn.id}_bar", target, value)
+        new = self._instruction(insn, name, target, value)
+        self._loops[new.id] = self._values.loops(term.values)
         return new.copy(
-            within_inames=frozenset(
-                n for v in term.values.values() for n in walk.free_variables(v)
-            ).difference(self._kernel.variables),
+            within_inames=frozenset(self._loops[new.id]),
             predicates=(*new.predicates, *conditions),
         )
 
@@ -288,7 +329,7 @@ class _Reverse:
         self, insn: Assigning, name: str, target: _Place, value: Expression
     ) -> Assignment:
         here = self._here(insn)
-        return Assignment(
+        new = Assignment(
             self._values.name(name),
             target,
             value,
@@ -296,6 +337,8 @@ class _Reverse:
             predicates=tuple([self._values.at(insn, p, here) for p in insn.predicates]),
             tags=insn.tags,
         )
+        self._loops[new.id] = self._values.loops(here)
+        return new
 
     # --- what has to be taken, and made 0
 
@@ -376,8 +419,8 @@ def _is_name(term: object) -> bool:
 
 
 def _with_first_values(
-    insns: list[Instruction], starts: dict[str, Assignment]
-) -> list[Instruction]:
+    insns: list[Assignment], starts: dict[str, Assignment]
+) -> list[Assignment]:
     """Return the instructions with scalars assigned at first that would be 0, and then added to."""
     for start in starts.values():
         name = ex.name_of(start.assignee)

@@ -24,8 +24,8 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.transforms._diff_draft import refused
-from polygen.transforms._diff_expressions import Loops
 from polygen.transforms._diff_saved import Store, constant_range, moved
+from polygen.transforms._diff_terms import Loops
 from polygen.transforms.reverse import least_and_greatest
 
 
@@ -203,6 +203,10 @@ class Values(Store, Loops):
             within_inames=self.inames(writer.within_inames),
         )
         return new
+
+    def loops(self, values: Mapping[str, Expression]) -> tuple[str, ...]:
+        """Return the new inames that stand in what old ones are, in the same order."""
+        return tuple([self._iname(value) for value in values.values()])
 
     def inames(self, inames: Iterable[str]) -> frozenset[str]:
         """Return the inames that run backwards in the place of others."""

@@ -314,13 +314,34 @@ _NODES: Mapping[type, Callable[[Any], _Partials]] = {
 
 
 def times(*factors: Expression) -> Expression:
-    """Return a product, without factors that are 1, and with one sign that stands first."""
+    """Return a product: its numbers are one, which stands first, and ``1/y`` divides what is left.
+
+    >>> from polygen.ir.expression import Quotient, Variable
+    >>> x, y = Variable("x"), Variable("y")
+    >>> print(times(2, x, Quotient(0.5, y)))
+    x / y
+    """
     children: list[Expression] = []
     for factor in factors:
         children += factor.children if isinstance(factor, ex.Product) else (factor,)
-    found = [c for c in children if not (isinstance(c, int | float) and abs(c) == 1)]
-    if children.count(-1) % 2:
+    number: int | float = 1
+    found: list[Expression] = []
+    divisors: list[Expression] = []
+    for child in children:
+        if isinstance(child, ex.Quotient) and isinstance(child.numerator, int | float):
+            number *= child.numerator
+            divisors.append(child.denominator)
+        elif isinstance(child, int | float):
+            number *= child
+        else:
+            found.append(child)
+    if number == 0:
+        return 0
+    if abs(number) != 1 or not found:
+        found.insert(0, number)
+    elif number < 0:
         found.insert(0, -1)
-    if not found:
-        return 1
-    return found[0] if len(found) == 1 else ex.product_of(*found)
+    result = found[0] if len(found) == 1 else ex.product_of(*found)
+    for divisor in divisors:
+        result = ex.Quotient(result, divisor)
+    return result

@@ -1,0 +1,220 @@
+"""What instructions that run backwards compute several times, or in loops where it does not vary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from polygen.analysis.access import evaluated_under
+from polygen.analysis.domains import domain_of, surrounding_inames, with_surrounding
+from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.known import known_parameters
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import TemporaryVariable, ValueArg
+from polygen.ir.domain import flat_names
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
+from polygen.ir.kernel import Kernel
+from polygen.transforms._diff_saved import Store, moved
+
+_DEAR = (ex.Call, ex.Quotient, ex.Reduction, ex.Component)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an expression stands.
+
+    Attributes:
+        insn: the instruction.
+        node: the expression, with the names it has there.
+        guards: conditions under which it is evaluated.
+    """
+
+    insn: Assignment
+    node: Expression
+    guards: tuple[Expression, ...]
+
+
+class Sharing:
+    """Gives names to what several instructions compute.
+
+    Parameters:
+        kernel: one with all loops, and with the instructions that run backwards.
+        loops: for each of these, the loops around it, outermost first.
+        again: scalars that have one value in each iteration of the loops of what writes them.
+        varying: what changes while the kernel runs backwards.
+        values: makes new names; says what inames are copies of.
+
+    Attributes:
+        temporaries: the new ones.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        loops: Mapping[str, tuple[str, ...]],
+        again: Mapping[str, Assignment],
+        varying: frozenset[str],
+        values: Store,
+    ) -> None:
+        self._kernel, self._loops, self._varying = kernel, dict(loops), varying
+        self._within = {n: writer.within_inames for n, writer in again.items()}
+        self._name, self._original = values.name, values.original
+        self.temporaries: list[TemporaryVariable] = []
+
+    def shared(self, insns: Sequence[Assignment]) -> list[Assignment]:
+        """Return the instructions, before them what several of them need.
+
+        Parameters:
+            insns: those that one instruction of the kernel has become.
+        """
+        found = list(insns)
+        while (new := self._next(found)) is not None:
+            found = new
+        return found
+
+    def _next(self, insns: list[Assignment]) -> list[Assignment] | None:
+        groups: dict[Expression, list[_Place]] = {}
+        for insn in insns:
+            for place in self._places(insn):
+                groups.setdefault(self._key(place.node), []).append(place)
+        by_size = sorted(groups, key=lambda key: -sum(1 for _ in walk.subexpressions(key)))
+        for key in by_size:
+            new = self._named(groups[key])
+            if new is not None:
+                self._within[new.written] = new.within_inames
+                self._loops[new.id] = tuple(
+                    [i for i in self._loops[groups[key][0].insn.id] if i in new.within_inames]
+                )
+                left = [self._with_name(insn, key, new.assignee) for insn in insns]
+                first = insns.index(groups[key][0].insn)
+                return [*left[:first], new, *left[first:]]
+        return None
+
+    # --- where expressions stand
+
+    def _places(self, insn: Assignment) -> Iterator[_Place]:
+        """Yield what an instruction computes that is dear, and does not vary by itself."""
+        asked: tuple[Expression, ...] = ()
+        for condition in insn.predicates:
+            yield from self._dear(insn, condition, asked)
+            asked = (*asked, condition)
+        yield from self._dear(insn, insn.expression, asked)
+
+    def _dear(
+        self, insn: Assignment, value: Expression, asked: tuple[Expression, ...]
+    ) -> Iterator[_Place]:
+        pending = [(value, asked)]
+        while pending:
+            node, guards = pending.pop()
+            if isinstance(node, ex.Variable | ex.Subscript):
+                continue
+            names = walk.free_variables(node)
+            if (
+                self._varying.isdisjoint(names)
+                and any(isinstance(part, _DEAR) for part in walk.subexpressions(node))
+                and not isinstance(node, ex.Several | ex.Comparison | ex.LogicalAnd | ex.LogicalOr)
+            ):
+                yield _Place(insn, node, guards)
+            if not isinstance(node, ex.Reduction | ex.Component):
+                pending += evaluated_under(node, guards)
+
+    def _key(self, node: Expression) -> Expression:
+        """Return an expression with names for what it reduces over that do not depend on where."""
+        own: dict[str, str] = {}
+        for reduction in walk.reductions(node):
+            for iname in reduction.inames:
+                own.setdefault(iname, f"{self._original.get(iname, iname)}#{len(own)}")
+        return moved(node, {}, own) if own else node
+
+    def _with_name(self, insn: Assignment, key: Expression, name: Expression) -> Assignment:
+        if not any(self._key(place.node) == key for place in self._places(insn)):
+            return insn
+
+        def named(node: Expression) -> Expression:
+            if self._key(node) == key:
+                return name
+            if isinstance(node, ex.Variable | ex.Subscript | ex.Reduction | ex.Component):
+                return node
+            return walk.rebuild(node, tuple([named(part) for part in walk.parts(node)]))
+
+        return insn.map_expressions(lambda e: e if e == insn.assignee else named(e))
+
+    # --- what gets a name
+
+    def _named(self, places: Sequence[_Place]) -> Assignment | None:
+        """Return what computes an expression once; None if it is not computed more often."""
+        (first, *others) = places
+        loops = self._common_loops(places)
+        needed = self._needed(first.node)
+        if not needed <= frozenset(loops):
+            return None
+        level = loops
+        while level and level[-1] not in needed:
+            level = level[:-1]
+        varies = any(self._loops[p.insn.id] == level for p in places)
+        if not others and (varies or not walk.reductions(first.node)):
+            return None
+        for inames in dict.fromkeys((level, loops)):
+            kept = [
+                guard
+                for guard in first.guards
+                if all(guard in p.guards for p in others)
+                and self._needed(guard) <= frozenset(inames)
+                and self._varying.isdisjoint(walk.free_variables(guard))
+            ]
+            dropped = any(len(p.guards) > len(kept) for p in places)
+            shorter = any(self._loops[p.insn.id] != inames for p in places)
+            if (others or inames == level) and (
+                not (dropped or shorter) or self._is_inside(first.node, inames)
+            ):
+                return self._assignment(first, inames, kept)
+        return None
+
+    def _assignment(
+        self, place: _Place, inames: Sequence[str], guards: Sequence[Expression]
+    ) -> Assignment:
+        name = self._name("value")
+        self.temporaries.append(TemporaryVariable(name))
+        return Assignment(
+            self._name(f"{place.insn.id}_value"),
+            ex.Variable(name),
+            place.node,
+            within_inames=frozenset(inames),
+            predicates=tuple(guards),
+            tags=place.insn.tags,
+        )
+
+    def _common_loops(self, places: Sequence[_Place]) -> tuple[str, ...]:
+        found, *others = [self._loops[p.insn.id] for p in places]
+        for other in others:
+            same = [a == b for a, b in zip(found, other, strict=False)]
+            found = found[: [*same, False].index(False)]
+        return found
+
+    def _needed(self, node: Expression) -> frozenset[str]:
+        """Return the inames that an expression needs around it."""
+        kernel = self._kernel
+        bound = walk.reduction_inames(node)
+        names = walk.free_variables(node)
+        found = frozenset(kernel.inames) & names
+        found = found.union(*(self._within[n] for n in names & self._within.keys()))
+        return found.union(*(surrounding_inames(kernel, i) for i in found | bound)) - bound
+
+    def _is_inside(self, node: Expression, inames: Sequence[str]) -> bool:
+        """Tell whether all that an expression reads is there in all iterations of some loops."""
+        kernel = self._kernel
+        around = frozenset(inames) | walk.reduction_inames(node)
+        points = domain_of(kernel, with_surrounding(kernel, around))
+        points = points.intersect(known_parameters(kernel))
+        known = {*flat_names(points), *kernel.parameters}
+        for access in walk.accesses(node):
+            array = kernel.variables.get(ex.name_of(access))
+            shape = () if array is None or isinstance(array, ValueArg) else array.shape or ()
+            for subscript, extent in zip(ex.index_of(access), shape, strict=True):
+                for condition in ((0, "<=", subscript), (subscript, "<", extent)):
+                    there = condition_set(ex.Comparison(*condition), known)
+                    if there is None or not points.is_subset(there):
+                        return False
+        return True
