@@ -418,9 +418,7 @@ def _is_name(term: object) -> bool:
     return isinstance(term, str)
 
 
-def _with_first_values(
-    insns: list[Assignment], starts: dict[str, Assignment]
-) -> list[Assignment]:
+def _with_first_values(insns: list[Assignment], starts: dict[str, Assignment]) -> list[Assignment]:
     """Return the instructions with scalars assigned at first that would be 0, and then added to."""
     for start in starts.values():
         name = ex.name_of(start.assignee)

@@ -142,11 +142,7 @@ class _Backwards:
 
     def _read(self, node: Expression) -> set[Expression]:
         """Return the elements that an expression depends on."""
-        return {
-            access
-            for access in walk.accesses(node)
-            if ex.name_of(access) in self._moving
-        }
+        return {access for access in walk.accesses(node) if ex.name_of(access) in self._moving}
 
     def _of_reduced(
         self,

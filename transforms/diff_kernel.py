@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Annotated, Any, cast
 
 from polygen.analysis.calls import unknown_kernels
-from polygen.errors import InvalidArgument, UserError
+from polygen.errors import InvalidArgument, NotDifferentiable, UserError
 from polygen.ir.array import ValueArg
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
@@ -15,6 +15,7 @@ from polygen.source import caller_location
 from polygen.transformation import Kind, Name, to_names, transformation
 from polygen.transforms._diff_draft import check_variable, refused
 from polygen.transforms._diff_forward import Directions, forward
+from polygen.transforms._diff_products import with_products_written_out
 from polygen.transforms._diff_reverse import reverse
 from polygen.transforms.infer_unknown_types import infer_unknown_types
 from polygen.transforms.realize_reduction import realize_reduction
@@ -141,13 +142,28 @@ def diff_kernel(
     copied = frozenset(_names(copy_outputs))
     plain = infer_unknown_types(kernel, expect_completion=False).expanded
     if mode == "reverse":
-        new = reverse(_one_after_the_other(plain), outputs, inputs, copied)
+        new = _reversed(_one_after_the_other(plain), outputs, inputs, copied)
     else:
         axes = _axes(plain, inputs[0], batch_axes_in_by) if mode == "forward" else None
         plain = _written_out(plain, only_in_place=not axes)
+        if not axes:
+            plain = with_products_written_out(plain, outputs, inputs)
         new = forward(plain, outputs, Directions(inputs, axes, diff_iname_prefix), copied)
     check_made(new)
     return new
+
+
+def _reversed(
+    kernel: Kernel, outputs: tuple[str, ...], inputs: tuple[str, ...], copied: frozenset[str]
+) -> Kernel:
+    """Return the adjoint of a kernel without parallel loops."""
+    written = with_products_written_out(kernel, outputs, inputs)
+    if written is not kernel:
+        try:
+            return reverse(written, outputs, inputs, copied)
+        except NotDifferentiable:
+            pass  # what products are on the way cannot be saved; or it is refused below, too
+    return reverse(kernel, outputs, inputs, copied)
 
 
 def _one_after_the_other(kernel: Kernel) -> Kernel:
