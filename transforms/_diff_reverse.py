@@ -11,9 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from polygen.analysis.affine import linear_form
 from polygen.analysis.derivatives import times
-from polygen.analysis.footprint import fully_written
 from polygen.analysis.nest import LoopNode, TreeNode, loop_tree
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import conflicts, equal, piece_set, users
@@ -32,6 +30,7 @@ from polygen.transforms._diff_forward import as_passed, check_atomic
 from polygen.transforms._diff_order import in_order
 from polygen.transforms._diff_rest import paths, pruned, with_priorities
 from polygen.transforms._diff_shared import Sharing
+from polygen.transforms._diff_starts import added, with_first_values, without_starts
 from polygen.transforms._diff_terms import Term, terms
 from polygen.transforms._diff_values import Values, is_empty, may_meet
 
@@ -75,7 +74,7 @@ class _Reverse:
         adjoints = {i.id: self._adjoint(i) for i in old.assignments}
         starts = self._starts()
         adjoints = self._shared(adjoints)
-        backwards = _with_first_values(self._sequence(self._tree, (), adjoints, starts), starts)
+        backwards = with_first_values(self._sequence(self._tree, (), adjoints, starts), starts)
         variables = [self._bar(v) for v in sorted(self._moving)]
         arguments = [v for v in variables if isinstance(v, GlobalArg)]
         temporaries = [v for v in variables if isinstance(v, TemporaryVariable)]
@@ -92,7 +91,8 @@ class _Reverse:
             priorities=(*old.priorities, *(p for p in nests if len(p) > 1)),
         )
         whole = in_order(whole, old, values.saved, backwards)
-        whole = self._without_starts(whole, starts)
+        around = {v: values.inames(self._scopes[v]) for v in starts}
+        whole = without_starts(whole, starts, around)
         found = [self._bars[name] for name in sorted(self._by & self._moving)]
         return with_priorities(pruned(whole, old, found, copied), old)
 
@@ -137,7 +137,7 @@ class _Reverse:
     def _only_adds(self, insn_id: str, name: str) -> bool:
         """Tell whether an instruction adds to a variable, and does nothing else with it."""
         for assignee, value in self._kernel.assignment(insn_id).pairs:
-            rest = _added(assignee, value) if ex.name_of(assignee) == name else value
+            rest = added(assignee, value) if ex.name_of(assignee) == name else value
             index = [n for i in ex.index_of(assignee) for n in walk.free_variables(i)]
             if rest is None or name in walk.free_variables(rest).union(index):
                 return False
@@ -229,7 +229,7 @@ class _Reverse:
         """Return what takes an adjoint, and what passes it on."""
         name = ex.name_of(assignee)
         bar = self._place(insn, assignee, self._here(insn))
-        rest = _added(assignee, value)
+        rest = added(assignee, value)
         found = self._terms(insn, value if rest is None else rest)
         parts = [t for t in found if t.is_part]
         found = [t for t in found if not t.is_part]
@@ -359,79 +359,9 @@ class _Reverse:
                         return True
         return False
 
-    def _without_starts(self, kernel: Kernel, starts: dict[str, Assignment]) -> Kernel:
-        """Return the kernel without zeros to which each element's only contribution is added."""
-        for name, start in starts.items():
-            ids = [i.id for i in kernel.instructions if self._bars[name] in i.read_names]
-            if start.id not in kernel.instructions_by_id or len(ids) != 1:
-                continue
-            only = kernel.assignment(ids[0])
-            bar = only.assignees[0]
-            plain = _counted(ex.index_of(bar), only.within_inames)
-            if not plain or only.predicates or ex.name_of(bar) != self._bars[name]:
-                continue
-            rest = _added(bar, only.values[0])
-            if rest is None or walk.free_variables(rest) & {self._bars[name]}:
-                continue
-            there = only.with_pairs([(bar, rest)])
-            left = [there if i.id == only.id else i for i in kernel.instructions]
-            gone = kernel.copy(
-                instructions=tuple([i.without(start) for i in left if i.id != start.id])
-            )
-            if fully_written(gone, self._bars[name]):
-                kernel = gone
-        return kernel
-
 
 def _loops(nodes: Sequence[TreeNode], path: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     for node in nodes:
         if isinstance(node, LoopNode):
             yield (*path, node.iname)
             yield from _loops(node.children, (*path, node.iname))
-
-
-def _added(assignee: _Place, value: Expression) -> Expression | None:
-    """Return what is added to an element, if that is what a value is."""
-    if not isinstance(value, ex.Sum):
-        return None
-    rest = [child for child in value.children if child != assignee]
-    if len(rest) != len(value.children) - 1:
-        return None
-    return total(rest)
-
-
-def _counted(index: Sequence[Expression], inames: frozenset[str]) -> bool:
-    """Tell whether each of some inames is, but for its sign and an offset, a subscript."""
-    found: list[str] = []
-    for subscript in index:
-        form = linear_form(subscript)
-        if form is None or not all(map(_is_name, form.terms)):
-            return False
-        here = [str(name) for name in form.terms if name in inames]
-        if len(here) != 1 or form.terms[here[0]] not in (1, -1):
-            return False
-        found += here
-    return sorted(found) == sorted(inames)
-
-
-def _is_name(term: object) -> bool:
-    return isinstance(term, str)
-
-
-def _with_first_values(insns: list[Assignment], starts: dict[str, Assignment]) -> list[Assignment]:
-    """Return the instructions with scalars assigned at first that would be 0, and then added to."""
-    for start in starts.values():
-        name = ex.name_of(start.assignee)
-        using = [i for i in insns if name in i.read_names or name in i.written_names]
-        if len(using) < 2 or using[0] is not start or not isinstance(start.assignee, ex.Variable):
-            continue
-        first = using[1]
-        assert isinstance(first, Assignment)
-        rest = _added(start.assignee, first.expression) if first.written == name else None
-        if rest is None or first.predicates or first.within_inames != start.within_inames:
-            continue
-        if name in walk.free_variables(rest):
-            continue
-        changed = first.copy(expression=rest)
-        insns = [changed if i is first else i for i in insns if i is not start]
-    return insns

@@ -1,4 +1,4 @@
-"""What instructions that run backwards compute several times, or in loops where it does not vary."""
+"""What instructions that run backwards need several times, or in loops where it does not vary."""
 
 from __future__ import annotations
 

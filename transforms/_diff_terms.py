@@ -1,8 +1,8 @@
 """The adjoints of what an expression reads, of its parts first where that saves work.
 
-Like the kernel, an expression runs backwards: from the adjoint of its value to those of the elements
-that it reads.  On the way, a part that several elements stand in, or that is reduced, has an adjoint
-of its own, which is computed once.
+Like the kernel, an expression runs backwards: from the adjoint of its value to those of what it
+reads.  On the way, a part that several elements stand in, or that is reduced, has an adjoint of its
+own, which is computed once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from polygen.analysis.derivatives import cases_of, partials, times
+from polygen.analysis.derivatives import Cases, cases_of, partials, times
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
@@ -43,8 +43,8 @@ class Term:
     Attributes:
         access: what is read, in terms of the old inames; for a part, the name of its adjoint.
         seed: the name of the adjoint of the part that it stands in; None for that of the whole.
-        coefficient: the derivative of that, in terms of the old inames and of copies that reductions
-            in it run over.
+        coefficient: the derivative of that, in terms of the old inames and of copies that
+            reductions in it run over.
         conditions: where it is not 0.
         values: what the old inames are, outermost loops first: for each of those reduced over, a
             new one.
@@ -108,16 +108,24 @@ class _Backwards:
             part = self._term(ex.Variable(self._loops.name("part_bar")), seed, factors, conditions)
             yield replace(part, is_part=True)
             seed, factors = ex.name_of(part.access), ()
+        cases = cases_of(node)
         if reduced:
             yield from self._of_reduced(node, seed, factors, conditions)
-            return
-        cases = cases_of(node)
-        if cases is None:
+        elif cases is not None:
+            yield from self._of_cases(cases, seed, factors, conditions)
+        else:
             for inner, partial in partials(node):
                 factor = partial() if self._matters(inner) else 0
                 if factor != 0:
                     yield from self.terms(inner, seed, (*factors, factor), conditions)
-            return
+
+    def _of_cases(
+        self,
+        cases: Cases,
+        seed: str | None,
+        factors: tuple[Expression, ...],
+        conditions: tuple[Expression, ...],
+    ) -> Iterator[Term]:
         for condition, value in cases:
             here = () if condition is None else (condition,)
             yield from self.terms(value, seed, factors, (*conditions, *here))

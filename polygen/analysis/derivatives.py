@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import log, pi, sqrt
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from polygen.analysis.functions import FAST, FUNCTIONS, ResultType
 from polygen.analysis.meanings import meaning_of
@@ -326,7 +326,7 @@ def times(*factors: Expression) -> Expression:
         children += factor.children if isinstance(factor, ex.Product) else (factor,)
     number: int | float = 1
     found: list[Expression] = []
-    divisors: list[Expression] = []
+    divisors: list[Any] = []
     for child in children:
         if isinstance(child, ex.Quotient) and isinstance(child.numerator, int | float):
             number *= child.numerator
@@ -341,7 +341,7 @@ def times(*factors: Expression) -> Expression:
         found.insert(0, number)
     elif number < 0:
         found.insert(0, -1)
-    result = found[0] if len(found) == 1 else ex.product_of(*found)
+    result: Expression = found[0] if len(found) == 1 else ex.product_of(*found)
     for divisor in divisors:
-        result = ex.Quotient(result, divisor)
+        result = ex.Quotient(cast("Any", result), divisor)
     return result

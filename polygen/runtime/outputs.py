@@ -6,6 +6,7 @@ from polygen.analysis.access import touched
 from polygen.analysis.dataflow import sources
 from polygen.analysis.footprint import fully_written
 from polygen.analysis.pairs import users
+from polygen.analysis.scratch import unwritten
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
@@ -43,7 +44,15 @@ def must_be_passed(kernel: Kernel, name: str) -> bool:
     readers = [insn for insn in kernel.assignments if name in insn.read_names]
     if all(_is_written_before(kernel, reader, name) for reader in readers):
         return False
-    return not _finds_what_is_written(kernel.expanded, name)
+    return not (
+        _finds_what_is_written(kernel.expanded, name) or _all_is_written(kernel.expanded, name)
+    )
+
+
+def _all_is_written(kernel: Kernel, name: str) -> bool:
+    """Tell whether every read of an array comes after a write of that element, whichever is last."""
+    reads = [a for i in users(kernel, name) for a in touched(kernel, i)[name] if not a.is_write]
+    return all(unwritten(kernel, read).is_empty() for read in reads)
 
 
 def _finds_what_is_written(kernel: Kernel, name: str) -> bool:
