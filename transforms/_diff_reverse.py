@@ -20,6 +20,7 @@ from polygen.errors import NotDifferentiable
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.atomicity import Atomicity
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel
@@ -38,7 +39,12 @@ _Place = ex.Variable | ex.Subscript
 
 
 def reverse(
-    kernel: Kernel, outputs: Sequence[str], by: Sequence[str], copied: frozenset[str]
+    kernel: Kernel,
+    outputs: Sequence[str],
+    by: Sequence[str],
+    copied: frozenset[str],
+    *,
+    atomic: bool,
 ) -> Kernel:
     """Return the kernel that computes the adjoints of some arguments from those of outputs.
 
@@ -47,12 +53,16 @@ def reverse(
         outputs: the arguments whose adjoints are passed.
         by: the arguments whose adjoints are computed.
         copied: the arguments that are computed as well.
+        atomic: whether adding to adjoints of what the kernel only reads is atomic.
     """
-    return _Reverse(kernel, outputs, by).kernel(copied)
+    return _Reverse(kernel, outputs, by, atomic=atomic).kernel(copied)
 
 
 class _Reverse:
-    def __init__(self, kernel: Kernel, outputs: Sequence[str], by: Sequence[str]) -> None:
+    def __init__(
+        self, kernel: Kernel, outputs: Sequence[str], by: Sequence[str], *, atomic: bool
+    ) -> None:
+        self._atomic = atomic
         self._outputs, self._by = frozenset(outputs), frozenset(by)
         self._moving = active(kernel, outputs, by)
         check_dependent(kernel, self._moving, outputs, by)
@@ -303,7 +313,9 @@ class _Reverse:
         """Return what adds to the adjoint of what is read."""
         target = self._place(insn, term.access, term.values, term.conditions)
         value = ex.sum_of(target, self._contribution(insn, seed, term))
-        return self._there(insn, f"{insn.id}_bar", target, value, term)
+        new = self._there(insn, f"{insn.id}_bar", target, value, term)
+        read_only = ex.name_of(term.access) not in self._kernel.writers
+        return new.copy(atomicity=Atomicity()) if self._atomic and read_only else new
 
     def _part(self, insn: Assigning, seed: Expression, term: Term) -> Assignment:
         """Return what computes the adjoint of a part of an expression."""

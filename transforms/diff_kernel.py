@@ -59,6 +59,7 @@ def diff_kernel(
     batch_axes_in_by: Axes = frozenset(),
     copy_outputs: Arguments = frozenset(),
     mode: Mode = "forward",
+    atomic: bool = False,
 ) -> Kernel:
     r"""Make the kernel that computes the derivatives of what a kernel computes.
 
@@ -139,10 +140,15 @@ def diff_kernel(
     """
     outputs, inputs = _names(diff_outputs), _names(by)
     _check(kernel, outputs, inputs, batch_axes_in_by, mode)
+    if atomic and mode != "reverse":
+        raise _invalid(
+            f"mode='{mode}' has no updates that atomic=True could make atomic",
+            "leave it out; it is for mode='reverse'",
+        )
     copied = frozenset(_names(copy_outputs))
     plain = infer_unknown_types(kernel, expect_completion=False).expanded
     if mode == "reverse":
-        new = _reversed(_one_after_the_other(plain), outputs, inputs, copied)
+        new = _reversed(_one_after_the_other(plain), outputs, inputs, copied, atomic=atomic)
     else:
         axes = _axes(plain, inputs[0], batch_axes_in_by) if mode == "forward" else None
         plain = _written_out(plain, only_in_place=not axes)
@@ -154,16 +160,21 @@ def diff_kernel(
 
 
 def _reversed(
-    kernel: Kernel, outputs: tuple[str, ...], inputs: tuple[str, ...], copied: frozenset[str]
+    kernel: Kernel,
+    outputs: tuple[str, ...],
+    inputs: tuple[str, ...],
+    copied: frozenset[str],
+    *,
+    atomic: bool,
 ) -> Kernel:
     """Return the adjoint of a kernel without parallel loops."""
     written = with_products_written_out(kernel, outputs, inputs)
     if written is not kernel:
         try:
-            return reverse(written, outputs, inputs, copied)
+            return reverse(written, outputs, inputs, copied, atomic=atomic)
         except NotDifferentiable:
             pass  # what products are on the way cannot be saved; or it is refused below, too
-    return reverse(kernel, outputs, inputs, copied)
+    return reverse(kernel, outputs, inputs, copied, atomic=atomic)
 
 
 def _one_after_the_other(kernel: Kernel) -> Kernel:
