@@ -34,10 +34,13 @@ class Draft(Context):
     Attributes:
         kernel: the kernel before, without rules and calls.
         domains: its domains, with those of the new inames.
+        original: for each new iname that has the values of another one in a copy of what is
+            reduced, that.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
+        self.original: dict[str, str] = {}
         self.domains = kernel.domains
         self._taken: set[str] = set()
 

@@ -33,6 +33,7 @@ from polygen.transforms._diff_draft import (
 from polygen.transforms._diff_expressions import with_own_loops
 from polygen.transforms._diff_extrema import with_choices
 from polygen.transforms._diff_rest import pruned, with_priorities
+from polygen.transforms._diff_shared import Sharing
 from polygen.transforms._diff_values import may_meet
 
 
@@ -123,6 +124,8 @@ class _Forward:
         )
         self._shadows = {v: self._draft.name(v + suffix) for v in sorted(moving - self._fixed)}
         self._ids: dict[str, str] = {}
+        self._values: dict[str, list[str]] = {}
+        self._temporaries: list[TemporaryVariable] = []
         self._shared: tuple[str, ...] | None = None
 
     @property
@@ -142,7 +145,11 @@ class _Forward:
             domains=self._draft.domains,
             instructions=(*started, *old.instructions, *new),
             arguments=(*old.arguments, *(v for v in shadows if v.name in passed)),
-            temporaries=(*old.temporaries, *(v for v in shadows if v.name not in passed)),
+            temporaries=(
+                *old.temporaries,
+                *(v for v in shadows if v.name not in passed),
+                *self._temporaries,
+            ),
         )
         whole = self._ordered(whole, [i.id for i in started])
         return with_priorities(pruned(whole, old, [*self._shadows.values()], copied), old)
@@ -267,15 +274,32 @@ class _Forward:
         if len(pairs) == 1 and isinstance(insn, Assignment):
             common["atomicity"] = insn.atomicity
         targets, values = zip(*pairs, strict=True)
-        return [
-            assigning(
-                self._ids[insn.id],
-                targets,
-                values,
-                within_inames=insn.within_inames.union(along),
-                **common,
-            )
-        ]
+        new = assigning(
+            self._ids[insn.id],
+            targets,
+            values,
+            within_inames=insn.within_inames.union(along),
+            **common,
+        )
+        return [new] if not isinstance(new, Assignment) else self._with_values(insn, new, along)
+
+    def _with_values(
+        self, insn: Assigning, new: Assignment, along: tuple[str, ...]
+    ) -> list[Instruction]:
+        """Return a derivative, before it what it needs several times, or for all directions."""
+        kernel = self._kernel.copy(domains=self._draft.domains)
+        loops = {new.id: (*order_of(self._kernel).loops(insn.id), *along)}
+        sharing = Sharing(kernel, loops, {}, frozenset(self._shadows.values()), self._draft)
+        *values, last = sharing.shared([new], insn.within_inames)
+        self._temporaries += sharing.temporaries
+        self._values[insn.id] = [value.id for value in values]
+        own = [v.copy(expression=with_own_loops(v.expression, self._draft)) for v in values]
+        return [*own, last]
+
+    def _derived(self, insn_id: str) -> list[str]:
+        """Return the instructions that stand for the derivative of one, that itself last."""
+        own = [self._ids[insn_id]] if insn_id in self._ids else []
+        return [*self._values.get(insn_id, ()), *own]
 
     # --- order
 
@@ -302,27 +326,27 @@ class _Forward:
                 before[second].add(first)
 
         for insn in old.instructions:
-            derivative = self._ids.get(insn.id)
-            if derivative is not None:
+            derived = self._derived(insn.id)
+            for position, derivative in enumerate(derived):
                 if isinstance(insn, Assigning) and self._comes_first(insn):
                     ordered(derivative, insn.id)
-                for start in started:
-                    ordered(start, derivative)
+                for earlier in (*started, *derived[:position]):
+                    ordered(earlier, derivative)
             for first in old.instructions:
                 if order.depends(first.id, insn.id):
                     self._order_pair(first.id, insn.id, ordered)
-        ids = {i.id: i.id for i in old.instructions} | {d: i for i, d in self._ids.items()}
+        ids = {i.id: i.id for i in old.instructions}
+        ids |= {d: i.id for i in old.instructions for d in self._derived(i.id)}
         new = [self._with_order(i, old, ids, before[i.id]) for i in kernel.instructions]
         return kernel.copy(instructions=tuple(new), claims=self._claims())
 
     def _order_pair(self, first: str, second: str, ordered: Any) -> None:
-        early, late = self._ids.get(first), self._ids.get(second)
-        if early is not None:
+        for early in self._derived(first):
             ordered(early, second)
-        if late is not None:
+            for late in self._derived(second):
+                ordered(early, late)
+        for late in self._derived(second):
             ordered(first, late)
-        if early is not None and late is not None:
-            ordered(early, late)
 
     def _with_order(
         self, insn: Instruction, old: Kernel, ids: dict[str, str], before: set[str]
@@ -330,7 +354,7 @@ class _Forward:
         if insn.id not in ids:
             return insn
         relations = old.instruction(ids[insn.id]).happens_after
-        more = [replace(r, first=self._ids[r.first]) for r in relations if r.first in self._ids]
+        more = [replace(r, first=first) for r in relations for first in self._derived(r.first)]
         before = before - {r.first for r in (*relations, *more)}
         return insn.copy(depends_on=insn.depends_on | before, happens_after=relations.union(more))
 
@@ -339,9 +363,9 @@ class _Forward:
         found: dict[Claim, None] = dict.fromkeys(self._kernel.claims)
         for claim in self._kernel.claims:
             if isinstance(claim, Independent):
-                firsts = [claim.first, self._ids.get(claim.first)]
-                seconds = [claim.second, self._ids.get(claim.second)]
-                pairs = [(a, b) for a in firsts for b in seconds if a and b]
+                firsts = [claim.first, *self._derived(claim.first)]
+                seconds = [claim.second, *self._derived(claim.second)]
+                pairs = [(a, b) for a in firsts for b in seconds]
                 found.update(dict.fromkeys(Independent(a, b) for a, b in pairs))
         return tuple(found)
 

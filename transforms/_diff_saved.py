@@ -45,14 +45,12 @@ class Store(Draft):
     Attributes:
         temporaries: the new ones.
         saved: what keeps values.
-        original: for each new iname that has the values of another one, that.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.temporaries: list[TemporaryVariable] = []
         self.saved = Saved()
-        self.original: dict[str, str] = {}
         self._stores: dict[tuple[object, ...], tuple[str, tuple[str, ...]]] = {}
 
     def beside(self, inames: Iterable[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What instructions that run backwards need several times, or in loops where it does not vary."""
+"""What derivatives need several times, or in loops where it does not vary: it gets a name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from polygen.ir.domain import flat_names
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
-from polygen.transforms._diff_saved import Store, moved
+from polygen.ir.reduction import name_of
+from polygen.transforms._diff_draft import Draft
+from polygen.transforms._diff_saved import moved
 
 _DEAR = (ex.Call, ex.Quotient, ex.Reduction, ex.Component)
 
@@ -40,11 +42,11 @@ class Sharing:
     """Gives names to what several instructions compute.
 
     Parameters:
-        kernel: one with all loops, and with the instructions that run backwards.
-        loops: for each of these, the loops around it, outermost first.
+        kernel: one with all loops, and with all that its instructions read.
+        loops: for each instruction that is looked at, the loops around it, outermost first.
         again: scalars that have one value in each iteration of the loops of what writes them.
-        varying: what changes while the kernel runs backwards.
-        values: makes new names; says what inames are copies of.
+        varying: what these instructions do not find unchanged, such as what they write.
+        draft: makes new names; says what inames are copies of.
 
     Attributes:
         temporaries: the new ones.
@@ -56,33 +58,39 @@ class Sharing:
         loops: Mapping[str, tuple[str, ...]],
         again: Mapping[str, Assignment],
         varying: frozenset[str],
-        values: Store,
+        draft: Draft,
     ) -> None:
         self._kernel, self._loops, self._varying = kernel, dict(loops), varying
         self._within = {n: writer.within_inames for n, writer in again.items()}
-        self._name, self._original = values.name, values.original
+        self._name, self._original = draft.name, draft.original
+        self._root: dict[str, str] = {}
         self.temporaries: list[TemporaryVariable] = []
 
-    def shared(self, insns: Sequence[Assignment]) -> list[Assignment]:
+    def shared(
+        self, insns: Sequence[Assignment], around: frozenset[str] = frozenset()
+    ) -> list[Assignment]:
         """Return the instructions, before them what several of them need.
 
         Parameters:
             insns: those that one instruction of the kernel has become.
+            around: the loops that all new instructions are in.
         """
         found = list(insns)
-        while (new := self._next(found)) is not None:
+        while (new := self._next(found, around)) is not None:
             found = new
         return found
 
-    def _next(self, insns: list[Assignment]) -> list[Assignment] | None:
+    def _next(self, insns: list[Assignment], around: frozenset[str]) -> list[Assignment] | None:
         groups: dict[Expression, list[_Place]] = {}
         for insn in insns:
             for place in self._places(insn):
                 groups.setdefault(self._key(place.node), []).append(place)
         by_size = sorted(groups, key=lambda key: -sum(1 for _ in walk.subexpressions(key)))
         for key in by_size:
-            new = self._named(groups[key])
+            new = self._named(groups[key], around)
             if new is not None:
+                user = groups[key][0].insn.id
+                self._root[new.id] = self._root.get(user, user)
                 self._within[new.written] = new.within_inames
                 self._loops[new.id] = tuple(
                     [i for i in self._loops[groups[key][0].insn.id] if i in new.within_inames]
@@ -143,42 +151,45 @@ class Sharing:
 
     # --- what gets a name
 
-    def _named(self, places: Sequence[_Place]) -> Assignment | None:
+    def _named(self, places: Sequence[_Place], around: frozenset[str]) -> Assignment | None:
         """Return what computes an expression once; None if it is not computed more often."""
-        (first, *others) = places
         loops = self._common_loops(places)
-        needed = self._needed(first.node)
+        needed = self._needed(places[0].node) | around
         if not needed <= frozenset(loops):
             return None
         level = loops
         while level and level[-1] not in needed:
             level = level[:-1]
-        varies = any(self._loops[p.insn.id] == level for p in places)
-        if not others and (varies or not walk.reductions(first.node)):
-            return None
-        for inames in dict.fromkeys((level, loops)):
-            kept = [
+        choices = [level] if level != loops else []
+        if len(places) > 1:
+            choices.append(loops)
+        for inames in choices:
+            kept = self._kept(places, inames)
+            same = all(self._loops[p.insn.id] == inames and p.guards == kept for p in places)
+            if same or self._is_inside(places[0].node, inames):
+                return self._assignment(places[0], inames, kept)
+        return None
+
+    def _kept(self, places: Sequence[_Place], inames: Sequence[str]) -> tuple[Expression, ...]:
+        """Return the conditions that can be asked in some loops of those that all places share."""
+        first, *others = places
+        return tuple(
+            [
                 guard
                 for guard in first.guards
                 if all(guard in p.guards for p in others)
                 and self._needed(guard) <= frozenset(inames)
                 and self._varying.isdisjoint(walk.free_variables(guard))
             ]
-            dropped = any(len(p.guards) > len(kept) for p in places)
-            shorter = any(self._loops[p.insn.id] != inames for p in places)
-            if (others or inames == level) and (
-                not (dropped or shorter) or self._is_inside(first.node, inames)
-            ):
-                return self._assignment(first, inames, kept)
-        return None
+        )
 
     def _assignment(
         self, place: _Place, inames: Sequence[str], guards: Sequence[Expression]
     ) -> Assignment:
-        name = self._name("value")
+        name = self._name(_like(place.node))
         self.temporaries.append(TemporaryVariable(name))
         return Assignment(
-            self._name(f"{place.insn.id}_value"),
+            self._name(f"{self._root.get(place.insn.id, place.insn.id)}_value"),
             ex.Variable(name),
             place.node,
             within_inames=frozenset(inames),
@@ -218,3 +229,14 @@ class Sharing:
                     if there is None or not points.is_subset(there):
                         return False
         return True
+
+
+def _like(node: Expression) -> str:
+    """Return how the name of an expression may begin."""
+    if isinstance(node, ex.Call):
+        return f"{ex.name_of(node.function)}_value"
+    if isinstance(node, ex.Reduction):
+        return f"{name_of(node.operation)}_value"
+    if isinstance(node, ex.Component) and isinstance(node.aggregate, ex.Reduction):
+        return f"{node.aggregate.inames[0]}_taken"
+    return "value"

@@ -13,9 +13,9 @@ from polygen.ir.kernel import Kernel
 from polygen.language.make_kernel import check_made
 from polygen.source import caller_location
 from polygen.transformation import Kind, Name, to_names, transformation
+from polygen.transforms._diff_as_loops import WITH_ADJOINT, WITH_TANGENT, as_loops
 from polygen.transforms._diff_draft import check_variable, refused
 from polygen.transforms._diff_forward import Directions, forward
-from polygen.transforms._diff_products import with_products_written_out
 from polygen.transforms._diff_reverse import reverse
 from polygen.transforms.infer_unknown_types import infer_unknown_types
 from polygen.transforms.realize_reduction import realize_reduction
@@ -72,14 +72,16 @@ def diff_kernel(
 
     *Reverse*: from ``z_bar``, a factor for each element of each output, ``x_bar`` is computed: the
     gradient of the sum of all outputs times their factors, the transposed Jacobian times these.
-    The kernel runs as far as its values are needed, and then backwards.  What is overwritten on
-    the way is saved, in global temporaries with an element for each iteration.
+    The kernel runs as far as its values are needed, and then backwards.  A value that it had is
+    read where it is still, else computed again in the iteration, if it is that of a scalar, else
+    saved on the way, in global temporaries with an element for each iteration.
 
     Temporaries, recurrences, updates in place, predicates and subscripts that are data are
     followed by the chain rule.  A gather becomes a scatter in reverse, in loops that run one after
     the other: they are tagged, and split, afterwards.  Whole numbers and truth values have no
     derivative: what is computed by way of them (``floor(x)``, ``x < y``, a subscript) counts as
-    constant.  Of ``if``, ``min`` and ``max``, that of the case that is taken; of several that are
+    constant.  What is needed several times is computed once; a tangent, and an adjoint, of a
+    product or a minimum are as much work as that itself, up to a constant.  Of ``if``, ``min`` and ``max``, that of the case that is taken; of several that are
     equal, the first.  ``abs`` has the derivative 0 at 0.
 
     Kind: change of meaning and interface.
@@ -90,7 +92,7 @@ def diff_kernel(
            round.
         2. Whatever stands between is differentiable, and not verbatim C: functions of the table in
            ``polygen/analysis/derivatives.py``; sums, products, minima and maxima, of these over one
-           iname; of atomic updates, sums.
+           iname (but for tangents); of atomic updates, sums.
         3. Forward: one argument, all of whose axes can be run over: their extents are affine.
         4. Reverse: without tags, the loops do the same.  A value that is overwritten is in loops
            whose bounds are affine in the parameters.
@@ -105,6 +107,8 @@ def diff_kernel(
             output depend on those of `by` with equal subscripts there.  Forward only.
         copy_outputs: arguments that are computed as well, as the kernel does.
         mode: ``"forward"``, ``"tangent"`` or ``"reverse"``.
+        atomic: whether what is added to adjoints of arguments that the kernel only reads, is added
+            atomically: then loops over what is added may be parallel.  Reverse only.
 
     An argument that the kernel overwrites has one array for both: in ``u_dot``, or ``u_bar``, is
     what is passed before, and what is computed after.  Of an output of which elements are used, or
@@ -122,9 +126,10 @@ def diff_kernel(
         {
             for (int i = 0; i < n; ++i) {
                 double const t = 2.0 * x[i];
+                double const cos_value = cos(t);
                 for (int diff_i0 = 0; diff_i0 < n; ++diff_i0) {
                     double const t_dx = i == diff_i0 ? 2.0 : 0.0;
-                    z_dx[i * n + diff_i0] = cos(t) * t_dx;
+                    z_dx[i * n + diff_i0] = cos_value * t_dx;
                 }
             }
         }
@@ -153,7 +158,7 @@ def diff_kernel(
         axes = _axes(plain, inputs[0], batch_axes_in_by) if mode == "forward" else None
         plain = _written_out(plain, only_in_place=not axes)
         if not axes:
-            plain = with_products_written_out(plain, outputs, inputs)
+            plain = as_loops(plain, outputs, inputs, WITH_TANGENT)
         new = forward(plain, outputs, Directions(inputs, axes, diff_iname_prefix), copied)
     check_made(new)
     return new
@@ -168,7 +173,7 @@ def _reversed(
     atomic: bool,
 ) -> Kernel:
     """Return the adjoint of a kernel without parallel loops."""
-    written = with_products_written_out(kernel, outputs, inputs)
+    written = as_loops(kernel, outputs, inputs, WITH_ADJOINT)
     if written is not kernel:
         try:
             return reverse(written, outputs, inputs, copied, atomic=atomic)

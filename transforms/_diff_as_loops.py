@@ -1,0 +1,52 @@
+"""Reductions of which each operand has a factor in the derivative that depends on all others.
+
+As a loop, the derivative of a product is as much work as the product itself: ``p = p*a[j]`` has the
+tangent ``p_dot = p_dot*a[j] + p*a_dot[j]``; and backwards, what ``p`` was before is the product of
+the factors before, and the adjoint of ``p`` that of those behind.  No factor divides: some may be 0.
+So is the tangent of a minimum: ``m = min(m, a[j])`` has that of the smaller one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from polygen.analysis.permitted import why_none_is_permitted
+from polygen.ir import walk
+from polygen.ir.instruction import Assigning
+from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import name_of
+from polygen.transforms._diff_draft import active
+from polygen.transforms.realize_reduction import realized
+
+WITH_TANGENT = ("product", "min", "max")
+WITH_ADJOINT = ("product",)
+
+
+def as_loops(
+    kernel: Kernel, outputs: Sequence[str], by: Sequence[str], operations: Collection[str]
+) -> Kernel:
+    """Return the kernel with reductions written out, of instructions that reduce what matters.
+
+    That is the same kernel if there are none, or if the loops could not be nested.
+
+    Parameters:
+        kernel: without rules and calls.
+        outputs: what is differentiated.
+        by: by what.
+        operations: the reductions that are looked for.
+    """
+    reducing = [i for i in kernel.assignments if _operands(i, operations)]
+    if not reducing:
+        return kernel
+    moving = active(kernel, outputs, by)
+    ids = [i.id for i in reducing if not moving.isdisjoint(_operands(i, operations))]
+    if not ids:
+        return kernel
+    new = realized(kernel, ids)
+    return kernel if why_none_is_permitted(new) is not None else new
+
+
+def _operands(insn: Assigning, operations: Collection[str]) -> frozenset[str]:
+    """Return the names that stand in what an instruction reduces."""
+    found = [r for r in insn.reductions if name_of(r.operation) in operations]
+    return frozenset[str]().union(*(walk.free_variables(r.operand) for r in found))
