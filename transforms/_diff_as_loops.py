@@ -2,8 +2,8 @@
 
 As a loop, the derivative of a product is as much work as the product itself: ``p = p*a[j]`` has the
 tangent ``p_dot = p_dot*a[j] + p*a_dot[j]``; and backwards, what ``p`` was before is the product of
-the factors before, and the adjoint of ``p`` that of those behind.  No factor divides: some may be 0.
-So is the tangent of a minimum: ``m = min(m, a[j])`` has that of the smaller one.
+the factors before, and the adjoint of ``p`` that of those behind.  Nothing is divided by a factor,
+which may be 0.  So is the tangent of a minimum: ``m = min(m, a[j])`` has that of the smaller one.
 """
 
 from __future__ import annotations

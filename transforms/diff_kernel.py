@@ -78,11 +78,14 @@ def diff_kernel(
 
     Temporaries, recurrences, updates in place, predicates and subscripts that are data are
     followed by the chain rule.  A gather becomes a scatter in reverse, in loops that run one after
-    the other: they are tagged, and split, afterwards.  Whole numbers and truth values have no
-    derivative: what is computed by way of them (``floor(x)``, ``x < y``, a subscript) counts as
-    constant.  What is needed several times is computed once; a tangent, and an adjoint, of a
-    product or a minimum are as much work as that itself, up to a constant.  Of ``if``, ``min`` and ``max``, that of the case that is taken; of several that are
-    equal, the first.  ``abs`` has the derivative 0 at 0.
+    the other: they are tagged, and split, afterwards.  What is needed several times is computed
+    once; a tangent, and an adjoint, of a product or a minimum are as much work as that itself, up
+    to a constant.
+
+    Whole numbers and truth values have no derivative: what is computed by way of them
+    (``floor(x)``, ``x < y``, a subscript) counts as constant.  Of ``if``, ``min`` and ``max``, that
+    of the case that is taken; of several that are equal, the first.  ``abs`` has the derivative 0
+    at 0.
 
     Kind: change of meaning and interface.
 

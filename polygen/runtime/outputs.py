@@ -50,7 +50,7 @@ def must_be_passed(kernel: Kernel, name: str) -> bool:
 
 
 def _all_is_written(kernel: Kernel, name: str) -> bool:
-    """Tell whether every read of an array comes after a write of that element, whichever is last."""
+    """Tell whether each element of an array that is read was written before, by whatever."""
     reads = [a for i in users(kernel, name) for a in touched(kernel, i)[name] if not a.is_write]
     return all(unwritten(kernel, read).is_empty() for read in reads)
 
