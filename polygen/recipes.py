@@ -67,6 +67,7 @@ def apply(kernel: _Whole, steps: Iterable[WrittenStep]) -> _Whole:
         name = _name(function)
         with _named(f"{place}, {name}"):
             args, kwargs = _by_kind(function, arguments)
+            _check_call(function, args, kwargs)
             new = function(kernel, *args, **kwargs)
         if not isinstance(new, type(kernel)):
             raise _malformed(f"{place}, {name}: it returned {new!r}, which is no kernel")
@@ -75,14 +76,14 @@ def apply(kernel: _Whole, steps: Iterable[WrittenStep]) -> _Whole:
 
 
 @public
-def replay(original: Kernel, history: Iterable[Step]) -> Kernel:
+def replay(original: _Whole, history: Iterable[Step]) -> _Whole:
     """Apply recorded steps to a kernel, one after the other.
 
     For every kernel, ``replay(knl.original, knl.history) == knl``; on another kernel, the same
     steps are a recipe.
 
     Parameters:
-        original: the kernel to start from.
+        original: the kernel to start from, or a program with one entry point.
         history: the steps, as `Kernel.history` has them.
 
     Raises:
@@ -94,7 +95,7 @@ def replay(original: Kernel, history: Iterable[Step]) -> Kernel:
     _check_steps(original, steps)
     for number, step in enumerate(steps, start=1):
         with _named(f"step {number} of {len(steps)}, {step.name}"):
-            kernel = step.apply(kernel, **dict(step.arguments))
+            kernel = cast("Any", step.apply)(kernel, **dict(step.arguments))
     return kernel
 
 
@@ -117,13 +118,7 @@ def _named(step: str) -> Generator[None]:
     try:
         yield
     except UserError as error:
-        said = type(error)(
-            f"{step}: {error.what}",
-            where=error.where,
-            excerpt=error.excerpt,
-            remedy=error.remedy,
-        )
-        raise said from error
+        raise error.inside(step) from error
 
 
 def _listed(steps: object) -> list[object]:
@@ -170,6 +165,22 @@ def _by_kind(
     if not arguments or not _is_by_name(function, arguments[:-1], arguments[-1]):
         return arguments, {}
     return arguments[:-1], arguments[-1]
+
+
+def _check_call(
+    function: Callable[..., object], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """Check that arguments fit a recipe; transformations do so themselves.
+
+    Raises:
+        InvalidArgument: if they do not.
+    """
+    if hasattr(function, "__wrapped__"):
+        return
+    try:
+        inspect.signature(function).bind(None, *args, **kwargs)
+    except (TypeError, ValueError) as error:
+        raise _malformed(f"it cannot be called like this: {error}") from None
 
 
 def _is_by_name(function: Callable[..., object], before: Sequence[Any], last: object) -> bool:

@@ -155,6 +155,7 @@ REFUSED: list[tuple[Any, type[pg.UserError], str]] = [
     ),
     ([("assume", "n>0"), ("reverse", "k")], UnknownIname, "step 2 of 2, reverse: .*no iname 'k'"),
     ([(lambda k: 3,)], InvalidArgument, "step 1 of 1, <lambda>: it returned 3, which is no kernel"),
+    ([(lambda k, _x: k,)], InvalidArgument, "<lambda>: it cannot be called .* argument: '_x'"),
     ([(forget,)], pg.UserError, "step 1 of 1, forget: "),
     ([(pg.apply, [("reverse", "k")])], UnknownIname, "step 1 of 1, apply: step 1 of 1, reverse: "),
 ]
@@ -190,7 +191,7 @@ def test_what_is_no_step_is_not_replayed() -> None:
     with pytest.raises(InvalidArgument, match="step='split_iname', which is no"):
         pg.replay(KNL, ["split_iname"])  # type: ignore[list-item]
     with pytest.raises(InvalidArgument, match="original=3, which is no kernel"):
-        pg.replay(3, ())  # type: ignore[arg-type]
+        pg.replay(3, ())  # type: ignore[type-var]
 
 
 def test_replayed_steps_have_numbers_too() -> None:
@@ -198,3 +199,28 @@ def test_replayed_steps_have_numbers_too() -> None:
     other = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]")
     with pytest.raises(UnknownIname, match=r"step 2 of 2, reverse: .* no iname 'j'"):
         pg.replay(other, knl.history)
+
+
+def test_steps_are_replayed_on_programs() -> None:
+    program = pg.merge([KNL])
+    knl = pg.split_iname(KNL, "i", 4)
+    assert pg.replay(program, knl.history).default_entrypoint == knl
+    two = pg.merge([KNL, pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = i", name="other")])
+    with pytest.raises(InvalidArgument, match=r"step 1 of 1, split_iname: .*with 2 entry"):
+        pg.replay(two, knl.history)
+
+
+def test_programs_differ_in_kernels_of_one_name() -> None:
+    split = pg.split_iname(KNL, "i", 4)
+    assert pg.diff(pg.merge([KNL]), pg.merge([split])) == pg.diff(KNL, split)
+    assert pg.diff(KNL, pg.merge([split])) == pg.diff(KNL, split)
+    other = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = i", name="other")
+    both = pg.merge([KNL, other])
+    assert pg.diff(both, both) == ""
+    changed = pg.diff(both, both.with_kernel(split)).splitlines()
+    assert changed == ["KERNEL twice:", *pg.diff(KNL, split).splitlines()]
+    added = pg.diff(KNL, both).splitlines()
+    shown = [f"+ {line}" for line in str(other).splitlines()]
+    assert added == ["ENTRY POINTS:", "+ other", "KERNEL other:", *shown]
+    fewer = pg.diff(both, both.with_entrypoints("other")).splitlines()
+    assert fewer == ["ENTRY POINTS:", "- twice"]

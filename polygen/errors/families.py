@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class PolygenError(Exception):
     """What all errors of polygen share: how they are shown.
@@ -38,6 +40,14 @@ class PolygenError(Exception):
         if self.remedy:
             lines.append(f"  remedy: {self.remedy}")
         return "\n".join(lines)
+
+    def inside(self, step: str) -> Self:
+        """Return the same error for whoever took a step that took the one which it is about."""
+        new = type(self)(
+            f"{step}: {self.what}", where=self.where, excerpt=self.excerpt, remedy=self.remedy
+        )
+        new.insn_id = self.insn_id
+        return new.with_traceback(self.__traceback__)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.what, self.where, self.excerpt, self.remedy))

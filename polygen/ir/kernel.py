@@ -56,7 +56,12 @@ class Step:
     apply: Callable[..., Kernel] = field(repr=False)
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in self.arguments)})"
+        shown = [f"{k}={_shown(v)}" for k, v in self.arguments]
+        return f"{self.name}({', '.join(shown)})"
+
+
+def _shown(value: object) -> str:
+    return f"<kernel '{value.name}'>" if isinstance(value, Kernel) else repr(value)
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
-from polygen.errors import InvalidArgument, MalformedTag, did_you_mean
+from polygen.errors import InvalidArgument, MalformedTag, UserError, did_you_mean
+from polygen.ir import expression as ex
 from polygen.ir.cached import cached_property
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import no_such
@@ -15,6 +16,7 @@ from polygen.language.programs import TranslationUnit
 from polygen.proof import Rearranged
 from polygen.source import caller_location
 from polygen.transformation.argument_kinds import Kind, kind_of
+from polygen.transformation.fields import check_claims_stay, check_fields
 
 
 class Interface:
@@ -24,6 +26,7 @@ class Interface:
         if not inspect.isroutine(function):
             raise no_such("transformation", "function", function, (FunctionType,))
         self.name = function.__name__
+        self._check_function(function)
         self.is_polygens = str(function.__module__).startswith("polygen.")
         self._help = f"polygen.{self.name}" if self.is_polygens else self.name
         self._function = function
@@ -36,9 +39,28 @@ class Interface:
         self._by_position = [n for n, p in named.items() if p.kind is p.POSITIONAL_ONLY]
         self._defaults = {n: p.default for n, p in named.items() if p.default is not p.empty}
 
+    def _check_function(self, function: Callable[..., object]) -> None:
+        """Check that a function can be made a transformation of."""
+        parameters = list(inspect.signature(function).parameters.values())
+        named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+        if not parameters or parameters[0].kind in named:
+            what, remedy = "takes no kernel", f"def {self.name}(kernel, ...)"
+        elif any(p.name == "unsafe" for p in parameters):
+            what = "has an argument 'unsafe', as every transformation has anyway"
+            remedy = "leave it out, or give it another name"
+        else:
+            return
+        raise InvalidArgument(f"{self.name} {what}", where=caller_location(), remedy=remedy)
+
     @cached_property
     def _hints(self) -> dict[str, Any]:
-        return get_type_hints(self._function, include_extras=True)
+        try:
+            return get_type_hints(self._function, include_extras=True)
+        except (NameError, TypeError) as error:
+            raise self._error(
+                f"has annotations that mean nothing: {error}",
+                remedy="import what they mention where the function is defined",
+            ) from None
 
     @cached_property
     def _checks(self) -> dict[str, Kind | None]:
@@ -64,10 +86,18 @@ class Interface:
         )
 
     def call(self, kernel: Kernel, arguments: Mapping[str, Any]) -> object:
-        """Call the function with arguments as `bind` returns them."""
+        """Call the function with arguments as `bind` returns them.
+
+        Errors of the steps that a user's own function takes begin with its name.
+        """
         by_name = dict(arguments)
         by_position = [by_name.pop(name) for name in self._by_position]
-        return self._function(kernel, *by_position, **by_name)
+        try:
+            return self._function(kernel, *by_position, **by_name)
+        except UserError as error:
+            if self.is_polygens:
+                raise
+            raise error.inside(self.name) from None
 
     def bind(self, kernel: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments by name, those that are left out too.
@@ -79,7 +109,7 @@ class Interface:
             raise no_such(self.name, "kernel", kernel, (Kernel,))
         given = self._by_name(args, kwargs)
         for name, value in given.items():
-            kind = self._checks[name if name in self._parameters else str(self._any_name)]
+            kind = self._checks.get(name if name in self._parameters else str(self._any_name))
             if kind is not None and not self._holds(kind, kernel, name, value):
                 raise self._error(f"was given {name}={value!r}, which is not {kind.what}")
         return given
@@ -110,7 +140,7 @@ class Interface:
                 if name not in self._defaults:
                     raise self._error(f"needs the argument '{name}'")
                 given[name] = self._defaults[name]
-        return {name: _listed(given[name]) for name in (*self._parameters, *kwargs)}
+        return {name: _kept(given[name]) for name in (*self._parameters, *kwargs)}
 
     def check_start(self, result: Rearranged) -> None:
         """Check that nothing is left out of the proof of a step.
@@ -127,9 +157,50 @@ class Interface:
                 "unsafe=True",
             )
 
-    def no_kernel(self, returned: object) -> InvalidArgument:
-        """Return the error that says that the function returned something else than a kernel."""
-        return self._error(f"returned {returned!r}, which is no kernel")
+    def result(self, before: Kernel, returned: object) -> Rearranged:
+        """Return what the function returned, as what it says of instances.
+
+        Raises:
+            InvalidArgument: if that is no kernel, or something else is said.
+            MalformedKernel: if a user's function returned a kernel with something else in a field.
+        """
+        said = Rearranged(returned) if isinstance(returned, Kernel) else returned
+        kernel = said.kernel if isinstance(said, Rearranged) else said
+        if not isinstance(kernel, Kernel) or not isinstance(said, Rearranged):
+            raise self._error(f"returned {kernel!r}, which is no kernel")
+        if not self.is_polygens:
+            check_fields(self.name, kernel)
+            check_claims_stay(self.name, before, kernel)
+            self._check_ids(said, before)
+            for values in (said.values, *said.by_instruction.values()):
+                self._check_values(values)
+        return said
+
+    def _check_ids(self, said: Rearranged, before: Kernel) -> None:
+        """Check that what a transformation says of instructions is about some that there are."""
+        about = (
+            ("by_instruction", said.by_instruction, said.kernel),
+            ("ids", said.ids, before),
+        )
+        for name, given, kernel in about:
+            if not isinstance(given, Mapping):
+                raise self._error(f"says {name}={given!r}, which is no dictionary")
+            if unknown := sorted(str(i) for i in given if i not in kernel.instructions_by_id):
+                raise self._error(
+                    f"says something of the instruction '{unknown[0]}', which there is not",
+                    remedy=did_you_mean(unknown[0], kernel.instructions_by_id),
+                )
+
+    def _check_values(self, said: object) -> None:
+        """Check that a transformation says of inames what they are."""
+        pairs = cast("Mapping[object, object]", said).items() if isinstance(said, Mapping) else None
+        kinds = (ex.ExpressionNode, int)
+        if pairs is None or not all(isinstance(n, str) and isinstance(v, kinds) for n, v in pairs):
+            raise self._error(
+                f"says {said!r} of what old inames are",
+                remedy='say it of each by its name: {"i": 16*Variable("i_outer") + '
+                'Variable("i_inner")}, with Variable of polygen.ir.expression',
+            )
 
     def _error(
         self, what: str, cause: InvalidArgument | MalformedTag | None = None, remedy: str = ""
@@ -141,13 +212,17 @@ class Interface:
         )
 
 
-def _listed(value: Any) -> Any:
-    """Return a set of names as a sequence: its order is not the same in every process."""
-    if not _is_set(value):
+def _kept(value: Any) -> Any:
+    """Return an argument for the history: it stays as it is now, and has an order.
+
+    The order of a set of names is not the same in every process.
+    """
+    if isinstance(value, list):
+        return [_kept(part) for part in cast("Iterable[Any]", value)]
+    if isinstance(value, dict):
+        return {name: _kept(part) for name, part in cast("Mapping[Any, Any]", value).items()}
+    if not isinstance(value, frozenset | set):
         return value
-    names = [name for name in value if isinstance(name, str)]
-    return tuple(sorted(names)) if len(names) == len(value) else value
-
-
-def _is_set(value: object) -> bool:
-    return isinstance(value, frozenset | set)
+    several = cast("frozenset[Any]", value)
+    names = [name for name in several if isinstance(name, str)]
+    return tuple(sorted(names)) if len(names) == len(several) else value

@@ -99,10 +99,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
                 returned = interface.call(kernel, arguments)
         finally:
             _ASKED.reset(asked)
-        if not isinstance(returned, Kernel | Rearranged):
-            raise interface.no_kernel(returned)
-        result = returned if isinstance(returned, Rearranged) else Rearranged(returned)
-        result = with_rules(with_variables(result))
+        result = with_rules(with_variables(interface.result(kernel, returned)))
         if result.kernel is kernel:
             return kernel
         result = changed(result, kernel=moved_relations(result.kernel, result.instances))
