@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.integers import integer_parameters
-from polygen.analysis.unknowns import is_by_size
+from polygen.analysis.unknowns import is_by_size, without_whole_sizes
 from polygen.analysis.uses import Use
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -91,6 +91,7 @@ def _given(use: Use, sizes: frozenset[str]) -> _Given | None:
     def part(node: Expression) -> Expression:
         if not is_by_size(node) or not walk.free_variables(node.denominator) <= sizes:
             return node
+        node = without_whole_sizes(node)
         number = linear_form(node.numerator, use.inames | sizes)
         if number is not None:
             name = numbers.setdefault(number, f"{_NUMBER}{len(numbers)}")

@@ -131,7 +131,8 @@ def _check_order(kernel: Kernel, how: Storage) -> None:
             where=caller_location(),
             excerpt=why.excerpt,
             remedy="sweep over the loops of the uses that stand in the way, or name them among the "
-            "outer inames, or give the uses loops of their own: duplicate_inames",
+            "outer inames, or give the uses loops of their own: duplicate_inames; a reduction that "
+            "has to go on in loops outside of these, realize_reduction makes instructions of",
         )
 
 
@@ -211,9 +212,9 @@ class _Stage:
         wanted = self._how.axes
         if wanted is None:
             kept = [name for name in order if self._axes[name].extent != 1]
-            for name in tuple(kept):
+            for name in (*self._rule.inames, *reversed(self._rule.arguments)):
                 others = [k for k in kept if k != name]
-                if name in self._rule.inames and self._follows(name, others) is not None:
+                if name in kept and self._may_follow(name) and self._follows(name, others):
                     kept = others
             return tuple(kept)
         if gone := [name for name in wanted if name not in order]:
@@ -231,6 +232,22 @@ class _Stage:
                     remedy=f"make '{name}' one of them, or sweep over less",
                 )
         return wanted
+
+    def _may_follow(self, name: str) -> bool:
+        """Tell whether it is worth the time to ask whether a name follows from others."""
+        if name in self._rule.inames:
+            return True
+        axis, elements = self._of.names.index(name), self._found.elements
+        others = [other for other in range(len(self._of.names)) if other != axis]
+        return all(
+            any(
+                c.is_equality()
+                and c.involves_dims(isl.dim_type.set, axis, 1)
+                and any(c.involves_dims(isl.dim_type.set, other, 1) for other in others)
+                for c in piece.get_constraints()
+            )
+            for piece in elements.get_basic_sets()
+        )
 
     def _follows(self, name: str, others: Sequence[str]) -> LinearForm | None:
         """Return the value of a name in terms of those of others, if these decide it."""

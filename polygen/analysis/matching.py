@@ -27,6 +27,7 @@ from polygen.analysis.pairs import witness
 from polygen.analysis.same_past import Pasts
 from polygen.analysis.settled import Settled
 from polygen.analysis.sums import Stored, Sums
+from polygen.analysis.unknowns import is_by_size, without_whole_sizes
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -80,6 +81,8 @@ class Matcher:
         return self._parts(old, new, at)
 
     def _parts(self, old: Expression, new: Expression, at: Context) -> Difference | None:
+        if is_by_size(old) and is_by_size(new):
+            old, new = without_whole_sizes(old), without_whole_sizes(new)
         same = type(old) is type(new) and len(walk.parts(old)) == len(walk.parts(new))
         if not same or not _same_node(old, new):
             return self.other_work(old, new, at, at.points)

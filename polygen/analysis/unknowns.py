@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 import islpy as isl
 
-from polygen.analysis.affine import linear_form
+from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.isl_affine import to_pw_aff
 from polygen.analysis.meanings import meaning_of
 from polygen.ir import expression as ex
@@ -64,6 +64,18 @@ def is_by_size(node: Expression) -> TypeGuard[ex.FloorDiv | ex.Remainder]:
         return False
     size = linear_form(node.denominator)
     return size is None or not size.is_constant
+
+
+def without_whole_sizes(node: ex.FloorDiv | ex.Remainder) -> ex.FloorDiv | ex.Remainder:
+    """Return ``(i - 1) % n`` for ``(i + n - 1) % n``: another number with the same remainder."""
+    size = node.denominator
+    form = linear_form(node.numerator)
+    if isinstance(node, ex.FloorDiv) or not isinstance(size, ex.Variable) or form is None:
+        return node
+    if size.name not in form.terms:
+        return node
+    rest = LinearForm(form.constant, {t: c for t, c in form.terms.items() if t != size.name})
+    return ex.remainder_of(rest.expression(), size)
 
 
 def _is_multiple(node: Expression) -> bool:

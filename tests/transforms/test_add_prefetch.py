@@ -231,6 +231,29 @@ def test_every_other_element() -> None:
     agree_in_arrays(knl, [{"n": n} for n in SIZES], step)
 
 
+def test_subscripts_that_follow_from_others_take_no_room() -> None:
+    data = (pg.GlobalArg("a", np.float64, "2*n, 3*n+1"), pg.GlobalArg("out", np.float64, "n"))
+    knl = kernel("{ [i]: 0<=i<n }", "out[i] = a[2*i, 3*i+1]", *data)
+    step = steps(split("i", 4), _prefetch("a", "i_inner", default_tag=None))
+    assert _lines(step(knl))[0] == (
+        "[i_outer, a_dim_0] a_fetch[a_dim_0] = a[8*i_outer + 2*a_dim_0, 12*i_outer + 3*a_dim_0 + 1]"
+        "  {id=a_fetch_rule}"
+    )
+    agree_in_arrays(knl, [{"n": n} for n in (0, 1, 5)], step)
+
+
+def test_neighbours_in_a_ring() -> None:
+    data = (pg.GlobalArg("a", np.float64, "n"), pg.GlobalArg("out", np.float64, "n"))
+    knl = kernel("{ [i]: 0<=i<n }", "out[i] = a[(i+1) % n] - a[(i + n - 1) % n]", *data)
+    step = steps(split("i", 4, outer_tag="g.0", inner_tag="l.0"), _prefetch("a", "i_inner"))
+    assert _lines(step(knl))[0].endswith("= a[(4*i_outer + a_dim_0 - 1) % n]  {id=a_fetch_rule}")
+    assert step(knl).temporaries[0].shape == (6,)
+    for n in (0, 1, 3, 4, 5, 11):
+        a = np.random.default_rng(n).random(n)
+        out = _run(step(knl), "c", a=a)
+        np.testing.assert_array_equal(out, np.roll(a, -1) - np.roll(a, 1))
+
+
 # --- loops that were joined
 
 PLANES = kernel(
