@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from typing import NoReturn
+
 import islpy as isl
 
 from polygen.analysis.domains import domain_of, with_surrounding
@@ -10,6 +13,7 @@ from polygen.analysis.separations import Separation, separation
 from polygen.errors import NotSeparable
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.bounding import bounding
 from polygen.ir.domain import unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -33,8 +37,9 @@ def _checked(kernel: Kernel, condition: Expression) -> Separation:
     names = walk.free_variables(condition)
     inames = names.intersection(kernel.inames)
     why = None
-    if others := sorted(names - inames - set(kernel.parameters)):
+    if others := sorted(names - inames - set(kernel.parameters) - bounding(kernel, inames)):
         why = f"it mentions '{others[0]}', which is no iname or scalar argument"
+        why += ", and bounds none of these loops" if others[0] in kernel.variables else ""
     elif found is None:
         why = "it is no conjunction of comparisons of affine expressions"
     elif not inames:
@@ -53,8 +58,10 @@ def _checked(kernel: Kernel, condition: Expression) -> Separation:
     return found
 
 
-def inner_iterations(kernel: Kernel, iname: str, first: int, last: int) -> Expression:
-    """Return the condition that holds in all iterations but the first and the last ones.
+def with_ends_apart(kernel: Kernel, iname: str, first: int, last: int) -> Kernel:
+    """Return the kernel with the first and the last iterations of a loop separated.
+
+    It is the kernel itself if the loop has no iteration.
 
     Raises:
         NotSeparable: if the ends of the loop are not affine.
@@ -62,23 +69,58 @@ def inner_iterations(kernel: Kernel, iname: str, first: int, last: int) -> Expre
     around = with_surrounding(kernel, [iname, *path_to(kernel, iname)[:-1]])
     points = domain_of(kernel, around).intersect(kernel.assumptions.flat)
     values = unflatten(points, [iname])
+    if values.is_empty():
+        return kernel
     step = values.get_stride_info(0).get_stride().to_python() or 1
     me = ex.Variable(iname)
-    inside = isl.Set("{ : }")
+    inside: list[isl.Set] = []
     for count, end, operator in ((first, values.dim_min, ">="), (last, values.dim_max, "<=")):
-        if count and not values.is_empty():
+        if count:
             inwards = count * step if operator == ">=" else -count * step
             bound = ex.sum_of(pw_aff_expression(end(0)), inwards)
             holds = condition_set(ex.Comparison(me, operator, bound))
             assert holds is not None  # it is made of what isl returned
-            inside = inside.intersect(holds)
-    plain = inside.remove_divs()
-    if plain.n_basic_set() != 1 or not plain.is_equal(inside):
-        raise NotSeparable(
-            f"the first and the last iterations of '{iname}' cannot be separated: its loop does "
-            "not begin and end at affine functions of what is around it",
-            where=caller_location(),
-            excerpt=kernel.home_domains[iname].text,
-            remedy="index_set_split separates by a condition of your own",
-        )
-    return set_condition(plain)
+            inside.append(holds)
+    return separated(kernel, _where_all_hold(inside, points) or _no_ends(kernel, iname))
+
+
+def _where_all_hold(sets: list[isl.Set], points: isl.Set) -> Expression | None:
+    """Return the condition that holds in all of the sets; None if it is not affine.
+
+    Parameters:
+        sets: where each part of it holds.
+        points: where it is asked.
+    """
+    together = _convex(reduce(isl.Set.intersect, sets))
+    if together is not None:
+        return set_condition(together)
+    found: list[Expression] = []
+    for one in sets:
+        part, here = _convex(one), one.intersect(points)
+        if part is None and here.is_empty():
+            continue  # this end is all of the loop
+        part = part or _convex(here.gist(points))
+        if part is None:
+            return None
+        found += walk.conjuncts(set_condition(part))
+    if not found:
+        return None
+    return found[0] if len(found) == 1 else ex.LogicalAnd(tuple(found))
+
+
+def _convex(points: isl.Set) -> isl.Set | None:
+    """Return a set as one conjunction of affine inequalities; None if it is none."""
+    points = points.coalesce()
+    plain = points.remove_divs()
+    return plain if plain.n_basic_set() == 1 and plain.is_equal(points) else None
+
+
+def _no_ends(kernel: Kernel, iname: str) -> NoReturn:
+    raise NotSeparable(
+        f"the first and the last iterations of '{iname}' cannot be separated: its loop does "
+        "not begin and end at affine functions of what is around it, or at the largest and "
+        "the least of such",
+        where=caller_location(),
+        excerpt=kernel.home_domains[iname].text,
+        remedy="index_set_split separates by a condition of your own",
+    )

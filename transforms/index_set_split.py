@@ -33,14 +33,16 @@ def index_set_split(kernel: Kernel, condition: Condition) -> Kernel:
     are gone there.
 
     A separation that is not possible any more when code is generated (it says where work items
-    differ, around a barrier; or later steps made it something else than comparisons of affine
+    differ, around a barrier; a scalar in it is computed later than it would be asked, for loops are
+    on axes of the hardware; or later steps made it something else than comparisons of affine
     expressions) is left out, with the warning `SeparationIgnored`.
 
     Kind: order and storage.
 
     Requires:
-        1. The condition is a comparison of affine expressions of inames and scalar arguments, or
-           several, joined by ``and``.
+        1. The condition is a comparison of affine expressions of inames, scalar arguments, and
+           scalars that are computed before these loops and bound them, or several, joined by
+           ``and``.
         2. An instruction is within all of the inames.
 
     Parameters:

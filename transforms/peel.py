@@ -8,7 +8,7 @@ from polygen.errors import InvalidArgument
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
 from polygen.transformation import Iname, Kind, transformation
-from polygen.transforms._separate import inner_iterations, separated
+from polygen.transforms._separate import with_ends_apart
 
 Count = Annotated[
     int,
@@ -29,8 +29,9 @@ def peel(kernel: Kernel, iname: Iname, first: Count = 1, last: Count = 0) -> Ker
     Kind: order and storage.
 
     Requires:
-        1. The loop begins and ends at affine functions of the loops around it and of scalar
-           arguments, as far as iterations are to be peeled there.
+        1. The loop begins and ends at affine functions of the loops around it, of scalar arguments,
+           and of scalars that are computed before it; or at the largest, or the least, of several;
+           as far as iterations are to be peeled there.
         2. An iteration is to be peeled at all.
 
     Parameters:
@@ -68,4 +69,4 @@ def peel(kernel: Kernel, iname: Iname, first: Count = 1, last: Count = 0) -> Ker
             where=caller_location(),
             remedy="say how many: first=1, last=1",
         )
-    return separated(kernel, inner_iterations(kernel, iname, first, last))
+    return with_ends_apart(kernel, iname, first, last)

@@ -26,7 +26,7 @@ from polygen.transformation import (
     Within,
     transformation,
 )
-from polygen.transforms._separate import inner_iterations, separated
+from polygen.transforms._separate import with_ends_apart
 from polygen.transforms._tags import AnyTag, Given, with_tags
 from polygen.transforms.duplicate_inames import duplicate_inames
 
@@ -130,7 +130,7 @@ def split_iname(  # noqa: PLR0913 -- Loo.py's arguments
     new, old_value = in_two(kernel, split_iname, inner_length, outer, inner)
     new = with_tags(new, ((outer, outer_tag), (inner, inner_tag)))
     if any(slabs):
-        new = separated(new, inner_iterations(new, outer, *slabs))
+        new = with_ends_apart(new, outer, *slabs)
     return Rearranged(new, {split_iname: old_value})
 
 

@@ -26,6 +26,7 @@ from polygen.ir.array import (
     TemporaryVariable,
     ValueArg,
 )
+from polygen.ir.bounding import bounding
 from polygen.ir.domain import Domain
 from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
@@ -371,7 +372,9 @@ def _wrong_parameter(kernel: Kernel, domain: Domain, name: str, allowed: str) ->
 
 
 def _check_separations(kernel: Kernel) -> None:
-    known = {*kernel.inames, *kernel.parameters}
+    if not kernel.separations:
+        return
+    known = {*kernel.inames, *kernel.parameters, *bounding(kernel, kernel.inames)}
     for condition in kernel.separations:
         for name in sorted(walk.free_variables(condition) - known):
             raise UnknownName(

@@ -140,7 +140,7 @@ class Emitter:
             loops=place.loops | {node.iname},
             known=intersection(place.known, bounds.held),
         )
-        if (value := bounds.only_value) is not None:
+        if (value := bounds.only_value) is not None and self._may_stand_for(node, value):
             value = simplify(walk.substitute(value, place.values))
             values = {**place.values, node.iname: value}
             return self._items(node.children, changed(inner, values=values))
@@ -167,6 +167,13 @@ class Emitter:
                 any(item.synchronizes for item in items),
             )
         ]
+
+    def _may_stand_for(self, node: LoopNode, value: Expression) -> bool:
+        """Tell whether a value may stand for an iname: data has a type, an iname's follows."""
+        if all(n in self._separate.integers for n in walk.free_variables(value)):
+            return True
+        values = [v for insn in assignments(node.children) for _, v in insn.pairs]
+        return not any(_is_outside_of_subscripts(node.iname, v) for v in values)
 
     def _is_unrolled(self, node: LoopNode) -> bool:
         """Tell whether a loop becomes copies of its body, unless all are executed at once."""
@@ -304,6 +311,14 @@ class Emitter:
             and not isinstance(self._kernel.variables.get(name), TemporaryVariable)
             for name in condition.names
         )
+
+
+def _is_outside_of_subscripts(name: str, node: Expression) -> bool:
+    if isinstance(node, ex.Variable):
+        return node.name == name
+    if isinstance(node, ex.Subscript) or name not in walk.free_variables(node):
+        return False
+    return any(_is_outside_of_subscripts(name, part) for part in walk.parts(node))
 
 
 def _before_the_end(body: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:

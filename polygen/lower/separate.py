@@ -18,6 +18,7 @@ from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.separations import HalfSpace, Separation, separations_of
 from polygen.errors import SeparationIgnored
 from polygen.ir import expression as ex
+from polygen.ir.bounding import bounding
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
@@ -125,7 +126,7 @@ class Separator:
         found = [whole]
         for separation in self._separations:
             halves = separation.at(node.iname, around | self._axes, self._inames)
-            halves = self._uniform(halves, [node])
+            halves = self._uniform(self._computed(halves, node.iname), [node])
             if halves and separation not in whole.left_out:
                 found = [p for old in found for p in _divided(separation, halves, node.iname, old)]
         return found
@@ -144,10 +145,22 @@ class Separator:
         own = around | (self._axes & inames)
         found: list[tuple[Part, Expression]] = [(EVERYTHING, True)]
         for separation in self._separations:
-            halves = self._uniform(separation.at(None, own, self._inames), nodes)
+            halves = self._computed(separation.at(None, own, self._inames), None)
+            halves = self._uniform(halves, nodes)
             halves = [half for half in halves if not known.is_subset(half.inside)]
             if halves and not any(known.is_disjoint(half.inside) for half in halves):
                 found = [v for old in found for v in _versions(separation, halves, *old)]
+        return found
+
+    def _computed(self, halves: list[HalfSpace], iname: str | None) -> list[HalfSpace]:
+        """Return what may be asked around a loop, or all of a launch: by then, it is known."""
+        scalars = bounding(self._kernel, () if iname is None else (iname,))
+        known = self._inames.union(self._kernel.parameters, scalars)
+        found = [half for half in halves if half.names <= known]
+        for half in halves:
+            if half not in found:
+                why = f"'{min(half.names - known)}' is not computed before its loop"
+                ignore(self._kernel, form_condition(half.form), why)
         return found
 
     def _uniform(self, halves: list[HalfSpace], nodes: Sequence[TreeNode]) -> list[HalfSpace]:

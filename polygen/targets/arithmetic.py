@@ -45,8 +45,12 @@ def _first(p: Printer, nodes: Sequence[Expression], kinds: Sequence[Kind], at: D
 def print_sum(p: Printer, node: ex.Sum, at: DType) -> Term:
     """Print a sum, with differences instead of negative terms."""
     kinds, at = _meeting([_summand_kind(p, n, c) for n, c in enumerate(node.children)], at)
-    total = _first(p, node.children, kinds, at)
-    for child, kind in zip(node.children[1:], kinds[1:], strict=True):
+    children: Sequence[Expression] = node.children
+    if all(kind is int for kind in kinds):  # an iname is 0 in the first copy of a body
+        children = [c for c in children if type(c) is not int or c != 0] or children[:1]
+        kinds = kinds[: len(children)]
+    total = _first(p, children, kinds, at)
+    for child, kind in zip(children[1:], kinds[1:], strict=True):
         operator, right = _summand(p, child, p.dtype(kind, at))
         dtype = p.meet(kind, at, total, right)
         if dtype == BOOL:

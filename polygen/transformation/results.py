@@ -12,6 +12,7 @@ from polygen.analysis.sound import is_sound, note_sound
 from polygen.analysis.wellformed_order import deciding_nests
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.bounding import bounding
 from polygen.ir.changed import changed
 from polygen.ir.expression import Expression
 from polygen.ir.ids import with_ids
@@ -93,7 +94,7 @@ def with_separations(before: Kernel, result: Rearranged) -> Rearranged:
     What says something of an iname that is gone for good is left out.
     """
     kernel = result.kernel
-    known = {*kernel.inames, *kernel.parameters}
+    known = {*kernel.inames, *kernel.parameters, *bounding(kernel, kernel.inames)}
     maps = [result.values, *result.by_instruction.values()]
     found: dict[Expression, None] = {}
     for condition in kernel.separations:

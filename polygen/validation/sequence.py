@@ -20,6 +20,7 @@ import islpy as isl
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import conflicts, equal, less, renamed, witness
 from polygen.errors import WrongOrder
+from polygen.ir.bounding import bounding
 from polygen.ir.domain import flat_names, project_out
 from polygen.ir.tags import is_lane
 from polygen.lower.program import Assign, Loop
@@ -187,8 +188,9 @@ class _Sequence:
         """Return the iterations of loops around, and the work items, that execute a child."""
         frame = child.frame if isinstance(child, Statement) else child
         found, _ = set_of(self._view, self._view.facts(frame))
-        kept = {*block, *(f.name for f in frame.outwards() if f.role in HARDWARE)}
         kernel = self._view.kernel
+        kept = {*block, *(f.name for f in frame.outwards() if f.role in HARDWARE)}
+        kept |= bounding(kernel, block)  # each has one value until the loops are over
         gone = [n for n in flat_names(found) if n not in kept and n not in kernel.parameters]
         return project_out(found, gone).intersect(self._view.known)
 
