@@ -99,7 +99,7 @@ def show_dependency_graph(kernel: pg.Kernel | pg.TranslationUnit, *args: Any, **
         kernel: the kernel or program.
         args, kwargs: those of `get_dot_dependency_graph`, or of `polygen.show_dependency_graph`.
     """
-    ours = [a for a in args if a is None or isinstance(a, (str, PathLike))]
+    ours: list[Any] = [a for a in args if a is None or isinstance(a, (str, PathLike))]
     named = {n: v for n, v in kwargs.items() if n not in _OF_GRAPHS}
     return pg.show_dependency_graph(entry(kernel), *ours, **named)
 

@@ -72,7 +72,11 @@ def _iname_tags(kernel: Kernel) -> Callable[[str], frozenset[InameTag]]:
 
 def _iname_tags_of_type(kernel: Kernel) -> Callable[..., frozenset[InameTag]]:
     tags = _iname_tags(kernel)
-    return lambda iname, kind: frozenset([tag for tag in tags(iname) if isinstance(tag, kind)])
+
+    def of_type(iname: str, kind: type) -> frozenset[InameTag]:
+        return frozenset([tag for tag in tags(iname) if isinstance(tag, kind)])
+
+    return of_type
 
 
 def _iname_to_insns(kernel: Kernel) -> _Ids:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from polygen.errors import MalformedKernel
 from polygen.ir import expression as ex
@@ -19,12 +19,19 @@ from polygen.source import caller_location
 
 
 def _several(*kinds: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, tuple) and all(isinstance(v, kinds) for v in value)
+    def fits(value: Any) -> bool:
+        return isinstance(value, tuple) and all(
+            isinstance(part, kinds) for part in cast("tuple[object, ...]", value)
+        )
+
+    return fits
 
 
 def _are_tags(value: Any) -> bool:
     kinds = get_args(InameTag)
-    return isinstance(value, Mapping) and all(isinstance(tag, kinds) for tag in value.values())
+    return isinstance(value, Mapping) and all(
+        isinstance(tag, kinds) for tag in cast("Mapping[str, object]", value).values()
+    )
 
 
 def _are_priorities(value: Any) -> bool:

@@ -178,14 +178,15 @@ class Interface:
 
     def _check_ids(self, said: Rearranged, before: Kernel) -> None:
         """Check that what a transformation says of instructions is about some that there are."""
-        about = (
+        about: tuple[tuple[str, object, Kernel], ...] = (
             ("by_instruction", said.by_instruction, said.kernel),
             ("ids", said.ids, before),
         )
         for name, given, kernel in about:
             if not isinstance(given, Mapping):
                 raise self._error(f"says {name}={given!r}, which is no dictionary")
-            if unknown := sorted(str(i) for i in given if i not in kernel.instructions_by_id):
+            ids = cast("Mapping[str, object]", given)
+            if unknown := sorted(str(i) for i in ids if i not in kernel.instructions_by_id):
                 raise self._error(
                     f"says something of the instruction '{unknown[0]}', which there is not",
                     remedy=did_you_mean(unknown[0], kernel.instructions_by_id),
@@ -225,4 +226,4 @@ def _kept(value: Any) -> Any:
         return value
     several = cast("frozenset[Any]", value)
     names = [name for name in several if isinstance(name, str)]
-    return tuple(sorted(names)) if len(names) == len(several) else value
+    return tuple(sorted(names)) if len(names) == len(several) else several
