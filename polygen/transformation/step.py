@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
 from polygen.analysis.proving import limited_step, proofs_are_on, without_proofs
+from polygen.analysis.realized import shares_reduction_loops
 from polygen.analysis.relations import moved_relations
 from polygen.analysis.sound import is_sound, keeps_sound, note_sound, only_adds_types
 from polygen.analysis.wellformed_calls import check_calls_of_kernels
@@ -111,9 +112,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             arguments["unsafe"] = True
         elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
             interface.check_start(result)
-            _prove(name, start, result)
-            check_calls_of_kernels(result.kernel)
-            result = with_nests(result)
+            result = _proved(name, start, result)
         taken = Step(interface.name, tuple(arguments.items()), step)
         claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
         new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
@@ -124,6 +123,15 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         return new
 
     return step
+
+
+def _proved(name: str, start: Kernel, result: Rearranged) -> Rearranged:
+    """Return the result of a step that is proved, with what it leaves open of nests decided."""
+    if shares_reduction_loops(result.kernel):  # what these read is followed in one nest only
+        result = with_nests(result)
+    _prove(name, start, result)
+    check_calls_of_kernels(result.kernel)
+    return with_nests(result)
 
 
 def _prove(name: str, start: Kernel, result: Rearranged) -> None:

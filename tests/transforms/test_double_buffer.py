@@ -74,6 +74,23 @@ def test_a_product_of_tiles(whole: bool) -> None:
             np.testing.assert_array_equal(c, a @ b)
 
 
+def test_both_halves_in_one_iteration() -> None:
+    """Unrolled by two, it is known in each copy of the body which halves are meant."""
+    knl = pg.add_dtypes(product(), {"a, b": "float64"})
+    new = pg.double_buffer(knl, "a_fetch, b_fetch", "k_outer")
+    new = pg.tag_inames(pg.split_iname(new, "k_outer", 2), {"k_outer_inner": "unr"})
+    assert ("k_outer_outer", "k_outer_inner") in new.priorities
+    body = str(pg.generate_code(new, "opencl")).partition("for (int k_outer_outer")[2]
+    assert body
+    assert "% 2" not in body
+    assert "k_outer_outer + 0" not in body  # what asks for another tile is simple, too
+    for n in (0, 1, 8, 17, 33):
+        a, b = np.random.default_rng(n).integers(-9, 9, (2, n, n)) * 1.0
+        for target in ("c", "opencl"):
+            _, (c,) = new.executor(target)(a=a, b=b)
+            np.testing.assert_array_equal(c, a @ b)
+
+
 def test_the_code_of_whole_tiles() -> None:
     """All loads stand under one condition, that there is a next tile."""
     knl = pg.make_kernel(
