@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from polygen.analysis.inference import infer_types
 from polygen.errors import ReductionNotSequential
 from polygen.ir.kernel import Kernel
+from polygen.ir.layout import COMPUTED_BYTES, VECTOR_BYTES
 from polygen.ir.verify import excerpt
+from polygen.language.within import matching
 from polygen.source import caller_location
 from polygen.transformation import (
     Iname,
@@ -23,7 +28,7 @@ from polygen.transforms.tag_inames import tag_inames
 def strip_mine_to_vector(
     kernel: Kernel,
     iname: Iname,
-    width: PositiveInt,
+    width: PositiveInt | None = None,
     *,
     outer_iname: NewName | None = None,
     inner_iname: NewName | None = None,
@@ -48,7 +53,10 @@ def strip_mine_to_vector(
     Parameters:
         iname: the iname of the loop.
         width: how many components a vector has; what is no vector of 8, 16 or 32 bytes then is
-            computed for one lane after the other, with the warning `NotVectorized`.
+            computed for one lane after the other, with the warning `NotVectorized`.  If not given,
+            as many as fill 32 bytes with numbers of the largest type that the instructions touch:
+            compilers make two vectors of these where registers have 16 bytes.  GPUs load 16 bytes
+            at once: 4 numbers of 4 bytes.
         outer_iname: the name of the loop over vectors; ``<iname>_outer`` if not given.
         inner_iname: the name of the one inside of a vector; ``<iname>_inner`` if not given.
         outer_tag: the tag of the loop over vectors.
@@ -81,11 +89,14 @@ def strip_mine_to_vector(
         ReductionNotSequential: if 3 does not hold.
         IllegalStep: if 4 does not hold.
         NotSeparable: if 5 does not hold.
+        TypeNotFound: if `width` is not given, and a type does not follow from what is known.
         NameTaken, ReservedName, InvalidArgument, InameNotUsed, InameNeeded, NotDistributable: as
             `split_iname`.
 
     Source: Allen, Kennedy, Automatic translation of Fortran programs to vector form, 1987.
     """
+    if width is None:
+        width = _width(kernel, iname, within)
     inner = inner_iname or kernel.new_name(f"{iname}_inner")
     new = split_iname(
         kernel,
@@ -107,3 +118,17 @@ def strip_mine_to_vector(
                 "part to an instruction of its own, and reduce over that in another loop",
             )
     return separate_full_tiles(tag_inames(new, {inner: "vec"}), inner)
+
+
+def _width(kernel: Kernel, iname: str, within: Within | None) -> int:
+    """Return how many numbers of the largest type that is touched in a loop are a vector."""
+    typed, known = infer_types(kernel), kernel.instructions_by_id.keys()
+    left_out = known - {insn.id for insn in matching(kernel, within)} if within else ()
+    sizes = {COMPUTED_BYTES}
+    for insn in typed.expanded.instructions:
+        if insn.id not in left_out and iname in insn.within_inames:
+            for name in insn.read_names.union(insn.written_names):
+                dtype = getattr(typed.variables.get(name), "dtype", None)
+                if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+                    sizes.add(dtype.itemsize)
+    return max(VECTOR_BYTES) // max(sizes)

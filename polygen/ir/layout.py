@@ -86,6 +86,12 @@ def is_axis_tag(value: object) -> bool:
 VECTOR_LENGTHS = (1, 2, 3, 4, 8, 16)
 
 
+# Of vectors that are computed with: larger ones are no faster on most processors, and PoCL fails to
+# load them.
+VECTOR_BYTES = (8, 16, 32)
+COMPUTED_BYTES = 4  # of a number in one at least: smaller ones are promoted, as alone
+
+
 def has_vectors(dtype: DType) -> bool:
     """Tell whether targets have vectors of numbers of a type."""
     return dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize > 2)

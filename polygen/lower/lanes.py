@@ -25,19 +25,23 @@ from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, Instruction, KernelCall
 from polygen.ir.kernel import Kernel
-from polygen.ir.layout import Nested, Vector, has_vectors, with_outer_axes
+from polygen.ir.layout import (
+    COMPUTED_BYTES,
+    VECTOR_BYTES,
+    Nested,
+    Vector,
+    has_vectors,
+    with_outer_axes,
+)
 from polygen.ir.tags import VectorTag, is_lane
 from polygen.ir.verify import excerpt
 from polygen.lower.bounds import constant_bounds
 
-_BYTES = (8, 16, 32)  # larger vectors are no faster on most processors, and PoCL fails to load them
-_COMPUTED = 4  # bytes of a number in a vector at least: smaller ones are promoted, as alone
-
 
 def is_vector(dtype: DType, count: int) -> bool:
     """Tell whether so many numbers of a type are a vector that is computed with."""
-    size = count * max(dtype.itemsize, _COMPUTED)
-    return count > 1 and dtype.kind in "biuf" and size in _BYTES
+    size = count * max(dtype.itemsize, COMPUTED_BYTES)
+    return count > 1 and dtype.kind in "biuf" and size in VECTOR_BYTES
 
 
 def has_lanes(kernel: Kernel) -> bool:

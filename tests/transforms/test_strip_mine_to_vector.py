@@ -15,6 +15,7 @@ from polygen.errors import (
     NotSeparable,
     ReductionNotSequential,
     TagConflict,
+    TypeNotFound,
     UnknownIname,
 )
 from polygen.ir.kernel import Kernel
@@ -53,6 +54,31 @@ def test_it_computes_the_same(knl: Kernel, iname: str, count: int) -> None:
     assert_bijection(knl, pg.strip_mine_to_vector(knl, iname, 4), iname, 4)
     assert vectors(pg.strip_mine_to_vector(knl, iname, 4)) == count
     assert vectors(pg.strip_mine_to_vector(knl, iname, 3)) == 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "within", "count"),
+    [("float32", None, 8), ("float64", None, 4), ("int8", None, 8), ("float64", "id:u", 8)],
+)
+def test_as_many_as_a_register_has(dtype: str, within: str | None, count: int) -> None:
+    knl = kernel(
+        "{ [i]: 0<=i<n }",
+        "f(x) := a[x]*a[x]\nout[i] = f(i) + 1  {id=o}\nu[i] = 2*i  {id=u}",
+        pg.GlobalArg("a", dtype, "n"),
+        pg.GlobalArg("u", "float32", "n"),
+    )
+    new = pg.strip_mine_to_vector(knl, "i", within=within)
+    wanted = pg.strip_mine_to_vector(knl, "i", count, within=within)
+    assert new == wanted
+    assert new != pg.strip_mine_to_vector(knl, "i", 2, within=within)
+    assert pg.replay(knl, new.history) == new
+    for n in (0, 1, count, count + 1):
+        a = np.arange(n).astype(dtype)
+        _, (u, out) = new.executor("c")(a=a, n=n)
+        np.testing.assert_array_equal(out, a * a + 1)
+        np.testing.assert_array_equal(u, 2 * np.arange(n))
+    with pytest.raises(TypeNotFound, match="the variable 'a' is not known"):
+        pg.strip_mine_to_vector(LINE, "i")
 
 
 def test_on_axes_of_the_hardware() -> None:
