@@ -75,7 +75,8 @@ class Rearranged:
         restated: where the proof starts, if not at the kernel before: that one with another
             interface, which the step changes on purpose; or what proved steps made of it.
         computes_as: a kernel that computes what this one does by construction, and is compared
-            in its place: with the instances of the kernel before, for `values` is not affine.
+            in its place: with the instances of the kernel before, for `values` is not affine; or
+            with elements of temporaries that have other names.
 
     What is left out of the proof by `restated` and `computes_as` is taken on trust, so none but
     polygen's own transformations may give them.
@@ -217,13 +218,19 @@ def _prove_same(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
     if broken is not None and (found is not None or isinstance(rest, UserError)):
         refuse_order(step, new, broken)
     if found is not None:
-        same = [i.id for i in old.instructions] == [i.id for i in new.instructions]
-        refuse_flow(step, new, found, why if same else None)
+        refuse_flow(step, new, found, why if _have_same_names(old, new) else None)
     if rest:
         _check_start(step, old)
     if isinstance(rest, UserError):
         refuse_result(step, rest)
     _check_added(step, new, new_obligation(old, new, instances, settled, rest))
+
+
+def _have_same_names(old: Kernel, new: Kernel) -> bool:
+    """Tell whether two kernels have the same instructions by name, and the same variables."""
+    ids = [[i.id for i in kernel.instructions] for kernel in (old, new)]
+    kept = all(new.variables.get(name) == v for name, v in old.variables.items())
+    return ids[0] == ids[1] and kept
 
 
 def _prove_first(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:

@@ -193,7 +193,12 @@ def refuse_flow(step: str, new: Kernel, found: Difference, why: str | None) -> N
     if found.reader is None or found.before is None or found.now is None:
         own = f"instruction '{found.insn_id}': {found.what}"
         text = why or (found.what if found.insn_id == END.id else own)
-        raise NotTheSame(f"{step}: {text}", where=caller_location())
+        raise NotTheSame(
+            f"{step}: {text}",
+            where=caller_location(),
+            remedy=f"if you know that it computes the same, {step}(..., unsafe=True) takes the "
+            "step and notes it in the kernel",
+        )
     raise IllegalStep(
         f"{step} would change what kernel '{new.name}' computes: {_other_value(new, found)}",
         where=caller_location(),

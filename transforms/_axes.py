@@ -1,6 +1,7 @@
 """What transformations that give arrays other axes share: they rewrite subscripts alike.
 
-Of temporaries, the meaning is proved to be the same.  Of arguments, the interface changes on
+Of temporaries, the meaning is proved to be the same; where data decides which elements are touched,
+it is proved that elements stay apart.  Of arguments, the interface changes on
 purpose: the kernel before is restated with the other axes, and the proof starts from there.
 """
 
@@ -13,6 +14,7 @@ from typing import Annotated, Any, TypeAlias, cast
 from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
 from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.isl_affine import is_negative_somewhere
+from polygen.analysis.one_to_one import is_beyond_proofs, is_one_to_one
 from polygen.errors import AxisNotPossible, InvalidArgument
 from polygen.ir import expression as ex
 from polygen.ir.array import Array, GlobalArg, ImageArg
@@ -69,7 +71,20 @@ def changed(kernel: Kernel, changes: Mapping[str, Change], *, parts: bool = Fals
     own = {n: c for n, c in changes.items() if isinstance(c.array, GlobalArg)}
     restated = apply(kernel, own)
     new = apply(restated, {n: c for n, c in changes.items() if n not in own})
-    return Rearranged(new, restated=restated)
+    named = {n: c for n, c in changes.items() if _is_named_otherwise(kernel, n, c, new)}
+    if len(own) + len(named) == len(changes):
+        return Rearranged(new, restated=restated, computes_as=restated)
+    return Rearranged(new, restated=apply(restated, named))
+
+
+def _is_named_otherwise(kernel: Kernel, name: str, change: Change, new: Kernel) -> bool:
+    """Tell whether elements have but other names, where proofs could not follow which are meant."""
+    return (
+        not isinstance(change.array, GlobalArg)
+        and is_beyond_proofs(kernel, name)
+        and new.address_space(name) is kernel.address_space(name)
+        and is_one_to_one(kernel, name, change.index)
+    )
 
 
 # --- which axes

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from polygen.analysis.affine import linear_form
+from polygen.analysis.one_to_one import is_beyond_proofs
 from polygen.errors import NotConcatenable
 from polygen.ir import expression as ex
 from polygen.ir.array import Array, GlobalArg
@@ -88,7 +89,19 @@ def concatenate_arrays(
         arguments=_with_one(kernel.arguments, names, one),
         temporaries=_with_one(kernel.temporaries, names, one),
     )
-    return Rearranged(new, restated=new if isinstance(one, GlobalArg) else None)
+    if isinstance(one, GlobalArg):
+        return Rearranged(new, restated=new)
+    same = _are_named_otherwise(kernel, names, new, name)
+    return Rearranged(new, computes_as=kernel if same else None)
+
+
+def _are_named_otherwise(kernel: Kernel, names: Sequence[str], new: Kernel, name: str) -> bool:
+    """Tell whether elements have but other names, where proofs could not follow which are meant.
+
+    Those of several arrays are one after the other, so no name becomes that of two.
+    """
+    spaces = {new.address_space(name), *map(kernel.address_space, names)}
+    return len(spaces) == 1 and any(is_beyond_proofs(kernel, n) for n in names)
 
 
 def _check_alike(kernel: Kernel, names: Sequence[str], axis: int) -> None:
@@ -131,7 +144,7 @@ def _sum(first: Any, second: Any) -> Expression:
     forms = (linear_form(first), linear_form(second))
     if forms[0] is not None and forms[1] is not None:
         return (forms[0] + forms[1]).expression()
-    return ex.sum_of(first, second)
+    return first if second == 0 else ex.sum_of(first, second)
 
 
 def _moved(axis: int, offset: Expression, index: Index) -> Index:

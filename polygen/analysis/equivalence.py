@@ -204,6 +204,8 @@ class _Comparison:
             return found
         if all(readers_tell(kernel, names[0]) for kernel in (self._old, self._new)):
             return None
+        if self._settled.is_alike_elsewhere(names[0]):
+            return None
         return self._matcher.same_element(was[0], now[0], context)
 
     def _is_dead(self, before: Assigning, after: Assigning) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from polygen.analysis.access import Reference, references, references_by_name, touched
+from polygen.analysis.copies import axes as axes_of_copies
 from polygen.analysis.dataflow import overlapping
 from polygen.analysis.domains import domain_temporaries
 from polygen.analysis.instance_map import InstanceMap
@@ -60,7 +61,8 @@ class Settled:
 
     def _find(self, name: str) -> bool:
         old, new = self._old, self._new
-        if old.variables.get(name) != new.variables.get(name) or self._is_elsewhere(name):
+        moved = old.variables.get(name) != new.variables.get(name) or self._is_elsewhere(name)
+        if moved and not self._has_same_copies(name):
             return False
         names = overlapping(old, name)
         if not any(n in k.writers for n in names for k in (old, new)):
@@ -85,10 +87,7 @@ class Settled:
             before: what it reads in the old kernel.
             after: what it reads of this temporary in the new one.
         """
-        name = ex.name_of(before)
-        if name not in self._elsewhere:
-            self._elsewhere[name] = self._find_elsewhere(name)
-        axes = self._elsewhere[name]
+        axes = self._axes_elsewhere(ex.name_of(before))
         if axes is None:
             return False
         indices = [
@@ -96,6 +95,15 @@ class Settled:
             for a, found in zip((before, after), axes, strict=True)
         ]
         return all(map(identical, *indices))
+
+    def is_alike_elsewhere(self, name: str) -> bool:
+        """Tell whether a temporary has another place, and all that touches it does so as before."""
+        return self._axes_elsewhere(name) is not None
+
+    def _axes_elsewhere(self, name: str) -> tuple[_Axes, _Axes] | None:
+        if name not in self._elsewhere:
+            self._elsewhere[name] = self._find_elsewhere(name)
+        return self._elsewhere[name]
 
     def _find_elsewhere(self, name: str) -> tuple[_Axes, _Axes] | None:
         """Return the axes that matter, if all is as it was but for where a temporary's values are.
@@ -123,10 +131,18 @@ class Settled:
         fixed = within.union(old.parameters)
         axes = _varying(found[0], fixed), _varying(found[1], fixed)
         was, now = (
-            [_without_data(r, kept, fixed) for r in refs]
-            for refs, kept in zip(found, axes, strict=True)
+            [_on_axes(r, kept) for r in refs] for refs, kept in zip(found, axes, strict=True)
         )
-        return axes if was == now and None not in was and self._same_order((name,)) else None
+        if was != now or not all(self._is_known(r, fixed) for refs in found for r in refs):
+            return None
+        return axes if self._same_order((name,)) else None
+
+    def _is_known(self, reference: Reference, fixed: frozenset[str]) -> bool:
+        """Tell whether the same decides in both kernels what a reference touches, and when."""
+        asked = (*reference.index, *reference.conditions)
+        data = frozenset[str]().union(*map(walk.free_variables, asked))
+        data -= reference.inames | fixed
+        return not reference.vague and all(self._holds_meanwhile(n) for n in data)
 
     def _is_where_it_was(self, insn_id: str) -> bool:
         """Tell whether an instruction has the instances that it had, and data has no say in it."""
@@ -143,6 +159,22 @@ class Settled:
         """Tell whether other work items share a variable that is declared the same: auto."""
         old, new = self._old, self._new
         return name in new.variables and old.address_space(name) is not new.address_space(name)
+
+    def _has_same_copies(self, name: str) -> bool:
+        """Tell whether a temporary is in another address space, and its copies are what they were.
+
+        The same inames tell copies apart for all that touches it: none, for instance.
+        """
+        old, new = self._old, self._new
+        before, after = old.variables.get(name), new.variables.get(name)
+        if not isinstance(before, TemporaryVariable) or not isinstance(after, TemporaryVariable):
+            return False
+        if replace(after, address_space=before.address_space) != before:
+            return False
+        ids = users(old, name)
+        if ids != users(new, name):
+            return False
+        return all(axes_of_copies(old, i, name) == axes_of_copies(new, i, name) for i in ids)
 
     def is_unmoved(self, insn_id: str, names: tuple[str, ...]) -> bool:
         """Tell whether an instruction touches the same elements of variables, when it did."""
@@ -214,14 +246,9 @@ def _varying(found: Sequence[Reference], fixed: frozenset[str]) -> _Axes:
     )
 
 
-def _without_data(
-    reference: Reference, axes: _Axes, fixed: frozenset[str]
-) -> tuple[object, ...] | None:
-    """Return what a reference touches, along some axes; None if data has a say in that."""
+def _on_axes(reference: Reference, axes: _Axes) -> tuple[object, ...]:
+    """Return what a reference touches, along some axes."""
     index = tuple([reference.index[axis] for axis in axes])
-    known, asked = reference.inames | fixed, (*index, *reference.conditions)
-    if reference.vague or not all(walk.free_variables(node) <= known for node in asked):
-        return None
     inames = tuple(sorted(reference.inames))
     return reference.insn.id, reference.is_write, inames, index, reference.conditions
 

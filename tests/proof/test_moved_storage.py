@@ -94,7 +94,27 @@ def test_data_decides_where() -> None:
     assert not _is_same(BEFORE, _kernel(text, 4), "t", "t[p[j]]")
     old = _kernel(text, 4)
     with_more = _kernel(text.replace("t[p[j]]", "t[i-i, p[j]]"), 1, 4)
-    assert not _is_same(old, with_more, "t[p[j]]", "t[i-i, p[j]]")
+    assert _is_same(old, with_more, "t[p[j]]", "t[i-i, p[j]]")
+    assert _is_same(with_more, old, "t[i-i, p[j]]", "t[p[j]]")
+    exchange(old, with_more)
+    other = _kernel(text.replace("t[p[j]]", "t[i-i, q[j]]"), 1, 4)
+    assert not _is_same(old, other, "t[p[j]]", "t[i-i, q[j]]")
+
+
+def test_data_that_changes_at_another_time() -> None:
+    def written(axis: str, *after: str) -> Kernel:
+        text = f"""\
+        t[{axis}j] = a[i,j] {{id=w, dep=*, inames=i:j}}
+        p[k] = 3 - p[k] {{id=p, dep=*{after[0]}, inames=i:k}}
+        c[i,k] = t[{axis}p[k]] {{id=r, dep=*w{after[1]}, inames=i:k}}"""
+        lines = "\n".join(line.strip() for line in text.splitlines())
+        return _kernel(lines, *((1, 4) if axis else (4,)), order="i, k")
+
+    last, again, first = written("", "r", ""), written("i-i, ", "r", ""), written("i-i, ", "", ":p")
+    assert _is_same(last, again, "t[p[k]]", "t[i-i, p[k]]")
+    assert not _is_same(last, first, "t[p[k]]", "t[i-i, p[k]]")
+    with pytest.raises(UserError):
+        exchange(last, first)
 
 
 def test_who_shares_it() -> None:

@@ -147,7 +147,7 @@ def test_a_copy_each_of_what_verbatim_c_writes() -> None:
         lines = '... code(i) "t = a[i];" reads(a) writes(t) {id=t, inames=i}\nb[i] = t {dep=*t}'
         data = [pg.GlobalArg(name, np.float64, shape=8) for name in "ab"]
         knl = kernel(["{ [i]: 0<=i<8 }"], lines, *data, pg.TemporaryVariable("t", np.float64))
-    with pytest.raises(NotTheSame, match="'t' is declared otherwise"):
+    with pytest.raises(NotTheSame, match="verbatim C, for which 't' would be declared"):
         pg.privatize_temporaries_with_inames(knl, "i", "t")
 
 

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import polygen as pg
+from polygen.analysis.one_to_one import is_one_to_one
 from polygen.errors import (
     AxisNotPossible,
     InvalidArgument,
@@ -20,6 +21,8 @@ from polygen.errors import (
 )
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Nested, Strided, element_strides
+from polygen.transforms._arrays import Index
+from polygen.transforms._axes import Change, changed
 from tests.oracle.cases import Step
 from tests.oracle.compare import check_arrays, make_arguments, typed
 
@@ -142,6 +145,81 @@ def test_temporaries_keep_their_meaning(name: str) -> None:
             a = np.random.default_rng(n).random((n, 6, 4))
             _, (out,) = new.executor(target)(a=a, n=n)
             np.testing.assert_array_equal(out, (a[:, ::-1, :] + a[:, :, ::-1]).transpose(0, 2, 1))
+
+
+def counted() -> Kernel:
+    """Return a kernel that adds up values where data says, in a table that it reads elsewhere."""
+    lines = """
+    t[p, q] = p - q                                 {id=z, inames=p:q}
+    t[i % 2, b[i]] = t[i % 2, b[i]] + a[i]          {id=u, inames=i, dep=z}
+    s[q] = 10*q                                     {id=s, inames=q}
+    out[j] = t[j % 2, b[j]] + s[b[n - 1 - j]]       {id=o, inames=j, dep=u:s}
+    """
+    return pg.make_kernel(
+        ["{ [i, j]: 0<=i,j<n }", "{ [p, q]: 0<=p<2 and 0<=q<3 }"],
+        lines,
+        [
+            pg.TemporaryVariable("t", "float64", (2, 3)),
+            pg.TemporaryVariable("s", "float64", 3),
+            pg.GlobalArg("a", "float64", "n"),
+            pg.GlobalArg("b", "int32", "n"),
+            "...",
+        ],
+        silenced_warnings=("AmbiguousNesting", "ComputedAnew"),
+    )
+
+
+WHERE_DATA_SAYS: dict[str, tuple[Step, str]] = {
+    "transposed": (lambda k: pg.permute_array_dims(k, "t", (1, 0)), "t[b[i], i % 2]"),
+    "blocks": (lambda k: pg.split_array_dim(k, ("t", 1), 2), "t[i % 2, b[i]//2, b[i] % 2]"),
+    "one axis": (lambda k: pg.join_array_dims(k, [("t", 0)]), "t[3*(i % 2) + b[i]]"),
+    "one after the other": (
+        lambda k: pg.concatenate_arrays(pg.join_array_dims(k, ("t", 0)), "s, t", "w"),
+        "w[3*(i % 2) + b[i] + 3]",
+    ),
+    "one of them": (lambda k: pg.split_array_dim(k, [("s", 0), ("t", 0, "F")], 2), "t[i % 2"),
+    "everyone's": (lambda k: pg.set_temporary_address_space(k, "s, t", "global"), "aspace: global"),
+}
+
+
+@pytest.mark.parametrize("name", WHERE_DATA_SAYS)
+def test_elements_of_which_data_decides(name: str) -> None:
+    step, shown = WHERE_DATA_SAYS[name]
+    old, new = counted(), step(counted())
+    assert shown in str(new)
+    assert pg.parse_kernel(str(new)) == new
+    assert pg.replay(old, new.history) == new
+    assert pg.obligations(new)
+    pg.check_well_formed(new)
+
+    @pg.transformation
+    def mine(kernel: Kernel) -> Kernel:
+        return step(kernel)
+
+    assert mine(old) == new
+    for n in (0, 1, 7, 8):
+        a, b = np.arange(1.0, n + 1), np.random.default_rng(n).integers(0, 3, n, dtype=np.int32)
+        t = np.subtract.outer(np.arange(2.0), np.arange(3.0))
+        np.add.at(t, (np.arange(n) % 2, b), a)
+        for target in ("c", "opencl") if name == "one after the other" else ("c",):
+            _, (out,) = new.executor(target)(a=a, b=b)
+            np.testing.assert_array_equal(out, t[np.arange(n) % 2, b] + 10 * b[::-1])
+
+
+def test_elements_that_would_become_one() -> None:
+    """Each element of a row would be the first one: that is proved, and not believed."""
+    old = counted()
+
+    def index(at: Index) -> Index:
+        return (at[0], 0)
+
+    @pg.transformation
+    def merged(kernel: Kernel) -> Kernel:
+        return changed(kernel, {"t": Change(kernel.array("t"), index)}).kernel
+
+    assert not is_one_to_one(old, "t", index)
+    with pytest.raises(pg.errors.NotTheSame, match=r"'z' would write t\[p, 0\]"):
+        merged(old)
 
 
 def test_a_proof_stands_behind_temporaries() -> None:

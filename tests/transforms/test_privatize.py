@@ -13,6 +13,7 @@ from polygen.errors import (
     IllegalStep,
     InvalidArgument,
     NotPrivatizable,
+    NotTheSame,
     UnknownArgument,
     UnknownIname,
     UserError,
@@ -63,6 +64,36 @@ def test_an_accumulator_for_each_iteration() -> None:
     with pytest.raises(UserError):
         apart(PRODUCTS)
     agree_in_arrays(PRODUCTS, SIZES, _privatize("m"), steps(_privatize("m"), apart))
+
+
+def test_a_histogram_for_each_iteration() -> None:
+    """Which elements are touched is data, the same in each iteration before and after."""
+    text = """
+    h[p] = 0                          {id=z, inames=m:p}
+    h[b[m, i]] = h[b[m, i]] + w[i]    {id=u, inames=m:i, dep=z}
+    out[m, q] = h[q] + h[b[m, 0]]     {id=o, inames=m:q, dep=u}
+    """
+    data = [pg.TemporaryVariable("h", np.int32, 3), pg.GlobalArg("b", np.int32, "4, n")]
+    data += [pg.GlobalArg("w", np.int32, "n"), pg.GlobalArg("out", np.int32, "4, 3")]
+    loops = "{ [m, i, p, q]: 0<=m<4 and 0<=i<n and 0<=p,q<3 }"
+    order = ("m, p", "m, i", "m, q")
+    more: dict[str, Any] = {"loop_priority": order, "assumptions": "n >= 1"}
+    knl = kernel(loops, text, *data, **more)
+    new = pg.privatize_temporaries_with_inames(knl, "m")
+    assert "h[b[m, i], m] = h[b[m, i], m] + w[i]" in str(new)
+    assert pg.unprivatize_temporaries_with_inames(new, "m") == knl
+    apart = pg.duplicate_inames(new, "m", within="id:z")
+    for n in (1, 7, 8):
+        b = np.random.default_rng(n).integers(0, 3, (4, n), dtype=np.int32)
+        w = np.arange(1, n + 1, dtype=np.int32)
+        h = np.array([np.bincount(row, w, 3) for row in b])
+        for target, given in (("c", new), ("opencl", apart), ("c", apart)):
+            _, (out,) = given.executor(target)(b=b, w=w)
+            np.testing.assert_array_equal(out, h + h[np.arange(4), b[:, 0]][:, None])
+    # one for all iterations: what is there at the start is that of the iteration before
+    kept = kernel(loops, text.replace("id=z", "id=z, if=m<1"), *data, **more)
+    with pytest.raises(NotTheSame, match="instead of"):
+        pg.privatize_temporaries_with_inames(kept, "m")
 
 
 def test_several_axes() -> None:
