@@ -24,7 +24,7 @@ from polygen.analysis.access import Reference, references
 from polygen.analysis.dataflow import sources
 from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
 from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.pairs import renamed
+from polygen.analysis.pairs import greater, renamed
 from polygen.analysis.second import OTHER
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
@@ -199,11 +199,20 @@ class _Contributions:
         if len(places) == 1 and insn.values == _elements(places[0]):
             return self.read(insn, places[0])
         if len(places) != 2 or not self._combines(insn, places):
-            raise _WrongError(f"'{insn.id}' computes something else")
+            if len(places) != 2 or not self._combines(insn, places[::-1]):
+                raise _WrongError(f"'{insn.id}' computes something else")
+            places = places[::-1]
         first, second = (self.read(insn, place) for place in places)
         if not first.intersect(second).is_empty():
             raise _WrongError(f"'{insn.id}' combines a part with itself")
+        if not (self._facts.regroups or self._is_before(first, second)):
+            raise _WrongError(f"'{insn.id}' combines parts in another order")
         return first.union(second)
+
+    def _is_before(self, first: isl.Set, second: isl.Set) -> bool:
+        """Tell whether all of some parts come before all of others in the reduction's loop."""
+        (part,) = [_PART + iname for iname in self._of.reduction.inames]
+        return bool(first.intersect(renamed(second, [part])).intersect(greater(part)).is_empty())
 
     def _own(self, insn: Assigning, inames: frozenset[str]) -> isl.Set:
         """Return what an instruction contributes itself: the operand, or a reduction over parts."""
@@ -226,10 +235,9 @@ class _Contributions:
         return _as_parts(own, inner, values)
 
     def _combines(self, insn: Assigning, places: Sequence[_Place]) -> bool:
-        """Tell whether an instruction combines what is in two places."""
+        """Tell whether an instruction combines what is in two places, in this order."""
         first, second = map(_elements, places)
-        combined, dtypes = self._facts.combined, self._of.dtypes
-        return insn.values in (combined(first, second, dtypes), combined(second, first, dtypes))
+        return insn.values == self._facts.combined(first, second, self._of.dtypes)
 
     def read(self, insn: Instruction, place: _Place) -> isl.Set:
         """Return which parts each instance of an instruction finds at a place."""

@@ -21,7 +21,7 @@ from polygen.analysis.known import known_parameters
 from polygen.analysis.obligations import INSIDE, Obligation, shown_element, shown_reference
 from polygen.analysis.pairs import element_witness
 from polygen.analysis.quotients import quotient_facts, says_something
-from polygen.analysis.sound import Unchanged, where
+from polygen.analysis.sound import NOTHING, Unchanged, where
 from polygen.analysis.tabulated import possible_values, values_in_tables
 from polygen.analysis.unknowns import Unknowns
 from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
@@ -45,6 +45,17 @@ def check_bounds(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
     Raises:
         OutOfBounds: if one is not.
     """
+    for reference, axis, extent in _in_doubt(kernel, known):
+        yield from _check(kernel, reference, axis, extent)
+
+
+def are_inside(kernel: Kernel) -> bool:
+    """Tell whether it is plain that every access is inside its array."""
+    return not any(True for _ in _in_doubt(kernel, NOTHING))
+
+
+def _in_doubt(kernel: Kernel, known: Unchanged) -> Iterator[tuple[Reference, int, Expression]]:
+    """Yield accesses, with an axis and its extent, that may be outside, for all that is plain."""
     for name, references in references_by_name(kernel).items():
         variable = kernel.variables.get(name)
         if not isinstance(variable, GlobalArg | TemporaryVariable):
@@ -55,7 +66,7 @@ def check_bounds(kernel: Kernel, known: Unchanged) -> Iterator[Obligation]:
                 continue  # verbatim C is trusted
             for axis, extent in enumerate(variable.shape or ()):
                 if not _is_affinely_inside(kernel, reference, axis, extent):
-                    yield from _check(kernel, reference, axis, extent)
+                    yield reference, axis, extent
 
 
 def _is_affinely_inside(

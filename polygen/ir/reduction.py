@@ -44,6 +44,7 @@ class Facts:
         exact: the letters of those results that are the same in whatever order is combined.
         regroups: whether it may be combined in another order, up to rounding.
         seconds: the rule for the type of the second result, if there is one.
+        associates: whether neighbours may be combined first, up to rounding, in the same order.
     """
 
     identity: Callable[[tuple[DType, ...]], tuple[Number, ...]]
@@ -53,6 +54,7 @@ class Facts:
     exact: str
     regroups: bool = True
     seconds: Result | None = None
+    associates: bool = True
 
     @property
     def width(self) -> int:
@@ -277,7 +279,9 @@ def _facts(definition: Definition) -> Facts:
         return walk.substitute(definition.combined, values)
 
     regroups = definition.has_any_order
-    return _single(identity, combined, Result.KEPT, "biufc", "biu" if regroups else "", regroups)
+    exact = "biu" if regroups else ""
+    facts = _single(identity, combined, Result.KEPT, "biufc", exact, regroups)
+    return replace(facts, associates="associative" in definition.claims)
 
 
 def dtype_of(operation: Operation) -> DType | None:

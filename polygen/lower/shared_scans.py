@@ -7,21 +7,23 @@ out[i] = sum(j, a[j])   over 0 <= j <= i, with i = 4*o + w, w on l.0 and a loop 
     taken = here[p]
     taken = here[p - 1] + taken       (if p >= 1)
     there[p] = taken
-    taken = there[q]
     taken = there[q - 2] + taken      (if q >= 2)
     here[q] = taken
     sum = carry + here[w]
     out[i] = sum
     carry = carry + here[3]
 
-Every stage combines what is twice as far away, and stores it elsewhere.  Work items that have
-nothing new contribute the operation's identity.  Without a loop, nothing is carried.
+Every stage combines what is twice as far away, and stores it elsewhere; what is further on comes
+second.  Work items that have nothing new contribute the operation's identity.  Without a loop,
+nothing is carried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
+import islpy as isl
 
 from polygen.analysis.contributions import Staged, check_stages
 from polygen.analysis.copies import plain_first
@@ -31,13 +33,14 @@ from polygen.analysis.outermost import Outermost
 from polygen.analysis.proving import proofs_are_on
 from polygen.analysis.realized import places
 from polygen.analysis.types import reduction_types
+from polygen.analysis.wellformed_bounds import are_inside
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import Domain, parse_domain, project_out, rename_dimension, unflatten
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, Instruction, assigning
+from polygen.ir.instruction import Assigning, Assignment, Instruction, assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, identity_of, parts_of
 from polygen.ir.tags import LocalTag
@@ -60,8 +63,8 @@ def with_shared_scans(kernel: Kernel) -> tuple[Kernel, frozenset[str]]:
     carried: set[str] = set()
     if kernel.options.allow_reassociation:
         for insn in kernel.instructions:
-            for reduction in _unconditional(insn):
-                found = _find(kernel, insn, reduction)
+            for reduction, conditions in _outermost(insn).items():
+                found = _find(kernel, insn, reduction, conditions)
                 if found is not None:
                     stages = _Stages(kernel, kernel.instruction(insn.id), reduction, found)
                     kernel = with_lane_axes(stages.kernel())
@@ -71,10 +74,17 @@ def with_shared_scans(kernel: Kernel) -> tuple[Kernel, frozenset[str]]:
 
 @dataclass(frozen=True)
 class _Shared:
-    """How a scan is shared: along an axis, and through the loops around it."""
+    """How a scan is shared: along an axis, and through the loops around it.
+
+    Attributes:
+        scan: how it is carried from one iteration to the next, and one work item to the next.
+        local: how the group shares it.
+        conditions: those under which work items take new elements.
+    """
 
     scan: Scan
     local: LocalReduction
+    conditions: tuple[Expression, ...]
 
     @property
     def loops(self) -> frozenset[str]:
@@ -82,30 +92,53 @@ class _Shared:
         return frozenset(self.scan.sweep) - {self.local.iname}
 
 
-def _unconditional(insn: Instruction) -> list[ex.Reduction]:
-    """Return the outermost reductions that are always computed."""
-    if not insn.reduction_inames or insn.predicates:
-        return []
+def _outermost(insn: Instruction) -> dict[ex.Reduction, list[tuple[Expression, ...]]]:
+    """Return the outermost reductions, each with the conditions that it is computed under."""
+    if not insn.reduction_inames or any(map(walk.reductions, insn.predicates)):
+        return {}
     found = Outermost(lambda node: (ex.Variable(""),) * facts_of(node.operation).width)
     insn.map_expressions(found.replace)
-    return [reduction for reduction, conditions in found.accumulators if not conditions]
+    all_conditions: dict[ex.Reduction, list[tuple[Expression, ...]]] = {}
+    for reduction, conditions in found.accumulators:
+        all_conditions.setdefault(reduction, []).append((*insn.predicates, *conditions))
+    return all_conditions
 
 
-def _find(kernel: Kernel, insn: Instruction, reduction: ex.Reduction) -> _Shared | None:
-    """Return how a reduction is a scan that a group shares, if it is one."""
+def _find(
+    kernel: Kernel,
+    insn: Instruction,
+    reduction: ex.Reduction,
+    conditions: list[tuple[Expression, ...]],
+) -> _Shared | None:
+    """Return how a reduction is a scan that a group shares, if it is one.
+
+    Under conditions that are the same in all iterations; or under none, if nothing is touched then
+    that is not there.
+    """
     around = insn.within_inames
     local = [i for i in kernel.inames if i in around and isinstance(kernel.tags.get(i), LocalTag)]
-    regroups = facts_of(reduction.operation).regroups
-    if not (local and regroups and depends_on_loop(kernel, around, reduction)):
+    associates = facts_of(reduction.operation).associates
+    if not (local and associates and depends_on_loop(kernel, around, reduction)):
         return None
     loops = tuple([part for part in places(kernel).of[insn.id, around] if isinstance(part, str)])
-    if isinstance(find_scan(kernel, around, loops, reduction, ()), Scan):
-        return None  # each work item has one of its own
-    for iname in local:
-        scan = find_scan(kernel, around, (*loops, iname), reduction, ())
-        if isinstance(scan, Scan):
-            return _Shared(scan, along(kernel, insn, iname))
+    for when in [*conditions, ()] if len(conditions) == 1 else [()]:
+        if isinstance(find_scan(kernel, around, loops, reduction, when), Scan):
+            return None  # each work item has one of its own
+        for iname in local:
+            scan = find_scan(kernel, around, (*loops, iname), reduction, when)
+            if isinstance(scan, Scan) and (
+                when in conditions or _is_there(kernel, insn, reduction, scan)
+            ):
+                return _Shared(scan, along(kernel, insn, iname), when)
     return None
+
+
+def _is_there(kernel: Kernel, insn: Instruction, reduction: ex.Reduction, scan: Scan) -> bool:
+    """Tell whether what a scan takes up is inside of its arrays, whatever is asked elsewhere."""
+    value = walk.substitute(reduction.operand, {reduction.inames[0]: scan.value})
+    name = kernel.new_name(insn.id)
+    taken = Assignment(name, ex.Variable(name), value, insn.within_inames, frozenset())
+    return are_inside(kernel.copy(instructions=(taken.copy(predicates=scan.conditions),)))
 
 
 class _Stages:
@@ -138,9 +171,9 @@ class _Stages:
         use = self._insn.map_expressions(lambda e: _replaced(e, self._reduction, results))
         use = use.copy(depends_on=self._insn.depends_on | {self._made[-1].id})
         made = self._made if after is None else [*self._made, after]
-        new = self._new([*made, use])
+        new = self._new([*self._made, use, *(() if after is None else (after,))])
         if proofs_are_on():
-            self._check(new, made, use)
+            self._check(new, made, use, results)
         return new
 
     def _scanned(self) -> tuple[str, ...]:
@@ -148,7 +181,8 @@ class _Stages:
         scan, extent = self._shared.scan, self._extent
         here = self._arrays()
         there, taken = (self._arrays(), self._scalars("taken")) if extent > 1 else ((), ())
-        if scan.conditions or not all_contribute(self._kernel, self._insn, self._local):
+        when = (*scan.conditions, *self._shared.conditions)
+        if when or not all_contribute(self._kernel, self._insn, self._local):
             place = self._axis()
             self._add("init", place, self._elements(here, place), self._identity)
         parts = [walk.substitute(part, self._values) for part in parts_of(self._reduction)]
@@ -157,7 +191,7 @@ class _Stages:
             ex.Variable(self._local.iname),
             self._elements(here, self._local.own_place),
             tuple(parts),
-            when=scan.conditions,
+            when=when,
         )
         self._made[-1] = self._made[-1].copy(
             depends_on=self._made[-1].depends_on | self._insn.depends_on
@@ -165,7 +199,8 @@ class _Stages:
         distance = 1
         while distance < extent:
             place = self._axis()
-            self._add("take", place, taken, self._elements(here, place))
+            if distance == 1:
+                self._add("take", place, taken, self._elements(here, place))
             before = self._elements(here, self._before(place, distance))
             enough = ex.Comparison(place, ">=", distance)
             self._add("combine", place, taken, self._both(before, taken), when=(enough,))
@@ -189,7 +224,7 @@ class _Stages:
         last = self._elements(here, self._extent - 1)
         inames = self._insn.within_inames - {self._local.iname} | {everyone.name}
         after = self._instruction("carry", inames, carry, self._both(carry, last))
-        return results, after.copy(depends_on=frozenset((self._made[-1].id,)))
+        return results, after.copy(depends_on=frozenset((self._made[-1].id, self._insn.id)))
 
     @staticmethod
     def _before(place: Expression, distance: int) -> Expression:
@@ -268,10 +303,14 @@ class _Stages:
         It begins where the scan's own iname does: so both find the same copies of variables.
         """
         kernel, mine = self._kernel, self._local.iname
-        if plain_first(kernel, mine) == 0 and self._local.axis.stride == 1:
+        plain = self._local.axis.stride == 1
+        if plain and plain_first(kernel, mine) == 0:
             return self._axis()
         around = with_surrounding(kernel, [mine])
         values = unflatten(project_out(domain_of(kernel, around), around - {mine}), (mine,))
+        from_zero = values.params().is_subset(values.fix_val(isl.dim_type.set, 0, 0).params())
+        if plain and from_zero and values.dim_min_val(0).is_zero():
+            return self._axis()
         return self._on_axis(lambda name: Domain(rename_dimension(values, mine, name)))
 
     def _on_axis(self, domain: Callable[[str], Domain]) -> ex.Variable:
@@ -305,19 +344,25 @@ class _Stages:
             ),
         )
 
-    def _check(self, new: Kernel, made: list[Assigning], use: Instruction) -> None:
-        carried = (made[-1].id, self._local.iname) if self._shared.loops else None
+    def _check(self, new: Kernel, made: list[Assigning], use: Instruction, results: Parts) -> None:
+        """Check what each instance of the use finds, whether it makes use of that or not."""
+        names = self._group("found", ())
+        copies = assigning(use.id, tuple(map(ex.Variable, names)), results)
+        copies = copies.copy(within_inames=use.within_inames, depends_on=use.depends_on)
+        insns = tuple([copies if insn.id == use.id else insn for insn in new.instructions])
+        found = tuple([v for v in self._variables if v.name in names])
+        checked = new.copy(instructions=insns, temporaries=(*new.temporaries, *found))
         staged = Staged(
             self._reduction,
-            tuple(self._groups),
+            tuple(group for group in self._groups if group != names),
             self._dtypes,
-            (),
+            self._shared.conditions,
             tuple(made),
-            use,
+            copies,
             self._values,
-            carried=carried,
+            carried=(made[-1].id, self._local.iname) if self._shared.loops else None,
         )
-        check_stages(new, staged)
+        check_stages(checked, staged)
 
 
 def _replaced(node: Expression, reduction: ex.Reduction, results: Parts) -> Expression:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,12 @@ def shared(text: str, domains: list[str], width: int = 8, *more: Any, **tags: st
     return pg.tag_inames(pg.split_iname(knl, "i", width), {"i_inner": "l.0", **tags})
 
 
-def agree(knl: Kernel, expected: Callable[[Any], tuple[Any, ...]]) -> None:
-    for target in ("c", "opencl"):
+def agree(
+    knl: Kernel,
+    expected: Callable[[Any], tuple[Any, ...]],
+    targets: Sequence[str] = ("c", "opencl"),
+) -> None:
+    for target in targets:
         run = knl.executor(target)
         for n in SIZES:
             a = np.random.default_rng(n).integers(-9, 10, n).astype(np.float64)
@@ -63,7 +67,7 @@ CASES: list[tuple[list[str], str, Callable[[Any], tuple[Any, ...]]]] = [
 
 
 @pytest.mark.parametrize(("domains", "text", "expected"), CASES)
-@pytest.mark.parametrize("width", [1, 5, 8])
+@pytest.mark.parametrize("width", [5, 8])
 def test_numpy_agrees(
     domains: list[str], text: str, expected: Callable[[Any], tuple[Any, ...]], width: int
 ) -> None:
@@ -104,7 +108,7 @@ def test_rows_of_groups_and_of_items() -> None:
     ):
         new = pg.tag_inames(knl, tags)
         assert "__local" in str(pg.generate_code(new, "opencl"))
-        for target in ("c", "opencl"):
+        for target in ("c", "opencl") if "l.1" in tags else ("c",):
             for rows, columns in ((0, 3), (1, 1), (4, 9), (7, 4)):
                 a = np.random.default_rng(rows).integers(-9, 10, (rows, columns)).astype(np.float64)
                 _, (b,) = new.executor(target)(a=a)
@@ -132,12 +136,97 @@ def test_where_the_order_is_fixed_each_work_item_has_its_own() -> None:
     [
         ("b[i] = sum(j, a[j]*a[i])", {}),  # it depends on i
         ("b[i] = sum(j, a[j])", {"i_outer": "g.0"}),  # nothing is carried between groups
-        ("b[i] = sum(j, a[j]) {if=a[i] > 0}", {}),  # only some work items ask
+        ("b[i] = sum(j, c[j]) {if=i < m}", {}),  # there is nothing elsewhere
+        ("b[i] = sum(j, a[start[j]]) {if=a[i] > 0}", {}),  # nor here, for all that is known
+        ("b[i] = scan_horner(j, a[j])", {}),  # not claimed to be associative
     ],
 )
 def test_what_is_no_such_scan(text: str, tags: dict[str, str]) -> None:
-    knl = shared(text, UP_TO, 8, pg.GlobalArg("b", "float64", "n"), **tags)
+    pg.register_reduction("scan_horner", "3*a + b", 0)
+    c, start = pg.GlobalArg("c", "float64", "m"), pg.GlobalArg("start", "int32", "n")
+    knl = shared(text, UP_TO, 8, pg.GlobalArg("b", "float64", "n"), c, start, **tags)
     assert "__local" not in str(pg.generate_code(knl, "opencl"))
+
+
+def _after_last(a: Any, starts: Any, start: float, combine: Callable[[float, float], float]) -> Any:
+    """Return what is combined since the last start."""
+    found, value = [], start
+    for number, starts_here in zip(a, starts, strict=True):
+        value = number if starts_here else combine(value, number)
+        found.append(value)
+    return found
+
+
+SEGMENTS: list[tuple[str, Callable[[Any], tuple[Any, ...]]]] = [
+    (
+        "b[i], c[i] = segmented(sum)(j, a[j], a[j] > 4)",
+        lambda a: (
+            _after_last(a, a > 4, 0, lambda x, y: x + y),
+            np.logical_or.accumulate(a > 4),
+        ),
+    ),
+    (
+        "b[i], c[i] = segmented(product)(j, if(a[j] > 4, -1, 1), a[j] == 7)",
+        lambda a: (
+            _after_last(np.where(a > 4, -1, 1), a == 7, 1, lambda x, y: x * y),
+            np.logical_or.accumulate(a == 7),
+        ),
+    ),
+    (
+        "b[i] = last_not_zero(j, max(a[j], 0))",
+        lambda a: (_after_last(a, a > 0, 0, lambda x, _: x),),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), SEGMENTS)
+def test_operations_of_which_the_order_matters(
+    text: str, expected: Callable[[Any], tuple[Any, ...]]
+) -> None:
+    pg.register_reduction("last_not_zero", "if(b != 0, b, a)", 0, associative=True)
+    knl = shared(text, UP_TO, 5)
+    assert "__local" in str(pg.generate_code(knl, "opencl"))
+    agree(knl, expected)
+
+
+CONDITIONS: list[tuple[str, Callable[[Any], Any]]] = [
+    ("if(a[i] > 0, sum(j, a[j]), -1)", lambda a: np.where(a > 0, np.cumsum(a), -1)),
+    ("if(i % 3 == 1, sum(j, a[j]), 7)", lambda a: np.where(_is_one(a), np.cumsum(a), 7)),
+    (
+        "if(n > 8, sum(j, a[j]), max(j, a[j]))",
+        lambda a: np.cumsum(a) if len(a) > 8 else [*np.maximum.accumulate(a)],
+    ),
+    (
+        "if(a[i] > 0, sum(j, a[j]), -sum(j, a[j]))",
+        lambda a: np.where(a > 0, np.cumsum(a), -np.cumsum(a)),
+    ),
+]
+
+
+def _is_one(a: Any) -> Any:
+    return np.arange(len(a)) % 3 == 1
+
+
+@pytest.mark.parametrize(("value", "expected"), CONDITIONS)
+def test_conditions(value: str, expected: Callable[[Any], Any]) -> None:
+    knl = shared(f"b[i] = {value}", UP_TO)
+    assert "__local" in str(pg.generate_code(knl, "opencl"))
+    agree(knl, lambda a: (expected(a),), ("c",))
+
+
+def test_a_condition_that_groups_have() -> None:
+    """No row is read of which it does not hold."""
+    domains = ["{ [r,i]: 0<=r<m and 0<=i<n }", "{ [j]: 0<=j<=i }"]
+    data = (A2, pg.GlobalArg("b", "float64", "m, n"), pg.GlobalArg("row", "int32", "m"))
+    text = "b[r,i] = sum(j, a[row[r],j])  {if=row[r] >= 0}"
+    knl = pg.split_iname(pg.make_kernel(domains, text, [*data, "..."]), "i", 4)
+    knl = pg.tag_inames(knl, {"r": "g.0", "i_inner": "l.0"})
+    assert "__local" in str(pg.generate_code(knl, "opencl"))
+    a, row = np.arange(21.0).reshape(3, 7), np.array([2, -1, 0], np.int32)
+    for target in ("c", "opencl"):
+        b = np.full((3, 7), -1.0)
+        knl.executor(target)(a=a, b=b, row=row)
+        np.testing.assert_array_equal(b, [np.cumsum(a[2]), np.full(7, -1.0), np.cumsum(a[0])])
 
 
 def _too_far(place: Expression, distance: int) -> Expression:
@@ -146,6 +235,20 @@ def _too_far(place: Expression, distance: int) -> Expression:
 
 def _too_near(place: Expression, distance: int) -> Expression:
     return ex.sum_of(place, 1 - distance)
+
+
+def test_stages_in_another_order_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the order matters to the operation."""
+
+    def reversed_(stages: _Stages, first: Any, second: Any) -> Any:
+        return both(stages, second, first)
+
+    both = _Stages._both  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(_Stages, "_both", reversed_)
+    pg.register_reduction("last_not_zero", "if(b != 0, b, a)", 0, associative=True)
+    pg.generate_code(shared("b[i] = sum(j, a[j])", UP_TO), "opencl")
+    with pytest.raises(InternalError, match="combines parts in another order"):
+        pg.generate_code(shared("b[i] = last_not_zero(j, a[j])", UP_TO), "opencl")
 
 
 @pytest.mark.parametrize(
