@@ -1,6 +1,7 @@
 """polygen: a polyhedral, transformation-based code generator for GPUs and CPUs."""
 
 from polygen import errors
+from polygen.analysis.counts import Count
 from polygen.analysis.dependences import Dependence, dependences
 from polygen.analysis.obligations import Obligation
 from polygen.analysis.proving import without_proofs
@@ -14,8 +15,15 @@ from polygen.errors import (
     PriorityIgnored,
     UserError,
 )
+from polygen.inspection.access_footprints import (
+    gather_access_footprint_bytes,
+    gather_access_footprint_elements,
+    gather_access_footprints,
+)
 from polygen.inspection.address_spaces import address_spaces
 from polygen.inspection.bank_conflicts import bank_conflicts
+from polygen.inspection.count_keys import CountGranularity, MemAccess, Op, Sync
+from polygen.inspection.count_map import CountMap
 from polygen.inspection.difference import diff
 from polygen.inspection.explain_order import explain_order
 from polygen.inspection.find_instructions import find_instructions
@@ -23,6 +31,8 @@ from polygen.inspection.find_rules_matching import find_rules_matching
 from polygen.inspection.find_schedule import find_schedule
 from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
 from polygen.inspection.legal import Verdict, is_legal
+from polygen.inspection.mem_access_map import get_mem_access_map
+from polygen.inspection.op_map import get_op_map
 from polygen.inspection.padding import find_padding_multiple
 from polygen.inspection.parallelism import ParallelInames, Parallelism, parallel_inames
 from polygen.inspection.schedulable import (
@@ -30,6 +40,7 @@ from polygen.inspection.schedulable import (
     has_schedulable_iname_nesting,
 )
 from polygen.inspection.script import kernel_to_python
+from polygen.inspection.synchronization_map import get_synchronization_map
 from polygen.ir.array import (
     AddressSpace,
     ConstantArg,
@@ -165,6 +176,9 @@ __all__ = [
     "Barrier",
     "CInstruction",
     "ConstantArg",
+    "Count",
+    "CountGranularity",
+    "CountMap",
     "Dependence",
     "Executor",
     "GlobalArg",
@@ -174,11 +188,13 @@ __all__ = [
     "InternalError",
     "Kernel",
     "KernelCall",
+    "MemAccess",
     "MemoryOrdering",
     "MemoryScope",
     "MultiAssignment",
     "NoOp",
     "Obligation",
+    "Op",
     "ParallelInames",
     "Parallelism",
     "PolygenError",
@@ -188,6 +204,7 @@ __all__ = [
     "Rearranged",
     "ScalarCallable",
     "Step",
+    "Sync",
     "TemporaryVariable",
     "TranslationUnit",
     "UserError",
@@ -238,9 +255,15 @@ __all__ = [
     "from_sympy",
     "fuse_kernels",
     "fuse_loops",
+    "gather_access_footprint_bytes",
+    "gather_access_footprint_elements",
+    "gather_access_footprints",
     "generate_code",
     "get_dot_dependency_graph",
     "get_iname_duplication_options",
+    "get_mem_access_map",
+    "get_op_map",
+    "get_synchronization_map",
     "has_schedulable_iname_nesting",
     "index_set_split",
     "infer_unknown_types",

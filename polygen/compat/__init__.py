@@ -33,6 +33,16 @@ from polygen.compat.code import (
     preprocess_program,
     set_caching_enabled,
 )
+from polygen.compat.counts import (
+    MemAccess,
+    ToCountMap,
+    ToCountPolynomialMap,
+    gather_access_footprint_bytes,
+    gather_access_footprints,
+    get_mem_access_map,
+    get_op_map,
+    get_synchronization_map,
+)
 from polygen.compat.creation import make_function, make_kernel
 from polygen.compat.diagnostic import LoopyError, LoopyWarning
 from polygen.compat.inspection import (
@@ -130,6 +140,7 @@ __all__ = [
     "LoopyError",
     "LoopyType",
     "LoopyWarning",
+    "MemAccess",
     "MultiAssignmentBase",
     "NoOpInstruction",
     "NumpyType",
@@ -140,6 +151,8 @@ __all__ = [
     "SubstitutionRule",
     "TargetBase",
     "TemporaryVariable",
+    "ToCountMap",
+    "ToCountPolynomialMap",
     "ValueArg",
     "add_and_infer_dtypes",
     "add_barrier",
@@ -158,14 +171,19 @@ __all__ = [
     "find_unused_axis_tag",
     "fix_parameters",
     "for_each_kernel",
+    "gather_access_footprint_bytes",
+    "gather_access_footprints",
     "generate_body",
     "generate_code",
     "generate_code_v2",
     "generate_header",
     "get_dot_dependency_graph",
     "get_iname_duplication_options",
+    "get_mem_access_map",
     "get_one_linearized_kernel",
     "get_one_scheduled_kernel",
+    "get_op_map",
+    "get_synchronization_map",
     "has_schedulable_iname_nesting",
     "infer_unknown_types",
     "join_inames",

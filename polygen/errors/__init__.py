@@ -8,6 +8,7 @@ script needs to know.
 
 from polygen.errors.calling import *
 from polygen.errors.cautions import *
+from polygen.errors.counting import *
 from polygen.errors.families import *
 from polygen.errors.families import PolygenError, PolygenWarning
 from polygen.errors.generating import *

@@ -45,8 +45,8 @@ def test_all_of_polygens_names_are_there() -> None:
 
 
 def test_what_is_not_there_says_why() -> None:
-    with pytest.raises(AttributeError, match="no 'get_op_map': operations and accesses are not"):
-        _ = lp.get_op_map
+    with pytest.raises(AttributeError, match=r"no 'linearize': how Loo\.py orders instructions is"):
+        _ = lp.linearize
     with pytest.raises(AttributeError, match=r"no 'frobnicate': see docs/porting\.md"):
         _ = lp.frobnicate
     assert not hasattr(lp, "__wrapped__")
@@ -387,3 +387,49 @@ def test_instructions_in_loopys_order() -> None:
     np.testing.assert_allclose(out["q"], np.cos(x))
     with pytest.raises(InvalidArgument, match="no option 'atomicity' here"):
         lp.Assignment("t", "a[i]", atomicity=())
+
+
+# --- statistics
+
+
+def test_counts() -> None:
+    knl = lp.split_iname(lp.add_dtypes(twice(), A), "i", 16, outer_tag="g.0", inner_tag="l.0")
+    stored = lp.MemAccess(
+        "global", np.float32, {0: 1}, {0: 16}, "store", "out",
+        variable_tags=None, count_granularity=lp.CountGranularity.WORKITEM,
+        kernel_name="loopy_kernel",
+    )  # fmt: skip
+    for counts in (
+        lp.get_mem_access_map(knl),
+        lp.get_mem_access_map(knl, False, 32, "loopy_kernel", "writes:out"),
+    ):
+        assert isinstance(counts, lp.ToCountPolynomialMap)
+        assert counts[stored].eval_with_dict({"n": 37}) == 37
+    multiplied = lp.get_op_map(knl, False, False, 32, entrypoint="loopy_kernel")
+    assert [key.name for key in multiplied] == ["mul"]
+    assert multiplied.eval_and_sum({"n": 37}) == 3  # groups of a sub-group each
+    launched = lp.Sync("kernel_launch", "loopy_kernel")
+    assert lp.get_synchronization_map(knl, 32)[launched].eval_with_dict({}) == 1
+    assert str(lp.gather_access_footprints(knl)["a", "read"]) == "[n] -> { [i0] : 0 <= i0 < n }"
+    assert lp.gather_access_footprint_bytes(knl)["a", "read"].eval_with_dict({"n": 5}) == 20
+
+
+def test_the_kernel_of_the_tutorial_with_barriers() -> None:
+    """It is refused, since it reads what later iterations write; parallel, it is what is meant."""
+    with lp.without_proofs():
+        knl = lp.make_kernel(
+            "[] -> {[i,k,j]: 0<=i<50 and 1<=k<98 and 0<=j<10}",
+            [
+                """
+                c[i,j,k] = 2*a[i,j,k] {id=first}
+                e[i,j,k] = c[i,j,k+1]+c[i,j,k-1] {dep=first}
+                """
+            ],
+            [lp.TemporaryVariable("c", dtype=None, shape=(50, 10, 99)), "..."],
+            silenced_warnings=["AmbiguousNesting"],
+        )
+        knl = lp.add_and_infer_dtypes(knl, {"a": np.int32})
+        knl = lp.split_iname(knl, "k", 128, inner_tag="l.0")
+        sync_map = lp.get_synchronization_map(knl)
+    barriers = sync_map[lp.Sync("barrier_local", "loopy_kernel")].eval_with_dict({})
+    assert barriers == lp.generate_code_v2(knl).device_code().count("barrier(") * 50 * 10 == 500

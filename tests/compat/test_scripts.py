@@ -138,10 +138,34 @@ def _api(_v: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _statistics(v: dict[str, Any]) -> dict[str, Any]:
+    n, m, l = (v["param_dict"][name] for name in "nml")  # noqa: E741  (as the script has it)
+    accesses = [2 * n * m * l, n * m * l, n * m * l, n * m, n * m, n * m]
+    assert v["BARRIERS"] == 50 * 10  # in Loo.py twice that: there is one at the end, too
+    return {
+        "operations": [*[n * m * l] * 3, *[n * m] * 3],
+        "of float32": 3 * n * m * l,
+        "by type": [3 * n * m * l, 2 * n * m, n * m],
+        "together": 3 * n * m * l + 3 * n * m,
+        "accesses": accesses,
+        "bytes loaded, stored": [12 * n * m * l + 16 * n * m, 4 * n * m * l + 8 * n * m],
+        "consecutive": accesses,
+        "not consecutive": accesses,
+        "launches": 1,
+        "launches again": 1,
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("tutorial.txt", _tutorial), ("paper.txt", _paper), ("more.txt", _more), ("api.txt", _api)],
-    ids=["tutorial", "paper", "more", "api"],
+    [
+        ("tutorial.txt", _tutorial),
+        ("paper.txt", _paper),
+        ("more.txt", _more),
+        ("api.txt", _api),
+        ("statistics.txt", _statistics),
+    ],
+    ids=["tutorial", "paper", "more", "api", "statistics"],
 )
 def test_a_script_runs_as_it_is(
     name: str, expected: Callable[[dict[str, Any]], dict[str, Any]], monkeypatch: pytest.MonkeyPatch

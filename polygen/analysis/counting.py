@@ -1,0 +1,133 @@
+"""How many values names have in a flat set: as a formula in what is left, or as a number.
+
+The formula is isl's piecewise quasi-polynomial, made by `polygen.analysis.summing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+import islpy as isl
+
+from polygen.analysis.affine import FloorTerm, LinearForm, Term
+from polygen.analysis.isl_affine import to_aff
+from polygen.analysis.polyhedra import problem_of
+from polygen.analysis.quasi_polynomials import QuasiPolynomial, form_text
+from polygen.analysis.summing import Case, Effort, NotSummedError, cases
+from polygen.ir.domain import flat_names, intersection, unflatten
+
+_PARAM = isl.dim_type.param
+_MOST_CASES = 500
+
+
+def formula(flat: isl.Set, names: Iterable[str], known: isl.Set) -> isl.PwQPolynomial | None:
+    """Return how many values names have together, in terms of the other names of a flat set.
+
+    Parameters:
+        flat: the set.
+        names: what is counted.
+        known: what is known of the parameters, as a flat set: the formula is right there.
+
+    Returns:
+        The formula, or None if there are too many cases to tell apart.
+
+    Raises:
+        NotSummedError: if there is no end of values.
+    """
+    counted = frozenset(names)
+    effort = Effort(_MOST_CASES)
+    both = intersection(flat, known)
+    found: list[Case] = []
+    try:
+        for piece in _disjoint(both):
+            found += cases(problem_of(piece, counted), effort)
+    except NotSummedError as error:
+        if error.is_infinite:
+            raise
+        return None
+    parameters = [n for n in flat_names(both) if n not in counted]
+    simple = [(bounds, _simplified(sum_, known)) for bounds, sum_ in found]
+    return _joined(parameters, simple, known)
+
+
+def number(flat: isl.Set, names: Iterable[str], sizes: Mapping[str, int]) -> int:
+    """Return how many values names have together, for given values of the others.
+
+    Raises:
+        NotSummedError: if there is no end of values.
+    """
+    for position, name in enumerate(flat_names(flat)):
+        if name in sizes:
+            flat = flat.fix_val(_PARAM, position, isl.Val(sizes[name]))
+    wanted = sorted(names)
+    values = unflatten(flat, wanted)
+    values = values.project_out(_PARAM, 0, values.dim(_PARAM))
+    if not values.is_bounded():
+        raise NotSummedError(is_infinite=True)
+    found: int = values.count_val().to_python()
+    return found
+
+
+def _disjoint(flat: isl.Set) -> list[isl.BasicSet]:
+    found: list[isl.BasicSet] = flat.coalesce().compute_divs().make_disjoint().get_basic_sets()
+    return found
+
+
+# --- what is known
+
+
+def _simplified(polynomial: QuasiPolynomial, known: isl.Set) -> QuasiPolynomial:
+    """Return a quasi-polynomial without floors of what has a known remainder."""
+    if not known.involves_locals():
+        return polynomial
+    values: dict[Term, QuasiPolynomial] = {}
+    for term in polynomial.factors():
+        if isinstance(term, FloorTerm):
+            rest = _remainder(term, known)
+            if rest is not None:
+                exact = QuasiPolynomial.of_form(term.numerator - rest)
+                values[term] = exact * Fraction(1, term.divisor)
+    return polynomial.replaced(values)
+
+
+def _remainder(term: FloorTerm, known: isl.Set) -> int | None:
+    """Return what is left when the numerator is divided, if it is always the same."""
+    form: LinearForm = term.numerator % term.divisor
+    function = isl.PwAff.from_aff(to_aff(form))
+    values = isl.Set.from_pw_aff(function).intersect_params(known)
+    values = values.project_out(_PARAM, 0, values.dim(_PARAM))
+    if values.is_empty() or not values.is_singleton():
+        return None
+    least: int = values.dim_min_val(0).to_python()
+    return least
+
+
+# --- isl's form
+
+
+def _joined(parameters: list[str], found: list[Case], known: isl.Set) -> isl.PwQPolynomial:
+    """Return the sum of all cases."""
+    names = f"[{', '.join(parameters)}]"
+    total = isl.PwQPolynomial(f"{names} -> {{ 0 }}")
+    alike: dict[QuasiPolynomial, isl.Set] = {}
+    for bounds, summand in found:
+        where = isl.Set(f"{names} -> {{ : {_condition(bounds)} }}")
+        if summand in alike and where.is_disjoint(alike[summand]):
+            alike[summand] = alike[summand].union(where)
+            continue
+        if summand in alike:
+            total = total.add(_piece(names, summand, alike[summand]))
+        alike[summand] = where
+    for summand, where in alike.items():
+        total = total.add(_piece(names, summand, where))
+    return total.coalesce().gist_params(known).drop_unused_params()
+
+
+def _condition(bounds: Iterable[LinearForm]) -> str:
+    return " and ".join(f"{form_text(b)} >= 0" for b in bounds) or "true"
+
+
+def _piece(names: str, summand: QuasiPolynomial, where: isl.Set) -> isl.PwQPolynomial:
+    whole = isl.PwQPolynomial(f"{names} -> {{ {summand.text()} }}")
+    return whole.intersect_params(where.coalesce())

@@ -1,0 +1,222 @@
+"""`Count`: how often something happens in a kernel, for any sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import SupportsIndex
+
+import islpy as isl
+
+from polygen.analysis.affine import linear_form
+from polygen.analysis.counting import formula, number
+from polygen.analysis.summing import NotSummedError
+from polygen.errors import (
+    AssumptionViolated,
+    InvalidArgument,
+    MissingArgument,
+    NotCountable,
+)
+from polygen.ir.cached import cached_property
+from polygen.ir.domain import flat_names
+from polygen.ir.kernel import Kernel, per_kernel
+from polygen.source import caller_location
+
+_PARAM = isl.dim_type.param
+
+
+@dataclass(frozen=True)
+class Points:
+    """The values of some names in a flat set.
+
+    Attributes:
+        text: the set, in isl's notation.
+        names: what is counted; the others are parameters.
+    """
+
+    text: str
+    names: frozenset[str]
+
+    @staticmethod
+    def of(flat: isl.Set, names: frozenset[str]) -> Points:
+        """Return the values of names in a set."""
+        return Points(flat.to_str(), names)
+
+    @property
+    def flat(self) -> isl.Set:
+        """The set."""
+        return isl.Set(self.text)
+
+
+@dataclass(frozen=True, eq=False)
+class Count:
+    """How often something happens, for all sizes that a kernel's assumptions allow: exactly.
+
+    Counts of one kernel may be added, and multiplied by integers.
+
+    Attributes:
+        kernel: whose sizes it depends on.
+        parts: what is counted, and how often each point counts.
+    """
+
+    kernel: Kernel
+    parts: tuple[tuple[Points, int], ...] = ()
+
+    @cached_property
+    def pwqpolynomial(self) -> isl.PwQPolynomial | None:
+        """A formula: isl's piecewise quasi-polynomial in the kernel's sizes.
+
+        It is right for all sizes that the kernel's assumptions allow.  None if there is none of a
+        reasonable length: then `eval_with_dict` counts one by one.
+        """
+        found = [_formula(self.kernel, points) for points, _ in self.parts]
+        total = isl.PwQPolynomial("{ 0 }")
+        for one, (_, times) in zip(found, self.parts, strict=True):
+            if one is None:
+                return None
+            total = total.add(one.scale_val(isl.Val(times)))
+        return total.coalesce()
+
+    def eval_with_dict(self, params: Mapping[str, SupportsIndex]) -> int:
+        """Return the number for given sizes.
+
+        Parameters:
+            params: the value of each size that it depends on; others may be among them.
+
+        Raises:
+            MissingArgument: if the value of a size is not given.
+            InvalidArgument: if it is no integer.
+            AssumptionViolated: if the kernel's assumptions exclude these sizes.
+        """
+        sizes = self._sizes(params)
+        polynomial = self.pwqpolynomial
+        if polynomial is None:
+            return sum(
+                times * number(points.flat, points.names, sizes) for points, times in self.parts
+            )
+        names = [name or "" for name in polynomial.get_var_names(_PARAM)]
+        value: int = polynomial.eval_with_dict({name: sizes[name] for name in names})
+        return value
+
+    def _sizes(self, params: Mapping[str, SupportsIndex]) -> dict[str, int]:
+        """Return the sizes that are given, derived ones too, checked."""
+        needed = {name for points, _ in self.parts for name in self._parameters(points)}
+        needed.update(flat_names(self.kernel.assumptions.flat) if self.parts else ())
+        derived = {size.name: size for size in self.kernel.derived_sizes}
+        for name in [size.name for size in reversed(self.kernel.derived_sizes)]:
+            if name in needed:
+                needed |= derived[name].names
+        sizes: dict[str, int] = {}
+        for name in sorted(needed - derived.keys()):
+            sizes[name] = self._given(params, name)
+        for name, size in derived.items():
+            if name in needed:
+                forms = [linear_form(factor) for factor in size.factors]
+                sizes[name] = prod(max(0, f.evaluate(sizes)) for f in forms if f is not None)
+        self._check(sizes)
+        return sizes
+
+    def _parameters(self, points: Points) -> frozenset[str]:
+        return frozenset(flat_names(points.flat)).difference(points.names)
+
+    def _given(self, params: Mapping[str, SupportsIndex], name: str) -> int:
+        if name not in params:
+            raise MissingArgument(
+                f"a count of kernel '{self.kernel.name}' needs a value of '{name}'",
+                where=caller_location(),
+                remedy=f"pass it: eval_with_dict({{'{name}': ..., }})",
+            )
+        value = params[name]
+        try:
+            return value.__index__()
+        except (AttributeError, TypeError):
+            raise InvalidArgument(
+                f"the size '{name}' was given as {value!r}, which is no integer",
+                where=caller_location(),
+                remedy="pass whole numbers",
+            ) from None
+
+    def _check(self, sizes: Mapping[str, int]) -> None:
+        left = self.kernel.assumptions.flat
+        for position, name in enumerate(flat_names(left)):
+            if name in sizes:
+                left = left.fix_val(_PARAM, position, isl.Val(sizes[name]))
+        if left.is_empty():
+            shown = ", ".join(f"{name}={value}" for name, value in sizes.items())
+            raise AssumptionViolated(
+                f"kernel '{self.kernel.name}' was made on assumptions that do not hold for {shown}",
+                where=caller_location(),
+                excerpt=self.kernel.assumptions.text,
+                remedy="count for other sizes, or make the kernel without the assumption",
+            )
+
+    def __add__(self, other: Count | int) -> Count:
+        if isinstance(other, int) and other == 0:  # where sum() starts
+            return self
+        if not isinstance(other, Count):
+            return NotImplemented
+        if other.kernel != self.kernel:
+            raise InvalidArgument(
+                f"counts of two kernels, '{self.kernel.name}' and '{other.kernel.name}', are added",
+                where=caller_location(),
+                remedy="add their values: eval_with_dict(...)",
+            )
+        times = dict(self.parts)
+        for points, number_of in other.parts:
+            times[points] = times.get(points, 0) + number_of
+        return Count(self.kernel, tuple((p, n) for p, n in times.items() if n))
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: int) -> Count:
+        if not isinstance(factor, int):
+            return NotImplemented
+        return Count(self.kernel, tuple((p, n * factor) for p, n in self.parts if factor))
+
+    __rmul__ = __mul__
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is 0 for all sizes."""
+        return self.pwqpolynomial is not None and bool(self.pwqpolynomial.is_zero())
+
+    def __str__(self) -> str:
+        if self.pwqpolynomial is None:
+            return "no formula: eval_with_dict counts, for given sizes"
+        return str(self.pwqpolynomial.to_str())
+
+    def __repr__(self) -> str:
+        return f"Count({self})"
+
+
+def _formula(kernel: Kernel, points: Points) -> isl.PwQPolynomial | None:
+    known = _formulas(kernel)
+    if points not in known:
+        known[points] = formula(points.flat, points.names, kernel.assumptions.flat)
+    return known[points]
+
+
+@per_kernel
+def _formulas(_kernel: Kernel) -> dict[Points, isl.PwQPolynomial | None]:
+    """Return the formulas that were found so far: many things happen equally often."""
+    return {}
+
+
+def count_of(kernel: Kernel, flat: isl.Set, names: frozenset[str], what: str) -> Count:
+    """Return how many values names have together in a flat set.
+
+    Raises:
+        NotCountable: if there is no end of them.
+    """
+    points = Points.of(flat, names)
+    try:
+        _formula(kernel, points)
+    except NotSummedError:
+        raise NotCountable(
+            f"{what} of kernel '{kernel.name}' cannot be counted: there is no end of them",
+            where=kernel.location,
+            excerpt="\n".join(str(d) for d in kernel.domains),
+            remedy="give all loops bounds",
+        ) from None
+    return Count(kernel, ((points, 1),))
