@@ -11,6 +11,7 @@ from polygen.compat.arguments import GlobalArg, GuessedTemporary
 from polygen.compat.options import set_options
 from polygen.compat.targets import target_name
 from polygen.errors import InvalidArgument
+from polygen.language.reduced import counting
 from polygen.source import caller_location
 
 # Nothing depends on them here.
@@ -24,6 +25,7 @@ def make_kernel(
     """Return a program of one kernel.
 
     Temporaries of which nobody says where they live (``<> t[i] = ...``) are where they have to be.
+    What does not depend on an iname that it is reduced over counts once for each of its values.
 
     Parameters:
         domains: the loop domains.
@@ -76,9 +78,9 @@ def _made(
             where=caller_location(),
             remedy="see docs/porting.md",
         )
-    kernel: pg.Kernel = _with_spaces(
-        make, domains, instructions, _with_shapes(make, domains, instructions, data, own), own
-    )
+    with counting():
+        data = _with_shapes(make, domains, instructions, data, own)
+        kernel = _with_spaces(make, domains, instructions, data, own)
     if order == "F":
         kernel = _in_columns(kernel)
     for step, argument in steps:

@@ -171,26 +171,22 @@ class Interface:
         if not self.is_polygens:
             check_fields(self.name, kernel)
             check_claims_stay(self.name, before, kernel)
-            self._check_ids(said, before)
+            self._check_ids("by_instruction", said.by_instruction, kernel)
+            self._check_ids("ids", said.ids, before)
             for values in (said.values, *said.by_instruction.values()):
                 self._check_values(values)
         return said
 
-    def _check_ids(self, said: Rearranged, before: Kernel) -> None:
+    def _check_ids(self, name: str, given: object, kernel: Kernel) -> None:
         """Check that what a transformation says of instructions is about some that there are."""
-        about: tuple[tuple[str, object, Kernel], ...] = (
-            ("by_instruction", said.by_instruction, said.kernel),
-            ("ids", said.ids, before),
-        )
-        for name, given, kernel in about:
-            if not isinstance(given, Mapping):
-                raise self._error(f"says {name}={given!r}, which is no dictionary")
-            ids = cast("Mapping[str, object]", given)
-            if unknown := sorted(str(i) for i in ids if i not in kernel.instructions_by_id):
-                raise self._error(
-                    f"says something of the instruction '{unknown[0]}', which there is not",
-                    remedy=did_you_mean(unknown[0], kernel.instructions_by_id),
-                )
+        if not isinstance(given, Mapping):
+            raise self._error(f"says {name}={given!r}, which is no dictionary")
+        ids = cast("Mapping[str, object]", given)
+        if unknown := sorted(str(i) for i in ids if i not in kernel.instructions_by_id):
+            raise self._error(
+                f"says something of the instruction '{unknown[0]}', which there is not",
+                remedy=did_you_mean(unknown[0], kernel.instructions_by_id),
+            )
 
     def _check_values(self, said: object) -> None:
         """Check that a transformation says of inames what they are."""

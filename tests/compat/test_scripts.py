@@ -55,6 +55,8 @@ def _tutorial(v: dict[str, Any]) -> dict[str, Any]:
         "sine": np.sin(x),
         "cosine": np.abs(np.cos(x)),
         "sine again": np.sin(x),
+        "sixteen times": 16 * x,
+        "sixteen times, shared": 16 * x,
         "atomic": bins,
         "absolute": np.abs(x),
         "transposed through a tile": a.T,
