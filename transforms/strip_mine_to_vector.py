@@ -54,9 +54,9 @@ def strip_mine_to_vector(
         iname: the iname of the loop.
         width: how many components a vector has; what is no vector of 8, 16 or 32 bytes then is
             computed for one lane after the other, with the warning `NotVectorized`.  If not given,
-            as many as fill 32 bytes with numbers of the largest type that the instructions touch:
-            compilers make two vectors of these where registers have 16 bytes.  GPUs load 16 bytes
-            at once: 4 numbers of 4 bytes.
+            as many as fill 32 bytes, a register of processors with AVX, with numbers of the largest
+            type that the instructions touch.  Give half as many where registers have 16 bytes
+            (compilers make slow code of wider vectors), and for GPUs, which load 16 at once.
         outer_iname: the name of the loop over vectors; ``<iname>_outer`` if not given.
         inner_iname: the name of the one inside of a vector; ``<iname>_inner`` if not given.
         outer_tag: the tag of the loop over vectors.
