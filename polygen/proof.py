@@ -45,6 +45,7 @@ from polygen.errors import (
     UserError,
 )
 from polygen.ir.claims import Claim
+from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import identical
 from polygen.ir.kernel import Kernel
@@ -83,11 +84,9 @@ class Rearranged:
     """
 
     kernel: Kernel
-    values: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
-    by_instruction: Mapping[str, Mapping[str, Expression]] = field(
-        default_factory=dict[str, Mapping[str, Expression]]
-    )
-    ids: Mapping[str, str] = field(default_factory=dict[str, str])
+    values: Mapping[str, Expression] = field(default_factory=new_dict)
+    by_instruction: Mapping[str, Mapping[str, Expression]] = field(default_factory=new_dict)
+    ids: Mapping[str, str] = field(default_factory=new_dict)
     restated: Kernel | None = None
     computes_as: Kernel | None = None
 

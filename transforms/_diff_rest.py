@@ -10,6 +10,7 @@ from polygen.errors import DependencyCycle, NoLoopNest
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
 from polygen.ir.claims import Independent
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import layout_expressions
 
@@ -71,9 +72,7 @@ def paths(nodes: Sequence[TreeNode], loops: tuple[str, ...]) -> list[tuple[str, 
 
 def without_idle(kernel: Kernel) -> Kernel:
     """Return the kernel without domains that no instruction needs, and sizes of these alone."""
-    used = frozenset[str]().union(
-        *(i.within_inames | i.reduction_inames for i in kernel.instructions)
-    )
+    used = NO_NAMES.union(*(i.within_inames | i.reduction_inames for i in kernel.instructions))
     needed = [d for d in kernel.domains if not used.isdisjoint(d.inames)]
     names = {p for d in needed for p in d.parameters}
     while more := [d for d in kernel.domains if d not in needed and names & {*d.inames}]:

@@ -16,6 +16,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable, ValueArg
 from polygen.ir.domain import flat_names, project_out, unflatten
+from polygen.ir.empty import NO_NAMES, new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
@@ -35,8 +36,8 @@ class Saved:
         after: what saves values that an instruction writes.
     """
 
-    before: dict[str, list[Assignment]] = field(default_factory=dict[str, list[Assignment]])
-    after: dict[str, list[Assignment]] = field(default_factory=dict[str, list[Assignment]])
+    before: dict[str, list[Assignment]] = field(default_factory=new_dict)
+    after: dict[str, list[Assignment]] = field(default_factory=new_dict)
 
 
 class Store(Draft):
@@ -65,14 +66,14 @@ class Store(Draft):
     ) -> Expression:
         """Return where the value is that an instruction reads, and save it there."""
         asked = [*insn.predicates, *conditions]
-        names = frozenset[str]().union(*map(walk.free_variables, (node, *asked)))
+        names = NO_NAMES.union(*map(walk.free_variables, (node, *asked)))
         copies = {n: o for n, o in self.original.items() if n in names}
         old = {n: ex.Variable(o) for n, o in copies.items()}
         access, *asked = (walk.substitute(e, old) for e in (node, *asked))
         asked = [condition for condition in asked if not _is_of_copies(condition)]
         if isinstance(access, ex.Variable | ex.Subscript) and self._is_inside(insn, access):
             asked = []  # it can be read wherever the instruction might be executed
-        names = frozenset[str]().union(*map(walk.free_variables, (access, *asked)))
+        names = NO_NAMES.union(*map(walk.free_variables, (access, *asked)))
         bound = names.intersection(self.kernel.inames) - insn.within_inames
         loops = (*order_of(self.kernel).loops(insn.id), *sorted(bound))
         key = insn.id, access, *asked

@@ -15,6 +15,7 @@ from polygen.errors import DomainsDiffer, InvalidArgument, NotFusible, TagConfli
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg
 from polygen.ir.domain import Domain, unflatten
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
@@ -179,8 +180,8 @@ def _why_no_nest(kernel: Kernel) -> tuple[str, str | None] | None:
 
 def _with_own_reductions(fused: Kernel, part: Kernel) -> Kernel:
     """Return a kernel with other names of inames that nothing but reductions runs over."""
-    around = frozenset[str]().union(*(i.within_inames for i in part.instructions))
-    reduced = frozenset[str]().union(*(i.reduction_inames for i in part.without_rules.instructions))
+    around = NO_NAMES.union(*(i.within_inames for i in part.instructions))
+    reduced = NO_NAMES.union(*(i.reduction_inames for i in part.without_rules.instructions))
     names: dict[str, str] = {}
     for iname in sorted(reduced - around):
         names[iname] = fused.new_name(iname, {*names.values(), *part.names})

@@ -10,6 +10,7 @@ from polygen.analysis.inlining import parts_of_calls
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, statements
 from polygen.analysis.scratch import apart, passes_nothing
 from polygen.ir.array import AddressSpace
+from polygen.ir.empty import new_dict
 from polygen.ir.instruction import Barrier, Instruction
 from polygen.ir.kernel import Kernel
 
@@ -54,9 +55,9 @@ class _Walk:
     old: Kernel
     origins: dict[str, str]
     launches: list[LaunchPart] = field(default_factory=list[LaunchPart])
-    before: dict[str, set[str]] = field(default_factory=dict[str, set[str]])  # by barrier
-    after: dict[str, set[str]] = field(default_factory=dict[str, set[str]])  # by instruction
-    around: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    before: dict[str, set[str]] = field(default_factory=new_dict)  # by barrier
+    after: dict[str, set[str]] = field(default_factory=new_dict)  # by instruction
+    around: dict[str, frozenset[str]] = field(default_factory=new_dict)
 
     def block(self, nodes: Sequence[TreeNode], outer: frozenset[str]) -> None:
         """Note the launches among siblings, which are in loops on the host."""

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 
@@ -53,7 +54,7 @@ def _added_up(factors: tuple[_Factor, ...], inames: tuple[str, ...]) -> tuple[_F
     """Return a product that is added up: those of its factors that vary become one."""
     inside = [factor for factor in factors if not factor[1].isdisjoint(inames)]
     outside = [factor for factor in factors if factor[1].isdisjoint(inames)]
-    names = frozenset[str]().union(*(names for _, names in inside)).difference(inames)
+    names = NO_NAMES.union(*(names for _, names in inside)).difference(inames)
     text = f"sum({', '.join(sorted(inames))}: {' * '.join(text for text, _ in inside)})"
     return _sorted([*outside, (text, names)])
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any, cast
 
 from polygen.errors import InvalidArgument
 from polygen.ir.array import ValueArg
+from polygen.ir.changed import changed
 from polygen.ir.dtype import of_scalar, to_dtype
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
@@ -81,7 +81,7 @@ def add_dtypes(kernel: Kernel, dtype_dict: DTypes) -> Kernel:
 
     def typed(variable: Any) -> Any:
         dtype = wanted.get(variable.name)
-        return variable if dtype is None else replace(variable, dtype=dtype)
+        return variable if dtype is None else changed(variable, dtype=dtype)
 
     return kernel.copy(
         arguments=tuple(typed(a) for a in kernel.arguments),

@@ -12,6 +12,7 @@ from polygen.errors import InvalidArgument, NothingMatches
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import with_duplicates
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
@@ -149,7 +150,7 @@ def _without_needless_start(kernel: Kernel, init_id: str) -> Kernel:
         if found is None or any(source.writer == init_id for source in found):
             return kernel
     left = [insn for insn in kernel.instructions if insn.id != init_id]
-    used = frozenset[str]().union(*(i.within_inames | i.reduction_inames for i in left))
+    used = NO_NAMES.union(*(i.within_inames | i.reduction_inames for i in left))
     gone = start.within_inames - used
     return kernel.copy(
         instructions=tuple([i.copy(depends_on=i.depends_on - {init_id}) for i in left]),

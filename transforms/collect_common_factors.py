@@ -25,6 +25,7 @@ from polygen.errors import (
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
@@ -152,7 +153,7 @@ def _writers(kernel: Kernel, name: str) -> list[Assignment]:
     for insn in kernel.writers.get(name, ()):
         if not isinstance(insn, Assignment) or insn.atomicity is not None:
             raise _refusal(kernel, insn, f"writes '{name}' atomically, or together with others")
-        index = frozenset[str]().union(*map(walk.free_variables, ex.index_of(insn.assignee)))
+        index = NO_NAMES.union(*map(walk.free_variables, ex.index_of(insn.assignee)))
         if name in index.union(*map(walk.free_variables, insn.predicates)):
             raise _refusal(kernel, insn, f"asks '{name}' which element to write, or whether")
         found.append(insn)

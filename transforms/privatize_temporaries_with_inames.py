@@ -14,6 +14,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import unflatten
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
@@ -100,9 +101,7 @@ def _written(kernel: Kernel, inames: tuple[str, ...]) -> dict[str, tuple[str, ..
     """Return the temporaries that are written in the loops, each with those of the loops."""
     found: dict[str, tuple[str, ...]] = {}
     for temporary in kernel.temporaries:
-        within = frozenset[str]().union(
-            *(w.within_inames for w in kernel.writers.get(temporary.name, ()))
-        )
+        within = NO_NAMES.union(*(w.within_inames for w in kernel.writers.get(temporary.name, ())))
         if own := tuple(i for i in inames if i in within):
             found[temporary.name] = own
     return found

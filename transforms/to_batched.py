@@ -14,6 +14,7 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.claims import Claim, Independent, Injective
 from polygen.ir.domain import Domain
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
@@ -156,7 +157,7 @@ class _Batch:
         old, count, iname = self._kernel, self._count, self._iname
         head = "" if isinstance(count, int) else f"[{count}] -> "
         domain = Domain(isl.Set(f"{head}{{ [{iname}] : 0 <= {iname} < {count} }}"))
-        loops = frozenset[str]().union(*(insn.within_inames for insn in old.instructions))
+        loops = NO_NAMES.union(*(insn.within_inames for insn in old.instructions))
         added = isinstance(count, str) and count not in old.variables
         size = (ValueArg(str(count)),) if added else ()
         return old.copy(

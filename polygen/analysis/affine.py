@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
+from polygen.ir.walk import free_variables
 
 
 class LinearForm:
@@ -87,10 +89,9 @@ class LinearForm:
 
     def names(self) -> frozenset[str]:
         """Return every name that it mentions, inside floors too."""
-        found: set[str] = set()
-        for term in self.terms:
-            found.update((term,) if isinstance(term, str) else term.numerator.names())
-        return frozenset(found)
+        found = [term for term in self.terms if isinstance(term, str)]
+        inside = [term.numerator.names() for term in self.terms if isinstance(term, FloorTerm)]
+        return frozenset(found).union(*inside)
 
     def evaluate(self, values: Mapping[str, int]) -> int:
         """Return its value for these values of its names."""
@@ -186,15 +187,25 @@ def linear_form(expr: Expression, names: _Names = None) -> LinearForm | None:
         names: the names that may occur; None for all.  An expression that mentions another is
             not affine: its value is not known from the loops and parameters alone.
     """
+    if type(expr) is int:  # a truth value is no subscript
+        return LinearForm(expr)
     if isinstance(expr, ex.Variable):
         known = names is None or expr.name in names
         return LinearForm(0, {expr.name: 1}) if known else None
     rule = _RULES.get(type(expr))
     if rule is not None:
-        return rule(expr, names)
-    if type(expr) is int or isinstance(expr, np.integer):  # a truth value is no subscript
-        return LinearForm(int(expr))
-    return None
+        # Nodes do not change: the answer for all names is kept in them.
+        kept: dict[str, Any] = expr.__dict__
+        if _FORM not in kept:
+            kept[_FORM] = rule(expr, None)
+        form: LinearForm | None = kept[_FORM]
+        if form is None or names is None or all(n in names for n in free_variables(expr)):
+            return form
+        return None
+    return LinearForm(int(expr)) if isinstance(expr, np.integer) else None
+
+
+_FORM = "linear form of it"
 
 
 def _sum(node: Any, names: _Names) -> LinearForm | None:
@@ -323,9 +334,13 @@ def _as_remainder(term: FloorTerm, terms: dict[Term, int]) -> tuple[Expression, 
     return ex.Remainder(dividend, term.divisor), factor, -factor * inner.constant
 
 
+# Nodes keep what is asked of them often: it pays to have few.
+_variable = lru_cache(maxsize=1024)(ex.Variable)
+
+
 def _term_expression(term: Term) -> Expression:
     if isinstance(term, str):
-        return ex.Variable(term)
+        return _variable(term)
     dividend: Any = _expression(term.numerator)
     return ex.FloorDiv(dividend, term.divisor)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from polygen.analysis.dataflow import overlapping
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
@@ -26,7 +27,7 @@ def condition_changes(kernel: Kernel, insn: Instruction) -> str | None:
         kernel: a kernel, rules and calls expanded.
         insn: one of its instructions.
     """
-    always = frozenset[str]().union(*map(_asked, insn.predicates))
+    always = NO_NAMES.union(*map(_asked, insn.predicates))
     for node in insn.reads:
         for reduction, names in _guarded(node, always) if walk.reductions(node) else ():
             read = sorted(names.intersection(kernel.variables))

@@ -28,6 +28,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Array
 from polygen.ir.domain import unflatten
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import element_strides
@@ -99,7 +100,7 @@ def _group(kernel: Kernel, name: str) -> tuple[int, int, int]:
     while found := {i for i in users.keys() - insns if not names.isdisjoint(users[i])}:
         insns |= found
         names = names.union(*[users[i] & own for i in found])
-    within = frozenset[str]().union(*[kernel.instruction(i).within_inames for i in insns])
+    within = NO_NAMES.union(*[kernel.instruction(i).within_inames for i in insns])
     sizes = [1, 1, 1]
     for iname in within:
         tag = kernel.tags.get(iname)

@@ -18,6 +18,7 @@ from polygen.errors import (
 from polygen.ir import expression as ex
 from polygen.ir.array import Argument, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.dtype import DType
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel, per_kernel
@@ -47,7 +48,7 @@ class Given:
 def inputs(kernel: Kernel) -> tuple[Argument, ...]:
     """Return what a call of a kernel passes: numbers, and arrays that are read, in order."""
     instructions = kernel.expanded.instructions
-    read = frozenset[str]().union(*(insn.read_names for insn in instructions))
+    read = NO_NAMES.union(*(insn.read_names for insn in instructions))
     return tuple([a for a in kernel.arguments if isinstance(a, ValueArg) or a.name in read])
 
 

@@ -50,8 +50,8 @@ def constraint_forms(piece: isl.BasicSet, about: str | None = None) -> list[Cons
             for position, c in enumerate(piece.get_constraints())
         ]
         return [c for c in found if about is None or about in c.form.names()]
-    names = flat_names(piece.to_set())
-    column = None if about is None else piece.get_space().find_dim_by_name(_PARAM, about) + 1
+    names = flat_names(piece)
+    column = None if about is None else names.index(about) + 1 if about in names else 0
     equal = piece.equalities_matrix(*_COLUMNS)
     rest = piece.inequalities_matrix(*_COLUMNS)
     return [
@@ -69,17 +69,14 @@ def _forms(
             continue
         terms: dict[Term, int] = {}
         for position, name in enumerate(names, 1):
-            factor = element(row, position)
-            if not factor.is_zero():
-                terms[name] = _number(factor)
+            value = element(row, position)
+            if factor := value.get_num_si() or _number(value):
+                terms[name] = factor
         form = LinearForm(_number(element(row, 0)), terms)
         yield ConstraintForm(form, is_equality, before + row)
 
 
 def _number(value: isl.Val) -> int:
     """Return what `to_python` does, which reads it from a text."""
-    if value.is_one():
-        return 1
-    if value.is_zero():
-        return 0
-    return -1 if value.is_negone() else value.to_python()
+    # As a number of C, isl gives 0 for one of more than 64 bits.
+    return value.get_num_si() or (0 if value.is_zero() else value.to_python())

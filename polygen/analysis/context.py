@@ -24,6 +24,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.cached import cached_property
 from polygen.ir.domain import flat_names
+from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
@@ -52,7 +53,7 @@ class Frame:
     names: Mapping[str, str]
     conditions: tuple[Expression, ...] = ()
     trail: tuple[str, ...] = ()
-    values: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
+    values: Mapping[str, Expression] = field(default_factory=new_dict)
 
     def named(self, node: Expression) -> Expression:
         """Return an expression with the inames as they are called in the context."""

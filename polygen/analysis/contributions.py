@@ -32,6 +32,7 @@ from polygen.ir import walk
 from polygen.ir.array import ValueArg
 from polygen.ir.domain import project_out, rename_dimension, universe
 from polygen.ir.dtype import DType
+from polygen.ir.empty import NO_NAMES, new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
@@ -68,8 +69,8 @@ class Staged:
     conditions: tuple[Expression, ...]
     stages: tuple[Assigning, ...]
     use: Instruction
-    values: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
-    inner: Mapping[str, str] = field(default_factory=dict[str, str])
+    values: Mapping[str, Expression] = field(default_factory=new_dict)
+    inner: Mapping[str, str] = field(default_factory=new_dict)
     carried: tuple[str, str] | None = None
 
 
@@ -123,7 +124,7 @@ def _needed(kernel: Kernel, staged: Staged) -> isl.Set:
 def _without_data(kernel: Kernel, staged: Staged) -> Kernel:
     """Return the kernel for what data decides, once: under the conditions, with some bounds."""
     insns = (*staged.stages, staged.use)
-    inames = frozenset[str]().union(*(i.within_inames | i.reduction_inames for i in insns))
+    inames = NO_NAMES.union(*(i.within_inames | i.reduction_inames for i in insns))
     bounds = domain_temporaries(kernel, with_surrounding(kernel, inames))
     ids = {insn.id for insn in insns}
     return kernel.copy(

@@ -34,6 +34,7 @@ from polygen.ir.array import ValueArg
 from polygen.ir.cached import cached_property
 from polygen.ir.domain import intersection, project_out, restricted, unflatten, universe
 from polygen.ir.dtype import is_integer
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, KernelCall
 from polygen.ir.kernel import Kernel
@@ -214,7 +215,7 @@ def _used(of: Gathering, use: Use) -> isl.Set:
 
 def _not_affine(of: Gathering, use: Use) -> UserError:
     text = show_expression(use.node)
-    names = frozenset[str]().union(*map(walk.free_variables, use.values))
+    names = NO_NAMES.union(*map(walk.free_variables, use.values))
     if isinstance(use.insn, KernelCall) and names & use.insn.axis_names:
         called = use.insn.function
         return of.refusal(
@@ -264,7 +265,7 @@ def _check_swept(of: Gathering, value: Expression) -> None:
 
 def _given(of: Gathering, values: Subscripts, extents: Sequence[Expression]) -> isl.Set:
     """Return what is said to be needed."""
-    mentioned = frozenset[str]().union(*(walk.free_variables(v) for v in values if v is not None))
+    mentioned = NO_NAMES.union(*(walk.free_variables(v) for v in values if v is not None))
     known_names = {*of.kernel.inames, *of.kernel.variables}
     for name in sorted(mentioned - known_names):
         raise of.refusal(

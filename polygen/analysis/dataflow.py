@@ -22,6 +22,7 @@ from polygen.analysis.pairs import users
 from polygen.analysis.realized import places
 from polygen.analysis.second import OTHER
 from polygen.ir.array import GlobalArg
+from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.tags import is_parallel
@@ -47,7 +48,7 @@ class Source:
     writer: str | None
     pairs: isl.Set
     position: int = 0
-    values: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
+    values: Mapping[str, Expression] = field(default_factory=new_dict)
 
 
 @per_kernel

@@ -58,7 +58,7 @@ def surrounding_inames(kernel: Kernel, iname: str) -> frozenset[str]:
 def with_surrounding(kernel: Kernel, inames: Iterable[str]) -> frozenset[str]:
     """Return `inames` and all inames whose loops must be outside of theirs."""
     names = frozenset(inames)
-    return names.union(*(surrounding_inames(kernel, i) for i in names))
+    return names.union(*[surrounding_inames(kernel, i) for i in names])
 
 
 @per_kernel
@@ -87,12 +87,16 @@ def _projection(domains: Sequence[Domain], inames: frozenset[str]) -> isl.Set:
 
 def domain_temporaries(kernel: Kernel, inames: Iterable[str]) -> frozenset[str]:
     """Return the temporaries that the domains of `inames` mention."""
-    homes = {id(d): d for d in (kernel.home_domains[i] for i in inames)}
+    if not kernel.temporaries:
+        return frozenset()
+    homes = {id(d): d for d in [kernel.home_domains[i] for i in inames]}
     return frozenset(
-        name
-        for domain in homes.values()
-        for name in domain.parameters
-        if isinstance(kernel.variables.get(name), TemporaryVariable)
+        [
+            name
+            for domain in homes.values()
+            for name in domain.parameters
+            if isinstance(kernel.variables.get(name), TemporaryVariable)
+        ]
     )
 
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from polygen.analysis.relations import standing_before
 from polygen.errors import UnusedGroup, did_you_mean
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.source import warn
 
@@ -41,10 +42,10 @@ def conflicts_with_groups(kernel: Kernel) -> tuple[_Conflict, ...]:
 
 def warn_of_unused_groups(kernel: Kernel) -> None:
     """Warn of groups that nothing conflicts with: instructions of them may be interleaved."""
-    groups = frozenset[str]().union(*(i.groups for i in kernel.instructions if i.groups))
+    groups = NO_NAMES.union(*(i.groups for i in kernel.instructions if i.groups))
     if not groups or UnusedGroup.__name__ in kernel.options.silenced_warnings:
         return
-    apart = frozenset[str]().union(*(insn.conflicts_with_groups for insn in kernel.instructions))
+    apart = NO_NAMES.union(*(insn.conflicts_with_groups for insn in kernel.instructions))
     for group in sorted(groups - apart):
         meant = did_you_mean(group, apart) if apart else ""
         warn(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,7 +24,9 @@ from polygen.errors import TypeMismatch, TypeNotFound, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.changed import changed
 from polygen.ir.dtype import DType, computed_in, is_integer
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
@@ -132,7 +133,7 @@ def infer_types(kernel: Kernel, index_dtype: Any = np.int32, *, complete: bool =
 def _filled(variable: _Variable, found: Mapping[str, DType]) -> _Variable:
     if variable.dtype is not None or variable.name not in found:
         return variable
-    filled: _Variable = replace(variable, dtype=found[variable.name])
+    filled: _Variable = changed(variable, dtype=found[variable.name])
     return filled
 
 
@@ -195,7 +196,7 @@ class _Inference:
         """Return the names that the kind of `name` may depend on."""
         if self._complete and name not in self._kernel.writers:
             raise self._not_found(name)
-        return frozenset[str]().union(*map(walk.free_variables, self._values(name)))
+        return NO_NAMES.union(*map(walk.free_variables, self._values(name)))
 
     def _values(self, name: str) -> list[Expression]:
         """Return what is written to `name`."""

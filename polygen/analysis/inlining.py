@@ -23,6 +23,7 @@ from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable, ValueArg
 from polygen.ir.claims import Claim, Independent, Injective
 from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
+from polygen.ir.empty import NO_NAMES, new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import CInstruction, Instruction, KernelCall
 from polygen.ir.kernel import Kernel, fill_slot
@@ -61,7 +62,7 @@ class _Parts:
     claims: list[Claim]
     separations: list[Expression]
     preambles: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
-    ids: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    ids: dict[str, tuple[str, ...]] = field(default_factory=new_dict)
 
 
 def inlined(kernel: Kernel, names: Collection[str] | None = None) -> Kernel:
@@ -251,7 +252,7 @@ class Inlining:
 
     def _priorities(self) -> list[tuple[str, ...]]:
         """Return the priorities of the kernel's loops, and of those around over them."""
-        loops = frozenset[str]().union(*(i.within_inames for i in self._kernel.instructions))
+        loops = NO_NAMES.union(*(i.within_inames for i in self._kernel.instructions))
         own = [tuple([self.names[i] for i in p]) for p in self._kernel.priorities]
         return own + [
             (around, self.names[iname])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction, identical
 
@@ -20,10 +21,8 @@ class InstanceMap:
         by_instruction: for an instruction (by its id), its mapping as a whole.
     """
 
-    values: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
-    by_instruction: Mapping[str, Mapping[str, Expression]] = field(
-        default_factory=dict[str, Mapping[str, Expression]]
-    )
+    values: Mapping[str, Expression] = field(default_factory=new_dict)
+    by_instruction: Mapping[str, Mapping[str, Expression]] = field(default_factory=new_dict)
 
     def of(self, insn_id: str) -> Mapping[str, Expression]:
         """Return what old inames are at the new instances of an instruction."""

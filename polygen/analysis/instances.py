@@ -21,6 +21,7 @@ from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import Domain, project_out, unflatten
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, Instruction, identical
 from polygen.ir.kernel import Kernel
@@ -185,7 +186,7 @@ def _other_work(
 
     if not isinstance(before, Assigning) or not isinstance(after, Assigning):
         # Such instructions have no expressions but their predicates.
-        marks = {"depends_on": frozenset[str](), "within_inames": inames, "predicates": ()}
+        marks = {"depends_on": NO_NAMES, "within_inames": inames, "predicates": ()}
         if before.copy(**marks) != after.copy(**marks):
             return "be another instruction"
     else:

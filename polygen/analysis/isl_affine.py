@@ -33,6 +33,7 @@ def _zero(names: tuple[str, ...]) -> isl.Aff:
     return isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
 
 
+@lru_cache(maxsize=1024)  # isl takes ten times as long to make one
 def _val(number: int) -> isl.Val:
     """Return a number as isl's: it takes those of more than 64 bits as text."""
     return isl.Val(number if abs(number) < _LARGE else str(number))

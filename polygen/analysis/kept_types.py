@@ -14,6 +14,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.dtype import is_bfloat16
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import CInstruction
 from polygen.ir.kernel import Kernel, per_kernel
@@ -97,7 +98,7 @@ def _follows(kernel: Kernel, name: str, known: Set[str]) -> bool:
     if not writers or any(isinstance(w, CInstruction) for w in writers):
         return False
     values = [value for w in writers for target, value in w.pairs if ex.name_of(target) == name]
-    read = frozenset[str]().union(*map(walk.free_variables, values))
+    read = NO_NAMES.union(*map(walk.free_variables, values))
     return read.intersection(kernel.variables) <= {*known, name}
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations, pairwise
 from typing import TypeAlias
 
+from polygen.ir.empty import NO_NAMES
+
 # For each instruction, by its id, the loops that it is in.
 Loops: TypeAlias = Mapping[str, frozenset[str]]
 
@@ -44,7 +46,7 @@ def why_not_nestable(loops: Loops) -> str:
     Parameters:
         loops: connected; no loop has all of them.
     """
-    names = sorted(frozenset[str]().union(*loops.values()))
+    names = sorted(NO_NAMES.union(*loops.values()))
     users = {i: [insn_id for insn_id in loops if i in loops[insn_id]] for i in names}
     circle = _circle(loops, users)
     if circle:
@@ -107,7 +109,7 @@ def duplications(loops: Loops) -> Iterator[_Duplication]:
 
     One iname if that is enough; else several of few instructions.
     """
-    names = sorted(frozenset[str]().union(*loops.values()))
+    names = sorted(NO_NAMES.union(*loops.values()))
     one = [c for c in dict.fromkeys(_of_one(loops, names)) if is_nestable(_after(loops, *c))]
     yield from one or _of_several(loops, names)
 

@@ -36,6 +36,8 @@ class Outermost(Generic[Place]):
 
     def replace(self, node: Any, conditions: tuple[Expression, ...] = ()) -> Any:
         """Return an expression with accumulators in place of its reductions."""
+        if ex.Reduction not in walk.classes(node):
+            return node
         if isinstance(node, ex.Component) and isinstance(node.aggregate, ex.Reduction):
             return self._found(node.aggregate, conditions)[node.position]
         if isinstance(node, ex.Reduction):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 import islpy as isl
@@ -81,8 +81,7 @@ def _hundreds(kernel: Kernel) -> int:
     return 1 + len(kernel.instructions) // 100
 
 
-@contextmanager
-def limited_step(step: str, kernel: Kernel) -> Generator[None]:
+def limited_step(step: str, kernel: Kernel) -> AbstractContextManager[None]:
     """Bound what isl may do in a step itself, and raise an error if that is not enough.
 
     Raises:
@@ -90,9 +89,7 @@ def limited_step(step: str, kernel: Kernel) -> Generator[None]:
     """
     what = f"{step} could not be taken for kernel '{kernel.name}' within the limit: the sets of"
     otherwise = "or take the step earlier, while the loops are simpler"
-    most = MOST_IN_A_STEP * _hundreds(kernel)
-    with _limited(most, f"{what} instances and elements", otherwise):
-        yield
+    return _limited(MOST_IN_A_STEP * _hundreds(kernel), f"{what} instances and elements", otherwise)
 
 
 @contextmanager

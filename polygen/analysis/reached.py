@@ -21,6 +21,7 @@ from polygen.analysis.unknowns import Unknowns
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import flat_names, project_out
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 
@@ -39,7 +40,7 @@ def reached_elements(kernel: Kernel, reference: Reference) -> isl.Set | None:
         return None
     numbers = {division.number: division for division in found}
     (base, *others) = [d for d in found if _is_first(d, found)]
-    used = frozenset[str]().union(*map(walk.free_variables, index))
+    used = NO_NAMES.union(*map(walk.free_variables, index))
     own = walk.free_variables(base.number).intersection(kernel.inames)
     if others or used & own or len(numbers) < len(found):
         return None

@@ -124,6 +124,8 @@ class _Maker:
 
 def _without_reductions(node: Expression) -> Expression:
     """Return an expression that reads nothing in reductions: where it stands is what counts."""
+    if ex.Reduction not in walk.classes(node):
+        return node
     if isinstance(node, ex.Reduction):
         return 0
     return walk.rebuild(node, tuple([_without_reductions(part) for part in walk.parts(node)]))
@@ -132,6 +134,6 @@ def _without_reductions(node: Expression) -> Expression:
 def _outermost(node: Expression) -> Iterator[ex.Reduction]:
     if isinstance(node, ex.Reduction):
         yield node
-        return
-    for part in walk.parts(node):
-        yield from _outermost(part)
+    elif ex.Reduction in walk.classes(node):
+        for part in walk.parts(node):
+            yield from _outermost(part)

@@ -20,6 +20,7 @@ from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
+from polygen.ir.empty import new_dict
 from polygen.ir.kernel import Kernel
 
 
@@ -33,9 +34,7 @@ class Rearrangement:
     old: Kernel
     new: Kernel
     map: InstanceMap
-    _frames: dict[str, frozenset[str]] = field(
-        default_factory=dict[str, frozenset[str]], compare=False
-    )
+    _frames: dict[str, frozenset[str]] = field(default_factory=new_dict, compare=False)
 
     def form(self, insns: tuple[str, str], iname: str) -> LinearForm | None:
         """Return what an old iname is in terms of the new ones; None if it differs for the two."""

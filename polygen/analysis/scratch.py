@@ -24,6 +24,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out, universe
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 
@@ -91,7 +92,7 @@ def _writes_first(kernel: Kernel, writer: Assigning, reader: Instruction, read: 
     written = [ex.index_of(a) for a, _ in writer.pairs if ex.name_of(a) == read.name]
     if index not in written:
         return False
-    names = frozenset[str]().union(*map(walk.free_variables, index))
+    names = NO_NAMES.union(*map(walk.free_variables, index))
     others = names - writer.within_inames.union(kernel.parameters)
     return all(is_never_written(kernel, name) for name in others)
 
@@ -162,7 +163,7 @@ def certainly_written(
     assert written.reference is not None  # no bound of a loop is written
     if written.reference.vague or not is_affine(kernel, written.reference):
         return None
-    same = frozenset[str]()
+    same = NO_NAMES
     if writer.predicates:
         agree = _has_predicates_of(kernel, written, read)
         if agree is None:
@@ -186,8 +187,8 @@ def _has_predicates_of(kernel: Kernel, written: Access, read: Access) -> frozens
     wanted = {part for p in predicates for part in walk.conjuncts(p)}
     if not wanted <= set(known):
         return None
-    names = frozenset[str]().union(*map(walk.free_variables, wanted))
-    found = frozenset[str]()
+    names = NO_NAMES.union(*map(walk.free_variables, wanted))
+    found = NO_NAMES
     for name in names & kernel.variables.keys():
         variable = kernel.variables[name]
         if isinstance(variable, GlobalArg) and not is_never_written(kernel, name):

@@ -19,6 +19,7 @@ from polygen.analysis.scratch import apart, common_inames, passes_nothing
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction, identical
 from polygen.ir.kernel import Kernel
@@ -211,7 +212,7 @@ class Settled:
     def _same_order(self, names: tuple[str, ...]) -> bool:
         """Tell whether all that touches variables, the same in both kernels, comes as it came."""
         found = [a for n in names for i in users(self._old, n) for a in touched(self._old, i)[n]]
-        inames = frozenset[str]().union(*(a.inames for a in found))
+        inames = NO_NAMES.union(*(a.inames for a in found))
         if any(self._old.tags.get(i) != self._new.tags.get(i) for i in inames):
             return False
         old, new = moments(self._old), moments(self._new)

@@ -17,6 +17,7 @@ from polygen.analysis.integers import integer_parameters
 from polygen.analysis.settled import Settled
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 
@@ -104,7 +105,7 @@ def unchanged(old: Kernel, new: Kernel, settled: Settled) -> Unchanged:
 
 def _is_free_of_data(kernel: Kernel, reference: Reference) -> bool:
     nodes = (*reference.index, *reference.conditions)
-    names = frozenset[str]().union(*map(walk.free_variables, nodes))
+    names = NO_NAMES.union(*map(walk.free_variables, nodes))
     if reference.vague or not names <= known_names(kernel, reference):
         return False
     return not domain_temporaries(kernel, with_surrounding(kernel, reference.inames))

@@ -17,6 +17,7 @@ from polygen.analysis.unknowns import Unknowns
 from polygen.ir import expression as ex
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import project_out, universe
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel, per_kernel
@@ -143,7 +144,7 @@ def possible_values(kernel: Kernel, reference: Reference) -> isl.Set:
 @per_kernel
 def _held(kernel: Kernel, name: str) -> isl.Set:
     """Return the values that a scalar may have when it is read: those that are written to it."""
-    own = Unknowns(frozenset[str]())
+    own = Unknowns(NO_NAMES)
     if _elements(kernel, ex.Variable(name)) is not None:
         own.names[ex.Variable(name)] = name
         return values_in_tables(kernel, own)[0]

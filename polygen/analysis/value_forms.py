@@ -23,6 +23,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
 from polygen.ir.domain import flat_names, project_out
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, identical
 from polygen.ir.kernel import Kernel
@@ -223,7 +224,7 @@ class ValueForms:
         """Return what wrote all that is read; None if that is not one assignee of one."""
         found: list[tuple[_Written, isl.Set]] = []
         for source in sources(self._kernel, frame.reference(node)) or ():
-            inames = frozenset[str]()
+            inames = NO_NAMES
             if source.writer is not None:
                 inames = self._kernel.instruction(source.writer).within_inames
             names = self._names.fresh(inames)

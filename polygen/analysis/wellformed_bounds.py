@@ -28,6 +28,7 @@ from polygen.analysis.wording import shown_instance, shown_parameters, shown_pla
 from polygen.errors import OutOfBounds
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import show_tuple
@@ -158,7 +159,7 @@ def _refuse(kernel: Kernel, reference: Reference, unknowns: Unknowns, outside: i
 def _no_iname(kernel: Kernel, reference: Reference) -> str:
     """Return what to do about a name in a subscript that was perhaps meant to be an iname."""
     known = {p for domain in (*kernel.domains, kernel.assumptions) for p in domain.parameters}
-    for name in sorted(frozenset[str]().union(*map(walk.free_variables, reference.index)) - known):
+    for name in sorted(NO_NAMES.union(*map(walk.free_variables, reference.index)) - known):
         if isinstance(kernel.variables.get(name), ValueArg):
             return (
                 f"'{name}' is no iname, but a scalar argument: if it is meant to be a loop, give "

@@ -19,6 +19,7 @@ from polygen.analysis.sound import Unchanged
 from polygen.analysis.spaces import reason
 from polygen.analysis.wording import shown_instance, shown_parameters, shown_places
 from polygen.errors import UninitializedRead
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 
@@ -67,7 +68,7 @@ def _bounded_within(kernel: Kernel, read: Access) -> frozenset[str] | None:
         for i in insn.within_inames | insn.reduction_inames
         if read.name in kernel.home_domains[i].parameters
     ]
-    return frozenset[str]().union(*(surrounding_inames(kernel, i) for i in bounded))
+    return NO_NAMES.union(*(surrounding_inames(kernel, i) for i in bounded))
 
 
 def _refuse(kernel: Kernel, read: Access, left: isl.Set, inames: frozenset[str] | None) -> NoReturn:

@@ -12,6 +12,7 @@ from polygen.ir import walk
 from polygen.ir.atomicity import Atomicity
 from polygen.ir.cached import cached_property
 from polygen.ir.changed import changed
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.offered import Offering
 from polygen.ir.relation import InstanceRelation
@@ -89,9 +90,10 @@ class Instruction(Options, Offering):
 
     def copy(self, **changes: Any) -> Self:
         """Return the instruction with some fields changed; itself if none is."""
-        if all(identical(getattr(self, name), value) for name, value in changes.items()):
-            return self
-        return changed(self, **changes)
+        for name, value in changes.items():
+            if not identical(getattr(self, name), value):
+                return changed(self, **changes)
+        return self
 
     def without(self, gone: Instruction) -> Self:
         """Return the instruction for a kernel that an instruction is taken out of.
@@ -156,7 +158,7 @@ class Instruction(Options, Offering):
     @cached_property
     def read_names(self) -> frozenset[str]:
         """Every name that it evaluates, inames included, those of its reductions excluded."""
-        return frozenset[str]().union(*(walk.free_variables(e) for e in self.reads))
+        return NO_NAMES.union(*(walk.free_variables(e) for e in self.reads))
 
     def map_reads(self, rule: Callable[[Expression], Expression]) -> Self:
         """Return the instruction with `rule` applied to what it evaluates (see `reads`)."""
@@ -188,7 +190,7 @@ class Assigning(Instruction):
     @property
     def evaluated(self) -> tuple[Expression, ...]:
         """The values, and the subscripts of what is written."""
-        return (*self.values, *(i for assignee in self.assignees for i in ex.index_of(assignee)))
+        return (*self.values, *[i for assignee in self.assignees for i in ex.index_of(assignee)])
 
     @cached_property
     def accesses(self) -> tuple[ex.Subscript | ex.Variable, ...]:
@@ -205,7 +207,7 @@ class Assigning(Instruction):
     def read_names(self) -> frozenset[str]:
         """Every name that it evaluates, inames included, those of its reductions excluded."""
         if self.reduction_inames:
-            return frozenset[str]().union(*(walk.free_variables(e) for e in self.reads))
+            return NO_NAMES.union(*(walk.free_variables(e) for e in self.reads))
         evaluated = self.accesses[len(self.assignees) :]
         return frozenset([ex.name_of(access) for access in evaluated])
 
@@ -256,7 +258,7 @@ class Opaque(Assigning):
     @cached_property
     def read_names(self) -> frozenset[str]:
         """Every name that it evaluates, or may read."""
-        return frozenset[str]().union(*(walk.free_variables(e) for e in self.reads))
+        return NO_NAMES.union(*(walk.free_variables(e) for e in self.reads))
 
 
 def with_index(

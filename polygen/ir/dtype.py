@@ -31,6 +31,8 @@ def to_dtype(spec: object) -> DType:
     >>> to_dtype("float32")
     dtype('float32')
     """
+    if isinstance(spec, type) and (usual := _USUAL.get(spec)) is not None:
+        return usual
     try:
         named = not isinstance(spec, str) or _NAMED.fullmatch(spec)
         dtype = np.dtype(spec) if named else None  # type: ignore[call-overload]
@@ -48,6 +50,7 @@ def to_dtype(spec: object) -> DType:
     return native
 
 
+_USUAL: dict[type, DType] = {t: np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64)}
 # NumPy reads more texts than names, as structures; of bytes, "a8", it warns.
 _NAMED = re.compile(r"[<>=|]?(?!a\d*$)[A-Za-z]\w*", re.ASCII)
 _NAMES = (

@@ -254,6 +254,8 @@ def element(array: Variable, index: tuple[Expression, ...]) -> Subscript | Varia
 
 def name_of(node: Expression) -> str:
     """Return the name of a variable, or of the array of a subscript."""
+    if type(node) is Subscript:  # as most are
+        node = node.aggregate
     if isinstance(node, Variable):
         return node.name
     if isinstance(node, SubArrayRef):

@@ -37,6 +37,7 @@ from polygen.ir.substitution import SubstitutionRule, expand, used_rules
 from polygen.ir.tags import InameTag
 from polygen.source import SourceLocation, caller_location
 
+_NO_TAGS: Mapping[str, InameTag] = constantdict()
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -99,7 +100,7 @@ class Kernel(Offering):
     arguments: tuple[Argument, ...]
     temporaries: tuple[TemporaryVariable, ...] = ()
     substitutions: tuple[SubstitutionRule, ...] = ()
-    tags: Mapping[str, InameTag] = field(default_factory=constantdict[str, InameTag])
+    tags: Mapping[str, InameTag] = field(default_factory=lambda: _NO_TAGS)
     priorities: tuple[tuple[str, ...], ...] = ()
     separations: tuple[Expression, ...] = ()
     assumptions: Domain = field(default_factory=lambda: Domain(universe()))
@@ -114,7 +115,10 @@ class Kernel(Offering):
 
     def copy(self, **changes: Any) -> Kernel:
         """Return the kernel with some fields changed; itself if none is."""
-        if all(_same(getattr(self, name), value) for name, value in changes.items()):
+        for name, value in changes.items():
+            if not identical(getattr(self, name), value):
+                break
+        else:
             return self
         if "tags" in changes:
             changes["tags"] = constantdict(changes["tags"])
@@ -399,10 +403,6 @@ class Kernel(Offering):
         return variable.address_space
 
 
-def _same(a: object, b: object) -> bool:
-    return identical(a, b)
-
-
 # What a kernel offers although it stands below the parts that do it: they fill these in.
 _SLOTS: dict[str, Callable[..., Any]] = {}
 
@@ -419,6 +419,7 @@ def _slot(name: str) -> Callable[..., Any]:
 
 
 _MOST_FACTS = 20_000
+_NOTHING = object()  # in the place of an answer that is not known
 
 
 def by_parts(kernel: Kernel, parts: tuple[Any, ...], find: Callable[[], _T]) -> _T:
@@ -430,9 +431,9 @@ def by_parts(kernel: Kernel, parts: tuple[Any, ...], find: Callable[[], _T]) -> 
         find: finds the answer.
     """
     facts = kernel.facts
-    if parts in facts:
-        known: _T = facts[parts]
-        return known
+    known: Any = facts.get(parts, _NOTHING)
+    if known is not _NOTHING:
+        return known  # type: ignore[no-any-return]
     found = find()
     if len(facts) >= _MOST_FACTS:  # of a family of kernels, in a search
         facts.clear()
@@ -448,9 +449,9 @@ def per_kernel(
     @wraps(function)
     def remembered(kernel: Kernel, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         key = (function, args)
-        if key not in kernel.memo:
-            kernel.memo[key] = function(kernel, *args, **kwargs)
-        found: _T = kernel.memo[key]
-        return found
+        found: Any = kernel.memo.get(key, _NOTHING)
+        if found is _NOTHING:
+            found = kernel.memo[key] = function(kernel, *args, **kwargs)
+        return found  # type: ignore[no-any-return]
 
     return remembered

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.show_expression import show_expression
 
@@ -46,7 +47,7 @@ class DerivedSize(ValueArg):
     @property
     def names(self) -> frozenset[str]:
         """The sizes that it follows from."""
-        return frozenset[str]().union(*map(walk.free_variables, self.factors))
+        return NO_NAMES.union(*map(walk.free_variables, self.factors))
 
     def with_values(self, values: Mapping[str, Expression]) -> DerivedSize:
         """Return it with values in place of names."""

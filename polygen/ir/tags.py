@@ -88,7 +88,10 @@ InameTag: TypeAlias = (
 )
 HardwareTag: TypeAlias = GroupTag | LocalTag
 
-_AXIS = re.compile(r"(?P<kind>[gl])\.(?P<axis>[0-2])")
+_AXES: dict[str, InameTag] = {
+    **{f"g.{axis}": GroupTag(axis) for axis in range(3)},
+    **{f"l.{axis}": LocalTag(axis) for axis in range(3)},
+}
 _PLAIN: dict[str, InameTag] = {
     "for": ForTag(),
     "unr": UnrollTag(),
@@ -110,18 +113,14 @@ def parse_tag(text: str) -> InameTag:
     >>> parse_tag("g.0")
     GroupTag(axis=0)
     """
-    if plain := _PLAIN.get(text):
-        return plain
-    match = _AXIS.fullmatch(text)
-    if match is None:
-        raise MalformedTag(
-            f"'{text}' is no iname tag",
-            remedy=f"{_meant(text)}the tags are: for, unr, unr_hint, ilp, ilp.seq, vec, g.0 to "
-            "g.2 (work groups), l.0 to l.2 (work items), l.auto; steps on loops also take g.auto, "
-            "ord and like.INAME",
-        )
-    axis = int(match["axis"])
-    return GroupTag(axis) if match["kind"] == "g" else LocalTag(axis)
+    if tag := _PLAIN.get(text) or _AXES.get(text):
+        return tag
+    raise MalformedTag(
+        f"'{text}' is no iname tag",
+        remedy=f"{_meant(text)}the tags are: for, unr, unr_hint, ilp, ilp.seq, vec, g.0 to "
+        "g.2 (work groups), l.0 to l.2 (work items), l.auto; steps on loops also take g.auto, "
+        "ord and like.INAME",
+    )
 
 
 _OTHERWISE = re.compile(r"(?P<kind>[gl])(roup|ocal)?(id)?[._]?(?P<axis>[0-2]|auto)")
@@ -129,7 +128,7 @@ _OTHERWISE = re.compile(r"(?P<kind>[gl])(roup|ocal)?(id)?[._]?(?P<axis>[0-2]|aut
 
 def _meant(text: str) -> str:
     """Return what a text that is no tag may have been meant to be, as the beginning of a remedy."""
-    known = [*_PLAIN, "g.auto", *(f"{kind}.{axis}" for kind in "gl" for axis in range(3))]
+    known = [*_PLAIN, "g.auto", *_AXES]
     if match := _OTHERWISE.fullmatch(text.lower()):
         return f"did you mean '{match['kind']}.{match['axis']}'? "
     if "." in text:
@@ -138,9 +137,12 @@ def _meant(text: str) -> str:
     return f"did you mean '{close[0]}'? " if close else ""
 
 
+_ON_AXIS = (GroupTag, LocalTag, AutoLocalTag)
+
+
 def is_on_axis(tag: InameTag | None) -> bool:
     """Tell whether an iname with this tag is on an axis of the hardware's grid."""
-    return isinstance(tag, GroupTag | LocalTag | AutoLocalTag)
+    return isinstance(tag, _ON_AXIS)
 
 
 def is_lane(tag: InameTag | None) -> bool:

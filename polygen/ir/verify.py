@@ -33,7 +33,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_in_domain, check_name
 from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
-from polygen.ir.tags import AutoLocalTag, LocalTag, VectorTag, is_on_axis
+from polygen.ir.tags import AutoLocalTag, InameTag, LocalTag, VectorTag, is_on_axis
 from polygen.ir.verify_claims import check_claims
 from polygen.ir.verify_extents import check_derived_sizes, check_extents
 from polygen.ir.verify_layouts import check_layouts
@@ -59,13 +59,15 @@ def verify(kernel: Kernel) -> None:
         _check_names(kernel, call)
         _check_subscripts(kernel, call)
     shown = kernel.expanded if kernel.calls else kernel
-    needed = {i: names for i in shown.inames if (names := _needed(shown, i))}
+    needed = _needed(shown)
+    parallel = {i: tag for i, tag in shown.tags.items() if is_on_axis(tag) or _is_vector(tag)}
     for insn in kernel.expanded.instructions:
         _check_names(shown, insn)
         if needed:
             _check_surrounding(shown, insn, needed)
         _check_subscripts(shown, insn)
-        _check_tags(shown, insn)
+        if parallel:
+            _check_tags(shown, insn, parallel)
         _check_atomic(shown, insn)
         _check_verbatim(shown, insn)
     _check_domain_parameters(shown)
@@ -126,7 +128,8 @@ def _check_names(kernel: Kernel, insn: Instruction) -> None:
             remedy="leave out one of groups= and conflicts=",
         )
     check_mentioned(kernel, insn)
-    for iname in sorted((insn.within_inames | insn.reduction_inames) - kernel.home_domains.keys()):
+    inames = insn.within_inames | insn.reduction_inames
+    for iname in sorted(inames.difference(kernel.home_domains)):
         kernel.check_iname(iname)
     if both := sorted(insn.within_inames & insn.reduction_inames):
         raise MalformedKernel(
@@ -143,8 +146,9 @@ def check_mentioned(kernel: Kernel, insn: Instruction) -> None:
     Raises:
         UnknownName: if it mentions something else.
     """
-    known = kernel.variables.keys()
-    for name in sorted(insn.read_names.union(insn.written_names) - insn.within_inames - known):
+    known = kernel.variables
+    mentioned = insn.read_names.union(insn.written_names)
+    for name in sorted(mentioned.difference(known, insn.within_inames)):
         remedy = did_you_mean(name, {*known, *insn.within_inames})
         if name in kernel.home_domains:
             remedy = f"let it be in the loop of '{name}', too: {{+inames={name}}}"
@@ -181,15 +185,19 @@ def _check_surrounding(
             )
 
 
-def _needed(kernel: Kernel, iname: str) -> frozenset[str]:
-    """Return the inames whose loops the domain of `iname` needs outside, one step far."""
-    found: set[str] = set()
-    for name in kernel.home_domains[iname].parameters:
-        if name in kernel.home_domains:
-            found.add(name)
-        elif isinstance(kernel.variables.get(name), TemporaryVariable):
-            found = found.union(*(w.within_inames for w in kernel.writers.get(name, ())))
-    return frozenset(found)
+def _needed(kernel: Kernel) -> dict[str, frozenset[str]]:
+    """Return the inames whose loops need others outside, with these, one step far."""
+    needed: dict[str, frozenset[str]] = {}
+    for domain in kernel.domains:
+        found: set[str] = set()
+        for name in domain.parameters:
+            if name in kernel.home_domains:
+                found.add(name)
+            elif isinstance(kernel.variables.get(name), TemporaryVariable):
+                found = found.union(*(w.within_inames for w in kernel.writers.get(name, ())))
+        if found:
+            needed |= dict.fromkeys(domain.inames, frozenset(found))
+    return needed
 
 
 def _check_subscripts(kernel: Kernel, insn: Instruction) -> None:
@@ -294,12 +302,15 @@ def _check_atomic(kernel: Kernel, insn: Instruction) -> None:
         )
 
 
-def _check_tags(kernel: Kernel, insn: Instruction) -> None:
-    taken: dict[object, str] = {}
-    for iname in sorted(insn.within_inames | insn.reduction_inames):
-        tag = kernel.tags.get(iname)
-        if not (is_on_axis(tag) or isinstance(tag, VectorTag)):
-            continue
+def _is_vector(tag: InameTag) -> bool:
+    return isinstance(tag, VectorTag)
+
+
+def _check_tags(kernel: Kernel, insn: Instruction, parallel: Mapping[str, InameTag]) -> None:
+    """Check that no two inames of an instruction are on one axis; some are on axes at all."""
+    taken: dict[InameTag, str] = {}
+    for iname in sorted(parallel.keys() & (insn.within_inames | insn.reduction_inames)):
+        tag = parallel[iname]
         if isinstance(tag, AutoLocalTag):
             _check_shared(kernel, insn, iname)
             continue

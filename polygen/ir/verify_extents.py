@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from operator import is_
+
 from polygen.errors import MalformedKernel, UnknownName, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, ImageArg, TemporaryVariable, ValueArg
+from polygen.ir.array import AddressSpace, Array, ImageArg, TemporaryVariable, ValueArg
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import layout_expressions
@@ -19,23 +22,31 @@ def check_extents(kernel: Kernel) -> None:
     Raises:
         MalformedKernel: if one is something else.
     """
-    for variable in (*kernel.arguments, *kernel.temporaries):
-        if isinstance(variable, ValueArg):
-            continue
-        if isinstance(variable, ImageArg):
-            _check_image(kernel, variable)
-        for extent in (*(variable.shape or ()), *layout_expressions(variable)):
-            _check_integer(kernel, variable.name, extent)
-            for name in sorted(walk.free_variables(extent)):
-                if not isinstance(kernel.variables.get(name), ValueArg):
-                    raise MalformedKernel(
-                        f"the shape or the layout of '{variable.name}' mentions '{name}', which is "
-                        "no scalar argument",
-                        where=kernel.location,
-                        remedy=did_you_mean(name, kernel.parameters),
-                    )
-        if isinstance(variable, TemporaryVariable):
-            _check_constant(kernel, variable)
+    arrays = kernel.arguments, kernel.temporaries, kernel.derived_sizes
+    # By identity: most steps keep all of them, and to compare them takes as long as to check them.
+    known = kernel.facts.get(check_extents, (None, None, None))
+    if not all(map(is_, arrays, known)):
+        for variable in (*kernel.arguments, *kernel.temporaries):
+            if not isinstance(variable, ValueArg):
+                _check_extents_of(kernel, variable)
+        kernel.facts[check_extents] = arrays
+
+
+def _check_extents_of(kernel: Kernel, array: Array) -> None:
+    if isinstance(array, ImageArg):
+        _check_image(kernel, array)
+    for extent in (*(array.shape or ()), *layout_expressions(array)):
+        _check_integer(kernel, array.name, extent)
+        for name in sorted(walk.free_variables(extent)):
+            if not isinstance(kernel.variables.get(name), ValueArg):
+                raise MalformedKernel(
+                    f"the shape or the layout of '{array.name}' mentions '{name}', which is no "
+                    "scalar argument",
+                    where=kernel.location,
+                    remedy=did_you_mean(name, kernel.parameters),
+                )
+    if isinstance(array, TemporaryVariable):
+        _check_constant(kernel, array)
 
 
 def check_derived_sizes(kernel: Kernel) -> None:
@@ -88,7 +99,7 @@ def _check_integer(kernel: Kernel, name: str, node: Expression, *, asked: bool =
 def _check_constant(kernel: Kernel, temporary: TemporaryVariable) -> None:
     """Check that the runtime allocates a temporary whose size a call decides."""
     space = temporary.address_space
-    names = frozenset[str]().union(*map(walk.free_variables, temporary.shape))
+    names = NO_NAMES.union(*map(walk.free_variables, temporary.shape))
     if not names or space is AddressSpace.GLOBAL:
         return
     values = ", ".join(f"{name}=..." for name in sorted(names))

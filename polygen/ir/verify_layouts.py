@@ -52,9 +52,8 @@ def check_layouts(kernel: Kernel) -> None:
 
 
 def _is_declared(array: Array) -> bool:
-    offset = offset_of(array)
-    given = (array.dim_tags, array.dim_names, array.alignment)
-    return offset != 0 or any(each is not None for each in given)
+    given = array.dim_tags is not None or array.dim_names is not None
+    return given or array.alignment is not None or offset_of(array) != 0
 
 
 def _refused(kernel: Kernel, array: Array, why: str, remedy: str) -> MalformedLayout:

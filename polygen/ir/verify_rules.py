@@ -39,7 +39,8 @@ def check_rules(kernel: Kernel) -> None:
     for use, place in uses:
         if _does_not_fit(use, kernel.rules):
             check_invocation(use, kernel.rules, _text(kernel, place), place.location)
-    check_circles(kernel.substitutions)
+    if kernel.substitutions:
+        check_circles(kernel.substitutions)
     for use, place in uses:
         _check_capture(use, kernel, place)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 
 Parts: TypeAlias = tuple[Expression, ...]
@@ -16,9 +17,7 @@ _Node: TypeAlias = Any  # the rows below know the node's class; the table cannot
 
 def _in_subscript(node: _Node) -> Parts:
     index: Any = node.index
-    if not isinstance(index, tuple):
-        return node.aggregate, index
-    return node.aggregate, *cast("Parts", index)
+    return (node.aggregate, *index) if isinstance(index, tuple) else (node.aggregate, index)
 
 
 # For each class of node: its parts, and how to build it anew from other parts.
@@ -163,7 +162,7 @@ def conjuncts(condition: Expression) -> Iterator[Expression]:
 
 def free_variables(node: Expression) -> frozenset[str]:
     """Return the names that `node` mentions: inames of its own reductions are not free."""
-    if not isinstance(node, ex.ExpressionNode):
+    if type(node) is int or not isinstance(node, ex.ExpressionNode):
         return _NO_NAMES
     # Nodes do not change: the answer is kept in them, as their hashes are.
     known: frozenset[str] | None = node.__dict__.get(_NAMES)
@@ -176,7 +175,13 @@ def free_variables(node: Expression) -> frozenset[str]:
     elif isinstance(node, ex.SubArrayRef):
         found = free_variables(node.subscript).difference(node.swept_inames)
     else:
-        found = _NO_NAMES.union(*map(free_variables, parts(node)))
+        names: set[str] = set()
+        for part in parts(node):
+            if type(part) is ex.Variable:
+                names.add(part.name)
+            elif type(part) is not int:
+                names |= free_variables(part)
+        found = frozenset(names)
     node.__dict__[_NAMES] = found
     return found
 
@@ -209,7 +214,7 @@ def substitute(node: Expression, values: Mapping[str, Expression]) -> Expression
 def _substituted_part(node: ex.SubArrayRef, values: Mapping[str, Expression]) -> Expression:
     """Return part of an array with names replaced; its own names are bound, and make way."""
     values = {k: v for k, v in values.items() if k not in node.swept_inames}
-    captured = frozenset[str]().union(*map(free_variables, values.values()))
+    captured = NO_NAMES.union(*map(free_variables, values.values()))
     taken = captured | free_variables(node.subscript)
     own: dict[str, str] = {}
     for name in node.swept_inames:
@@ -233,13 +238,15 @@ def _flat(node: Expression) -> Expression:
 
 def classes(node: Expression) -> frozenset[type]:
     """Return the classes of the nodes in `node`, itself included; numbers have none."""
-    if isinstance(node, ex.Variable):
+    if type(node) is ex.Variable:
         return _OF_VARIABLES
-    if not isinstance(node, ex.ExpressionNode):
+    if type(node) is int or not isinstance(node, ex.ExpressionNode):
         return _NO_CLASSES
     known: frozenset[type] | None = node.__dict__.get(_CLASSES)
     if known is None:
-        known = frozenset((type(node),)).union(*map(classes, parts(node)))
+        inside = [classes(part) for part in parts(node) if type(part) not in _LEAVES]
+        leaves = [ex.Variable for part in parts(node) if type(part) is ex.Variable]
+        known = frozenset((type(node), *leaves)).union(*inside)
         node.__dict__[_CLASSES] = known
     return known
 
@@ -286,8 +293,9 @@ def accesses(node: Expression) -> list[ex.Subscript | ex.Variable]:
 
 
 def _collect_accesses(node: Expression, found: list[ex.Subscript | ex.Variable]) -> None:
-    if isinstance(node, ex.Variable):
-        found.append(node)
+    if type(node) in _LEAVES:
+        if type(node) is ex.Variable:
+            found.append(node)
         return
     inner = parts(node)
     if isinstance(node, ex.SubArrayRef):
@@ -297,4 +305,7 @@ def _collect_accesses(node: Expression, found: list[ex.Subscript | ex.Variable])
         found.append(node)
         inner = inner[1:]
     for part in inner:
-        _collect_accesses(part, found)
+        if type(part) is ex.Variable:
+            found.append(part)
+        elif type(part) not in _LEAVES:
+            _collect_accesses(part, found)

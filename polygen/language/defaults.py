@@ -25,6 +25,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.cached import cached_property
 from polygen.ir.domain import Domain
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.language.parser import located
 from polygen.language.queries import Described, find
@@ -54,7 +55,7 @@ class Draft:
     @cached_property
     def subscript_names(self) -> frozenset[str]:
         """The names in the subscripts of what it writes."""
-        return frozenset[str]().union(*map(_index_names, self.statement.assignees))
+        return NO_NAMES.union(*map(_index_names, self.statement.assignees))
 
     def names_in(self, written: str) -> frozenset[str]:
         """Return the names that all subscripts have in which it writes one of its variables."""
@@ -67,7 +68,7 @@ class Draft:
         """The names that it evaluates, inames included, those of its reductions excluded."""
         parts = (*self.statement.values, *self.statement.predicates)
         verbatim = self.statement.verbatim
-        named = frozenset[str]() if verbatim is None else verbatim.reads
+        named = NO_NAMES if verbatim is None else verbatim.reads
         return self.subscript_names.union(named, *(walk.free_variables(e) for e in parts))
 
     @cached_property
@@ -75,9 +76,7 @@ class Draft:
         """The inames of its reductions."""
         if "(" not in self.statement.text and not self.statement.predicates:
             return frozenset()
-        return frozenset[str]().union(
-            *(walk.reduction_inames(e) for e in self.statement.expressions)
-        )
+        return NO_NAMES.union(*(walk.reduction_inames(e) for e in self.statement.expressions))
 
 
 def _index_names(assignee: Expression) -> frozenset[str]:
@@ -85,7 +84,7 @@ def _index_names(assignee: Expression) -> frozenset[str]:
     if isinstance(assignee, ex.SubArrayRef):
         subscript = assignee.subscript
         return _index_names(subscript).difference(assignee.swept_inames)
-    return frozenset[str]().union(*map(walk.free_variables, ex.index_of(assignee)))
+    return NO_NAMES.union(*map(walk.free_variables, ex.index_of(assignee)))
 
 
 class Defaults:
@@ -238,7 +237,7 @@ class Defaults:
         for draft in self._drafts.values():
             for name in draft.reads:
                 found.setdefault(name, []).append(draft.id)
-        for name in frozenset[str]().union(*self._needed_temporaries.values()):
+        for name in NO_NAMES.union(*self._needed_temporaries.values()):
             found[name] = list(self._drafts)
         return found
 
@@ -310,7 +309,7 @@ class Defaults:
     def _found(self, draft: Draft, query: str) -> frozenset[str]:
         """Return the ids of the instructions that a query of `draft` matches beside itself."""
         described = {d.id: self._described(d) for d in self._drafts.values()}
-        variables = frozenset[str]().union(*(d.reads | d.writes for d in described.values()))
+        variables = NO_NAMES.union(*(d.reads | d.writes for d in described.values()))
         others = [d for insn_id, d in described.items() if insn_id != draft.id]
         return find(query, others, variables, self._homes, f"the kernel around '{draft.id}'")
 
@@ -389,7 +388,7 @@ class Defaults:
 
 
 def _check_groups(drafts: Iterable[Draft]) -> None:
-    known = frozenset[str]().union(*(d.statement.groups for d in drafts))
+    known = NO_NAMES.union(*(d.statement.groups for d in drafts))
     for draft in drafts:
         for name in sorted(draft.statement.conflicts - known):
             raise located(

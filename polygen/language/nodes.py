@@ -16,6 +16,7 @@ from polygen.errors import did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir.atomicity import WORDS, Atomicity
 from polygen.ir.dtype import DType
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.operation import Special
 from polygen.ir.reduction import facts_of
@@ -121,7 +122,7 @@ class Nodes(ExpressionNodes):
                 known[-1].name.start_pos,
                 "leave one out",
             )
-        reads = said.pop("reads", frozenset[str]())
+        reads = said.pop("reads", NO_NAMES)
         values = tuple(n.value for n in known)
         return Statement(values=values, verbatim=Verbatim(names, _unquoted(text), reads), **said)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from polygen.analysis.access import references
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.ir import walk
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 
 
@@ -31,7 +32,7 @@ def _separable(kernel: Kernel) -> dict[int, tuple[str, ...]]:
     """
     if not any(insn.reduction_inames for insn in kernel.instructions):
         return {}
-    around = frozenset[str]().union(*(insn.within_inames for insn in kernel.instructions))
+    around = NO_NAMES.union(*(insn.within_inames for insn in kernel.instructions))
     taken = set(around)
     found: dict[int, tuple[str, ...]] = {}
     for position, insn in enumerate(kernel.instructions):
@@ -54,7 +55,7 @@ def _reads_what_its_loop_holds(kernel: Kernel, insn_id: str) -> bool:
     insn = kernel.expanded.instruction(insn_id)
     for reference in references(insn):
         reduced = reference.inames - insn.within_inames
-        index = frozenset[str]().union(*map(walk.free_variables, reference.index))
+        index = NO_NAMES.union(*map(walk.free_variables, reference.index))
         writers = kernel.expanded.writers.get(reference.name, ())
         written = any(not reduced.isdisjoint(w.within_inames) for w in writers)
         if written and reduced.isdisjoint(index):

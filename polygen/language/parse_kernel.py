@@ -17,6 +17,7 @@ from polygen.ir.array import Argument, TemporaryVariable
 from polygen.ir.cached import cached_property
 from polygen.ir.claims import Claim, read_claim
 from polygen.ir.domain import Domain, universe
+from polygen.ir.empty import NO_NAMES, new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
@@ -134,10 +135,10 @@ class _Parts:
     derived_sizes: list[DerivedSize] = field(default_factory=list["DerivedSize"])
     domains: list[Domain] = field(default_factory=list[Domain])
     assumptions: Domain = field(default_factory=lambda: Domain(universe()))
-    tags: dict[str, InameTag] = field(default_factory=dict[str, "InameTag"])
+    tags: dict[str, InameTag] = field(default_factory=new_dict)
     priorities: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     separations: list[Expression] = field(default_factory=list[Expression])
-    reductions: dict[str, Special] = field(default_factory=dict[str, "Special"])
+    reductions: dict[str, Special] = field(default_factory=new_dict)
     rules: list[SubstitutionRule] = field(default_factory=list["SubstitutionRule"])
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     claims: list[Claim] = field(default_factory=list["Claim"])
@@ -189,7 +190,7 @@ class _Parts:
     @cached_property
     def finished_rules(self) -> dict[str, SubstitutionRule]:
         """The rules, once all of them are read: what is no variable in one is an iname."""
-        names = frozenset[str]().union(*(walk.free_variables(r.expression) for r in self.rules))
+        names = NO_NAMES.union(*(walk.free_variables(r.expression) for r in self.rules))
         variables = {v.name for v in (*self.arguments, *self.temporaries, *self.derived_sizes)}
         return make_rules(self.rules, self._inames, names - variables)
 

@@ -24,6 +24,7 @@ from polygen.errors import (
     UserError,
     did_you_mean,
 )
+from polygen.ir.empty import NO_NAMES
 from polygen.language.parser import load_grammar, located, parse_with
 from polygen.source import caller_location
 
@@ -104,7 +105,7 @@ class _Asked(NamedTuple):
     @property
     def ids(self) -> frozenset[str]:
         """All instructions."""
-        return frozenset[str]().union(*(described.id for described in self.instructions))
+        return NO_NAMES.union(*(described.id for described in self.instructions))
 
     def having(self, kind: str, pattern: str, position: int) -> frozenset[str]:
         """Return the instructions that have a name of some kind.
@@ -123,7 +124,7 @@ class _Asked(NamedTuple):
                     position,
                     did_you_mean(pattern, known),
                 )
-        return frozenset[str]().union(
+        return NO_NAMES.union(
             *(
                 described.id
                 for described in self.instructions
@@ -136,14 +137,14 @@ class _Asked(NamedTuple):
             return self.inames
         if kind in ("reads", "writes"):
             return self.variables
-        return frozenset[str]().union(*(getattr(d, kind) for d in self.instructions))
+        return NO_NAMES.union(*(getattr(d, kind) for d in self.instructions))
 
 
 class _Queries:
     """What the rules of query.lark stand for."""
 
     def any_of(self, children: _Children) -> _Query:
-        return lambda asked: frozenset[str]().union(*(child(asked) for child in children))
+        return lambda asked: NO_NAMES.union(*(child(asked) for child in children))
 
     def all_of(self, children: _Children) -> _Query:
         return lambda asked: asked.ids.intersection(*(child(asked) for child in children))

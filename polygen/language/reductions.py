@@ -16,6 +16,7 @@ from dataclasses import replace
 from polygen.errors import MalformedInstruction, UnknownIname, did_you_mean
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import facts_of, keeping, widens
@@ -56,7 +57,7 @@ def resolve_reductions(statement: Statement, inames: Collection[str]) -> Stateme
 
 
 def _free(statement: Statement) -> frozenset[str]:
-    return frozenset[str]().union(*(walk.free_variables(e) for e in statement.expressions))
+    return NO_NAMES.union(*(walk.free_variables(e) for e in statement.expressions))
 
 
 def _with_reductions(statement: Statement, inames: frozenset[str]) -> Statement:

@@ -10,6 +10,7 @@ from polygen.analysis.functions import FUNCTIONS
 from polygen.errors import NameTaken
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
@@ -117,7 +118,7 @@ def _uncapturing(rule: SubstitutionRule, done: Rules) -> SubstitutionRule:
 
     There, such a name is that of an iname or a variable of the kernel.
     """
-    mentioned = frozenset[str]()
+    mentioned = NO_NAMES
     for use in invocations(rule.expression):
         found = done.get(use.rule)
         if found is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.language.queries import Described, find
@@ -28,7 +29,7 @@ def matching(kernel: Kernel, within: str | Sequence[str] | None) -> tuple[Instru
     queries = [within] if isinstance(within, str) else within
     described = [_described(kernel, insn) for insn in kernel.without_rules.instructions]
     who = f"kernel '{kernel.name}'"
-    found = frozenset[str]().union(
+    found = NO_NAMES.union(
         *(find(query, described, kernel.variables, kernel.inames, who) for query in queries)
     )
     return tuple([i for i in kernel.instructions if i.id in found])

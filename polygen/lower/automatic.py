@@ -20,6 +20,7 @@ from polygen.analysis.spaces import with_spaces
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel, fill_slot, per_kernel
 from polygen.ir.layout import Auto, element_strides
@@ -106,17 +107,14 @@ def _axes_of_users(kernel: Kernel, names: frozenset[str]) -> list[tuple[LocalTag
     others = [
         o for o in kernel.assignments if not names.isdisjoint({*o.read_names, *o.written_names})
     ]
-    inames = frozenset[str]().union(*(o.within_inames for o in others))
-    axes: list[tuple[LocalTag, int]] = []
-    for axis in range(3):
-        tag = LocalTag(axis)
-        counts = [
-            _count(kernel, i) for i in kernel.inames if i in inames and kernel.tags.get(i) == tag
-        ]
-        known = [count for count in counts if count is not None]
-        if known:
-            axes.append((tag, max(known)))
-    return axes
+    inames = NO_NAMES.union(*(o.within_inames for o in others))
+    sizes: dict[LocalTag, int] = {}
+    for iname, tag in kernel.tags.items():
+        if iname in inames and isinstance(tag, LocalTag):
+            count = _count(kernel, iname)
+            if count is not None:
+                sizes[tag] = max(count, sizes.get(tag, count))
+    return sorted(sizes.items(), key=lambda found: found[0].axis)
 
 
 def _is_local(kernel: Kernel, name: str) -> bool:

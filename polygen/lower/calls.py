@@ -35,6 +35,7 @@ from polygen.ir.array import (
 )
 from polygen.ir.domain import Domain
 from polygen.ir.dtype import DType
+from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Barrier, KernelCall
 from polygen.ir.kernel import Kernel
@@ -68,7 +69,7 @@ class Functions:
     """
 
     taken: frozenset[str]
-    names: dict[Kernel, str] = field(default_factory=dict[Kernel, str])
+    names: dict[Kernel, str] = field(default_factory=new_dict)
 
     @staticmethod
     def of(kernel: Kernel) -> Functions:

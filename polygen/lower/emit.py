@@ -22,6 +22,7 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.changed import changed
 from polygen.ir.domain import flat_names, intersection, project_out, universe
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
@@ -163,7 +164,7 @@ class Emitter:
             Item(
                 (Loop(node.iname, lower, upper, body, bounds.step, unroll=hint),) if body else (),
                 (*conditions, *outside),
-                frozenset[str]().union(*(item.writes for item in items)),
+                NO_NAMES.union(*(item.writes for item in items)),
                 any(item.synchronizes for item in items),
             )
         ]
@@ -289,7 +290,7 @@ class Emitter:
         guarded = [item for item in items if not is_barrier(item)]
         if not guarded:
             return ()
-        written = frozenset[str]().union(*(item.writes for item in items))
+        written = NO_NAMES.union(*(item.writes for item in items))
         synchronizes = any(item.synchronizes for item in items)
         outside: list[Condition] = []
         for c in guarded[0].conditions:

@@ -15,6 +15,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import intersection, project_out
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
@@ -63,7 +64,7 @@ def grid_of(
         LocalSizeNotConstant: if a group has no constant number of work items.
         GridSizeNotKnown: if the size depends on what the kernel computes.
     """
-    within = frozenset[str]().union(*(insn.within_inames for insn in insns))
+    within = NO_NAMES.union(*(insn.within_inames for insn in insns))
     tags: dict[HardwareTag, list[str]] = {}
     for iname in kernel.inames:
         tag = kernel.tags.get(iname)

@@ -15,6 +15,7 @@ from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, Argument, TemporaryVariable
 from polygen.ir.atomicity import Atomicity
 from polygen.ir.dtype import DType
+from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.options import Options
 from polygen.ir.show import RULE, show_argument, show_temporary
@@ -249,7 +250,7 @@ class LoopProgram:
     shared_vectors: frozenset[str] = frozenset()
     functions: tuple[LoopProgram, ...] = ()
     preambles: tuple[tuple[str, str, str], ...] = ()
-    multiples: Mapping[str, int] = field(default_factory=dict[str, int])
+    multiples: Mapping[str, int] = field(default_factory=new_dict)
 
     def __str__(self) -> str:
         return "\n".join([*(f.text for f in self.functions), self.text])

@@ -19,6 +19,7 @@ from polygen.analysis.separations import HalfSpace, Separation, separations_of
 from polygen.errors import SeparationIgnored
 from polygen.ir import expression as ex
 from polygen.ir.bounding import bounding
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
@@ -141,7 +142,7 @@ class Separator:
             around: the loops on the host.
             known: what is known there.
         """
-        inames = frozenset[str]().union(*(i.within_inames for i in assignments(nodes)))
+        inames = NO_NAMES.union(*(i.within_inames for i in assignments(nodes)))
         own = around | (self._axes & inames)
         found: list[tuple[Part, Expression]] = [(EVERYTHING, True)]
         for separation in self._separations:

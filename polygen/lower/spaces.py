@@ -15,6 +15,7 @@ from polygen.analysis.spaces import with_spaces
 from polygen.analysis.wellformed import obligations
 from polygen.errors import UninitializedRead, UnorderedAccess
 from polygen.ir.array import AddressSpace
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel, fill_slot
 from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
@@ -106,7 +107,7 @@ def _homes(
         else:
             insns = list(assignments(part))
             touched = (all_reads(kernel, i).union(i.written_names) for i in insns)
-            yield frozenset[str]().union(*touched), outer
+            yield NO_NAMES.union(*touched), outer
 
 
 def _in_launches(kernel: Kernel) -> tuple[Kernel, tuple[TreeNode, ...], Mapping[str, str]]:

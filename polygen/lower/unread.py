@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
@@ -29,7 +30,7 @@ def without_unread(
         return body  # everything is executed
     here = {insn.id for insn in insns}
     others = [i for i in kernel.assignments if i.id not in here]
-    elsewhere = frozenset[str]().union(*(i.read_names.union(i.written_names) for i in others))
+    elsewhere = NO_NAMES.union(*(i.read_names.union(i.written_names) for i in others))
     gone = accumulators.difference(elsewhere, *map(walk.free_variables, _evaluated(body)))
     return _without(body, gone) if gone else body
 

@@ -35,6 +35,7 @@ from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, is_on_axis
 from polygen.ir.verify import excerpt
 from polygen.lower.bounds import loop_bounds
 
+_ON_GRID = (GroupTag, LocalTag)
 OVERLAP = "*"  # stands for all array arguments, where some may overlap others
 
 
@@ -76,9 +77,7 @@ class Conflicts:
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._axes = sorted(
-            {t for t in kernel.tags.values() if isinstance(t, GroupTag | LocalTag)}, key=str
-        )
+        self._axes = sorted({t for t in kernel.tags.values() if isinstance(t, _ON_GRID)}, key=str)
         private = AddressSpace.PRIVATE
         shared = {n for n in kernel.writers if kernel.address_space(n) is not private}
         self._arguments = {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
@@ -87,6 +86,14 @@ class Conflicts:
         self._grid_wide = any(isinstance(tag, GroupTag) for tag in self._axes)
         # Who asked not to wait is to be told of each conflict.
         self._asked = any(insn.no_sync_with for insn in kernel.instructions)
+        tags = kernel.tags.items()
+        axes = {i: (type(t), t.axis) for i, t in tags if isinstance(t, _ON_GRID)}
+        self._inames = {  # the iname of an instruction on an axis
+            (insn.id, *axes[i]): i
+            for insn in kernel.assignments
+            for i in insn.within_inames
+            if i in axes
+        }
         self._shared: dict[str, frozenset[str]] = {}
         for insn in kernel.assignments:
             touched = all_reads(kernel, insn).union(insn.written_names)
@@ -228,7 +235,7 @@ class Conflicts:
         return found
 
     def _on_axis(self, insn: Assigning, tag: HardwareTag) -> str | None:
-        return next((i for i in insn.within_inames if self._kernel.tags.get(i) == tag), None)
+        return self._inames.get((insn.id, type(tag), tag.axis))
 
     def _pairs(self, a: Access, b: Access, loops: tuple[str, ...], carried: str | None) -> isl.Set:
         """Return the pairs of instances that may touch one element, as `_conflict` says."""

@@ -10,6 +10,7 @@ from polygen.analysis.scratch import unwritten
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning, CInstruction
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.runtime.separate import passed_arguments, whole
@@ -100,7 +101,7 @@ def _writes_what_is_read(kernel: Kernel, writer: Assigning, reader: Assigning, n
     if writer.predicates or not writer.within_inames <= reader.within_inames:
         return False
     written = [assignee for assignee in writer.assignees if ex.name_of(assignee) == name]
-    names = frozenset[str]().union(*map(walk.free_variables, written))
+    names = NO_NAMES.union(*map(walk.free_variables, written))
     # A subscript that is data may have changed in between.
     if not (names - {name}).isdisjoint(kernel.writers):
         return False

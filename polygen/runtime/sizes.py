@@ -11,6 +11,7 @@ from polygen.errors import MissingArgument, SizeMismatch, WrongShape, WrongStrid
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, ValueArg
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.layout import Auto, element_strides, layout_expressions, show_tags
@@ -213,7 +214,7 @@ def _mismatch(
     declared = _declared(equation)
     names = sorted(walk.free_variables(equation.expression))
     if equation.what is What.STRIDES:  # all of them are shown
-        names = sorted(frozenset[str]().union(*map(walk.free_variables, declared)) - {"any"})
+        names = sorted(NO_NAMES.union(*map(walk.free_variables, declared)) - {"any"})
     shown = [str(e) if e == _ANY else str(value_of(e, values)) for e in declared]
     if equation.what is What.OFFSET:
         message = (

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from polygen.analysis.kinds import Kind
 from polygen.ir.array import AddressSpace
 from polygen.ir.dtype import DType
+from polygen.ir.empty import new_dict, new_set
 from polygen.ir.expression import Expression
 
 
@@ -45,12 +46,12 @@ class Uses:
         vectors: the helper functions of vectors that it calls.
     """
 
-    names: set[str] = field(default_factory=set[str])
-    types: set[str] = field(default_factory=set[str])
+    names: set[str] = field(default_factory=new_set)
+    types: set[str] = field(default_factory=new_set)
     math: bool = False
-    helpers: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
-    preambles: dict[str, None] = field(default_factory=dict[str, None])
-    vectors: set[VectorHelper] = field(default_factory=set["VectorHelper"])
+    helpers: set[tuple[str, str]] = field(default_factory=new_set)
+    preambles: dict[str, None] = field(default_factory=new_dict)
+    vectors: set[VectorHelper] = field(default_factory=new_set)
 
     def add(self, other: Uses) -> None:
         """Add what another function of the source needs; names of variables are its own."""
@@ -108,11 +109,9 @@ class Names:
     nonnegative: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()
     images: frozenset[str] = frozenset()
-    choices: Mapping[str, Choice] = field(default_factory=dict[str, "Choice"])
-    overlapping: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    choices: Mapping[str, Choice] = field(default_factory=new_dict)
+    overlapping: Mapping[str, frozenset[str]] = field(default_factory=new_dict)
     extents: tuple[Expression, ...] = ()
-    alignments: Mapping[str, tuple[int, AddressSpace]] = field(
-        default_factory=dict[str, "tuple[int, AddressSpace]"]
-    )
-    multiples: Mapping[str, int] = field(default_factory=dict[str, int])
+    alignments: Mapping[str, tuple[int, AddressSpace]] = field(default_factory=new_dict)
+    multiples: Mapping[str, int] = field(default_factory=new_dict)
     copied: frozenset[str] = frozenset()

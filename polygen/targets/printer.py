@@ -16,6 +16,7 @@ from polygen.ir.array import (
     TemporaryVariable,
     ValueArg,
 )
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.layout import vector_length
 from polygen.ir.tags import GroupTag, LocalTag
 from polygen.lower.calls import PartArg
@@ -198,7 +199,7 @@ class _FunctionPrinter:
     ) -> None:
         """Print all launches, with the loops around them, as one function."""
         launches = tuple(_launches(program.host))
-        written = frozenset[str]().union(*(_written(launch.body) for launch in launches))
+        written = NO_NAMES.union(*(_written(launch.body) for launch in launches))
         statements = StatementPrinter(self._target, self._expressions)
         statements.threads = statements.threads or head is not None  # who calls it is not known
         statements.spaces |= {a.name: a.space for a in arguments if isinstance(a, PartArg)}

@@ -11,6 +11,7 @@ from polygen.errors import InternalError, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.lower.program import (
     Assign,
@@ -262,7 +263,7 @@ def _verbatim(p: StatementPrinter, node: Verbatim, depth: int) -> None:
     p.expressions.uses.names.update((*node.reads, *node.writes))
     p.line(depth, "{")
     counter, aliases = p.expressions.counter_type, p.expressions.aliases
-    read = frozenset[str]().union(*(walk.free_variables(value) for _, value in node.names))
+    read = NO_NAMES.union(*(walk.free_variables(value) for _, value in node.names))
     mentioned = {aliases.get(name, name) for name in read}
     # A name that stands for itself is known.
     own = [n for n, value in node.names if value == ex.Variable(n) and n not in aliases]

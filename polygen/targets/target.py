@@ -11,6 +11,7 @@ from polygen.errors import TypeNotSupported
 from polygen.ir.array import AddressSpace, ImageArg
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType, dtype_name
+from polygen.ir.empty import new_dict
 
 # What helpers and literals of a type are called, after it: pg_floor_div_i32.
 SHORT_NAMES: Mapping[str, str] = {
@@ -49,7 +50,7 @@ class Atomics:
     native_floats: frozenset[str] = frozenset()
     retry: Callable[[int], str]
     store: Callable[[int], str]
-    needs: Mapping[int, str] = field(default_factory=dict[int, str])
+    needs: Mapping[int, str] = field(default_factory=new_dict)
 
 
 # Halves are left out: drivers have them, and PoCL's reads other numbers.
@@ -138,12 +139,12 @@ class Target:
     name: str
     type_names: Mapping[str, str]
     literal_suffixes: Mapping[str, str]
-    type_lines: Mapping[str, str] = field(default_factory=dict[str, str])
+    type_lines: Mapping[str, str] = field(default_factory=new_dict)
     math_lines: tuple[str, ...] = ()
-    math_suffixes: Mapping[str, str] = field(default_factory=dict[str, str])
-    math_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    math_suffixes: Mapping[str, str] = field(default_factory=new_dict)
+    math_names: Mapping[str, str] = field(default_factory=new_dict)
     missing_functions: frozenset[str] = frozenset()
-    integer_extremes: Mapping[str, str] = field(default_factory=dict[str, str])
+    integer_extremes: Mapping[str, str] = field(default_factory=new_dict)
     helper_prefix: str
     function_head: Callable[[tuple[int, ...]], str]
     qualifiers: Mapping[AddressSpace, str]
@@ -151,14 +152,14 @@ class Target:
     table_qualifier: str
     table_infinity: str = ""
     table_nan: str
-    hardware_indices: Mapping[str, str] = field(default_factory=dict[str, str])
+    hardware_indices: Mapping[str, str] = field(default_factory=new_dict)
     barrier: Callable[[frozenset[AddressSpace]], str] | None = None
     to_half: str
     load_half: str = ""
     store_half: str = ""
-    image_names: Mapping[int, str] = field(default_factory=dict[int, str])
-    pixels: Mapping[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
-    bfloat16: Mapping[str, str] = field(default_factory=dict[str, str])
+    image_names: Mapping[int, str] = field(default_factory=new_dict)
+    pixels: Mapping[tuple[str, int], str] = field(default_factory=new_dict)
+    bfloat16: Mapping[str, str] = field(default_factory=new_dict)
     complex_operators: bool
     complex_literal: str
     complex_elements: Mapping[str, str]

@@ -66,7 +66,10 @@ def _is_normal(variable: object) -> bool:
     if not (dtype is None or isinstance(dtype, np.dtype)) or not isinstance(shape, tuple):
         return False
     extents = cast("tuple[object, ...]", shape)
-    return all(isinstance(extent, int | ex.ExpressionNode) for extent in extents)
+    return all(isinstance(extent, _EXTENTS) for extent in extents)
+
+
+_EXTENTS = (int, ex.ExpressionNode)
 
 
 def with_rules(result: Rearranged) -> Rearranged:

@@ -15,6 +15,7 @@ from polygen.analysis.decided import with_answers
 from polygen.analysis.isl_affine import to_aff
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.validation import polynomial
 from polygen.validation.polynomial import (
@@ -43,9 +44,7 @@ class Facts:
     """
 
     affine: list[Polynomial] = field(default_factory=list[Polynomial])
-    others: dict[Hashable, tuple[Expression, Terms]] = field(
-        default_factory=dict[Hashable, tuple[Expression, Terms]]
-    )
+    others: dict[Hashable, tuple[Expression, Terms]] = field(default_factory=new_dict)
 
     def and_(self, more: Facts) -> Facts:
         """Return what both say together."""

@@ -16,6 +16,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import Argument, GlobalArg
 from polygen.ir.atomicity import Atomicity
+from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, is_lane
@@ -100,8 +101,8 @@ class Frame:
     end: Expression = 0
     block: Block = ()
     children: list[Frame | Statement] = field(default_factory=list["Frame | Statement"])
-    bound: dict[str, Meaning] = field(default_factory=dict[str, Meaning])
-    axes: Mapping[HardwareTag, Frame] = field(default_factory=dict[HardwareTag, "Frame"])
+    bound: dict[str, Meaning] = field(default_factory=new_dict)
+    axes: Mapping[HardwareTag, Frame] = field(default_factory=new_dict)
     launch: Frame | None = None
 
     def find(self, name: str) -> Meaning:

@@ -23,6 +23,7 @@ from polygen.errors import WrongStatement
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import flat_names, project_out
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
 from polygen.ir.show_expression import show_expression
@@ -155,7 +156,7 @@ class _Lemma:
         nodes = (self._node.operand, *conditions)
         if any(map(walk.reductions, nodes)):
             raise self._wrong("there is another reduction inside of it")
-        names = frozenset[str]().union(*map(walk.free_variables, nodes))
+        names = NO_NAMES.union(*map(walk.free_variables, nodes))
         if both := sorted(names.intersection(self._sweep)):
             raise self._wrong(f"it depends on '{both[0]}'")
         names = names.union(flat_names(self._taken)).intersection(self._kernel.variables)

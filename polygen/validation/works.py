@@ -19,6 +19,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.cached import cached_property
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, assigning
 from polygen.ir.kernel import Kernel
@@ -271,7 +272,7 @@ class _Maker:
         within = known - apart
         if not conditions or not within:
             return apart
-        further = frozenset[str]().union(*(by_id[i].depends_on for i in within))
+        further = NO_NAMES.union(*(by_id[i].depends_on for i in within))
         return apart | self._before(further, inames, conditions)
 
 
