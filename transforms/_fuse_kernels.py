@@ -154,10 +154,12 @@ def _in_one_nest(parts: list[Kernel], order: Sequence[int]) -> Kernel:
     """
     fused = _together(parts, order)
     why = _why_no_nest(fused)
-    if why is not None:
-        parts[1:] = [_with_own_reductions(fused, part) for part in parts[1:]]
-        fused = _together(parts, order)
-        why = _why_no_nest(fused)
+    for some in (range(1, len(parts)), (0,)):
+        if why is not None:
+            for position in some:
+                parts[position] = _with_own_reductions(fused, parts[position])
+            fused = _together(parts, order)
+            why = _why_no_nest(fused)
     if why is None:
         return fused
     raise NotFusible(

@@ -255,11 +255,9 @@ class _Realizer:
         if proofs_are_on():
             # A priority of its own would let it come first.
             after = use.copy(depends_on=frozenset([stages[-1].id]))
-            of = reduction, (names,), dtypes, conditions, stages, after
-            check_stages(
-                self._with((*stages, after)),
-                Staged(*of, *(own.instead_of(shared) if own else ())),
-            )
+            values, inner = own.instead_of(shared) if own else ({}, {})
+            staged = Staged(reduction, (names,), dtypes, conditions, stages, after, values, inner)
+            check_stages(self._with((*stages, after)), staged)
         return stages
 
     def _in_turn(self, stages: tuple[Assigning, ...], origin: str) -> list[list[Instruction]]:

@@ -223,6 +223,23 @@ def test_reductions_share_a_loop_if_they_can() -> None:
         np.testing.assert_allclose(y, a @ x)
 
 
+def test_what_is_reduced_first_and_then_used_in_loops_of_that_name() -> None:
+    """The reduction gets inames of its own, as they are split and tagged."""
+    rows = "{ [i,j]: 0<=i<n and 0<=j<m }"
+    first = made("s[i] = sum(j, a[i,j])", "first", rows)
+    after = made("b[i,j] = a[i,j]/s[i]", "after", rows)
+    split = [pg.split_iname(knl, "j", 4) for knl in (first, after)]
+    on_axes = [pg.tag_inames(knl, {"i": "g.0", "j_inner": "l.0"}) for knl in split]
+    for kernels, inames in (([first, after], 3), (on_axes, 5)):
+        knl = pg.fuse_kernels(kernels, data_flow=[("s", 0, 1)])
+        assert len(knl.inames) == inames
+        for n, m in ((0, 3), (1, 1), (5, 7)):
+            a = 1 + np.random.default_rng(m).random((n, m))
+            _, (s, b) = knl.executor("opencl")(a=a)
+            np.testing.assert_allclose(s, a.sum(axis=1))
+            np.testing.assert_allclose(b, a / a.sum(axis=1, keepdims=True))
+
+
 def test_calls_and_programs() -> None:
     twice = pg.make_function("{ [k]: 0<=k<4 }", "y[k] = 2*x[k]", name="twice")
 
