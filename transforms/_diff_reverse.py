@@ -186,14 +186,34 @@ class _Reverse:
         for name in sorted(self._moving - self._outputs):
             variable = self._kernel.variables[name]
             shape = () if isinstance(variable, ValueArg) else variable.shape or ()
-            own = self._values.counters([f"{name}_dim_{a}" for a in range(len(shape))], shape)
+            fixed = self._fixed_axes(name, len(shape))
+            axes = [a for a in range(len(shape)) if a not in fixed]
+            own = self._values.counters([f"{name}_dim_{a}" for a in axes], [shape[a] for a in axes])
+            index = {**fixed, **dict(zip(axes, map(ex.Variable, own), strict=True))}
             around = self._values.inames(self._scopes[name])
             found[name] = Assignment(
                 self._values.name(f"start_{self._bars[name]}"),
-                ex.element(ex.Variable(self._bars[name]), tuple(map(ex.Variable, own))),
+                ex.element(ex.Variable(self._bars[name]), tuple([index[a] for a in sorted(index)])),
                 0.0,
                 within_inames=around.union(own),
             )
+        return found
+
+    def _fixed_axes(self, name: str, rank: int) -> dict[int, Expression]:
+        """Return the subscripts that all that touches a variable has: inames of its scope."""
+        indices = {
+            ex.index_of(access)
+            for insn_id in users(self._kernel, name)
+            for node in _accessed(self._kernel.instruction(insn_id))
+            for access in walk.accesses(node)
+            if ex.name_of(access) == name
+        }
+        found: dict[int, Expression] = {}
+        for axis in range(rank):
+            here = {index[axis] for index in indices}
+            iname = here.pop() if len(here) == 1 else None
+            if isinstance(iname, ex.Variable) and iname.name in self._scopes[name]:
+                found[axis] = self._values.values[iname.name]
         return found
 
     def _sequence(
@@ -244,7 +264,9 @@ class _Reverse:
         parts = [t for t in found if t.is_part]
         found = [t for t in found if not t.is_part]
         mixed = several or any(
-            ex.name_of(t.access) == name and may_meet(self._kernel, insn.id, name) for t in found
+            ex.name_of(t.access) == name
+            and may_meet(self._kernel, insn.id, name, ex.index_of(t.access))
+            for t in found
         )
         seed: Expression = bar
         taken: list[Assignment] = []
@@ -370,6 +392,11 @@ class _Reverse:
                     if not is_empty(kernel, pairs):
                         return True
         return False
+
+
+def _accessed(insn: Instruction) -> tuple[Expression, ...]:
+    """Return what an instruction evaluates, and where it stores that."""
+    return (*insn.reads, *(insn.assignees if isinstance(insn, Assigning) else ()))
 
 
 def _loops(nodes: Sequence[TreeNode], path: tuple[str, ...]) -> Iterable[tuple[str, ...]]:

@@ -121,12 +121,17 @@ class Sharing:
             names = walk.free_variables(node)
             if (
                 self._varying.isdisjoint(names)
-                and any(isinstance(part, _DEAR) for part in walk.subexpressions(node))
+                and (_is_dear(node) or (self._reads(names) and _operations(node) > 1))
                 and not isinstance(node, ex.Several | ex.Comparison | ex.LogicalAnd | ex.LogicalOr)
             ):
                 yield _Place(insn, node, guards)
             if not isinstance(node, ex.Reduction | ex.Component):
                 pending += evaluated_under(node, guards)
+
+    def _reads(self, names: frozenset[str]) -> bool:
+        """Tell whether some names are of more than sizes and inames."""
+        found = [self._kernel.variables.get(n) for n in names - {*self._kernel.parameters}]
+        return any(variable is not None for variable in found)
 
     def _key(self, node: Expression) -> Expression:
         """Return an expression with names for what it reduces over that do not depend on where."""
@@ -160,7 +165,7 @@ class Sharing:
         level = loops
         while level and level[-1] not in needed:
             level = level[:-1]
-        choices = [level] if level != loops else []
+        choices = [level] if level != loops and _is_dear(places[0].node) else []
         if len(places) > 1:
             choices.append(loops)
         for inames in choices:
@@ -229,6 +234,19 @@ class Sharing:
                     if there is None or not points.is_subset(there):
                         return False
         return True
+
+
+def _is_dear(node: Expression) -> bool:
+    """Tell whether an expression is worth a name where it stands in a loop for nothing."""
+    return any(isinstance(part, _DEAR) for part in walk.subexpressions(node))
+
+
+def _operations(node: Expression) -> int:
+    """Return how many additions and multiplications a value takes, those of subscripts not."""
+    if isinstance(node, ex.Variable | ex.Subscript | ex.Reduction):
+        return 0
+    here = len(node.children) - 1 if isinstance(node, ex.Sum | ex.Product) else 0
+    return here + sum(_operations(part) for part in walk.parts(node))
 
 
 def _like(node: Expression) -> str:

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import islpy as isl
 
+from polygen.analysis.access import touched
 from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import conflicts, equal, piece_set, users
+from polygen.analysis.pairs import conflict, equal, in_conflict, piece_set, users
 from polygen.analysis.scratch import passes_nothing
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -162,7 +163,7 @@ class Values(Store, Loops):
     ) -> Expression:
         """Return where what an instruction has read is now."""
         name = ex.name_of(node)
-        if is_final(self.kernel, insn.id, name):
+        if is_final(self.kernel, insn.id, name, ex.index_of(node)):
             index = tuple([self._stored(insn, i, conditions) for i in ex.index_of(node)])
             return ex.element(ex.Variable(name), index)
         if single_value(self.kernel, name):
@@ -214,11 +215,16 @@ class Values(Store, Loops):
 
     def _is_there(self, writer: Assigning) -> bool:
         """Tell whether all that an instruction reads can be had without saving it."""
-        names = {n for e in writer.reads for n in walk.free_variables(e)}
+        read = {
+            (name, ex.index_of(access))
+            for node in writer.reads
+            for access in walk.accesses(node)
+            if (name := ex.name_of(access)) in self.kernel.writers
+        }
         return all(
-            is_final(self.kernel, writer.id, n)
+            is_final(self.kernel, writer.id, n, index)
             or (single_value(self.kernel, n) and self._is_there(self.kernel.writers[n][0]))
-            for n in names & self.kernel.writers.keys()
+            for n, index in sorted(read, key=str)
         )
 
 
@@ -226,21 +232,41 @@ class Values(Store, Loops):
 
 
 @per_kernel
-def is_final(kernel: Kernel, insn_id: str, name: str) -> bool:
-    """Tell whether what an instruction reads of a variable is there when the kernel has run."""
+def is_final(kernel: Kernel, insn_id: str, name: str, index: tuple[Expression, ...]) -> bool:
+    """Tell whether what an instruction reads of a variable is there when the kernel has run.
+
+    Parameters:
+        kernel: the kernel.
+        insn_id: the instruction.
+        name: the variable.
+        index: the subscripts; all elements that the instruction reads, if it has no such ones.
+    """
     order = order_of(kernel)
     if name not in kernel.instruction(insn_id).read_names:
         return False  # its derivative reads it, and that is executed in other iterations
-    if may_meet(kernel, insn_id, name):
+    if may_meet(kernel, insn_id, name, index):
         return False
     for writer in kernel.writers.get(name, ()):
-        for found in conflicts(kernel, insn_id, writer.id, name):
-            if found.kind != "anti":
-                continue
+        for pairs in _overwritten(kernel, insn_id, writer.id, name, index):
             for piece in order.before(insn_id, writer.id):
-                if not is_empty(kernel, piece_set(found.pairs, piece)):
+                if not is_empty(kernel, piece_set(pairs, piece)):
                     return False
     return True
+
+
+def _overwritten(
+    kernel: Kernel, insn_id: str, writer: str, name: str, index: tuple[Expression, ...]
+) -> list[isl.Set]:
+    """Return the pairs of instances of which one reads an element, and the other one writes it."""
+    reads = [a for a in touched(kernel, insn_id).get(name, ()) if not a.is_write]
+    meant = [a for a in reads if a.reference is not None and a.reference.index == index]
+    writes = [a for a in touched(kernel, writer).get(name, ()) if a.is_write]
+    return [
+        conflict(kernel, a, b).pairs
+        for a in meant or reads
+        for b in writes
+        if in_conflict(kernel, a, b)
+    ]
 
 
 def is_empty(kernel: Kernel, pairs: isl.Set) -> bool:
@@ -249,13 +275,21 @@ def is_empty(kernel: Kernel, pairs: isl.Set) -> bool:
 
 
 @per_kernel
-def may_meet(kernel: Kernel, insn_id: str, name: str) -> bool:
-    """Tell whether an instance of an instruction may read the element that it writes."""
-    for found in conflicts(kernel, insn_id, insn_id, name):
-        same = found.pairs
+def may_meet(
+    kernel: Kernel, insn_id: str, name: str, index: tuple[Expression, ...] | None = None
+) -> bool:
+    """Tell whether an instance of an instruction may read the element that it writes.
+
+    Parameters:
+        kernel: the kernel.
+        insn_id: the instruction.
+        name: the variable.
+        index: the subscripts; None for all that it reads.
+    """
+    for same in _overwritten(kernel, insn_id, insn_id, name, () if index is None else index):
         for iname in kernel.instruction(insn_id).within_inames:
-            same = same.intersect(equal(iname))
-        if found.kind == "anti" and not is_empty(kernel, same):
+            same = same.intersect(equal(iname))  # noqa: PLW2901
+        if not is_empty(kernel, same):
             return True
     return False
 
