@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from polygen.analysis.nest import loop_tree
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.ir import walk
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import name_of
 from polygen.transforms._diff_draft import active
+from polygen.transforms._diff_rest import paths
 from polygen.transforms.realize_reduction import realized
 
 WITH_TANGENT = ("product", "min", "max")
@@ -43,7 +45,11 @@ def as_loops(
     if not ids:
         return kernel
     new = realized(kernel, ids)
-    return kernel if why_none_is_permitted(new) is not None else new
+    if why_none_is_permitted(new) is not None:
+        return kernel
+    inames = {iname for i in reducing for iname in i.reduction_inames}
+    nests = [path for path in paths(loop_tree(new, quiet=True), ()) if inames & {*path}]
+    return new.copy(priorities=tuple(dict.fromkeys((*new.priorities, *nests))))
 
 
 def _operands(insn: Assigning, operations: Collection[str]) -> frozenset[str]:

@@ -377,6 +377,10 @@ CASES: dict[str, Case] = {
 }
 
 
+# Each takes PoCL a second a kernel; what differs from C is in all of them.
+ON_POCL = ("functions and a temporary", "steps in time", "compressed rows", "scattered", "by cases")
+
+
 def random(case: Case, sizes: Mapping[str, int]) -> Arrays:
     """Return arguments: random numbers between 0.2 and 0.9."""
     rng = np.random.default_rng(len(sizes) + sum(sizes.values()))
@@ -473,7 +477,7 @@ def test_derivatives_are_those_of_central_differences(name: str) -> None:
         given = random(case, sizes)
         wanted = jacobian(name, position)
         v = directions(case, given)
-        for target in ("c", "opencl") if sizes == case.sizes[-2] else ("c",):
+        for target in ("c", "opencl") if sizes == case.sizes[-2] and name in ON_POCL else ("c",):
             dot = along(case, tangent, given, target)
             product = np.sum([wanted[n] @ v[n].ravel() for n in case.by], axis=0)
             np.testing.assert_allclose(dot, product, rtol=1e-6, atol=1e-7)
@@ -496,7 +500,9 @@ def test_jacobians_are_those_of_central_differences(name: str) -> None:
         for position, sizes in enumerate(case.sizes):
             given = random(case, sizes)
             wanted = jacobian(name, position)[by]
-            for target in ("c", "opencl") if sizes == case.sizes[-2] else ("c",):
+            for target in (
+                ("c", "opencl") if sizes == case.sizes[-2] and name in ON_POCL else ("c",)
+            ):
                 found = run(knl, given, target)
                 parts: list[NDArray[Any]] = [
                     found[f"{n}_d{by}"].reshape(np.size(given[n]), wanted.shape[1])
