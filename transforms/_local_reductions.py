@@ -41,25 +41,32 @@ class LocalReduction:
         iname: the one on an axis of the work items.
         tag: this axis.
         axis: its values, which are places in the accumulators.
-        around: the axes of the accumulators for what is executed side by side around it.
+        outside, inside: the other axes of the accumulators, for what is executed side by side
+            around it: neighbours along the first axis of the work items are neighbours in memory.
         inner: what a work item reduces itself.
     """
 
     iname: str
     tag: LocalTag
     axis: TileAxis
-    around: tuple[tuple[str, TileAxis], ...]
+    outside: tuple[tuple[str, TileAxis], ...]
+    inside: tuple[tuple[str, TileAxis], ...]
     inner: tuple[str, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the accumulators."""
-        return *(axis.extent for _, axis in self.around), self.axis.extent
+        outside, inside = ([axis.extent for _, axis in a] for a in (self.outside, self.inside))
+        return *outside, self.axis.extent, *inside
 
     def element(self, name: str, place: Expression) -> ex.Subscript:
         """Return the element of an accumulator at a place of the group's."""
-        own = [axis.place(LinearForm.of_name(iname)) for iname, axis in self.around]
-        return ex.Subscript(ex.Variable(name), (*own, place) if own else place)
+        outside, inside = (
+            [axis.place(LinearForm.of_name(iname)) for iname, axis in axes]
+            for axes in (self.outside, self.inside)
+        )
+        index = (*outside, place, *inside)
+        return ex.Subscript(ex.Variable(name), index if len(index) > 1 else place)
 
     @property
     def own_place(self) -> Expression:
@@ -105,10 +112,15 @@ def along(
     """
     tag = kernel.tags[iname]
     assert isinstance(tag, LocalTag)
+    outside: list[tuple[str, TileAxis]] = []
+    inside: list[tuple[str, TileAxis]] = []
     around = insn.within_inames - {iname}
-    side_by_side = [i for i in kernel.inames if i in around and _is_copied(kernel, i)]
-    copies = tuple([(i, _axis(kernel, insn, i)) for i in side_by_side])
-    return LocalReduction(iname, tag, _axis(kernel, insn, iname), copies, inner)
+    copied = [i for i in kernel.inames if i in around and _is_copied(kernel, i)]
+    for other in sorted(copied, key=lambda i: -_axis_number(kernel, i)):
+        nearer = _axis_number(kernel, other) < tag.axis
+        (inside if nearer else outside).append((other, _axis(kernel, insn, other)))
+    axis = _axis(kernel, insn, iname)
+    return LocalReduction(iname, tag, axis, tuple(outside), tuple(inside), inner)
 
 
 def all_contribute(kernel: Kernel, insn: Instruction, found: LocalReduction) -> bool:
@@ -132,6 +144,12 @@ def all_contribute(kernel: Kernel, insn: Instruction, found: LocalReduction) -> 
 
 def _is_copied(kernel: Kernel, iname: str) -> bool:
     return isinstance(kernel.tags.get(iname), LocalTag | IlpTag | VectorTag)
+
+
+def _axis_number(kernel: Kernel, iname: str) -> int:
+    """Return which axis of the work items an iname is on; lanes come after all of them."""
+    tag = kernel.tags[iname]
+    return tag.axis if isinstance(tag, LocalTag) else 3
 
 
 def _axis(kernel: Kernel, insn: Instruction, iname: str) -> TileAxis:

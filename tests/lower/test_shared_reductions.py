@@ -164,6 +164,16 @@ def test_several_axes_and_copies() -> None:
         agree(pg.tag_inames(knl, tags), lambda a: ((6 * a).max(1) if a.size else [],))
 
 
+def test_neighbours_along_the_first_axis_are_neighbours_in_memory() -> None:
+    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<4 }", "b[i] = sum(j, c[i,j])")
+    knl = pg.split_iname(pg.add_dtypes(knl, {"c": "float64"}), "i", 8, inner_tag="l.0")
+    knl = pg.tag_inames(knl, {"i_outer": "g.0", "j": "l.1"})
+    assert "acc_j[8 * j + i_inner] +=" in str(pg.generate_code(knl, "opencl"))
+    c = np.arange(36.0).reshape(9, 4)
+    for target in TARGETS:
+        np.testing.assert_array_equal(knl.executor(target)(c=c)[1], [c.sum(1)])
+
+
 def test_an_instruction_with_a_priority() -> None:
     """It waits for what it uses all the same."""
     knl = pg.set_instruction_priority(on_axes("b[i] = 2*sum(j, a[i,j])", i="g.0"), "insn", 3)

@@ -150,7 +150,8 @@ def test_what_is_no_such_scan(text: str, tags: dict[str, str]) -> None:
 
 def _after_last(a: Any, starts: Any, start: float, combine: Callable[[float, float], float]) -> Any:
     """Return what is combined since the last start."""
-    found, value = [], start
+    found: list[float] = []
+    value = start
     for number, starts_here in zip(a, starts, strict=True):
         value = number if starts_here else combine(value, number)
         found.append(value)
