@@ -13,10 +13,7 @@ _INSIDE = (
 
 _TARGETS = "targets are texts: 'opencl' and 'c'"
 _FUNCTIONS = "use register_callable, with a ScalarCallable"
-_EXPRESSIONS = (
-    "expressions are polygen's own: polygen.ir.walk goes through them (subexpressions, rewrite, "
-    "substitute, free_variables), and map_instructions changes instructions"
-)
+_EXPRESSIONS = "map_instructions changes instructions; knl.expanded has none that invoke rules"
 
 NOT_HERE = {
     "linearize": _INSIDE,
@@ -67,26 +64,15 @@ NOT_HERE = {
     "AtomicType": "write {atomic} in the text of the instruction",
     "OpaqueType": "there are no types but NumPy's",
     "InKernel": "a query is about one kernel",
-    **dict.fromkeys(
-        (
-            "CombineMapper",
-            "DependencyMapper",
-            "IdentityMapper",
-            "StringifyMapper",
-            "SubstitutionMapper",
-            "UncachedIdentityMapper",
-            "UncachedWalkMapper",
-            "WalkMapper",
-            "parse",
-        ),
-        _EXPRESSIONS,
-    ),
+    "RuleAwareIdentityMapper": _EXPRESSIONS,
+    "RuleAwareSubstitutionMapper": _EXPRESSIONS,
+    "SubstitutionRuleMappingContext": _EXPRESSIONS,
 }
 
 _MODULES = """
 auto_test codegen isl_helpers kernel.array kernel.creation kernel.instruction kernel.tools
 kernel.function_interface library library.function library.reduction schedule statistics
-symbolic tools transform transform.add_barrier transform.arithmetic transform.batch transform.buffer
+tools transform transform.add_barrier transform.arithmetic transform.batch transform.buffer
 transform.callable transform.concatenate transform.data transform.diff transform.fusion
 transform.iname transform.instruction transform.loop_fusion transform.padding transform.parameter
 transform.precompute transform.privatize transform.realize_reduction transform.save transform.subst

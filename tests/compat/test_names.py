@@ -13,6 +13,7 @@ import pytest
 
 import polygen as pg
 import polygen.compat as lp
+from polygen.compat import symbolic
 from polygen.compat._names import NOT_HERE
 from polygen.errors import InvalidArgument, UnknownArgument
 
@@ -74,8 +75,33 @@ def test_modules_have_what_is_in_one_place() -> None:
         assert not hasattr(module, "__wrapped__")
         with pytest.raises(ImportError, match=r"no 'frobnicate': see docs/porting\.md"):
             _ = module.frobnicate
-    with pytest.raises(ImportError, match=r"polygen\.ir\.walk goes through them"):
-        from polygen.compat.symbolic import WalkMapper  # type: ignore[import-not-found]  # noqa: F401, PLC0415
+    with pytest.raises(ImportError, match="map_instructions changes instructions"):
+        _ = importlib.import_module("polygen.compat.symbolic").RuleAwareIdentityMapper
+
+
+def test_mappers_go_through_what_pymbolic_does_not_know() -> None:
+    knl = lp.make_kernel(
+        "{ [i,j]: 0<=i,j<n }", ["f(x) := 2*x", "out[i] = sum(j, f(a[j]*i)) + b[i]"]
+    )
+    value = knl["loopy_kernel"].assignments[0].values[0]
+
+    class Counting(symbolic.CombineMapper):
+        def combine(self, values: Any) -> Any:
+            return sum(values)
+
+        def map_constant(self, expr: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002
+            return 0
+
+        def map_variable(self, expr: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002
+            return 1
+
+    assert Counting()(value) == len(["a", "j", "i", "b", "i"])
+    depends = symbolic.DependencyMapper(composite_leaves=False)
+    assert {str(name) for name in depends(value)} == {"a", "b", "i"}
+    assert symbolic.get_dependencies((value, 3)) == {"a", "b", "i"}
+    assert symbolic.IdentityMapper()(value) is value
+    moved = symbolic.SubstitutionMapper(lambda node: 5 if str(node) == "i" else None)(value)
+    assert str(moved) == str(value).replace("i", "5")
 
 
 def _kernel() -> Any:

@@ -133,6 +133,10 @@ def _api(_v: dict[str, Any]) -> dict[str, Any]:
         "program": [["mine"], "mine", ["mine"], "mine", "mine", True, False, True, False],
         "code": [True, True, ["mine"], True, False, True],
         "graph": True,
+        "mapped": [
+            ["a", "b", "i"], ["j"], ["b", "i"], ["a", "b", "k"], "out[k]",
+            ["a[i]", "a[j]", "b[i]"], 102, ["a", "b", "c", "i"],
+        ],
         "inames": [["j_and_i"], ["i"], "g.0"],
         "found": [4, ["f"], True, True],
         "built": [["pause", "s", "store", "t", "wait"], [["s", "wait"]], ["s", "t"]],
