@@ -21,6 +21,8 @@ from polygen.ir.show_expression import show_expression
 from polygen.source import caller_location
 from polygen.transforms._nesting import path_to
 
+_SET = isl.dim_type.set
+
 
 def separated(kernel: Kernel, condition: Expression) -> Kernel:
     """Return the kernel with one more separation; itself if it has that one.
@@ -72,16 +74,35 @@ def with_ends_apart(kernel: Kernel, iname: str, first: int, last: int) -> Kernel
     if values.is_empty():
         return kernel
     step = values.get_stride_info(0).get_stride().to_python() or 1
-    me = ex.Variable(iname)
-    inside: list[isl.Set] = []
-    for count, end, operator in ((first, values.dim_min, ">="), (last, values.dim_max, "<=")):
-        if count:
-            inwards = count * step if operator == ">=" else -count * step
-            bound = ex.sum_of(pw_aff_expression(end(0)), inwards)
-            holds = condition_set(ex.Comparison(me, operator, bound))
-            assert holds is not None  # it is made of what isl returned
-            inside.append(holds)
+    inwards = [n for n in (first * step, -last * step) if n]
+    inside = [_inside(points, iname, by) for by in inwards]
     return separated(kernel, _where_all_hold(inside, points) or _no_ends(kernel, iname))
+
+
+def _inside(points: isl.Set, iname: str, inwards: int) -> isl.Set:
+    """Return where an iname is that far from the first, or the last, of its values, or farther.
+
+    Parameters:
+        points: the values, for those of the loops around, as a flat set.
+        iname: the iname.
+        inwards: how far from the first one; negative: from the last one.
+    """
+    found = _inside_of(unflatten(points, [iname]), iname, inwards)
+    relaxed = unflatten(points.remove_divs(), [iname])
+    bounded = relaxed.dim_has_any_lower_bound(_SET, 0) and relaxed.dim_has_any_upper_bound(_SET, 0)
+    if _convex(found) is not None or not bounded:
+        return found
+    # In steps, the last value need not be that which the bound says.
+    plain = _inside_of(relaxed, iname, inwards)
+    return plain if plain.intersect(points).is_equal(found.intersect(points)) else found
+
+
+def _inside_of(values: isl.Set, iname: str, inwards: int) -> isl.Set:
+    end, operator = (values.dim_min, ">=") if inwards > 0 else (values.dim_max, "<=")
+    bound = ex.sum_of(pw_aff_expression(end(0)), inwards)
+    found = condition_set(ex.Comparison(ex.Variable(iname), operator, bound))
+    assert found is not None  # it is made of what isl returned
+    return found
 
 
 def _where_all_hold(sets: list[isl.Set], points: isl.Set) -> Expression | None:

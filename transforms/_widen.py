@@ -74,4 +74,17 @@ def widen(kernel: Kernel, iname: Iname, values: Values) -> Rearranged:
         instructions=tuple(map(inside, kernel.instructions)),
     )
     path = path_to(kernel, iname)
-    return Rearranged(with_priority(new, (*path, once, *loops_below(kernel, path))))
+    return Rearranged(with_priority(new, (*path, *_with_once(kernel, path, once))))
+
+
+def _with_once(kernel: Kernel, path: tuple[str, ...], once: str) -> tuple[str, ...]:
+    """Return the loops inside of the one at the end of a path, and a new one: innermost.
+
+    There it bears that other loops are fused, too.  But what some instructions are not within has
+    to be inside of it.
+    """
+    below = loops_below(kernel, path)
+    users = [i.within_inames for i in kernel.expanded.instructions if path[-1] in i.within_inames]
+    if all(inames.issuperset(below) for inames in users):
+        return (*below, once)
+    return (once, *below)

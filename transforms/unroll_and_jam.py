@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polygen.errors import NestingNotPossible
+from polygen.ir.domain import unflatten
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import UnrollTag
 from polygen.language.priorities import with_priority
@@ -32,7 +33,8 @@ def unroll_and_jam(
     Requires:
         1. The iname is not tagged, or tagged ``for``.
         2. It is a loop, and all instructions in it are within all loops in it, the bounds of which
-           do not need it in a domain of their own.
+           do not need it in a domain of their own; but for loops of one iteration, as `fuse_loops`
+           makes them.
         3. No dependence would be turned around.
 
     Parameters:
@@ -77,7 +79,7 @@ def unroll_and_jam(
             where=caller_location(),
             remedy="name a loop around others; split_iname splits what is reduced over",
         )
-    below = loops_below(kernel, path)
+    below = [i for i in loops_below(kernel, path) if not _is_once(kernel, i)]
     outer = outer_iname or kernel.new_name(f"{iname}_outer")
     inner = inner_iname or kernel.new_name(f"{iname}_inner")
     new, value = in_two(kernel, iname, factor, outer, inner)
@@ -91,3 +93,8 @@ def unroll_and_jam(
             "(duplicate_inames); make one domain of those of the loops",
         )
     return Rearranged(new.copy(tags={**new.tags, inner: UnrollTag()}), {iname: value})
+
+
+def _is_once(kernel: Kernel, iname: str) -> bool:
+    """Tell whether a loop has one iteration, or none."""
+    return bool(unflatten(kernel.home_domains[iname].flat, [iname]).is_singleton())

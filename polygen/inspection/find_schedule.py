@@ -18,6 +18,7 @@ from polygen.ir.domain import project_out, unflatten
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public_but
 from polygen.ir.show_expression import show_expression
+from polygen.language.programs import TranslationUnit
 from polygen.source import caller_location
 from polygen.transforms.affine_map_inames import affine_map_inames
 from polygen.transforms.prioritize_loops import prioritize_loops
@@ -35,7 +36,7 @@ _GROUPS, _ITEMS = 3, 2  # axes that are used
 
 
 @public_but("tile_size")
-def find_schedule(kernel: Kernel, tile_size: int = 16) -> list[Step]:
+def find_schedule(kernel: Kernel | TranslationUnit, tile_size: int = 16) -> list[Step]:
     """Return steps that would make the loops of a kernel tiled and parallel; none is taken.
 
     For each nest of loops that hold all the same instructions, or for those inside of one for which
@@ -45,7 +46,7 @@ def find_schedule(kernel: Kernel, tile_size: int = 16) -> list[Step]:
     knows nothing of memory: prefetching is left to the user.
 
     Parameters:
-        kernel: the kernel; loops with tags are left as they are.
+        kernel: the kernel, or a program with one entry point; loops with tags are left as they are.
         tile_size: the extent of a tile along each loop.
 
     Returns:
@@ -73,6 +74,7 @@ def find_schedule(kernel: Kernel, tile_size: int = 16) -> list[Step]:
     2017.
     """
     _check_size(tile_size)
+    kernel = kernel if isinstance(kernel, Kernel) else kernel.default_entrypoint
     found = _Finder(kernel, tile_size)
     what = f"no schedule was found for kernel '{kernel.name}'"
     with limited(kernel, what, "transform it by hand"):

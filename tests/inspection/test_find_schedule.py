@@ -120,3 +120,11 @@ def test_loops_of_a_nest_that_holds_more() -> None:
 def test_refused(given: Any, text: str) -> None:
     with pytest.raises(InvalidArgument, match=text):
         pg.find_schedule(*given)
+
+
+def test_a_program_is_its_entry_point() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]", name="twice")
+    program = pg.merge([knl])
+    steps = pg.find_schedule(program)
+    assert steps == pg.find_schedule(knl)
+    assert pg.apply(program, steps)["twice"] == pg.apply(knl, steps)

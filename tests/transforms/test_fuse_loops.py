@@ -109,6 +109,31 @@ def test_numpy_agrees_with_a_shift() -> None:
             np.testing.assert_allclose(c, np.diff(2 * a), atol=1e-12)
 
 
+TWICE = kernel(
+    "{ [t,i,j,p,q]: 0<=t<2 and 1<=i,j,p,q<n-1 }",
+    """
+    b[i,j] = a[i-1,j] + a[i,j+1]  {id=update, dep=*, inames=t:i:j}
+    a[p,q] = b[p,q]               {id=copy, dep=update, inames=t:p:q}
+    """,
+    pg.GlobalArg("a, b", shape="n, n"),
+    loop_priority="t, i, j",
+)
+
+
+def test_loops_in_fused_loops() -> None:
+    """What guards the first fusion stays inside of what the second one makes: no warning."""
+    knl = pg.prioritize_loops(TWICE, "t, p, q")
+
+    def fused(k: Kernel) -> Kernel:
+        return pg.fuse_loops(pg.fuse_loops(k, "i", "p"), "j", "q", by=1)
+
+    def jammed(k: Kernel) -> Kernel:
+        return pg.unroll_and_jam(fused(k), "i", 2)
+
+    assert set(fused(knl).inames) == {"t", "i", "i_once", "p_once", "j", "j_once", "q_once"}
+    agree(knl, [{"n": n} for n in (2, 3, 5)], jammed)
+
+
 BOTH = kernel("{ [i,j]: 0<=i,j<n }", "b[i,j] = 0.0")
 BOUNDS = kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"], "b[i] = 0.0  {id=s}\nc[i,j] = 0.0  {id=u}")
 UNUSED = kernel(["{ [i]: 0<=i<n }", "{ [k]: 0<=k<=i }", "{ [j]: 0<=j<=k }"], "b[i] = 0.0")
