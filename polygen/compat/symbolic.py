@@ -95,7 +95,8 @@ UncachedWalkMapper = WalkMapper
 
 def get_dependencies(expr: Any) -> frozenset[str]:
     """Return the names of the variables that an expression mentions, functions aside."""
-    several = expr if isinstance(expr, (tuple, list, set, frozenset)) else (expr,)
+    is_one = not isinstance(expr, tuple | list | set | frozenset)
+    several: Iterable[Any] = (expr,) if is_one else expr
     return frozenset[str]().union(*(walk.free_variables(node) for node in several))
 
 
