@@ -56,7 +56,6 @@ NOT_HERE = {
     "infer_arg_descr": "shapes of what functions take are found when programs are merged",
     "memoize_on_disk": "generated code is kept by itself",
     "pack_and_unpack_args_for_call": "a function takes parts of arrays as they lie",
-    "filter_iname_tags_by_type": "use knl.iname_tags_of_type(iname, kind)",
     "parse_tag": "tag_inames takes texts",
     "Iname": "inames are texts; knl.iname_tags(iname) returns the tag",
     "MissingBarrierError": "barriers are found",

@@ -13,12 +13,14 @@ import polygen as pg
 from polygen.compat.diagnostic import AutomaticTestFailure
 from polygen.compat.inspection import entry
 from polygen.errors import InvalidArgument
+from polygen.ir.public import public
 from polygen.runtime.evaluate import value_of
 from polygen.source import caller_location
 
 _Check: TypeAlias = Callable[[Any, Any], tuple[bool, str]]
 
 
+@public
 def auto_test_vs_ref(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     ref_prog: pg.Kernel | pg.TranslationUnit,
     ctx: Any,

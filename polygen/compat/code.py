@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import polygen as pg
 from polygen.errors import InternalError
+from polygen.ir.public import public
 from polygen.targets.program import Program
 
 _T = TypeVar("_T")
@@ -43,11 +44,13 @@ class CodeGenerationResult:
         return tuple(self.program.launches)
 
 
+@public
 def generate_code_v2(t_unit: pg.Kernel | pg.TranslationUnit) -> CodeGenerationResult:
     """Return the device program; see `polygen.generate_code`."""
     return CodeGenerationResult(pg.generate_code(t_unit))
 
 
+@public
 def generate_code(
     kernel: pg.Kernel | pg.TranslationUnit,
     device: Any = None,  # noqa: ARG001  (code is made for no device in particular)
@@ -57,6 +60,7 @@ def generate_code(
     return str(program), program.arguments
 
 
+@public
 def generate_header(
     kernel: pg.Kernel | pg.TranslationUnit,
     codegen_result: CodeGenerationResult | None = None,
@@ -66,6 +70,7 @@ def generate_header(
     return [f"{_head(program, launch.name)};" for launch in program.launches]
 
 
+@public
 def generate_body(kernel: pg.Kernel | pg.TranslationUnit) -> str:
     """Return what stands between the braces of the first function that the host calls."""
     program = pg.generate_code(kernel)
@@ -84,6 +89,7 @@ def _head(program: Program, name: str) -> str:
     return found[0]
 
 
+@public
 def preprocess_kernel(kernel: _T) -> _T:
     """Return the kernel: code generation does all that is needed."""
     return kernel
@@ -92,6 +98,7 @@ def preprocess_kernel(kernel: _T) -> _T:
 preprocess_program = preprocess_kernel
 
 
+@public
 def get_one_linearized_kernel(kernel: _T, callables_table: Any = None) -> _T:  # noqa: ARG001
     """Return the kernel: code generation orders its instructions."""
     return kernel
@@ -118,10 +125,12 @@ class CacheMode:
             os.environ[_NO_CACHE] = self._before
 
 
+@public
 def clear_in_mem_caches() -> None:
     """Do nothing: what kernels keep goes with them."""
 
 
+@public
 def set_caching_enabled(flag: bool) -> None:
     """Say whether what was generated and compiled is kept, in memory and on disk."""
     os.environ[_NO_CACHE] = "0" if flag else "1"

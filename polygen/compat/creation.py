@@ -11,6 +11,7 @@ from polygen.compat.arguments import GlobalArg, GuessedTemporary
 from polygen.compat.options import set_options
 from polygen.compat.targets import target_name
 from polygen.errors import InvalidArgument
+from polygen.ir.public import public
 from polygen.language.reduced import counting
 from polygen.source import caller_location
 
@@ -19,6 +20,7 @@ _LEFT_OUT = frozenset(("lang_version", "index_dtype", "tags", "default_offset"))
 _PLAIN = frozenset(("name", "assumptions", "loop_priority", "seq_dependencies"))
 
 
+@public
 def make_kernel(
     domains: Any, instructions: Any, kernel_data: Any = (...,), **options: Any
 ) -> pg.TranslationUnit:
@@ -44,6 +46,7 @@ def make_kernel(
     return _made(pg.make_kernel, "loopy_kernel", domains, instructions, kernel_data, options)
 
 
+@public
 def make_function(
     domains: Any, instructions: Any, kernel_data: Any = (...,), **options: Any
 ) -> pg.TranslationUnit:
@@ -144,7 +147,8 @@ def _data(kernel_data: Any, given: dict[str, Any]) -> list[Any]:
     """Return what is said of arguments and temporaries."""
     more = given.pop("temporary_variables", None) or ()
     more = cast("Mapping[str, Any]", more).values() if isinstance(more, Mapping) else more
-    data: Iterable[Any] = [kernel_data] if isinstance(kernel_data, str) else kernel_data or ()
+    is_one = isinstance(kernel_data, str) or not isinstance(kernel_data, Iterable | None)
+    data: Iterable[Any] = [kernel_data] if is_one else kernel_data or ()
     return [*more, *("..." if d is ... else d for d in data)]
 
 

@@ -14,6 +14,7 @@ from polygen.errors import (
     UnknownInstruction,
     UnknownName,
 )
+from polygen.ir.public import public
 from polygen.ir.tags import GroupTag, LocalTag
 from polygen.language.within import matching
 from polygen.source import caller_location
@@ -22,10 +23,22 @@ _OF_GRAPHS = frozenset(("callables_table", "iname_cluster", "use_insn_id"))
 
 
 def entry(program: pg.Kernel | pg.TranslationUnit) -> pg.Kernel:
-    """Return the kernel that is meant."""
-    return program if isinstance(program, pg.Kernel) else program.default_entrypoint
+    """Return the kernel that is meant.
+
+    Raises:
+        InvalidArgument: if it is none, and no program.
+    """
+    given: object = program
+    if not isinstance(given, pg.Kernel | pg.TranslationUnit):
+        raise InvalidArgument(
+            f"{given!r} is no kernel and no program",
+            where=caller_location(),
+            remedy="pass what make_kernel returns",
+        )
+    return given if isinstance(given, pg.Kernel) else given.default_entrypoint
 
 
+@public
 def find_instructions(
     program: pg.Kernel | pg.TranslationUnit, insn_match: Any
 ) -> list[pg.Instruction]:
@@ -39,11 +52,13 @@ def find_instructions(
         return []
 
 
+@public
 def find_rules_matching(program: pg.Kernel | pg.TranslationUnit, pattern: str) -> tuple[str, ...]:
     """Return the names of rules; see `polygen.find_rules_matching`."""
     return pg.find_rules_matching(entry(program), pattern)
 
 
+@public
 def find_padding_multiple(
     program: pg.Kernel | pg.TranslationUnit, *args: Any, **kwargs: Any
 ) -> int:
@@ -51,6 +66,7 @@ def find_padding_multiple(
     return pg.find_padding_multiple(entry(program), *args, **kwargs)
 
 
+@public
 def find_unused_axis_tag(
     kernel: pg.Kernel | pg.TranslationUnit, kind: str | type, insn_match: Any = None
 ) -> GroupTag | LocalTag:
@@ -82,6 +98,7 @@ def find_unused_axis_tag(
     )
 
 
+@public
 def get_dot_dependency_graph(
     kernel: pg.Kernel | pg.TranslationUnit,
     callables_table: Any = None,  # noqa: ARG001  (kernels know what they call)
@@ -92,6 +109,7 @@ def get_dot_dependency_graph(
     return pg.get_dot_dependency_graph(entry(kernel))
 
 
+@public
 def show_dependency_graph(kernel: pg.Kernel | pg.TranslationUnit, *args: Any, **kwargs: Any) -> Any:
     """Draw the graph of dependencies; see `polygen.show_dependency_graph`.
 
@@ -104,6 +122,7 @@ def show_dependency_graph(kernel: pg.Kernel | pg.TranslationUnit, *args: Any, **
     return pg.show_dependency_graph(entry(kernel), *ours, **named)
 
 
+@public
 def t_unit_to_python(
     t_unit: pg.Kernel | pg.TranslationUnit,
     *,
@@ -126,11 +145,13 @@ def t_unit_to_python(
     return preamble, body
 
 
+@public
 def has_schedulable_iname_nesting(program: pg.Kernel | pg.TranslationUnit) -> bool:
     """Tell whether each iname can be one loop; see `polygen.has_schedulable_iname_nesting`."""
     return pg.has_schedulable_iname_nesting(entry(program))
 
 
+@public
 def get_iname_duplication_options(program: pg.Kernel | pg.TranslationUnit) -> Any:
     """Return how it could be; see `polygen.get_iname_duplication_options`."""
     return pg.get_iname_duplication_options(entry(program))

@@ -7,16 +7,14 @@ from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
 import polygen as pg
+from polygen.compat.inspection import entry
 from polygen.errors import InvalidArgument
+from polygen.ir.public import public
 from polygen.ir.show_expression import show_expression
 from polygen.language.within import matching
 from polygen.source import caller_location
 
 _T = TypeVar("_T", pg.Kernel, pg.TranslationUnit)
-
-
-def _entry(program: pg.Kernel | pg.TranslationUnit) -> pg.Kernel:
-    return program if isinstance(program, pg.Kernel) else program.default_entrypoint
 
 
 def _refuse(step: str, argument: str, why: str, remedy: str) -> None:
@@ -25,6 +23,7 @@ def _refuse(step: str, argument: str, why: str, remedy: str) -> None:
     )
 
 
+@public
 def assignment_to_subst(
     kernel: _T,
     lhs_name: str,
@@ -43,14 +42,15 @@ def assignment_to_subst(
     """
     if extra_arguments:
         _refuse("assignment_to_subst", "extra_arguments=", "rules find these", "leave it out")
-    if not force_retain_argument and any(a.name == lhs_name for a in _entry(kernel).arguments):
+    if not force_retain_argument and any(a.name == lhs_name for a in entry(kernel).arguments):
         own = pg.change_arg_to_temporary(kernel, lhs_name)
         new = pg.assignment_to_subst(own, lhs_name, within)
-        if lhs_name not in _entry(new).variables:
+        if lhs_name not in entry(new).variables:
             return new
     return pg.assignment_to_subst(kernel, lhs_name, within)
 
 
+@public
 def rename_inames(
     kernel: _T,
     old_inames: str | Sequence[str] | AbstractSet[str],
@@ -63,6 +63,7 @@ def rename_inames(
     return pg.rename_inames(kernel, old_inames, new_iname, existing_ok, within)
 
 
+@public
 def rename_inames_in_batch(
     kernel: _T, batches: Mapping[str, Sequence[str] | AbstractSet[str]]
 ) -> _T:
@@ -72,29 +73,36 @@ def rename_inames_in_batch(
     return kernel
 
 
+@public
 def join_inames(
     kernel: _T,
-    inames: Any,
+    inames: str | Sequence[str],
     new_iname: str | None = None,
     tag: Any = None,
     within: Any = None,
 ) -> _T:
     """Make one loop of several; see `polygen.join_inames`.  ``i, j`` become ``j_and_i``."""
     given = [i.strip() for i in inames.split(",")] if isinstance(inames, str) else list(inames)
-    name = new_iname or _entry(kernel).new_name("_and_".join(given[::-1]))
+    name = new_iname or entry(kernel).new_name("_and_".join(map(str, given[::-1])))
     return pg.join_inames(kernel, given, name, tag, within)
 
 
-def remove_unused_inames(kernel: _T, inames: Any = None) -> _T:
+@public
+def remove_unused_inames(
+    kernel: _T, inames: str | Sequence[str] | AbstractSet[str] | None = None
+) -> _T:
     """Leave out inames that nothing uses, and no others; see `polygen.remove_unused_inames`."""
     if inames is None:
         return pg.remove_unused_inames(kernel)
     given = [i.strip() for i in inames.split(",")] if isinstance(inames, str) else inames
-    known = sorted(set(given).intersection(_entry(kernel).inames))
+    known = sorted(set(given).intersection(entry(kernel).inames))
     return pg.remove_unused_inames(kernel, known) if known else kernel
 
 
-def remove_predicates_from_insn(kernel: _T, predicates: Any, insn_match: Any) -> _T:
+@public
+def remove_predicates_from_insn(
+    kernel: _T, predicates: Sequence[Any] | AbstractSet[Any], insn_match: Any
+) -> _T:
     """Leave out conditions of instructions, if it is proved that this changes nothing.
 
     Parameters:
@@ -116,11 +124,14 @@ def _shown(node: Any) -> str:
     )
 
 
-def make_reduction_inames_unique(kernel: _T, inames: Any = None, within: Any = None) -> _T:
+@public
+def make_reduction_inames_unique(
+    kernel: _T, inames: Any = None, within: str | Sequence[str] | None = None
+) -> _T:
     """Give each instruction inames of its own that it reduces over; see `duplicate_inames`."""
     given = [i.strip() for i in inames.split(",")] if isinstance(inames, str) else inames
-    for insn in matching(_entry(kernel), within):
-        now = _entry(kernel)
+    for insn in matching(entry(kernel), within):
+        now = entry(kernel)
         shared = [
             iname
             for iname in now.inames
@@ -137,6 +148,7 @@ def make_reduction_inames_unique(kernel: _T, inames: Any = None, within: Any = N
     return kernel
 
 
+@public
 def realize_reduction(
     t_unit: _T,
     insn_id_filter: Any = None,
@@ -160,6 +172,7 @@ def realize_reduction(
     return pg.realize_reduction(t_unit, insn_id_filter)
 
 
+@public
 def add_barrier(
     kernel: _T,
     insn_before: Any = "",
@@ -175,6 +188,7 @@ def add_barrier(
     return pg.add_barrier(kernel, *ends, id_based_on, tags, synchronization_kind, within_inames)
 
 
+@public
 def save_and_reload_temporaries(t_unit: _T, entrypoint: str | None = None) -> _T:
     """Keep values between launches; see `polygen.save_and_reload_temporaries`."""
     if entrypoint is None or isinstance(t_unit, pg.Kernel):
@@ -182,19 +196,21 @@ def save_and_reload_temporaries(t_unit: _T, entrypoint: str | None = None) -> _T
     return t_unit.with_kernel(pg.save_and_reload_temporaries(t_unit[entrypoint]))
 
 
+@public
 def find_one_rule_matching(kernel: pg.Kernel | pg.TranslationUnit, pattern: str) -> str:
     """Return the name of the only rule that a pattern means; see `polygen.find_rules_matching`.
 
     Raises:
         InvalidArgument: if there are several, or none.
     """
-    found = pg.find_rules_matching(_entry(kernel), pattern)
+    found = pg.find_rules_matching(entry(kernel), pattern)
     if len(found) != 1:
         there = f"there are {', '.join(found)}" if found else "there is none"
         _refuse("find_one_rule_matching", repr(pattern), there, "name one")
     return found[0]
 
 
+@public
 def for_each_kernel(transform: Callable[..., pg.Kernel]) -> Callable[..., Any]:
     """Return a function that takes a step on each kernel of a program."""
 
@@ -208,6 +224,7 @@ def for_each_kernel(transform: Callable[..., pg.Kernel]) -> Callable[..., Any]:
     return each
 
 
+@public
 def merge(translation_units: Sequence[object]) -> pg.TranslationUnit:
     """Return several programs as one; see `polygen.merge`.  What others call is no entry point."""
     program = pg.merge(translation_units)
@@ -215,6 +232,7 @@ def merge(translation_units: Sequence[object]) -> pg.TranslationUnit:
     return program.with_entrypoints(sorted(program.entrypoints - called) or program.entrypoints)
 
 
+@public
 def make_program(kernel: pg.Kernel) -> pg.TranslationUnit:
     """Return a program of one kernel; see `polygen.merge`."""
     return merge([kernel])

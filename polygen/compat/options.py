@@ -7,6 +7,7 @@ from typing import Any, NoReturn, TypeVar, cast
 
 import polygen as pg
 from polygen.errors import InvalidArgument
+from polygen.ir.public import public
 from polygen.source import caller_location
 
 _T = TypeVar("_T", pg.Kernel, pg.TranslationUnit)
@@ -40,6 +41,7 @@ class Options(dict[str, Any]):
     """``Options(return_dict=True)``: options of `set_options` by name."""
 
 
+@public
 def set_options(kernel: _T, *args: Any, **kwargs: Any) -> _T:
     """Change how a kernel is compiled and called; see `polygen.set_options`.
 

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 import islpy as isl
 
 import polygen as pg
+from polygen.compat.inspection import entry
 from polygen.errors import InvalidArgument
+from polygen.ir.public import public
 from polygen.source import caller_location
 
 _T = TypeVar("_T", pg.Kernel, pg.TranslationUnit)
@@ -21,6 +23,7 @@ set_array_dim_names = pg.set_array_axis_names
 set_loop_priority = pg.prioritize_loops
 
 
+@public
 def add_and_infer_dtypes(
     prog: _T,
     dtype_dict: Mapping[str, Any],
@@ -41,11 +44,13 @@ def add_and_infer_dtypes(
     return prog.with_kernel(one)
 
 
+@public
 def infer_unknown_types(t_unit: _T, expect_completion: bool = False) -> _T:
     """Find out types; see `polygen.infer_unknown_types`, where all have to be found."""
     return pg.infer_unknown_types(t_unit, expect_completion)
 
 
+@public
 def split_iname(
     kernel: _T,
     split_iname: str,
@@ -58,6 +63,7 @@ def split_iname(
     return pg.split_iname(kernel, split_iname, inner_length, **others)
 
 
+@public
 def chunk_iname(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     kernel: _T,
     split_iname: str,
@@ -75,10 +81,7 @@ def chunk_iname(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     return pg.chunk_iname(kernel, split_iname, num_chunks, *names, *tags, slabs, within)
 
 
-def _entry_point(whole: pg.Kernel | pg.TranslationUnit) -> pg.Kernel:
-    return whole if isinstance(whole, pg.Kernel) else whole.default_entrypoint
-
-
+@public
 def diff_kernel(
     kernel: _T,
     diff_outputs: Any,
@@ -95,12 +98,13 @@ def diff_kernel(
     several = diff_outputs.split(",") if isinstance(diff_outputs, str) else diff_outputs
     outputs = [name.strip() for name in several]
     new = pg.diff_kernel(kernel, outputs, by, *options)
-    old, made = map(_entry_point, (kernel, new))
+    old, made = map(entry, (kernel, new))
     wanted = f"{outputs[-1]}_d{by}"
     names = [a.name for a in made.arguments if a.name not in old.variables]
     return new, next(name for name in names if name.startswith(wanted))
 
 
+@public
 def rename_iname(
     kernel: _T,
     old_iname: str,
@@ -121,11 +125,13 @@ def rename_iname(
     return renamed if preserve_tags else pg.untag_inames(renamed, new_iname)
 
 
+@public
 def assume(kernel: _T, assumptions: str | isl.BasicSet | isl.Set) -> _T:
     """Say what is known of sizes, as a text or a set of isl's; see `polygen.assume`."""
     return pg.assume(kernel, str(assumptions))
 
 
+@public
 def fix_parameters(kernel: _T, *, within: Any = None, **value_dict: Any) -> _T:
     """Let scalar arguments be numbers; see `polygen.fix_parameters`.
 
@@ -141,6 +147,7 @@ def fix_parameters(kernel: _T, *, within: Any = None, **value_dict: Any) -> _T:
     return pg.fix_parameters(kernel, **value_dict)
 
 
+@public
 def add_prefetch(
     t_unit: _T,
     var_name: str,
@@ -171,6 +178,7 @@ def add_prefetch(
     )
 
 
+@public
 def precompute(
     program: _T, subst_use: Any, sweep_inames: Any = None, within: Any = None, **others: Any
 ) -> _T:

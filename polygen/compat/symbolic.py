@@ -6,6 +6,7 @@ of rules, ...) a mapper without a method for it goes through part by part.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pymbolic import mapper as of_pymbolic

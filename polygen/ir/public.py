@@ -164,6 +164,9 @@ def classes_of(hint: Any) -> tuple[type, ...]:
     """Return the classes that a value may be of, or nothing if an annotation does not say that."""
     if hint is None or hint is type(None):
         return (type(None),)
+    if isinstance(hint, TypeVar):
+        several: list[Any] = list(hint.__constraints__) or [hint.__bound__ or object]
+        return classes_of(Union[*several])
     if get_origin(hint) in (Union, types.UnionType):
         parts = [classes_of(part) for part in get_args(hint)]
         return tuple([c for part in parts for c in part]) if all(parts) else ()

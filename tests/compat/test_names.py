@@ -145,6 +145,26 @@ def test_refused(call: Callable[[], Any], text: str) -> None:
     assert "remedy: " in str(caught.value)
 
 
+WRONG: list[tuple[Callable[[], Any], str]] = [
+    (lambda: lp.split_iname(3, "i", 4), "split_iname was given kernel=3, which is no kernel"),  # type: ignore[type-var]
+    (lambda: lp.split_iname(twice(), "i"), "split_iname cannot be called like this: missing"),  # type: ignore[call-arg]
+    (lambda: lp.join_inames(twice(), 3), "given inames=3, which is no text and no collection"),  # type: ignore[arg-type]
+    (lambda: lp.join_inames(twice(), [3]), "join_inames was given inames="),  # type: ignore[list-item]
+    (lambda: lp.rename_inames_in_batch(twice(), ["i"]), "which is no dictionary"),  # type: ignore[arg-type]
+    (lambda: lp.generate_code_v2("k"), "generate_code_v2 was given t_unit='k', which is no"),  # type: ignore[arg-type]
+    (lambda: lp.get_op_map(3), "3 is no kernel and no program"),  # type: ignore[arg-type]
+    (lambda: twice(kernel_data=3), "3"),
+    (lambda: lp.assume(twice(), "n>1", frobnicate=1), "assume has no argument 'frobnicate'"),  # type: ignore[call-arg]
+]
+
+
+@pytest.mark.parametrize(("call", "text"), WRONG, ids=[text for _, text in WRONG])
+def test_wrong_arguments(call: Callable[[], Any], text: str) -> None:
+    with pytest.raises(InvalidArgument, match=text) as caught:
+        call()
+    assert "test_names.py:" in str(caught.value)
+
+
 def test_what_calls_take_in_loopy() -> None:
     with pytest.raises(UnknownArgument, match="results are NumPy's if the arrays passed are"):
         twice()(a=np.ones(3), out_host=True)
