@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 
 from polygen.analysis.nest import loop_tree
 from polygen.analysis.permitted import why_none_is_permitted
+from polygen.errors import TypeNotFound
 from polygen.ir import walk
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
@@ -29,7 +30,8 @@ def as_loops(
 ) -> Kernel:
     """Return the kernel with reductions written out, of instructions that reduce what matters.
 
-    That is the same kernel if there are none, or if the loops could not be nested.
+    That is the same kernel if there are none, if their types are not known, or if the loops could
+    not be nested.
 
     Parameters:
         kernel: without rules and calls.
@@ -44,7 +46,10 @@ def as_loops(
     ids = [i.id for i in reducing if not moving.isdisjoint(_operands(i, operations))]
     if not ids:
         return kernel
-    new = realized(kernel, ids)
+    try:
+        new = realized(kernel, ids)
+    except TypeNotFound:  # types are found at the call, then
+        return kernel
     if why_none_is_permitted(new) is not None:
         return kernel
     inames = {iname for i in reducing for iname in i.reduction_inames}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import islpy as isl
+import numpy as np
 
-from polygen.analysis.inference import sizes
+from polygen.analysis.inference import kinds, sizes
 from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.types import node_type
 from polygen.errors import NotDifferentiable, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -163,8 +166,43 @@ def active(kernel: Kernel, outputs: Sequence[str], by: Sequence[str]) -> frozens
             if depends(kernel, insn, value, found)
         }
         if more <= found:
+            check_real(kernel, outputs, found)
             return found
         found |= more
+
+
+def check_real(kernel: Kernel, outputs: Sequence[str], moving: frozenset[str]) -> None:
+    """Check that what depends on some variables, and that outputs depend on, is no complex number.
+
+    Raises:
+        NotDifferentiable: if it is.
+    """
+    wanted, known = relevant(kernel, outputs), kinds(kernel)
+
+    def is_complex(kind: object) -> bool:
+        return kind is complex or (isinstance(kind, np.dtype) and kind.kind == "c")
+
+    def kind_of(node: Expression, insn: Instruction) -> Any:
+        kind = node_type(node, [kind_of(part, insn) for part in walk.parts(node)], known)
+        if is_complex(kind) and not moving.isdisjoint(walk.free_variables(node)):
+            raise refused(
+                f"'{show_expression(node)}' is a complex number, of which there is no derivative",
+                "compute with real and imaginary parts",
+                kernel,
+                insn.id,
+            )
+        return kind
+
+    for insn in kernel.assignments:
+        for assignee, value in insn.pairs:
+            names = walk.free_variables(value)
+            if ex.name_of(assignee) not in wanted or moving.isdisjoint(names):
+                continue
+            if not (names & kernel.variables.keys()) - known.keys():  # else, types are open
+                kind_of(value, insn)
+                stored = kernel.variables[ex.name_of(assignee)].dtype
+                if stored and is_complex(stored) and depends(kernel, insn, value, moving):
+                    kind_of(ex.converted(stored.name, value), insn)
 
 
 def checked_pairs(

@@ -288,7 +288,9 @@ class _Forward:
     ) -> list[Instruction]:
         """Return a derivative, before it what it needs several times, or for all directions."""
         kernel = self._kernel.copy(domains=self._draft.domains)
-        loops = {new.id: (*order_of(self._kernel).loops(insn.id), *along)}
+        nested = order_of(self._kernel).loops(insn.id)
+        parallel = sorted(insn.within_inames.difference(nested))
+        loops = {new.id: (*parallel, *nested, *along)}
         sharing = Sharing(kernel, loops, {}, frozenset(self._shadows.values()), self._draft)
         *values, last = sharing.shared([new], insn.within_inames)
         self._temporaries += sharing.temporaries
