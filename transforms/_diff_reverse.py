@@ -15,7 +15,6 @@ from polygen.analysis.derivatives import times
 from polygen.analysis.nest import LoopNode, TreeNode, loop_tree
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import conflicts, equal, piece_set, users
-from polygen.analysis.scratch import passes_nothing
 from polygen.errors import NotDifferentiable
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -30,10 +29,11 @@ from polygen.transforms._diff_extrema import with_choices
 from polygen.transforms._diff_forward import as_passed, check_atomic
 from polygen.transforms._diff_order import in_order
 from polygen.transforms._diff_rest import paths, pruned, with_priorities
+from polygen.transforms._diff_scopes import is_carried, scope_of
 from polygen.transforms._diff_shared import Sharing
 from polygen.transforms._diff_starts import added, with_first_values, without_starts
 from polygen.transforms._diff_terms import Term, terms
-from polygen.transforms._diff_values import Values, is_empty, may_meet
+from polygen.transforms._diff_values import Values, is_empty, may_meet, single_value
 
 _Place = ex.Variable | ex.Subscript
 
@@ -70,8 +70,10 @@ class _Reverse:
         self._kernel = kernel
         self._tree = loop_tree(kernel, quiet=True)
         self._order = order_of(kernel)
-        self._scopes = {v: self._scope(v) for v in sorted(self._moving)}
-        turned = [(path[-1], self._is_carried(path)) for path in _loops(self._tree, ())]
+        self._scopes = {v: scope_of(kernel, v) for v in sorted(self._moving)}
+        turned = [
+            (path[-1], is_carried(kernel, path, self._scopes)) for path in _loops(self._tree, ())
+        ]
         self._values = Values(kernel, turned)
         self._values.choices = choices
         self._bars = {v: self._values.name(f"{v}_bar") for v in sorted(self._moving)}
@@ -123,48 +125,6 @@ class _Reverse:
         return found
 
     # --- loops and variables
-
-    def _is_carried(self, path: tuple[str, ...]) -> bool:
-        """Tell whether the iterations of a loop have to be run from the last one to the first."""
-        kernel = self._kernel
-        for name in self._moving:
-            ids = [i for i in users(kernel, name) if path == self._order.loops(i)[: len(path)]]
-            if len(self._scopes[name]) >= len(path) and self._scopes[name][: len(path)] == path:
-                continue
-            adding = frozenset(i for i in ids if self._only_adds(i, name))
-            for first in ids:
-                for second in ids:
-                    if {first, second} <= adding:
-                        continue  # adjoints of sums are read alone
-                    for found in conflicts(kernel, first, second, name):
-                        pairs = found.pairs
-                        for iname in path[:-1]:
-                            pairs = pairs.intersect(equal(iname))
-                        if not is_empty(kernel, pairs.subtract(equal(path[-1]))):
-                            return True
-        return False
-
-    def _only_adds(self, insn_id: str, name: str) -> bool:
-        """Tell whether an instruction adds to a variable, and does nothing else with it."""
-        for assignee, value in self._kernel.assignment(insn_id).pairs:
-            rest = added(assignee, value) if ex.name_of(assignee) == name else value
-            index = [n for i in ex.index_of(assignee) for n in walk.free_variables(i)]
-            if rest is None or name in walk.free_variables(rest).union(index):
-                return False
-        return True
-
-    def _scope(self, name: str) -> tuple[str, ...]:
-        """Return the loops from no iteration of which a variable passes values to another."""
-        kernel = self._kernel
-        if not isinstance(kernel.variables[name], TemporaryVariable):
-            return ()
-        ids = users(kernel, name)
-        shared = self._order.loops(ids[0])
-        for other in ids:
-            shared = shared[: len(self._order.shared_loops(ids[0], other))]
-        while shared and not passes_nothing(kernel, name, frozenset(shared)):
-            shared = shared[:-1]
-        return shared
 
     def _bar(self, name: str) -> Any:
         """Return the variable that holds the adjoint of another one."""
@@ -301,7 +261,20 @@ class _Reverse:
             key = term.access, term.seed, term.conditions, tuple(term.values.items())
             groups.setdefault(key, []).append(term)
         sums = [(g[0], total([t.coefficient for t in g])) for g in groups.values()]
-        return [replace(term, coefficient=c) for term, c in sums if c is not None]
+        kept = self._kept(insn, value)
+        return [
+            replace(term, coefficient=c if kept is None else _with(c, value, kept))
+            for term, c in sums
+            if c is not None
+        ]
+
+    def _kept(self, insn: Assigning, value: Expression) -> Expression | None:
+        """Return the scalar that has what an instruction computes, there or computed again."""
+        name = insn.written_names[0]
+        if not isinstance(insn, Assignment) or not single_value(self._kernel, name):
+            return None
+        whole = isinstance(value, ex.Call | ex.Quotient | ex.Reduction) and value == insn.expression
+        return ex.Variable(name) if whole else None
 
     def _place(
         self,
@@ -397,6 +370,13 @@ class _Reverse:
 def _accessed(insn: Instruction) -> tuple[Expression, ...]:
     """Return what an instruction evaluates, and where it stores that."""
     return (*insn.reads, *(insn.assignees if isinstance(insn, Assigning) else ()))
+
+
+def _with(node: Expression, part: Expression, name: Expression) -> Expression:
+    """Return an expression with a name for a part of it."""
+    if node == part:
+        return name
+    return walk.rebuild(node, tuple([_with(inner, part, name) for inner in walk.parts(node)]))
 
 
 def _loops(nodes: Sequence[TreeNode], path: tuple[str, ...]) -> Iterable[tuple[str, ...]]:

@@ -328,8 +328,9 @@ def times(*factors: Expression) -> Expression:
     found: list[Expression] = []
     divisors: list[Any] = []
     for child in children:
-        if isinstance(child, ex.Quotient) and isinstance(child.numerator, int | float):
-            number *= child.numerator
+        if isinstance(child, ex.Quotient) and (numerator := _with_number(child.numerator)):
+            number *= numerator[0]
+            found += numerator[1:]
             divisors.append(child.denominator)
         elif isinstance(child, int | float):
             number *= child
@@ -345,3 +346,9 @@ def times(*factors: Expression) -> Expression:
     for divisor in divisors:
         result = ex.Quotient(cast("Any", result), divisor)
     return result
+
+
+def _with_number(node: Expression) -> tuple[Any, ...]:
+    """Return the factors of a product that begins with a number; of what is none, nothing."""
+    factors: tuple[Any, ...] = node.children if isinstance(node, ex.Product) else (node,)
+    return factors if isinstance(factors[0], int | float) else ()

@@ -217,6 +217,17 @@ def test_a_reduction_is_computed_once() -> None:
             )
 
 
+def test_a_result_that_is_its_own_derivative_is_computed_once() -> None:
+    knl = made("{ [i]: 0<=i<n }", "<> t = exp(x[i]*x[i])\nz[i] = t*t*y[i]", X, Y)
+    new = pg.diff_kernel(knl, "z", "x, y", mode="reverse")
+    assert str(pg.generate_code(pg.add_dtypes(new, {"z_bar": "float64"}), "c")).count("exp(") == 1
+    x, y, w = np.random.default_rng(1).random((3, 4))
+    t = np.exp(x * x)
+    x_bar, y_bar = new(x=x, y=y, z_bar=w)[1]
+    np.testing.assert_allclose(x_bar, 4 * w * t * t * y * x)
+    np.testing.assert_allclose(y_bar, w * t * t)
+
+
 def test_nothing_outside_of_arrays_is_read_ahead_of_a_loop() -> None:
     knl = made("{ [i,j]: 0<=i<n and 0<=j<m }", "z[i,j] = y[i]*w[j]*exp(v[0])*exp(y[i])",
                Y, array("w", "m"), array("v", "m"), array("z", "n, m"))  # fmt: skip
