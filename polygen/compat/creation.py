@@ -148,7 +148,7 @@ def _data(kernel_data: Any, given: dict[str, Any]) -> list[Any]:
     more = given.pop("temporary_variables", None) or ()
     more = cast("Mapping[str, Any]", more).values() if isinstance(more, Mapping) else more
     is_one = isinstance(kernel_data, str) or not isinstance(kernel_data, Iterable | None)
-    data: Iterable[Any] = [kernel_data] if is_one else kernel_data or ()
+    data = cast("Iterable[Any]", [kernel_data] if is_one else kernel_data or ())
     return [*more, *("..." if d is ... else d for d in data)]
 
 

@@ -22,20 +22,19 @@ from polygen.source import caller_location
 _OF_GRAPHS = frozenset(("callables_table", "iname_cluster", "use_insn_id"))
 
 
-def entry(program: pg.Kernel | pg.TranslationUnit) -> pg.Kernel:
+def entry(program: object) -> pg.Kernel:
     """Return the kernel that is meant.
 
     Raises:
         InvalidArgument: if it is none, and no program.
     """
-    given: object = program
-    if not isinstance(given, pg.Kernel | pg.TranslationUnit):
+    if not isinstance(program, pg.Kernel | pg.TranslationUnit):
         raise InvalidArgument(
-            f"{given!r} is no kernel and no program",
+            f"{program!r} is no kernel and no program",
             where=caller_location(),
             remedy="pass what make_kernel returns",
         )
-    return given if isinstance(given, pg.Kernel) else given.default_entrypoint
+    return program if isinstance(program, pg.Kernel) else program.default_entrypoint
 
 
 @public

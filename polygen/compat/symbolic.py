@@ -7,7 +7,7 @@ of rules, ...) a mapper without a method for it goes through part by part.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from pymbolic import mapper as of_pymbolic
 from pymbolic import parse, substitute
@@ -97,7 +97,7 @@ UncachedWalkMapper = WalkMapper
 def get_dependencies(expr: Any) -> frozenset[str]:
     """Return the names of the variables that an expression mentions, functions aside."""
     is_one = not isinstance(expr, tuple | list | set | frozenset)
-    several: Iterable[Any] = (expr,) if is_one else expr
+    several = cast("Iterable[Any]", (expr,) if is_one else expr)
     return frozenset[str]().union(*(walk.free_variables(node) for node in several))
 
 
