@@ -105,7 +105,7 @@ def join_inames(
     olds = to_names(inames)
     if len(olds) < 2 or len(set(olds)) < len(olds):
         raise InvalidArgument(
-            f"join_inames: {', '.join(olds)} is not several inames, each once",
+            f"join_inames: {', '.join(olds) or 'nothing'} is not several inames, each once",
             where=caller_location(),
             remedy="name two or more, the fastest one last",
         )

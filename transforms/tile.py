@@ -11,7 +11,7 @@ from polygen.ir.kernel import Kernel
 from polygen.language.priorities import with_priority
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transformation import Kind, is_iname, transformation
+from polygen.transformation import Kind, is_iname, is_positive, transformation
 from polygen.transforms._nesting import path_to
 from polygen.transforms._tags import Given, Tags, with_tags
 from polygen.transforms.split_iname import in_two
@@ -21,14 +21,11 @@ def _is_tile(kernel: Kernel, value: Any) -> bool:
     if not isinstance(value, Mapping) or not value:
         return False
     items = cast("Mapping[object, object]", value).items()
-    return all(
-        is_iname(kernel, iname) and isinstance(n, int) and not isinstance(n, bool) and n > 0
-        for iname, n in items
-    )
+    return all(is_iname(kernel, iname) and is_positive(kernel, n) for iname, n in items)
 
 
 Sizes = Annotated[
-    Mapping[str, int], Kind("a dictionary from inames to positive integers", _is_tile)
+    Mapping[str, int], Kind("a dictionary from inames to positive integers below 2**63", _is_tile)
 ]
 
 

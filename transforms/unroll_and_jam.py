@@ -26,7 +26,8 @@ def unroll_and_jam(
     """Unroll a loop by a factor, and fuse the copies of the loops inside: register tiling.
 
     The loop is split as `split_iname` does it; the inner part goes inside of all loops in it, and
-    is unrolled.  Loops of reductions inside are not fused: write an accumulation as a loop first.
+    is unrolled.  Loops of reductions inside are not fused: each copy of an instruction has its own.
+    Where copies need no order, lanes share them: ``split_iname(knl, "i", 4, inner_tag="ilp")``.
 
     Kind: order and storage.
 

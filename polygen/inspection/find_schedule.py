@@ -83,7 +83,7 @@ def find_schedule(kernel: Kernel | TranslationUnit, tile_size: int = 16) -> list
 
 
 def _check_size(tile_size: object) -> None:
-    if not isinstance(tile_size, int) or isinstance(tile_size, bool) or tile_size <= 0:
+    if type(tile_size) is not int or not 0 < tile_size < 2**63:
         raise InvalidArgument(
             f"find_schedule was given tile_size={tile_size!r}, which is no positive integer",
             where=caller_location(),

@@ -89,8 +89,9 @@ def is_tag(_kernel: Kernel, value: Any) -> bool:
     return isinstance(value, get_args(InameTag))
 
 
-def _is_positive(_kernel: Kernel, value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+def is_positive(_kernel: Kernel, value: Any) -> bool:
+    """Tell whether `value` is a number of iterations that can be counted, at least 1."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
 
 
 Iname: TypeAlias = Annotated[str, Kind("the name of an iname", is_iname)]
@@ -107,7 +108,7 @@ Within: TypeAlias = Annotated[
     Kind("ids of instructions, patterns of ids, or a sequence of these", _is_within),
 ]
 Tag: TypeAlias = Annotated[str | InameTag, Kind("an iname tag such as 'g.0' or 'unr'", is_tag)]
-PositiveInt: TypeAlias = Annotated[int, Kind("a positive integer", _is_positive)]
+PositiveInt: TypeAlias = Annotated[int, Kind("a positive integer below 2**63", is_positive)]
 
 
 def to_tag(tag: str | InameTag) -> InameTag:

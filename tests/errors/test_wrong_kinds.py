@@ -32,7 +32,15 @@ MORE: dict[str, tuple[Any, ...]] = {
     "rename_callable": ("f", "g"),
     "apply": ((),),
 }
-OF_PROGRAMS = {"apply", "diff", "generate_code", "lower_kernel", "kernel_to_python", "replay"}
+OF_PROGRAMS = {
+    "apply",
+    "diff",
+    "find_schedule",
+    "generate_code",
+    "lower_kernel",
+    "kernel_to_python",
+    "replay",
+}
 OF_KERNELS = [name for name in FUNCTIONS if name not in OTHERS | NO_ARGUMENTS]
 
 

@@ -169,3 +169,16 @@ def test_arguments_are_missing_or_too_many() -> None:
         pg.split_iname(KERNELS["line"], "i", 4, "io")  # type: ignore[call-arg]
     with pytest.raises(InvalidArgument, match="which is no kernel"):
         pg.split_iname("knl", "i", 4)  # type: ignore[type-var]
+
+
+def test_numbers_that_no_counter_holds() -> None:
+    knl = kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+    for step in (pg.split_iname, pg.strip_mine_to_vector, pg.unroll_and_jam, pg.chunk_iname):
+        with pytest.raises(InvalidArgument, match=rf"={2**70}, which is not a positive integer"):
+            step(knl, "i", 2**70)
+    with pytest.raises(InvalidArgument, match="which is not a dictionary from inames to positive"):
+        pg.tile(knl, {"i": 2**70})
+    with pytest.raises(InvalidArgument, match="which is no positive integer"):
+        pg.find_schedule(knl, 2**70)
+    (domain,) = pg.fix_parameters(knl, n=2**70).domains
+    assert f"i < {2**70}" in domain.text or f"i <= {2**70 - 1}" in domain.text
