@@ -13,12 +13,14 @@ import islpy as isl
 from polygen.analysis.affine import FloorTerm, LinearForm, Term
 from polygen.analysis.isl_affine import to_aff
 from polygen.analysis.polyhedra import problem_of
+from polygen.analysis.proving import limited_count
 from polygen.analysis.quasi_polynomials import QuasiPolynomial, form_text
 from polygen.analysis.summing import Case, Effort, NotSummedError, cases
+from polygen.errors import ProofLimit
 from polygen.ir.domain import flat_names, intersection, unflatten
 
 _PARAM = isl.dim_type.param
-_MOST_CASES = 500
+_MOST_TERMS = 2000
 
 
 def formula(flat: isl.Set, names: Iterable[str], known: isl.Set) -> isl.PwQPolynomial | None:
@@ -36,19 +38,22 @@ def formula(flat: isl.Set, names: Iterable[str], known: isl.Set) -> isl.PwQPolyn
         NotSummedError: if there is no end of values.
     """
     counted = frozenset(names)
-    effort = Effort(_MOST_CASES)
-    both = intersection(flat, known)
+    effort = Effort(_MOST_TERMS)
     found: list[Case] = []
     try:
-        for piece in _disjoint(both):
-            found += cases(problem_of(piece, counted), effort)
+        with limited_count():
+            both = intersection(flat, known)
+            for piece in _disjoint(both):
+                found += cases(problem_of(piece, counted), effort)
+            parameters = [n for n in flat_names(both) if n not in counted]
+            simple = [(bounds, _simplified(sum_, known)) for bounds, sum_ in found]
+            return _joined(parameters, simple, known)
+    except ProofLimit:
+        return None
     except NotSummedError as error:
         if error.is_infinite:
             raise
         return None
-    parameters = [n for n in flat_names(both) if n not in counted]
-    simple = [(bounds, _simplified(sum_, known)) for bounds, sum_ in found]
-    return _joined(parameters, simple, known)
 
 
 def number(flat: isl.Set, names: Iterable[str], sizes: Mapping[str, int]) -> int:

@@ -170,8 +170,6 @@ class Count:
     __radd__ = __add__
 
     def __mul__(self, factor: int) -> Count:
-        if not isinstance(factor, int):
-            return NotImplemented
         return Count(self.kernel, tuple((p, n * factor) for p, n in self.parts if factor))
 
     __rmul__ = __mul__

@@ -40,18 +40,22 @@ class NotSummedError(Exception):
 
 @dataclass
 class Effort:
-    """How many cases may still be looked at."""
+    """How many cases, and terms of quasi-polynomials, may still be looked at."""
 
     left: int
 
     def spend(self, amount: int) -> None:
-        """Count some cases.
+        """Count some more.
 
         Raises:
             NotSummedError: if there are too many.
         """
+        self.check(amount)
         self.left -= amount
-        if self.left < 0:
+
+    def check(self, amount: int) -> None:
+        """Raise NotSummedError if there will be too many."""
+        if amount > self.left:
             raise NotSummedError
 
 
@@ -61,7 +65,7 @@ def cases(problem: Problem, effort: Effort) -> list[Case]:
     Raises:
         NotSummedError: if that takes more than the effort, or there is no end of points.
     """
-    effort.spend(1)
+    effort.spend(1 + len(problem.summand.terms))
     tidy = tidied(problem)
     if tidy is None:
         return []
@@ -139,9 +143,9 @@ def _parts(problem: Problem) -> list[Problem]:
 def _multiplied(factors: Sequence[Sequence[Case]], effort: Effort) -> list[Case]:
     found: list[Case] = []
     for combination in product(*factors):
-        effort.spend(1)
         bounds = tuple(dict.fromkeys(b for case in combination for b in case[0]))
         found.append((bounds, reduce(QuasiPolynomial.__mul__, [case[1] for case in combination])))
+        effort.spend(1 + len(found[-1][1].terms))
     return found
 
 
@@ -162,7 +166,7 @@ def _trouble(problem: Problem, name: str) -> tuple[int, int, int]:
 
 
 def _by_residues(problem: Problem, name: str, steps: int, effort: Effort) -> list[Case]:
-    effort.spend(steps)
+    effort.check(steps * (1 + len(problem.summand.terms)))
     found: list[Case] = []
     for rest in range(steps):
         value = LinearForm(rest, {name: steps})

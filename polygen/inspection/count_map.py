@@ -140,16 +140,12 @@ class CountMap(Mapping[_Key, Count], Generic[_Key]):
         return self.sum().eval_with_dict(params or {})
 
     def __add__(self, other: CountMap[_Key]) -> CountMap[_Key]:
-        if not isinstance(other, CountMap):
-            return NotImplemented
         found = dict(self._counts)
         for key, count in other.items():
             found[key] = found[key] + count if key in found else count
         return self._with(found)
 
     def __mul__(self, factor: int) -> CountMap[_Key]:
-        if not isinstance(factor, int):
-            return NotImplemented
         return self._with({key: n * factor for key, n in self._counts.items()})
 
     __rmul__ = __mul__

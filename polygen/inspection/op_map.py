@@ -83,7 +83,7 @@ class _Operations:
     def __init__(self, kernel: Kernel, in_subscripts: bool) -> None:
         self._kinds: Mapping[str, Kind] = kinds(kernel)
         self._index = index_type(kernel)
-        self.seen = Seen("operations", self._at_node, lambda *_: (), in_subscripts)
+        self.seen = Seen("operations", self._at_node, _nothing, in_subscripts)
 
     def _at_node(self, node: Expression, _: frozenset[str]) -> Iterable[_Operation]:
         if isinstance(node, ex.Reduction):
@@ -109,6 +109,10 @@ class _Operations:
             yield _COMBINING[name], dtype
         elif name not in ("any", "all"):
             yield f"func:{name}", dtype
+
+
+def _nothing(_target: Expression, _inames: frozenset[str]) -> tuple[_Operation, ...]:
+    return ()
 
 
 def _folded(name: str) -> Callable[[Any], tuple[str, int]]:
