@@ -10,15 +10,15 @@ Then nothing asks whether there is something for a work item.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import islpy as isl
 
 from polygen.analysis.domains import domain_of, homes
+from polygen.analysis.instance_map import instruction_at
 from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.proving import without_proofs
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import Domain, parse_domain, project_out, rename_dimension, unflatten
@@ -27,10 +27,8 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction, assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, identity_of, parts_of
-from polygen.ir.relation import widened
-from polygen.transforms._fuse_names import with_inames
+from polygen.ir.relation import MARK, widened
 from polygen.transforms._local_reductions import LocalReduction, all_contribute
-from polygen.transforms.remove_unused_inames import remove_unused_inames
 
 
 @dataclass(frozen=True)
@@ -243,8 +241,59 @@ def with_old_names(kernel: Kernel, olds: Mapping[str, str]) -> Kernel:
     """
     if not olds:
         return kernel
-    with without_proofs():
-        kernel = remove_unused_inames(kernel, sorted({*olds, *olds.values()}))
-    left = kernel.home_domains
-    free = {old: new for new, old in olds.items() if new in left and old not in left}
-    return with_inames(kernel, {new: old for old, new in free.items()})
+    used = {i for insn in kernel.instructions for i in insn.within_inames | insn.reduction_inames}
+    gone = {*olds, *olds.values()} - used
+    while needed := gone.intersection(
+        p for d in kernel.domains if not gone.issuperset(d.inames) for p in d.parameters
+    ):
+        gone -= needed
+    left = [_without(d, gone) for d in kernel.domains if not gone.issuperset(d.inames)]
+    free = {old: new for new, old in olds.items() if new not in gone and old in gone}
+    return _renamed_in(kernel.copy(domains=tuple(left)), {new: old for old, new in free.items()})
+
+
+def _without(domain: Domain, gone: set[str]) -> Domain:
+    if gone.isdisjoint(domain.inames):
+        return domain
+    rest = project_out(domain.flat, gone)
+    return Domain(unflatten(rest, [i for i in domain.inames if i not in gone]).drop_unused_params())
+
+
+def _renamed_in(kernel: Kernel, names: Mapping[str, str]) -> Kernel:
+    """Return the kernel with other names of inames, which nothing else has."""
+    values = {new: ex.Variable(old) for new, old in names.items()}
+    domains = [Domain(reduce(_renamed, names.items(), d.set)) for d in kernel.domains]
+    known = [iname for domain in domains for iname in domain.inames]
+    marked = {new + MARK: old + MARK for new, old in names.items()}
+
+    def renamed(insn: Instruction) -> Instruction:
+        relations = [
+            replace(r, domain=Domain(reduce(_renamed, marked.items(), r.domain.set)))
+            for r in insn.happens_after
+        ]
+        return instruction_at(insn, values, known).copy(happens_after=frozenset(relations))
+
+    tags = {names.get(iname, iname): tag for iname, tag in kernel.tags.items()}
+    separations = [walk.substitute(c, values) for c in kernel.separations]
+    return kernel.copy(
+        domains=tuple(domains),
+        instructions=tuple(map(renamed, kernel.instructions)),
+        tags={iname: tag for iname, tag in tags.items() if iname in known},
+        priorities=tuple([p for p in _priorities(kernel, names, known) if len(p) > 1]),
+        separations=tuple(
+            [c for c in dict.fromkeys(separations) if not _mentions_gone(kernel, c, known)]
+        ),
+    )
+
+
+def _priorities(
+    kernel: Kernel, names: Mapping[str, str], known: Collection[str]
+) -> Iterable[tuple[str, ...]]:
+    """Return the priorities among the inames that there are, by their names."""
+    renamed = [[names.get(i, i) for i in priority] for priority in kernel.priorities]
+    return dict.fromkeys(tuple([i for i in p if i in known]) for p in renamed)
+
+
+def _mentions_gone(kernel: Kernel, condition: Expression, known: Collection[str]) -> bool:
+    """Tell whether a condition mentions an iname that there was."""
+    return any(n in kernel.inames and n not in known for n in walk.free_variables(condition))

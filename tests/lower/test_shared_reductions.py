@@ -136,6 +136,17 @@ def test_loops_with_something_else_in_them() -> None:
     agree(knl, lambda a: (np.maximum.accumulate(a, axis=1).sum(1),))
 
 
+def test_loops_that_were_joined() -> None:
+    """Their number of iterations is a product of sizes."""
+    knl = pg.make_kernel(
+        ROWS, "b = sum((i,j), a[i,j])", [A, pg.GlobalArg("b", "float64", ()), "..."]
+    )
+    knl = pg.split_iname(pg.join_inames(knl, "i, j", "ij"), "ij", 8, inner_tag="l.0")
+    for new in (knl, pg.realize_reduction(knl)):
+        _, (total,) = new.executor("c")(a=np.arange(35.0).reshape(5, 7))
+        assert total == 35 * 34 / 2
+
+
 def test_code_that_is_written_apart() -> None:
     knl = pg.make_kernel(ROWS, "b[i] = sum(j, a[i,j])", [A, "..."])
     knl = pg.split_iname(knl, "j", 4, slabs=(0, 1))
