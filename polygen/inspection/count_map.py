@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Generic, SupportsIndex, TypeVar
 
 from polygen.analysis.counts import Count
@@ -31,6 +31,10 @@ class CountMap(Mapping[_Key, Count], Generic[_Key]):
 
     def __getitem__(self, key: _Key) -> Count:
         return self._counts.get(key, Count(self._kernel))
+
+    def get(self, key: _Key, default: Any = None) -> Any:
+        """Return the number for a key, or something else if it is not there."""
+        return self._counts.get(key, default)
 
     def __contains__(self, key: object) -> bool:
         return key in self._counts
@@ -110,6 +114,20 @@ class CountMap(Mapping[_Key, Count], Generic[_Key]):
         for key, count in self._counts.items():
             kept = self._kind(**{name: getattr(key, name) for name in names})
             found[kept] = found[kept] + count if kept in found else count
+        return self._with(found)
+
+    def with_set_attributes(self, **values: Any) -> CountMap[_Key]:
+        """Return a map whose keys have other values of some fields; what is the same is added up.
+
+        Raises:
+            InvalidArgument: if the keys have no such field.
+        """
+        for name in values:
+            self._check_field(name)
+        found: dict[_Key, Count] = {}
+        for key, count in self._counts.items():
+            new = replace(key, **values)
+            found[new] = found[new] + count if new in found else count
         return self._with(found)
 
     def to_bytes(self) -> CountMap[_Key]:

@@ -365,6 +365,14 @@ def test_maps() -> None:
     assert sum(counts.values()).eval_with_dict(sizes) == 25  # type: ignore[union-attr]
     assert counts.filter_by_func(lambda key: key.name == "add").eval_and_sum(sizes) == 10
     assert counts.copy() == counts
+    assert counts.get(pg.Op("float32", "pow")) is None
+    assert counts.get(pg.Op("float32", "pow"), 0) == 0
+    other = counts.with_set_attributes(kernel_name="other", name="any")
+    assert sorted(str(key) for key in other) == [
+        "Op(float32, any, subgroup, other)", "Op(int32, any, subgroup, other)",
+    ]  # fmt: skip
+    assert other.eval_and_sum(sizes) == 25
+    _error(lambda: counts.with_set_attributes(nome="x"), InvalidArgument, "has no 'nome'")
     assert "Op(int32, mul, subgroup, mine): [n] -> { n : n > 0 }" in str(counts)
     _error(lambda: counts.filter_by(direction=["load"]), InvalidArgument, "has no 'direction'")
     _error(lambda: counts.filter_by(name="add"), InvalidArgument, "'add' for 'name', which is no")
