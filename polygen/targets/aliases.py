@@ -57,6 +57,23 @@ def joined(nodes: Block, aliases: Mapping[str, str], is_fixed: Callable[[str], b
     return tuple(result)
 
 
+def merged(node: If, inside: Callable[[Block], Block]) -> If:
+    """Return a condition that holds a condition and nothing else, with both asked at once.
+
+    Parameters:
+        node: the condition.
+        inside: returns what is printed of a block.
+    """
+    asked = [node.condition]
+    body = inside(node.body)
+    while len(body) == 1 and isinstance(body[0], If):
+        asked.append(body[0].condition)
+        body = inside(body[0].body)
+    if len(asked) == 1:
+        return node
+    return If(ex.LogicalAnd(tuple(c for both in asked for c in walk.conjuncts(both))), body)
+
+
 def _are_apart(first: If, second: If) -> bool:
     """Tell whether no name is declared in both."""
     declared = {node.name for node in first.body if isinstance(node, Declare)}

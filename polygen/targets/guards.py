@@ -13,7 +13,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.lower.program import Block, If, Loop
-from polygen.targets.aliases import joined
+from polygen.targets.aliases import joined, merged
 from polygen.targets.expression import ExpressionPrinter
 
 
@@ -23,11 +23,15 @@ def outwards(loop: Loop, names: ExpressionPrinter) -> Loop | If:
     return If(_all_of(asked), (inside,)) if asked else inside
 
 
+def shown(nodes: Block, names: ExpressionPrinter) -> Block:
+    """Return those of some statements that are printed; conditions that are the same as one."""
+    nodes = tuple([node for node in nodes if not names.is_alias(node)])
+    return joined(nodes, names.aliases, names.is_index) if names.aliases else nodes
+
+
 def _taken_out(loop: Loop, names: ExpressionPrinter) -> tuple[Sequence[Expression], Loop]:
     """Return the conditions that may be asked before a loop, and the loop without them."""
-    nodes = [node for node in loop.body if not names.is_alias(node)]
-    if len(nodes) > 1 and names.aliases:
-        nodes = [*joined(tuple(nodes), names.aliases, names.is_index)]
+    nodes = shown(loop.body, names)
     if len(nodes) != 1:
         return (), loop
     (inside,) = nodes
@@ -37,6 +41,7 @@ def _taken_out(loop: Loop, names: ExpressionPrinter) -> tuple[Sequence[Expressio
         asked, inner = _taken_out(inside, names)
         body = (inner,)
     elif isinstance(inside, If):
+        inside = merged(inside, lambda nodes: shown(nodes, names))
         same = {name: ex.Variable(other) for name, other in names.aliases.items()}
         condition = walk.substitute(inside.condition, same) if same else inside.condition
         asked = condition.children if isinstance(condition, ex.LogicalAnd) else (condition,)

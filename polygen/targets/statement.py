@@ -25,10 +25,10 @@ from polygen.lower.program import (
     Node,
     Verbatim,
 )
-from polygen.targets.aliases import joined, without_copies
+from polygen.targets.aliases import joined, merged, without_copies
 from polygen.targets.atomics import atomic_lines
 from polygen.targets.expression import ExpressionPrinter
-from polygen.targets.guards import outwards
+from polygen.targets.guards import outwards, shown
 from polygen.targets.otherwise import WithOther, with_others
 from polygen.targets.simultaneous import one_by_one
 from polygen.targets.target import Target
@@ -108,6 +108,8 @@ class StatementPrinter:
 
     def condition(self, node: If, other: Block, depth: int) -> None:
         """Print a condition, and what is executed where it does not hold."""
+        if not other:
+            node = merged(node, lambda nodes: shown(nodes, self.expressions))
         branches = [*self._branches(node, other)]
         braces = any(self._has_braces(body) for _, body in branches)
         begun = ""

@@ -123,3 +123,16 @@ def test_loops_that_run_in_parallel_together_stay_nested() -> None:
     assert first.strip().startswith("for")
     assert second.strip().startswith("for")
     assert third.strip() == "if (i > 1)"
+
+
+def test_a_condition_with_nothing_but_a_condition_in_it() -> None:
+    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<3 }", "b[i] = sum(j, c[i,j])")
+    knl = pg.split_iname(pg.add_dtypes(knl, {"c": "float64"}), "i", 4, inner_tag="l.0")
+    knl = pg.tag_inames(knl, {"i_outer": "g.0", "j": "l.1"})
+    assert "if (4 * i_outer + i_inner < n && j == 0) {" in str(pg.generate_code(knl, "opencl"))
+    text = str(pg.generate_code(knl, "c"))
+    assert "if (j" not in text
+    assert "for (int j = 0; j < 1; ++j)" in text
+    c = np.arange(15.0).reshape(5, 3)
+    for target in ("c", "opencl"):
+        np.testing.assert_array_equal(knl.executor(target)(c=c)[1], [c.sum(1)])
