@@ -224,3 +224,17 @@ def test_programs_differ_in_kernels_of_one_name() -> None:
     assert added == ["ENTRY POINTS:", "+ other", "KERNEL other:", *shown]
     fewer = pg.diff(both, both.with_entrypoints("other")).splitlines()
     assert fewer == ["ENTRY POINTS:", "- twice"]
+
+
+def test_history_starts_from_what_calls_the_same() -> None:
+    data = [pg.GlobalArg("a, out", "float64", "n, 8"), "..."]
+    text = "[j]: out[i, j] = twice_row([j]: a[i, j])"
+    rows = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<8 }", text, data, name="rows")
+    row = pg.make_function("{ [k]: 0<=k<8 }", "y[k] = 2*x[k]", name="twice_row")
+    split = pg.split_iname(rows, "i", 4)
+    program = pg.merge([split, row])
+    for whole in (program, program.with_kernel(pg.split_iname(program["twice_row"], "k", 2))):
+        knl = whole["rows"]
+        assert [step.name for step in knl.history] == ["split_iname"]
+        assert knl.original is not None
+        assert pg.replay(knl.original, knl.history) == knl

@@ -236,5 +236,13 @@ def link_all(kernels: Mapping[str, Kernel]) -> dict[str, Kernel]:
         order += ready
     found: dict[str, Kernel] = {}
     for name in order:
-        found[name] = linked(kernels[name], {n: found[n] for n in calls[name]})
+        found[name] = _linked(kernels[name], {n: found[n] for n in calls[name]})
     return found
+
+
+def _linked(kernel: Kernel, callees: Mapping[str, Kernel]) -> Kernel:
+    """Return a kernel that knows what it calls, also where its history starts from."""
+    new = linked(kernel, callees)
+    if new is not kernel and kernel.original is not None:
+        object.__setattr__(new, "original", linked(kernel.original, callees))
+    return new
