@@ -272,7 +272,7 @@ def further(kernel: pg.Kernel) -> pg.Kernel:
 def test_errors_name_the_step_that_was_called() -> None:
     loops = pg.make_kernel("{ [i,j]: 0<=i,j<n }", ["b[i] = a[i]", "c[j] = b[n-1-j]"])
     steps: list[tuple[str, Callable[[], pg.Kernel]]] = [
-        ("wavefront", lambda: pg.wavefront(SHEAR, "j", "i")),
+        ("strip_mine_to_vector", lambda: pg.strip_mine_to_vector(SHEAR, "i", 4)),
         ("chunk_iname", lambda: pg.chunk_iname(SHEAR, "i", 4, outer_tag="g.0")),
         ("fuse_loops", lambda: pg.fuse_loops(loops, "i", "j", by=1)),
         ("rename_inames", lambda: pg.rename_inames(loops, "i, j", "m")),

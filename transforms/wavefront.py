@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from polygen.errors import IllegalStep, InvalidArgument
+from polygen.errors import IllegalStep, InvalidArgument, NestingNotPossible
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
 from polygen.transformation import Iname, PositiveInt, transformation
+from polygen.transforms._nesting import path_to
 from polygen.transforms._tags import AnyTag, Given
 from polygen.transforms.interchange import interchange
 from polygen.transforms.skew import skew
@@ -75,6 +76,13 @@ def wavefront(
             f"wavefront: '{outer}' is named twice",
             where=caller_location(),
             remedy="name the outer loop and the inner one",
+        )
+    if inner in path_to(kernel, outer):
+        raise NestingNotPossible(
+            f"the loop of '{outer}' is not around that of '{inner}', but inside of it",
+            where=caller_location(),
+            remedy=f"name the outer loop first: wavefront(knl, '{inner}', '{outer}'); or say first "
+            f"which it is: prioritize_loops(knl, '{outer}, {inner}')",
         )
     factors = range(1, MOST + 1) if factor is None else (factor,)
     for candidate in factors[:-1]:

@@ -88,6 +88,7 @@ APART = kernel("{ [i,j]: 0<=i,j<n }", "b[i] = 0.0\nc[j] = 0.0")
         (FIVE, {"factor": 0}, InvalidArgument, "factor=0, which is not a positive integer"),
         (FIVE, {"tag": "q.0"}, InvalidArgument, "'q.0' is no iname tag"),
         (SUM, {}, NestingNotPossible, "are not nested in one another"),
+        (FIVE, {"outer": "j", "inner": "i"}, NestingNotPossible, "of 'i', but inside of it"),
         (APART, {}, MapMixesInames, "the map mixes"),
         (pg.tag_inames(SUM, "i: g.1"), {}, NestingNotPossible, "are not nested in one another"),
         (pg.tag_inames(FIVE, "j: unr"), {}, TagConflict, "tagged unr"),
