@@ -71,7 +71,7 @@ def privatize_temporaries_with_inames(
 
     Raises:
         UnknownIname: if the kernel has no such iname.
-        InvalidArgument: if 1 does not hold.
+        InvalidArgument: if 1 does not hold for a temporary that is named.
         NotPrivatizable: if 2 or 3 does not hold.
 
     Source: Loo.py's transformation of this name.

@@ -51,6 +51,7 @@ class Reference:
         update: the operation, where it is the old or the new value of an atomic update.
         vague: whether it is verbatim C that touches it: any element of an array, unless there are
             subscripts, and perhaps none.
+        numbers: names in the subscripts that stand for integers that are not known.
     """
 
     insn: Instruction
@@ -61,6 +62,7 @@ class Reference:
     conditions: tuple[Expression, ...]
     update: str = ""
     vague: bool = False
+    numbers: frozenset[str] = frozenset()
 
 
 def references(insn: Instruction) -> tuple[Reference, ...]:
@@ -316,7 +318,7 @@ def _elements(kernel: Kernel, reference: Reference) -> _Elements:
 
 def known_names(kernel: Kernel, reference: Reference) -> frozenset[str]:
     """Return the names whose values are those of inames and integer parameters at a reference."""
-    return reference.inames | integer_parameters(kernel)
+    return reference.inames | reference.numbers | integer_parameters(kernel)
 
 
 def reference_domain(kernel: Kernel, reference: Reference) -> tuple[isl.Set, bool]:

@@ -46,6 +46,7 @@ class Frame:
         conditions: those of ``if(c, a, b)`` and predicates under which this is evaluated.
         trail: the instructions that read, one from the other, what this one wrote.
         values: what some of the inames are, in names of the context that others have.
+        numbers: further names of the context, which stand for data in its expression.
     """
 
     kernel: Kernel
@@ -54,6 +55,7 @@ class Frame:
     conditions: tuple[Expression, ...] = ()
     trail: tuple[str, ...] = ()
     values: Mapping[str, Expression] = field(default_factory=new_dict)
+    numbers: frozenset[str] = frozenset()
 
     def named(self, node: Expression) -> Expression:
         """Return an expression with the inames as they are called in the context."""
@@ -71,7 +73,9 @@ class Frame:
         """Return the read that a variable or subscript in the expression is."""
         index = ex.index_tuple(node) if isinstance(node, ex.Subscript) else ()
         inames = frozenset(self.names)
-        return Reference(self.insn, ex.name_of(node), index, False, inames, self.conditions)
+        return Reference(
+            self.insn, ex.name_of(node), index, False, inames, self.conditions, numbers=self.numbers
+        )
 
     def under(self, *conditions: Expression) -> Frame:
         """Return the frame for what is evaluated under more conditions."""
@@ -104,7 +108,7 @@ class Frame:
     @cached_property
     def integers(self) -> frozenset[str]:
         """The names that stand for integers: the inames, and some of the parameters."""
-        return integer_parameters(self.kernel).union(self.names)
+        return integer_parameters(self.kernel).union(self.names, self.numbers)
 
     def integer(self, node: Expression) -> isl.PwAff | None:
         """Return the function of the context that an integer expression is, if it is affine."""

@@ -23,6 +23,7 @@ from polygen.analysis.dataflow import Source, final_sources, overlapping, source
 from polygen.analysis.difference import END, At, Difference, undecided
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.kept_types import keeps_type, same_type
+from polygen.analysis.lookups import for_all_values
 from polygen.analysis.pairs import witness
 from polygen.analysis.same_past import Pasts
 from polygen.analysis.settled import Settled
@@ -122,12 +123,23 @@ class Matcher:
                     return None
                 if self.pasts.are_same(old, new, at):
                     return self.same_element(old, new, at)
-            return self._partly(was, now, (old, new), at)
+            found = self._partly(was, now, (old, new), at)
+            return None if found is None else self._whatever_data_says((old, new), at, found)
         for source in now:
             found = self._from(source, was, (old, new), at)
             if found is not None:
                 return found
         return None
+
+    def _whatever_data_says(
+        self, nodes: tuple[Expression, Expression], at: Context, otherwise: Difference
+    ) -> Difference | None:
+        """Compare two reads for each value that data in their subscripts may have."""
+        lookup = for_all_values(nodes, at, self._names, self.match)
+        if lookup is None:
+            return otherwise
+        found = self._access(*lookup)
+        return found if found is None or not found.certain else otherwise
 
     def _partly(
         self,
