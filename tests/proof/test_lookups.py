@@ -32,8 +32,8 @@ def test_a_table_that_is_filled_ahead() -> None:
     assert "out[m, i] = h[m % 2, b[m, i]]" in str(new)
     assert pg.parse_kernel(str(new)) == new
     for n in (0, 1, 7, 8):
-        x, b = np.random.default_rng(n).random((4, 3)), np.arange(4 * n, dtype=np.int32) % 3
-        b = b.reshape(4, n)
+        x = np.random.default_rng(n).random((4, 3))
+        b = (np.arange(4 * n, dtype=np.int32) % 3).reshape(4, n)
         _, (out,) = new.executor("c")(x=x, b=b, n=n)
         np.testing.assert_array_equal(out, np.take_along_axis(x, b, 1))
 
