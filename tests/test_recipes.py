@@ -231,10 +231,14 @@ def test_history_starts_from_what_calls_the_same() -> None:
     text = "[j]: out[i, j] = twice_row([j]: a[i, j])"
     rows = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<8 }", text, data, name="rows")
     row = pg.make_function("{ [k]: 0<=k<8 }", "y[k] = 2*x[k]", name="twice_row")
-    split = pg.split_iname(rows, "i", 4)
-    program = pg.merge([split, row])
+    program = pg.split_iname(pg.merge([rows, row]), "i", 4)
     for whole in (program, program.with_kernel(pg.split_iname(program["twice_row"], "k", 2))):
         knl = whole["rows"]
         assert [step.name for step in knl.history] == ["split_iname"]
         assert knl.original is not None
         assert pg.replay(knl.original, knl.history) == knl
+    # Before it is known what is called, a step has less to go by.
+    later = pg.merge([pg.split_iname(rows, "i", 4), row])["rows"]
+    assert later.original == pg.merge([rows, row])["rows"]
+    again = pg.replay(later.original, later.history)
+    assert again == program["rows"] == later.copy(priorities=())
