@@ -77,6 +77,8 @@ transform.iname transform.instruction transform.loop_fusion transform.padding tr
 transform.precompute transform.privatize transform.realize_reduction transform.save transform.subst
 translation_unit typing
 """
+# These are files here.
+_OWN = "diagnostic kernel.data match symbolic target.c target.opencl target.pyopencl types version"
 
 
 def imported(name: str) -> Any:
@@ -103,3 +105,5 @@ def offer_modules(package: str) -> None:
         sys.modules[module.__name__] = module
         parent, _, last = module.__name__.rpartition(".")
         setattr(importlib.import_module(parent), last, module)
+    for name in _OWN.split():
+        importlib.import_module(f"{package}.{name}")

@@ -104,6 +104,19 @@ def test_mappers_go_through_what_pymbolic_does_not_know() -> None:
     assert str(moved) == str(value).replace("i", "5")
 
 
+def test_modules_by_their_names() -> None:
+    for name in ("match", "symbolic", "types", "diagnostic", "kernel.data", "target.c", "typing"):
+        module: Any = lp
+        for part in name.split("."):
+            module = getattr(module, part)
+        assert module is sys.modules[f"polygen.compat.{name}"]
+    kernel = importlib.import_module("polygen.compat.kernel")
+    assert kernel.LoopKernel is lp.LoopKernel
+    assert lp.match.Id("x") == "id:x"
+    with pytest.raises(ImportError, match="no 'frobnicate'"):
+        _ = kernel.frobnicate
+
+
 def _kernel() -> Any:
     return twice().default_entrypoint
 
