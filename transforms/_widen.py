@@ -81,10 +81,11 @@ def _with_once(kernel: Kernel, path: tuple[str, ...], once: str) -> tuple[str, .
     """Return the loops inside of the one at the end of a path, and a new one: innermost.
 
     There it bears that other loops are fused, too.  But what some instructions are not within has
-    to be inside of it.
+    to be inside of it; and all loops are, if the path is empty: that to an axis of the hardware.
     """
     below = loops_below(kernel, path)
-    users = [i.within_inames for i in kernel.expanded.instructions if path[-1] in i.within_inames]
-    if all(inames.issuperset(below) for inames in users):
+    around = [insn.within_inames for insn in kernel.expanded.instructions]
+    users = [inames for inames in around if path and path[-1] in inames]
+    if users and all(inames.issuperset(below) for inames in users):
         return (*below, once)
     return (once, *below)
