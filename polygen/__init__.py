@@ -35,6 +35,7 @@ from polygen.inspection.mem_access_map import get_mem_access_map
 from polygen.inspection.op_map import get_op_map
 from polygen.inspection.padding import find_padding_multiple
 from polygen.inspection.parallelism import ParallelInames, Parallelism, parallel_inames
+from polygen.inspection.roofline import Limits, Roofline, roofline
 from polygen.inspection.schedulable import (
     get_iname_duplication_options,
     has_schedulable_iname_nesting,
@@ -188,6 +189,7 @@ __all__ = [
     "InternalError",
     "Kernel",
     "KernelCall",
+    "Limits",
     "MemAccess",
     "MemoryOrdering",
     "MemoryScope",
@@ -202,6 +204,7 @@ __all__ = [
     "PreambleInfo",
     "PriorityIgnored",
     "Rearranged",
+    "Roofline",
     "ScalarCallable",
     "Step",
     "Sync",
@@ -307,6 +310,7 @@ __all__ = [
     "replace_instruction_ids",
     "replay",
     "reverse",
+    "roofline",
     "save_and_reload_temporaries",
     "separate_full_tiles",
     "set_argument_order",

@@ -182,6 +182,8 @@ class Executions:
     def _axes(self) -> Mapping[str, tuple[HardwareAxis, ...]]:
         """The grid on which each instruction runs."""
         found: dict[str, tuple[HardwareAxis, ...]] = {}
+        if not any(isinstance(tag, GroupTag | LocalTag) for tag in self._plain.tags.values()):
+            return found
         for launch in launches_in(lowered(self._plain).host):
             for insn_id in _carried_out(launch.body):
                 found[insn_id] = launch.axes

@@ -28,6 +28,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "find_padding_multiple": ("a", 0, 64),
     "explain_order": ("a", "b"),
     "bank_conflicts": ("a",),
+    "roofline": (pg.Limits(1, 1), {}),
     "find_rules_matching": ("f*",),
     "rename_callable": ("f", "g"),
     "apply": ((),),

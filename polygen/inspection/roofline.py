@@ -1,0 +1,231 @@
+"""`polygen.roofline`: how fast a kernel could be on a device, by what it moves and computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import SupportsIndex
+
+from polygen.errors import InvalidArgument
+from polygen.inspection.access_footprints import gather_access_footprint_bytes
+from polygen.inspection.count_keys import CountGranularity
+from polygen.inspection.mem_access_map import get_mem_access_map
+from polygen.inspection.op_map import get_op_map
+from polygen.inspection.roofline_plot import drawn
+from polygen.ir.dtype import dtype_name, to_dtype
+from polygen.ir.kernel import Kernel
+from polygen.ir.public import public, public_class
+from polygen.source import caller_location
+
+
+@public_class
+@dataclass(frozen=True)
+class Limits:
+    """What a device can do at most.
+
+    Attributes:
+        bytes_per_second: to and from global memory.
+        operations_per_second: for types by name, as ``{"float32": 60e12}``; or one number, for all
+            floating-point types.  A multiplication that is added to something is two operations.
+    """
+
+    bytes_per_second: float
+    operations_per_second: float | Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        rates = self.operations_per_second
+        named = rates if isinstance(rates, Mapping) else {"float32": rates}
+        for name in named:
+            to_dtype(name)
+        for rate in (self.bytes_per_second, *named.values()):
+            if not _is_rate(rate):
+                raise InvalidArgument(
+                    f"{rate!r} is no rate of a device",
+                    where=caller_location(),
+                    remedy="pass positive numbers: Limits(3e12, {'float32': 60e12})",
+                )
+
+    def rate_of(self, dtype: str) -> float | None:
+        """Return how many operations of a type there are in a second; None if it is no limit."""
+        rates = self.operations_per_second
+        if isinstance(rates, Mapping):
+            return rates.get(dtype)
+        return rates if to_dtype(dtype).kind in "fc" else None
+
+
+def _is_rate(given: object) -> bool:
+    return isinstance(given, int | float) and given > 0
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """What bounds a kernel on a device, for given sizes.  It prints as a table.
+
+    Attributes:
+        name: that of the kernel.
+        limits: those of the device.
+        needed_bytes: how many have to move: each element of an array once for reading, and once for
+            writing.
+        accessed_bytes: how many the work items ask for, in global memory, all together: what moves
+            if neither caches nor neighbours help.
+        operations: how many there are, by the name of their type.
+        measured: how long it took, in seconds, if that was said.
+    """
+
+    name: str
+    limits: Limits
+    needed_bytes: int
+    accessed_bytes: int
+    operations: Mapping[str, int]
+    measured: float | None = None
+
+    @property
+    def memory_seconds(self) -> float:
+        """How long it takes at least to move what has to move."""
+        return self.needed_bytes / self.limits.bytes_per_second
+
+    @property
+    def arithmetic_seconds(self) -> float:
+        """How long it takes at least to compute; types without a rate take no time."""
+        rated = ((n, self.limits.rate_of(dtype)) for dtype, n in self.operations.items())
+        return sum((n / rate for n, rate in rated if rate is not None), 0.0)
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes at least: the longer of both."""
+        return max(self.memory_seconds, self.arithmetic_seconds)
+
+    @property
+    def bound(self) -> str:
+        """What bounds it: ``"memory"`` or ``"arithmetic"``."""
+        return "memory" if self.memory_seconds >= self.arithmetic_seconds else "arithmetic"
+
+    @property
+    def counted_operations(self) -> int:
+        """How many operations there are of types that have a rate."""
+        return sum(n for dtype, n in self.operations.items() if self.limits.rate_of(dtype))
+
+    @property
+    def share(self) -> float | None:
+        """The least time as a part of the measured one: 1 is as fast as can be."""
+        return None if self.measured is None else self.seconds / self.measured
+
+    def __str__(self) -> str:
+        rows = list(self._rows())
+        width = max(len(label) for label, _ in rows)
+        return "\n".join(f"{label:{width}}  {text}" for label, text in rows)
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        yield "kernel", self.name
+        yield "bytes that must move", f"{self.needed_bytes}, {_time(self.memory_seconds)}"
+        asked = self.accessed_bytes / self.limits.bytes_per_second
+        yield "bytes that are accessed", f"{self.accessed_bytes}, {_time(asked)} without caches"
+        for dtype, number in self.operations.items():
+            rate = self.limits.rate_of(dtype)
+            yield f"{dtype} operations", f"{number}" + (f", {_time(number / rate)}" if rate else "")
+        yield "bound", f"{self.bound}, {_time(self.seconds)}"
+        if self.measured is not None:
+            share = 100 * self.seconds / self.measured
+            yield "measured", f"{_time(self.measured)}, {share:.0f} % of the bound"
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw the limits, and where the kernel is below them, as SVG, and return the path.
+
+        Parameters:
+            path: where the file is written.
+
+        Raises:
+            InvalidArgument: if nothing moves, or nothing is computed that has a rate.
+        """
+        if not self.needed_bytes or not self.counted_operations:
+            raise InvalidArgument(
+                f"kernel '{self.name}' has no place in the picture: it moves {self.needed_bytes} "
+                f"bytes, and does {self.counted_operations} operations",
+                where=caller_location(),
+                remedy="choose sizes for which it does something, or limits for its types",
+            )
+        work = self.counted_operations
+        peak = work / self.arithmetic_seconds
+        reached = None if self.measured is None else work / self.measured
+        file = Path(path)
+        file.write_text(
+            drawn(
+                self.name,
+                self.limits.bytes_per_second,
+                peak,
+                (work / self.needed_bytes, work / self.accessed_bytes),
+                reached,
+            )
+        )
+        return file
+
+
+def _time(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+@public
+def roofline(
+    kernel: Kernel,
+    limits: Limits,
+    sizes: Mapping[str, SupportsIndex],
+    measured: float | None = None,
+) -> Roofline:
+    """Return what bounds a kernel on a device: memory or arithmetic, and the time that it implies.
+
+    The numbers are those of `gather_access_footprint_bytes`, `get_mem_access_map` and `get_op_map`,
+    for work items, with redundant work.
+
+    Parameters:
+        kernel: the types of its inputs are known.
+        limits: what the device can do.
+        sizes: the value of each size.
+        measured: how long the kernel took, in seconds, to compare with.
+
+    Raises:
+        TypeNotFound: if the type of a variable is not known.
+        NotCountable: if data decides what is done.
+        MissingArgument, AssumptionViolated: if sizes are missing, or are not as assumed.
+        InvalidArgument: if `measured` is no time.
+
+    >>> import polygen as pg
+    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "z[i] = alpha*x[i] + y[i]", name="saxpy")
+    >>> knl = pg.add_dtypes(knl, dict.fromkeys(["x", "y", "alpha"], "float32"))
+    >>> print(pg.roofline(knl, pg.Limits(3e12, 60e12), {"n": 10**8}, measured=450e-6))
+    kernel                   saxpy
+    bytes that must move     1200000000, 400 us
+    bytes that are accessed  1200000000, 400 us without caches
+    float32 operations       200000000, 3.33 us
+    bound                    memory, 400 us
+    measured                 450 us, 89 % of the bound
+
+    Source: S. Williams, A. Waterman, D. Patterson, Roofline: an insightful visual performance model
+    for multicore architectures (CACM 2009).
+    """
+    if measured is not None and not _is_rate(measured):
+        raise InvalidArgument(
+            f"measured={measured!r} is no time",
+            where=caller_location(),
+            remedy="pass seconds, or leave it out",
+        )
+    moved = gather_access_footprint_bytes(kernel)
+    each = CountGranularity.WORKITEM
+    accesses = get_mem_access_map(kernel, True, count_granularity=each).to_bytes()
+    done = get_op_map(kernel, True, count_granularity=each)
+    return Roofline(
+        kernel.name,
+        limits,
+        sum(count.eval_with_dict(sizes) for count in moved.values()),
+        accesses.filter_by(mtype=["global"]).eval_and_sum(sizes),
+        dict(
+            sorted(
+                (dtype_name(key.dtype), count.eval_with_dict(sizes))
+                for key, count in done.group_by("dtype").items()
+            )
+        ),
+        measured,
+    )
