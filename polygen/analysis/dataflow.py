@@ -58,18 +58,31 @@ def sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
     The sets of the sources are disjoint, and each instance of the reader has one of them.  If data
     says which instances there are, they hold what each one would see.
     """
-    place = places(kernel).of.get((reference.insn.id, reference.inames))
-    if place is None:
+    if (reference.insn.id, reference.inames) not in places(kernel).of:
         return None
     access = access_of(kernel, reference)
     at_once = write_in_iteration(kernel, access)
     if at_once is not None:
         return (Source(at_once.writer, at_once.pairs, values=at_once.values),)
-    if not is_affine(kernel, reference):
+    return _searched(kernel, reference, _writers(kernel, reference.name))
+
+
+@per_kernel
+def certain_sources(kernel: Kernel, reference: Reference) -> tuple[Source, ...] | None:
+    """Return which of the writes that are certain to be made a read would see, were these all.
+
+    For which others there are, see `vague_writers`.  None if data says which element is read.
+    """
+    return _searched(kernel, reference, _certain_writers(kernel, reference.name))
+
+
+def _searched(
+    kernel: Kernel, reference: Reference, writers: Sequence[Timed] | None
+) -> tuple[Source, ...] | None:
+    place = places(kernel).of.get((reference.insn.id, reference.inames))
+    if place is None or writers is None or not is_affine(kernel, reference):
         return None
-    writers = _writers(kernel, reference.name)
-    if writers is None:
-        return None
+    access = access_of(kernel, reference)
     relation = _with_copies(kernel, access)
     if relation is None:
         return None
@@ -92,7 +105,18 @@ def final_sources(kernel: Kernel, name: str) -> tuple[Source, ...] | None:
 
     As if an instruction came after all others, with an iname for each axis.
     """
-    writers = _writers(kernel, name)
+    return _searched_at_the_end(kernel, name, _writers(kernel, name))
+
+
+@per_kernel
+def certain_final_sources(kernel: Kernel, name: str) -> tuple[Source, ...] | None:
+    """Return what wrote each element of an array last, of the writes that are certain."""
+    return _searched_at_the_end(kernel, name, _certain_writers(kernel, name))
+
+
+def _searched_at_the_end(
+    kernel: Kernel, name: str, writers: Sequence[Timed] | None
+) -> tuple[Source, ...] | None:
     if writers is None:
         return None
     inames = element_names(kernel, name)
@@ -116,10 +140,33 @@ def _flow(reader: Timed, writers: Sequence[Timed]) -> Iterator[Source]:
 
 
 @per_kernel
+def vague_writers(kernel: Kernel, name: str) -> tuple[str, ...]:
+    """Return those who write a variable where data says whether, or which of its elements."""
+    return tuple(
+        [
+            insn.id
+            for insn in kernel.writers.get(name, ())
+            if not all(a.exact for a in touched(kernel, insn.id)[name] if a.is_write)
+        ]
+    )
+
+
+@per_kernel
+def _certain_writers(kernel: Kernel, name: str) -> tuple[Timed, ...] | None:
+    return _timed(kernel, name, frozenset(vague_writers(kernel, name)))
+
+
+@per_kernel
 def _writers(kernel: Kernel, name: str) -> tuple[Timed, ...] | None:
     """Return who writes a variable, which elements, and when; None if data decides."""
+    return _timed(kernel, name, frozenset())
+
+
+def _timed(kernel: Kernel, name: str, ignored: frozenset[str]) -> tuple[Timed, ...] | None:
     found: list[Timed] = []
     for insn in kernel.writers.get(name, ()):
+        if insn.id in ignored:
+            continue
         writes = [r for r in references(insn) if r.is_write]
         for position, reference in enumerate(writes):
             if reference.name != name:

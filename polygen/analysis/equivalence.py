@@ -9,8 +9,8 @@ if each array argument ends with the same values.  Two values are the same if
 - a write that only one of the kernels has wrote one of them, and the expression that was written
   equals the other, term by term.
 
-Which write a read sees, `polygen.analysis.dataflow` says.  What data decides is beyond that: for a
-variable so touched, the order of all that touches it has to be kept (`polygen.analysis.legality`).
+Which write a read sees, `polygen.analysis.dataflow` says.  What data decides is beyond that: see
+`polygen.analysis.same_past` and `polygen.analysis.vague_past`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygen.analysis.context import Context, Frame, Names, equal_set, executed
-from polygen.analysis.dataflow import element_names, readers_tell
+from polygen.analysis.dataflow import element_names, readers_tell, vague_writers
 from polygen.analysis.difference import END, Difference, undecided
 from polygen.analysis.domains import domain_temporaries
 from polygen.analysis.instance_map import InstanceMap
+from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.liveness import live_variables
 from polygen.analysis.matching import Matcher
 from polygen.analysis.needed import is_free_of_data, needed_instances
@@ -33,7 +34,7 @@ from polygen.analysis.settled import Settled
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
-from polygen.ir.domain import project_out, same_points
+from polygen.ir.domain import intersection, project_out, same_points, universe
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, identical
 from polygen.ir.kernel import Kernel
@@ -88,10 +89,14 @@ class _Comparison:
 
     def _elements(self) -> Difference | None:
         """Compare the elements that are written of arrays of which no reader tells."""
-        relied_on, done = self._matcher.pasts.relied_on, set[str]()
-        while left := sorted(relied_on - done):
+        pasts, done = self._matcher.pasts, set[str]()
+        while (
+            left := {i for _, i in pasts.relied_on_writes}.union(
+                w.id for name in pasts.relied_on for w in self._old.writers.get(name, ())
+            ).difference(done)
+        ):
             done.update(left)
-            for insn in (w for name in left for w in self._old.writers.get(name, ())):
+            for insn in (i for i in self._old.assignments if i.id in left):
                 context = self._contexts.get(insn.id)
                 if context is None or isinstance(insn, CInstruction):
                     continue  # it is what it was
@@ -253,7 +258,23 @@ class _Comparison:
         element = ex.Subscript(ex.Variable(name), index) if index else ex.Variable(name)
         names = self._names.fresh(axes)
         end = [Frame(kernel, END, names) for kernel in (self._old, self._new)]
-        return self._matcher.match(element, element, Context(self._known, *end))
+        known = self._known
+        if any(vague_writers(kernel, name) for kernel in (self._old, self._new)):
+            inside = _inside([names[axis] for axis in axes], array.shape or ())
+            known = intersection(known, inside)
+        return self._matcher.match(element, element, Context(known, *end))
+
+
+def _inside(axes: Sequence[str], shape: Sequence[Expression]) -> isl.Set:
+    """Return where elements are in an array, as far as that is affine."""
+    found = universe()
+    for axis, extent in zip(axes, shape, strict=True):
+        at_least = ex.Comparison(0, "<=", ex.Variable(axis))
+        below = ex.Comparison(ex.Variable(axis), "<", extent)
+        for condition in (at_least, below):
+            holds = condition_set(condition)
+            found = found if holds is None else intersection(found, holds)
+    return found
 
 
 def _held(

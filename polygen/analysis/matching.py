@@ -19,16 +19,23 @@ from polygen.analysis.context import (
     unequal_set,
 )
 from polygen.analysis.data_terms import data_terms
-from polygen.analysis.dataflow import Source, final_sources, overlapping, sources
+from polygen.analysis.dataflow import (
+    Source,
+    certain_final_sources,
+    certain_sources,
+    final_sources,
+    overlapping,
+    sources,
+)
 from polygen.analysis.difference import END, At, Difference, undecided
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.kept_types import keeps_type, same_type
 from polygen.analysis.lookups import for_all_values
 from polygen.analysis.pairs import witness
-from polygen.analysis.same_past import Pasts
 from polygen.analysis.settled import Settled
 from polygen.analysis.sums import Stored, Sums
 from polygen.analysis.unknowns import is_by_size, without_whole_sizes
+from polygen.analysis.vague_past import Start, VaguePasts
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -54,7 +61,7 @@ class Matcher:
         self._instances = instances
         self._settled = settled
         self._names = names
-        self.pasts = Pasts(old, new, instances, names)
+        self.pasts = VaguePasts(old, new, instances, names)
         self.sums = Sums(self, instances, names)
 
     def match(self, old: Expression, new: Expression, at: Context) -> Difference | None:
@@ -124,7 +131,9 @@ class Matcher:
                 if self.pasts.are_same(old, new, at):
                     return self.same_element(old, new, at)
             found = self._partly(was, now, (old, new), at)
-            return None if found is None else self._whatever_data_says((old, new), at, found)
+            if found is not None:
+                found = self._whatever_data_says((old, new), at, found)
+            return None if found is None else self._vaguely(was, now, (old, new), at, found)
         for source in now:
             found = self._from(source, was, (old, new), at)
             if found is not None:
@@ -163,6 +172,93 @@ class Matcher:
             if found is not None:
                 return found
         return None
+
+    def _vaguely(
+        self,
+        was: tuple[Source, ...] | None,
+        now: tuple[Source, ...] | None,
+        nodes: tuple[Expression, Expression],
+        at: Context,
+        unknown: Difference,
+    ) -> Difference | None:
+        """Compare values that vague writes may have changed since the last certain one."""
+        old, new = nodes
+        before = self._certain_sources(old, at.old) if was is None else was
+        after = self._certain_sources(new, at.new) if now is None else now
+        if before is None or after is None:
+            return unknown
+        names = (
+            None if was is not None else ex.name_of(old),
+            None if now is not None else ex.name_of(new),
+        )
+        for source in after:
+            if names[1] is None and self._is_new(source):
+                found = self._follow_new(source, nodes, at)
+                if found is not None:
+                    return found
+                continue
+            for other in before:
+                if not self._is_same_since((other, source), names, nodes, at):
+                    return unknown
+        return None
+
+    def _is_same_since(
+        self,
+        since: tuple[Source, Source],
+        names: tuple[str | None, str | None],
+        nodes: tuple[Expression, Expression],
+        at: Context,
+    ) -> bool:
+        """Tell whether two reads see the same where these are the last certain writes before.
+
+        Parameters:
+            since: the writes.
+            names: the arrays, of which vague writes may come after; None if there are none.
+            nodes: the reads.
+            at: where they are compared.
+        """
+        was, now = since
+        writers = self._at(self._old, was), self._at(self._new, now)
+        points = at.points.intersect(at_source(was, at.old.names, writers[0].names))
+        points = points.intersect(at_source(now, at.new.names, writers[1].names))
+        if points.is_empty():
+            return True
+        inner = at.restricted(points)
+        starts = Start(was.writer, writers[0].names), Start(now.writer, writers[1].names)
+        between = self.pasts.vague_between(names, nodes, starts, inner)
+        if between is None:
+            return False
+        if was.writer is None and now.writer is None:
+            return self._both_have(was, now, nodes, inner) is None
+        if between and self.same_element(*nodes, inner) is not None:
+            return False
+        if was.writer is None or now.writer is None:
+            return False
+        return self._holds_what_was_written(was, now, nodes, inner)
+
+    def _holds_what_was_written(
+        self, was: Source, now: Source, nodes: tuple[Expression, Expression], at: Context
+    ) -> bool:
+        """Tell whether what one kernel wrote is what the other wrote, or stored in between."""
+        if not self._is_new(now):
+            return self._both_have(was, now, nodes, at) is None
+        frame, points = self._followed(self._new, now, at.new, at.points)
+        value = frame.insn.values[now.position]
+        if not keeps_type(self._new, ex.name_of(nodes[1]), frame.insn.id):
+            return False
+        found = self._sources(value, frame) if _is_access(value, frame) else None
+        inner = Context(points, at.old, frame)
+        return found is not None and all(
+            self._holds_what_was_written(was, source, (nodes[0], value), inner) for source in found
+        )
+
+    def _certain_sources(self, node: Expression, frame: Frame) -> tuple[Source, ...] | None:
+        name = ex.name_of(node)
+        if len(overlapping(frame.kernel, name)) > 1:
+            return None
+        if frame.insn is END:
+            return certain_final_sources(frame.kernel, name)
+        return certain_sources(frame.kernel, frame.reference(node))
 
     def _is_new(self, source: Source) -> bool:
         """Tell whether only the kernel after the step has what writes a value."""

@@ -48,7 +48,7 @@ from polygen.ir.kernel import Kernel
 
 
 @dataclass(frozen=True)
-class _Touch:
+class Touch:
     """How instances of one kernel touch an array: all of it, at the end, if there is no access."""
 
     kernel: Kernel
@@ -57,11 +57,11 @@ class _Touch:
 
 
 @dataclass(frozen=True)
-class _Both:
+class Both:
     """The same touch in two kernels, and which of its instances are one and the same."""
 
-    old: _Touch
-    new: _Touch
+    old: Touch
+    new: Touch
     points: isl.Set
 
 
@@ -76,6 +76,7 @@ class Pasts:
 
     Attributes:
         relied_on: the arrays of which the same instructions have to write the same elements.
+        relied_on_writes: arrays, each with an instruction of which that is asked.
     """
 
     def __init__(self, old: Kernel, new: Kernel, instances: InstanceMap, names: Names) -> None:
@@ -84,6 +85,7 @@ class Pasts:
         self._names = names
         self._ordered: dict[str, bool] = {}
         self.relied_on: set[str] = set()
+        self.relied_on_writes: set[tuple[str, str]] = set()
 
     def are_same(self, old: Expression, new: Expression, at: Context) -> bool:
         """Tell whether the same writes, in the same order, come before two reads of one array.
@@ -93,7 +95,7 @@ class Pasts:
             new: the same of the new frame.
             at: where they are compared.
         """
-        reads = _Both(_read(old, at.old), _read(new, at.new), at.points)
+        reads = Both(read_by(old, at.old), read_by(new, at.new), at.points)
         return self._sees_same(ex.name_of(new), [reads])
 
     def whole_is_same(self, name: str, at: Context) -> bool:
@@ -106,7 +108,7 @@ class Pasts:
         found = [_reads_of(frame, name) for frame in (at.old, at.new)]
         if len(found[0]) != len(found[1]):
             return False
-        reads = [_Both(was, now, at.points) for was, now in zip(*found, strict=True)]
+        reads = [Both(was, now, at.points) for was, now in zip(*found, strict=True)]
         return self._sees_same(name, reads)
 
     def are_same_within(self, old: Expression, new: Expression, at: Context) -> bool:
@@ -123,14 +125,14 @@ class Pasts:
         if not all(readers_tell(k, name) for k in (self._old, self._new)):
             return False
         within = self._passing_nothing(name)
-        read = _Both(_read(old, at.old), _read(new, at.new), at.points)
+        read = Both(read_by(old, at.old), read_by(new, at.new), at.points)
         if not (within and _are_in_one_iteration(read, within)):
             return False
         if any(_updates(w) for w in self._writes(name)):
             return False
         pairs = product(self._writes(name), self._writes(name))
         return all(_comes_alike(w, read, within) for w in self._writes(name)) and all(
-            _ordered_alike(*pair, within) for pair in pairs
+            ordered_alike(*pair, within) for pair in pairs
         )
 
     def _passing_nothing(self, name: str) -> tuple[str, ...]:
@@ -145,11 +147,11 @@ class Pasts:
     def _is_kept(self, insn_id: str, iname: str) -> bool:
         return self._instances.value(insn_id, iname) == ex.Variable(iname)
 
-    def _sees_same(self, name: str, reads: Sequence[_Both]) -> bool:
+    def _sees_same(self, name: str, reads: Sequence[Both]) -> bool:
         if not self._is_comparable(name):
             return False
         pairs = product(self._writes(name), reads)
-        if not all(_ordered_alike(write, read) for write, read in pairs):
+        if not all(ordered_alike(write, read) for write, read in pairs):
             return False
         if not self._have_one_order(name):
             return False
@@ -170,7 +172,7 @@ class Pasts:
         if [w.id for w in before] != [w.id for w in after]:
             return False
         for was, now in zip(before, after, strict=True):
-            counts = {len(_written_by(k, was.id, name)) for k in (self._old, self._new)}
+            counts = {len(written_by(k, was.id, name)) for k in (self._old, self._new)}
             if len(counts) > 1:
                 return False
             # Of updates, each has to be there once.
@@ -184,16 +186,17 @@ class Pasts:
         """Tell whether writes of an array that may conflict come as they came."""
         if name not in self._ordered:
             self._ordered[name] = all(
-                _ordered_alike(*pair) for pair in product(self._writes(name), self._writes(name))
+                ordered_alike(*pair) for pair in product(self._writes(name), self._writes(name))
             )
         return self._ordered[name]
 
-    def _writes(self, name: str) -> Iterator[_Both]:
+    def _writes(self, name: str) -> Iterator[Both]:
         for array in overlapping(self._old, name):
             for writer in self._old.writers.get(array, ()):
-                yield from self._written(array, writer.id)
+                yield from self.written(array, writer.id)
 
-    def _written(self, array: str, writer: str) -> Iterator[_Both]:
+    def written(self, array: str, writer: str) -> Iterator[Both]:
+        """Yield the writes of an array by an instruction that both kernels have."""
         before, after = (k.assignment(writer) for k in (self._old, self._new))
 
         def value(iname: str) -> Expression:
@@ -204,70 +207,74 @@ class Pasts:
         moved = [i for i in sorted(olds) if olds[i] not in news.values()]
         links = [equal_set(ex.Variable(olds[i]), there.named(value(i))) for i in moved]
         points = reduce(isl.Set.intersect, links, executed(there)[0])
-        accesses = (_written_by(k, writer, array) for k in (self._old, self._new))
+        accesses = (written_by(k, writer, array) for k in (self._old, self._new))
         for was, now in zip(*accesses, strict=True):
-            yield _Both(_Touch(self._old, was, olds), _Touch(self._new, now, news), points)
+            yield Both(Touch(self._old, was, olds), Touch(self._new, now, news), points)
 
 
-def _written_by(kernel: Kernel, insn_id: str, array: str) -> list[Access]:
-    return [a for a in touched(kernel, insn_id)[array] if a.is_write]
+def written_by(kernel: Kernel, insn_id: str, array: str) -> list[Access]:
+    """Return the writes of an array by an instruction; none if there is no such instruction."""
+    if insn_id not in kernel.instructions_by_id:
+        return []
+    return [a for a in touched(kernel, insn_id).get(array, ()) if a.is_write]
 
 
-def _reads_of(frame: Frame, name: str) -> list[_Touch]:
+def _reads_of(frame: Frame, name: str) -> list[Touch]:
     found = touched(frame.kernel, frame.insn.id).get(name, ())
-    return [_Touch(frame.kernel, a, frame.names) for a in found if not a.is_write]
+    return [Touch(frame.kernel, a, frame.names) for a in found if not a.is_write]
 
 
-def _read(node: Expression, frame: Frame) -> _Touch:
+def read_by(node: Expression, frame: Frame) -> Touch:
+    """Return the read of an array in an expression of a frame."""
     if frame.insn is END:
-        return _Touch(frame.kernel, None, frame.names)
-    return _Touch(frame.kernel, access_of(frame.kernel, frame.reference(node)), frame.names)
+        return Touch(frame.kernel, None, frame.names)
+    return Touch(frame.kernel, access_of(frame.kernel, frame.reference(node)), frame.names)
 
 
-def _are_in_one_iteration(touch: _Both, within: Sequence[str]) -> bool:
+def _are_in_one_iteration(touch: Both, within: Sequence[str]) -> bool:
     """Tell whether what is compared is in the same iterations of some loops in both kernels."""
     names = [(touch.old.names[i], touch.new.names[i]) for i in within]
     apart = [unequal_set(ex.Variable(a), ex.Variable(b)) for a, b in names if a != b]
     return all(touch.points.intersect(differ).is_empty() for differ in apart)
 
 
-def _updates(write: _Both) -> bool:
+def _updates(write: Both) -> bool:
     found = write.old.access, write.new.access
     return any(a is None or a.reference is None or bool(a.reference.update) for a in found)
 
 
-def _comes_alike(write: _Both, read: _Both, within: Sequence[str]) -> bool:
+def _comes_alike(write: Both, read: Both, within: Sequence[str]) -> bool:
     """Tell whether, in one iteration, the same writes of what is read come before it."""
     points = _in_one_iteration(write, read, within)
-    before: list[isl.Set] = []
+    sets: list[isl.Set] = []
     for first, second in ((write.old, read.old), (write.new, read.new)):
-        found = _before(first, second)
+        found = before(first, second)
         if found is None:
             return False
-        before.append(found.intersect(_conflicting(first, second)))
-    return bool(points.intersect(before[0]).is_equal(points.intersect(before[1])))
+        sets.append(found.intersect(conflicting(first, second)))
+    return bool(points.intersect(sets[0]).is_equal(points.intersect(sets[1])))
 
 
-def _in_one_iteration(first: _Both, second: _Both, within: Sequence[str]) -> isl.Set:
+def _in_one_iteration(first: Both, second: Both, within: Sequence[str]) -> isl.Set:
     """Return the pairs in the same iteration of some loops, which both kernels have."""
     same = (equal_set(*(ex.Variable(b.new.names[i]) for b in (first, second))) for i in within)
     return reduce(isl.Set.intersect, same, first.points.intersect(second.points))
 
 
-def _ordered_alike(first: _Both, second: _Both, within: Sequence[str] = ()) -> bool:
+def ordered_alike(first: Both, second: Both, within: Sequence[str] = ()) -> bool:
     """Tell whether, of instances that may touch one element, the same ones come first."""
     points = _in_one_iteration(first, second, within)
-    points = points.intersect(_conflicting(first.old, second.old))
-    points = points.intersect(_conflicting(first.new, second.new))
+    points = points.intersect(conflicting(first.old, second.old))
+    points = points.intersect(conflicting(first.new, second.new))
     if points.is_empty():
         return True
-    was, now = _before(first.old, second.old), _before(first.new, second.new)
+    was, now = before(first.old, second.old), before(first.new, second.new)
     if was is None or now is None:
         return False
     return bool(points.intersect(was).is_equal(points.intersect(now)))
 
 
-def _conflicting(first: _Touch, second: _Touch) -> isl.Set:
+def conflicting(first: Touch, second: Touch) -> isl.Set:
     """Return the pairs that may touch one element, copies not told apart."""
     assert first.access is not None  # nothing comes after the end
     if second.access is None:
@@ -278,7 +285,7 @@ def _conflicting(first: _Touch, second: _Touch) -> isl.Set:
     return _named(pairs, first, second)
 
 
-def _before(first: _Touch, second: _Touch) -> isl.Set | None:
+def before(first: Touch, second: Touch) -> isl.Set | None:
     """Return the pairs, of one copy, of which the first comes first; None if that is not known."""
     assert first.access is not None
     if second.access is None:
@@ -292,7 +299,7 @@ def _before(first: _Touch, second: _Touch) -> isl.Set | None:
     return _named(reduce(isl.Set.union, found, universe().complement()), first, second)
 
 
-def _named(pairs: isl.Set, first: _Touch, second: _Touch) -> isl.Set:
+def _named(pairs: isl.Set, first: Touch, second: Touch) -> isl.Set:
     """Return pairs with the names of the context."""
     others = {iname + OTHER: name for iname, name in second.names.items()}
     return renamed_by(pairs, {**first.names, **others})

@@ -228,3 +228,115 @@ def test_what_cannot_be_buffered() -> None:
     for wrong in ({"init_expression": [1]}, {"store_expression": True}, {"temporary_scope": 1}):
         with pytest.raises(InvalidArgument, match="was given"):
             pg.buffer_array(rows(), "out", **wrong)
+
+
+# --- arrays of which data says what else is written
+
+ADDED = "out[i] = out[i] + a[i,j]  {id=acc,dep=*h,inames=t:i:j}"
+BESIDE: dict[str, tuple[str, dict[str, Any]]] = {
+    "before": (f"out[ix[k]] = t + 1  {{id=h,inames=t:k}}\n{ADDED}", {}),
+    "before a tile": (
+        f"out[ix[k]] = t + 1  {{id=h,inames=t:k}}\n{ADDED}", {"buffer_inames": "i_inner"},
+    ),
+    "after": (
+        "out[i] = out[i] + a[i,j]  {id=acc,inames=t:i:j}\n"
+        "out[ix[k]] = t + 1  {dep=acc,inames=t:k}", {},
+    ),
+    "under a condition": (f"out[k] = 1  {{id=h,if=ix[k] > 2,inames=t:k}}\n{ADDED}", {}),
+    "in between": (
+        "out[i] = out[i] + a[i,j]  {id=acc,inames=t:i:j}\n"
+        "out[ix[i]] = a[i,j]  {dep=acc,inames=t:i:j}", {},
+    ),
+}  # fmt: skip
+
+
+def _beside(text: str, priority: str = "t, i, j", tiled: bool = False) -> Kernel:
+    knl = pg.make_kernel(
+        ["{ [i,j]: 0<=i<n and 0<=j<3 }", "{ [k]: 0<=k<n }", "{ [t]: 0<=t<2 }"],
+        text,
+        [
+            pg.GlobalArg("ix", np.int32, "n"),
+            pg.GlobalArg("a", np.float64, "n, 3"),
+            pg.GlobalArg("out", np.float64, "n"),
+            "...",
+        ],
+        loop_priority=priority,
+    )
+    return pg.split_iname(knl, "i", 4) if tiled else knl
+
+
+def _same_results(old: Kernel, new: Kernel) -> None:
+    for n in (0, 1, 5, 9):
+        rng = np.random.default_rng(n)
+        a, start, ix = rng.random((n, 3)), rng.random(n), rng.integers(0, max(n, 1), n)
+        results: list[Any] = []
+        for knl in (old, new):
+            results.append(start.copy())
+            knl.executor("c")(a=a, out=results[-1], ix=ix.astype(np.int32))
+        np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_data_says_what_else_is_written(name: str) -> None:
+    text, arguments = BESIDE[name]
+    knl = _beside(text, tiled=bool(arguments))
+    new = pg.buffer_array(knl, "out", within="acc", default_tag=None, **arguments)
+    assert not new.claims
+    assert len(new.instructions) == 4
+    _same_results(knl, new)
+
+
+def _with_dependencies(knl: Kernel, changes: dict[str, tuple[set[str], set[str]]]) -> Kernel:
+    """Return a kernel in which instructions do not depend on some others, and do on others."""
+    return knl.copy(
+        instructions=tuple(
+            i.copy(depends_on=i.depends_on - changes[i.id][0] | changes[i.id][1])
+            if i.id in changes
+            else i
+            for i in knl.instructions
+        )
+    )
+
+
+def test_a_buffer_that_is_filled_before_what_data_writes_is_refused() -> None:
+    text = "out[ix[k]] = 1  {id=h,inames=k}\nout[i] = out[i] + a[i,0]  {id=acc,dep=*h,inames=i}"
+    new = pg.buffer_array(_beside(text, "t, i, j"), "out", "i", within="acc", default_tag=None,
+        temporary_scope="global")  # fmt: skip
+
+    @pg.transformation
+    def early(knl: Kernel) -> Kernel:
+        """Fill the buffer before the data is written."""
+        return _with_dependencies(knl, {"out_init": ({"h"}, set()), "h": (set(), {"out_init"})})
+
+    @pg.transformation
+    def late(knl: Kernel) -> Kernel:
+        """Write the data when the buffer is written back."""
+        return _with_dependencies(
+            knl, {"h": (set(), {"out_store"}), "out_init": ({"h"}, set()), "acc": ({"h"}, set())}
+        )
+
+    for wrong in (early, late):
+        with pytest.raises((IllegalStep, CannotProve, NotTheSame)):
+            wrong(new)
+        # it is wrong indeed
+        n, ix = 4, np.array([3, 0, 0, 1], np.int32)
+        a, right, other = np.ones((n, 3)), np.zeros(n), np.zeros(n)
+        new.executor("c")(a=a, out=right, ix=ix)
+        wrong(new, **UNSAFE).executor("c")(a=a, out=other, ix=ix)
+        assert not np.array_equal(right, other)
+
+
+def test_writes_around_what_data_writes() -> None:
+    domains = ["{ [i]: 0<=i<n }", "{ [k]: 0<=k<n }", "{ [l]: 0<=l<n }"]
+    text = "out[i] = 5  {id=first}\nout[ix[k]] = 1  {id=h,dep=first}\nout[l] = a[l,0]  {id=x,dep=h}"
+    data = [pg.GlobalArg("ix", np.int32, "n"), pg.GlobalArg("a", np.float64, "n, 3")]
+    out = pg.GlobalArg("out", np.float64, "n")
+    knl = pg.make_kernel(domains, text, [*data, out, "..."])
+    _same_results(knl, pg.remove_instructions(knl, "h"))
+    _same_results(knl, pg.remove_instructions(knl, "first"))
+    with pytest.raises((CannotProve, NotTheSame)):
+        pg.remove_instructions(knl, "x")
+    ends = pg.make_kernel(domains[:2], text.rpartition("\n")[0], [*data, out, "..."])
+    for gone in ("first", "h"):
+        with pytest.raises((CannotProve, NotTheSame)):
+            pg.remove_instructions(ends, gone)
