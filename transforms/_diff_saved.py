@@ -71,7 +71,8 @@ class Store(Draft):
         old = {n: ex.Variable(o) for n, o in copies.items()}
         access, *asked = (walk.substitute(e, old) for e in (node, *asked))
         asked = [condition for condition in asked if not _is_of_copies(condition)]
-        if isinstance(access, ex.Variable | ex.Subscript) and self._is_inside(insn, access):
+        mentioned = frozenset(self.kernel.inames) & walk.free_variables(access)
+        if is_inside(self.kernel, access, insn.within_inames | mentioned):
             asked = []  # it can be read wherever the instruction might be executed
         names = NO_NAMES.union(*map(walk.free_variables, (access, *asked)))
         bound = names.intersection(self.kernel.inames) - insn.within_inames
@@ -100,21 +101,6 @@ class Store(Draft):
             within_inames=insn.within_inames.union(own[i] for i in bound),
         ).map_expressions(lambda e: moved(e, free, own))
         self.saved.before.setdefault(insn.id, []).append(saving)
-
-    def _is_inside(self, insn: Instruction, access: _Place) -> bool:
-        """Tell whether an element is there wherever an instruction might be executed."""
-        bound = frozenset(self.kernel.inames) & walk.free_variables(access)
-        points = domain_of(self.kernel, with_surrounding(self.kernel, insn.within_inames | bound))
-        points = points.intersect(known_parameters(self.kernel))
-        known = {*flat_names(points), *self.kernel.parameters}
-        array = self.kernel.variables[ex.name_of(access)]
-        shape = () if isinstance(array, ValueArg) else array.shape or ()
-        for subscript, extent in zip(ex.index_of(access), shape, strict=True):
-            for condition in ((0, "<=", subscript), (subscript, "<", extent)):
-                there = condition_set(ex.Comparison(*condition), known)
-                if there is None or not points.is_subset(there):
-                    return False
-        return True
 
     def save_result(self, writer: Assignment) -> Expression:
         """Return where the value is that an instruction has written, and save it there."""
@@ -183,6 +169,22 @@ class Store(Draft):
             kernel,
             *([insn.id] if insn else ()),
         )
+
+
+def is_inside(kernel: Kernel, node: Expression, inames: frozenset[str]) -> bool:
+    """Tell whether all elements in an expression are there in all iterations of some loops."""
+    points = domain_of(kernel, with_surrounding(kernel, inames))
+    points = points.intersect(known_parameters(kernel))
+    known = {*flat_names(points), *kernel.parameters}
+    for access in walk.accesses(node):
+        array = kernel.variables.get(ex.name_of(access))
+        shape = () if array is None or isinstance(array, ValueArg) else array.shape or ()
+        for subscript, extent in zip(ex.index_of(access), shape, strict=True):
+            for condition in ((0, "<=", subscript), (subscript, "<", extent)):
+                there = condition_set(ex.Comparison(*condition), known)
+                if there is None or not points.is_subset(there):
+                    return False
+    return True
 
 
 def constant_range(kernel: Kernel, iname: str) -> tuple[int | None, int | None]:

@@ -6,19 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from polygen.analysis.access import evaluated_under
-from polygen.analysis.domains import domain_of, surrounding_inames, with_surrounding
-from polygen.analysis.isl_affine import condition_set
-from polygen.analysis.known import known_parameters
+from polygen.analysis.domains import surrounding_inames
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import TemporaryVariable, ValueArg
-from polygen.ir.domain import flat_names
+from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import name_of
 from polygen.transforms._diff_draft import Draft
-from polygen.transforms._diff_saved import moved
+from polygen.transforms._diff_saved import is_inside, moved
 
 _DEAR = (ex.Call, ex.Quotient, ex.Reduction, ex.Component)
 
@@ -171,7 +168,8 @@ class Sharing:
         for inames in choices:
             kept = self._kept(places, inames)
             same = all(self._loops[p.insn.id] == inames and p.guards == kept for p in places)
-            if same or self._is_inside(places[0].node, inames):
+            inside = frozenset(inames) | walk.reduction_inames(places[0].node)
+            if same or is_inside(self._kernel, places[0].node, inside):
                 return self._assignment(places[0], inames, kept)
         return None
 
@@ -217,23 +215,6 @@ class Sharing:
         found = frozenset(kernel.inames) & names
         found = found.union(*(self._within[n] for n in names & self._within.keys()))
         return found.union(*(surrounding_inames(kernel, i) for i in found | bound)) - bound
-
-    def _is_inside(self, node: Expression, inames: Sequence[str]) -> bool:
-        """Tell whether all that an expression reads is there in all iterations of some loops."""
-        kernel = self._kernel
-        around = frozenset(inames) | walk.reduction_inames(node)
-        points = domain_of(kernel, with_surrounding(kernel, around))
-        points = points.intersect(known_parameters(kernel))
-        known = {*flat_names(points), *kernel.parameters}
-        for access in walk.accesses(node):
-            array = kernel.variables.get(ex.name_of(access))
-            shape = () if array is None or isinstance(array, ValueArg) else array.shape or ()
-            for subscript, extent in zip(ex.index_of(access), shape, strict=True):
-                for condition in ((0, "<=", subscript), (subscript, "<", extent)):
-                    there = condition_set(ex.Comparison(*condition), known)
-                    if there is None or not points.is_subset(there):
-                        return False
-        return True
 
 
 def _is_dear(node: Expression) -> bool:

@@ -42,6 +42,7 @@ class Values(Store, Loops):
         super().__init__(kernel)
         self.again: dict[str, Assignment] = {}
         self._names: dict[str, str] = {}
+        self._there: dict[str, bool] = {}
         self.values = self._mirrored(loops)
         self._add_mirrored()
 
@@ -215,6 +216,11 @@ class Values(Store, Loops):
 
     def _is_there(self, writer: Assigning) -> bool:
         """Tell whether all that an instruction reads can be had without saving it."""
+        if writer.id not in self._there:
+            self._there[writer.id] = self._is_read_where_it_is(writer)
+        return self._there[writer.id]
+
+    def _is_read_where_it_is(self, writer: Assigning) -> bool:
         read = {
             (name, ex.index_of(access))
             for node in writer.reads
