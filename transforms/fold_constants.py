@@ -16,8 +16,9 @@ _MOST = 2**31 - 1  # what every target's int holds
 def fold_constants(kernel: Kernel) -> Kernel:
     """Compute what consists of integers alone.
 
-    Sums, products, ``//``, ``%``, minima and maxima of integers become their value, if that fits
-    in 32 bits.  Floating-point numbers stay: in another precision they would be rounded otherwise.
+    Sums, products, powers, ``//``, ``%``, minima and maxima of integers become their value, if
+    that fits in 32 bits.  Floating-point numbers stay: in another precision they would be rounded
+    otherwise.
     A product such as ``2*3*x`` stays, too: it is computed from left to right, as it is written.
 
     Kind: expression rewrite.
@@ -49,10 +50,21 @@ def _value(node: Expression) -> Expression:
     if isinstance(node, ex.Min | ex.Max):
         constants = [p for p in walk.parts(node) if isinstance(p, int)]
         return min(constants) if isinstance(node, ex.Min) else max(constants)
+    if isinstance(node, ex.Power):
+        return _power(node)
     if not isinstance(node, ex.Sum | ex.Product | ex.FloorDiv | ex.Remainder):
         return node
     form = linear_form(node)
     return form.constant if form is not None and abs(form.constant) <= _MOST else node
+
+
+def _power(node: ex.Power) -> Expression:
+    """Return the value of a power of integers; of a negative one, there is none."""
+    base, exponent = node.base, node.exponent
+    if not (isinstance(base, int) and isinstance(exponent, int) and 0 <= exponent < 32):
+        return node
+    value = base**exponent
+    return value if abs(value) <= _MOST else node
 
 
 def _is_integer(node: Expression) -> bool:

@@ -247,3 +247,13 @@ def test_not_distributed(knl: Kernel, given: Any, kind: type[pg.UserError], text
     with pytest.raises(kind) as caught:
         pg.distribute_loop(knl, *given)
     assert text in str(caught.value)
+
+
+def test_loops_on_an_axis_over_fewer_values() -> None:
+    knl = kernel(
+        "{ [i,k]: 0<=i<n and 0<=k<n-1 }", "b[i] = 2*i\nc[k] = 3*k", pg.GlobalArg("c", shape="n")
+    )
+    knl = pg.fuse_loops(pg.tag_inames(knl, {"i": "g.0", "k": "g.0"}), "i", "k")
+    _, (c, b) = knl.executor("c")(c=np.ones(5, np.int64))
+    np.testing.assert_array_equal(b, [0, 2, 4, 6, 8])
+    np.testing.assert_array_equal(c, [0, 3, 6, 9, 1])
