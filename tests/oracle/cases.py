@@ -21,8 +21,15 @@ from polygen.lower.program import (
     LoopProgram,
     Node,
 )
-from tests.oracle.compare import check, check_arrays, make_arguments, typed
-from tests.oracle.trace import traced
+from tests.oracle.compare import (
+    Lowered,
+    check_lowered,
+    check_lowered_arrays,
+    lowered_for_all,
+    make_arguments,
+    typed,
+)
+from tests.oracle.trace import Traced, traced
 
 Step: TypeAlias = Callable[[Kernel], Kernel]
 
@@ -81,11 +88,16 @@ def agree(knl: Kernel, sizes: Iterable[Mapping[str, int]], *variants: Step, **gi
         variants: each makes another kernel that must do the same.
         given: functions from sizes to an array, for arguments that are not just any numbers.
     """
+    made: dict[Kernel, tuple[Traced, list[Lowered]]] = {}  # one, but for types that sizes decide
     for seed, call in enumerate(sizes):
         arrays = {name: np.asarray(make(call)) for name, make in given.items()}
         arguments = make_arguments(knl, call, seed, **arrays)
-        marked = traced(typed(knl, arguments))
-        check(marked, arguments, [v(marked.kernel) for v in (same, *variants)], seed)
+        start = typed(knl, arguments)
+        if start not in made:
+            marked = traced(start)
+            made[start] = marked, [lowered_for_all(v(marked.kernel)) for v in (same, *variants)]
+        marked, kernels = made[start]
+        check_lowered(marked, arguments, kernels, seed)
 
 
 def agree_in_arrays(
@@ -95,10 +107,14 @@ def agree_in_arrays(
 
     Parameters are those of `agree`.
     """
+    made: dict[Kernel, list[Lowered]] = {}
     for seed, call in enumerate(sizes):
         arrays = {name: np.asarray(make(call)) for name, make in given.items()}
         arguments = make_arguments(knl, call, seed, **arrays)
-        check_arrays(typed(knl, arguments), arguments, variants, seed)
+        start = typed(knl, arguments)
+        if start not in made:
+            made[start] = [lowered_for_all(v(start)) for v in variants]
+        check_lowered_arrays(start, arguments, made[start], seed)
 
 
 def lowered(knl: Kernel, model: Model = Model.GRID, dtype: Any = np.float32) -> LoopProgram:

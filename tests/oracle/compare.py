@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,18 +65,36 @@ def assert_same(kernel: Kernel, arguments: Mapping[str, Any], *more: Kernel, see
     check(marked, arguments, [marked.kernel, *more], seed=seed)
 
 
+class Lowered(NamedTuple):
+    """A kernel with its loop programs, one for each model: the same for all calls."""
+
+    kernel: Kernel
+    programs: tuple[LoopProgram, ...]
+
+
+def lowered_for_all(kernel: Kernel) -> Lowered:
+    """Return a kernel with its loop programs."""
+    return Lowered(kernel, tuple([lower(kernel, model) for model in Model]))
+
+
 def check(
     marked: Traced, arguments: Mapping[str, Any], kernels: Iterable[Kernel], seed: int = 0
 ) -> Outcome:
     """Check that `kernels`, made from `marked`, do what that one means; return what it does."""
+    return check_lowered(marked, arguments, map(lowered_for_all, kernels), seed)
+
+
+def check_lowered(
+    marked: Traced, arguments: Mapping[str, Any], kernels: Iterable[Lowered], seed: int = 0
+) -> Outcome:
+    """Do what `check` does with kernels that are lowered once for several calls."""
     expected = interpret(marked.kernel, arguments, seed)
     assert set(expected.events.values()) <= {1}
-    for kernel in kernels:
+    for kernel, programs in kernels:
         known = {a.name for a in kernel.arguments}
         passed = {n: v for n, v in arguments.items() if n in known}
         same_outcome(interpret(kernel, passed, seed + 1), expected, set())
-        for model in Model:
-            program = lower(kernel, model)
+        for program in programs:
             outcome = run_program(program, passed, seed)
             same_outcome(outcome, expected, replicated(marked, kernel))
     return expected
@@ -89,11 +107,17 @@ def check_arrays(
     seed: int = 0,
 ) -> None:
     """Check that what steps make of a kernel leaves the arrays that the kernel leaves."""
+    check_lowered_arrays(kernel, arguments, (lowered_for_all(s(kernel)) for s in steps), seed)
+
+
+def check_lowered_arrays(
+    kernel: Kernel, arguments: Mapping[str, Any], kernels: Iterable[Lowered], seed: int = 0
+) -> None:
+    """Do what `check_arrays` does with kernels that are lowered once for several calls."""
     expected = interpret(kernel, arguments, seed)
-    for step in steps:
-        new = step(kernel)
+    for new, programs in kernels:
         outcomes = [interpret(new, arguments, seed + 1)]
-        outcomes += [run_program(lower(new, model), arguments, seed) for model in Model]
+        outcomes += [run_program(program, arguments, seed) for program in programs]
         for outcome in outcomes:
             for name, array in expected.arrays.items():
                 np.testing.assert_array_equal(
