@@ -21,7 +21,7 @@ from tests.proof.sequences import DATA, NO_CODE, random_sequence
 from tests.properties.random_case import RandomCase, random_case
 from tests.properties.together import Arrays, run_together
 
-COUNT, IN_C, IN_OPENCL = 100, 130, 27
+COUNT, IN_C, IN_OPENCL = 60, 80, 18
 BATCH = 10
 
 
@@ -50,7 +50,7 @@ def test_loop_programs(start: int) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("start", range(10_000, 20_000, 500))
+@pytest.mark.parametrize("start", (COUNT, *range(10_000, 20_000, 500)))
 def test_thousands_of_loop_programs(start: int) -> None:
     assert _check_lowering(range(start, start + 500)) > 400
 
@@ -88,24 +88,23 @@ def _check_compiled(seeds: range, target: str, patch: pytest.MonkeyPatch) -> int
     return sum(arrays is not None for arrays in results)
 
 
-@pytest.mark.parametrize("start", range(1_000, 1_000 + IN_C, 130))
-def test_compiled_c(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _check_compiled(range(start, start + 130), "c", monkeypatch) >= 100
+def test_compiled_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _check_compiled(range(1_000, 1_000 + IN_C), "c", monkeypatch) > 0.75 * IN_C
 
 
 def test_compiled_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = range(2_000, 2_000 + IN_OPENCL)
-    assert _check_compiled(seeds, "opencl", monkeypatch) >= 20
+    assert _check_compiled(seeds, "opencl", monkeypatch) > 0.7 * IN_OPENCL
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("start", range(20_000, 22_000, 200))
+@pytest.mark.parametrize("start", (1_000 + IN_C, *range(20_000, 22_000, 200)))
 def test_much_compiled_c(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _check_compiled(range(start, start + 200), "c", monkeypatch) > 140
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("start", range(30_000, 30_300, 50))
+@pytest.mark.parametrize("start", (2_000 + IN_OPENCL, *range(30_000, 30_300, 50)))
 def test_much_compiled_opencl(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _check_compiled(range(start, start + 50), "opencl", monkeypatch) > 30
 

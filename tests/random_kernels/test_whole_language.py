@@ -18,7 +18,7 @@ pytestmark = [
     for name in ("SeparationIgnored", "NotVectorized")
 ]
 
-IN_C, BATCH, IN_OPENCL, IN_STEPS, WITH_IMAGES = 300, 75, 42, 48, 10
+IN_C, BATCH, IN_OPENCL, IN_STEPS, WITH_IMAGES = 150, 75, 28, 32, 10
 TRIED = 4  # steps
 
 
@@ -67,20 +67,20 @@ def test_after_steps_with_images(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("start", range(100_000, 106_000, 200))
+@pytest.mark.parametrize("start", (IN_C, *range(100_000, 106_000, 200)))
 def test_thousands_in_c(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_compiled(_cases(range(start, start + 200)), "c", monkeypatch) == 200
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("start", range(200_000, 200_600, 60))
+@pytest.mark.parametrize("start", (1_000 + IN_OPENCL, *range(200_000, 200_600, 60)))
 def test_hundreds_in_opencl(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = _cases(range(start, start + 60), target="opencl")
     assert check_compiled(cases, "opencl", monkeypatch) == 60
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("start", range(300_000, 302_000, 100))
+@pytest.mark.parametrize("start", (2_000 + IN_STEPS, *range(300_000, 302_000, 100)))
 def test_thousands_after_steps(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     target = "opencl" if start % 500 == 0 else "c"
     cases = _cases(range(start, start + 100), 6, target)

@@ -281,9 +281,9 @@ def test_numpy_agrees() -> None:
 def test_as_many_iterations_as_need_64_bits() -> None:
     knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "s = sum((i, j), a[i]*b[j])", SCALAR)
     run = pg.add_dtypes(after(knl, joined()), {"a, b": "uint32"}).executor("c")
-    n = 2**16
+    n = 46_341  # of which the square is the first that 32 bits do not hold
     _, (found,) = run(a=np.ones(n, np.uint32), b=np.full(n, 3, np.uint32))
-    assert int(found) == 3 * 2**32 % 2 ** int(8 * found.dtype.itemsize)
+    assert int(found) == 3 * n * n % 2 ** int(8 * found.dtype.itemsize)
 
 
 def test_calls_check_what_the_kernel_assumes_of_a_product() -> None:
