@@ -13,7 +13,6 @@ from math import inf
 from polygen.analysis.access import Access, touched
 from polygen.analysis.affine import LinearForm, Term, linear_form
 from polygen.analysis.integers import integer_parameters
-from polygen.ir.domain import flat_names, project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, by_parts, per_kernel
 
@@ -103,9 +102,8 @@ def _ends(kernel: Kernel, iname: str) -> tuple[int, int] | None:
     home = kernel.home_domains[iname]
 
     def find() -> tuple[int, int] | None:
-        values = project_out(home.flat, [n for n in flat_names(home.flat) if n != iname])
-        values = unflatten(values, (iname,))
-        ends = values.dim_min_val(0), values.dim_max_val(0)
+        position = home.inames.index(iname)
+        ends = home.set.dim_min_val(position), home.set.dim_max_val(position)
         if not all(end.is_int() for end in ends):
             return None
         return int(ends[0].to_python()), int(ends[1].to_python())

@@ -201,17 +201,14 @@ class Conflicts:
         ):
             return Scope.NOBODY
         pairs = self._pairs(a, b, loops, carried)
-        if pairs.is_empty():
-            return Scope.NOBODY
         if self.is_local(a.name) and a.is_write and b.is_write and insn is not other_insn:
             # Parts of one copy, perhaps: which elements each writes, the group decides.
             copy = same_copy(self._kernel, (insn.id, other_insn.id), a.name, UNMOVED)
             pairs = pairs.intersect(copy.possible)
-            if pairs.is_empty():
-                return Scope.NOBODY
         for tag in axes:
             differ = self._in_other_items(tag, (insn, other_insn), loops)
-            if differ is None or _meet(pairs, differ):
+            meet = not pairs.is_empty() if differ is None else _meet(pairs, differ)
+            if meet:
                 # group axes come first: "g.0" < "l.0"
                 return Scope.EVERYONE if isinstance(tag, GroupTag) else Scope.GROUP
         return Scope.NOBODY
