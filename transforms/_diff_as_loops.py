@@ -14,6 +14,7 @@ from polygen.analysis.nest import loop_tree
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.errors import TypeNotFound
 from polygen.ir import walk
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import name_of
@@ -60,4 +61,4 @@ def as_loops(
 def _operands(insn: Assigning, operations: Collection[str]) -> frozenset[str]:
     """Return the names that stand in what an instruction reduces."""
     found = [r for r in insn.reductions if name_of(r.operation) in operations]
-    return frozenset[str]().union(*(walk.free_variables(r.operand) for r in found))
+    return NO_NAMES.union(*(walk.free_variables(r.operand) for r in found))

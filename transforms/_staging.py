@@ -28,6 +28,7 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.cached import cached_property
 from polygen.ir.domain import Domain, flatten, intersection, unflatten, universe
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction
 from polygen.ir.kernel import Kernel
@@ -175,7 +176,7 @@ class _Stage:
         """
         outer = self._outer
         computed = self._computation(outer)
-        after = frozenset[str]() if self._old is None else self._turns.after
+        after = NO_NAMES if self._old is None else self._turns.after
         served = self._served(written, around)
         instructions: list[Instruction] = []
         for insn in served.instructions:
@@ -461,7 +462,7 @@ class _Stage:
         def rewrite(node: Expression) -> Expression:
             return replace_uses(node, self._which.has, read)
 
-        names = frozenset[str]().union(*(self._axes[name].base.names() for name in self._stored))
+        names = NO_NAMES.union(*(self._axes[name].base.names() for name in self._stored))
         introduced = names | {self._how.temporary}
         taken = introduced.union(self._inames.values())
         return with_rules_rewritten(

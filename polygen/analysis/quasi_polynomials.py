@@ -13,6 +13,7 @@ from math import comb, gcd
 from typing import TypeAlias
 
 from polygen.analysis.affine import FloorTerm, LinearForm, Term, combine
+from polygen.ir.empty import NO_NAMES
 
 Monomial: TypeAlias = tuple[Term, ...]  # a product, its factors sorted
 
@@ -80,7 +81,7 @@ class QuasiPolynomial:
 
     def names(self) -> frozenset[str]:
         """Return every name that it mentions, inside floors too."""
-        return frozenset[str]().union(*map(names_of, self.factors()))
+        return NO_NAMES.union(*map(names_of, self.factors()))
 
     def substituted(self, name: str, value: LinearForm) -> QuasiPolynomial:
         """Return it with an affine form in the place of a name, inside floors too."""

@@ -141,7 +141,7 @@ class Settled:
     def _is_known(self, reference: Reference, fixed: frozenset[str]) -> bool:
         """Tell whether the same decides in both kernels what a reference touches, and when."""
         asked = (*reference.index, *reference.conditions)
-        data = frozenset[str]().union(*map(walk.free_variables, asked))
+        data = NO_NAMES.union(*map(walk.free_variables, asked))
         data -= reference.inames | fixed
         return not reference.vague and all(self._holds_meanwhile(n) for n in data)
 

@@ -26,6 +26,7 @@ from polygen.analysis.affine import LinearForm, combine
 from polygen.analysis.polyhedra import Problem, tidied
 from polygen.analysis.quasi_polynomials import QuasiPolynomial, period, sum_over
 from polygen.analysis.slabs import without_slab
+from polygen.ir.empty import NO_NAMES
 
 Case: TypeAlias = tuple[tuple[LinearForm, ...], QuasiPolynomial]  # where these are >= 0
 
@@ -130,7 +131,7 @@ def _parts(problem: Problem) -> list[Problem]:
             apart.append(bound)
             continue
         groups = [g for g in groups if g not in touched]
-        names = frozenset[str]().union(*(g[0] for g in touched))
+        names = NO_NAMES.union(*(g[0] for g in touched))
         groups.append((names, [*(b for g in touched for b in g[1]), bound]))
     one = QuasiPolynomial.constant(1)
     found = [Problem(names, tuple(bounds), (), one) for names, bounds in groups]

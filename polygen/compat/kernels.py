@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from polygen.compat.parts import ATTRIBUTES_OF_INSTRUCTIONS, ATTRIBUTES_OF_PROGRAMS
 from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariable, ValueArg
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.offered import no_attribute, offer
@@ -49,7 +50,7 @@ def _all_inames(kernel: Kernel) -> _Names:
 def _all_params(kernel: Kernel) -> _Names:
     """Return the parameters of domains."""
     inames = frozenset(kernel.inames)
-    mentioned = frozenset[str]().union(*(domain.parameters for domain in kernel.domains))
+    mentioned = NO_NAMES.union(*(domain.parameters for domain in kernel.domains))
     return lambda: mentioned - inames
 
 
