@@ -15,7 +15,9 @@ from polygen.analysis.polyhedra import Problem
 def without_slab(problem: Problem) -> Problem | None:
     """Return a problem without a direction along which there are always as many points."""
     slabs = list(_slabs(problem))
-    bounds = [_widened(bound, slabs, problem) for bound in problem.bounds] if slabs else []
+    # Slabs stay as they are: that they hold is what the others may be widened by.
+    members = [bound for slab in slabs for bound in slab]
+    bounds = [b if b in members else _widened(b, slabs, problem) for b in problem.bounds]
     problem = replace(problem, bounds=tuple(bounds))
     for first, second in slabs:
         both = first + second
@@ -51,12 +53,11 @@ def _widened(
     For integers, and 0 <= s < d, the form ``d*b + s`` is not negative where `b` is not.
     """
     for first, second in slabs:
-        if bound not in (first, second):
-            wide = bound * ((first + second).constant + 1) + first
-            if wide.names() != bound.names() and any(
-                _is_part(wide, other, problem.names) for other in problem.bounds
-            ):
-                return _widened(wide, slabs, problem)
+        wide = bound * ((first + second).constant + 1) + first
+        if wide.names() != bound.names() and any(
+            _is_part(wide, other, problem.names) for other in problem.bounds
+        ):
+            return _widened(wide, slabs, problem)
     return bound
 
 

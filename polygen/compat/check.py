@@ -66,8 +66,8 @@ def auto_test_vs_ref(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         TypeNotFound: if the type of an array is not known.
         InvalidArgument: if the value of a size is not known.
     """
-    ref = _chosen(ref_prog, ref_entrypoint)
-    test = _chosen(ref_prog if test_prog is None else test_prog, test_entrypoint)
+    ref = entry(ref_prog, ref_entrypoint)
+    test = entry(ref_prog if test_prog is None else test_prog, test_entrypoint)
     queue = None if ctx is None else _queue(ctx)
     given = _arguments(ref, parameters or {})
     expected, ref_elapsed = _results(ref, queue, given, print_ref_code and not quiet)
@@ -81,12 +81,6 @@ def auto_test_vs_ref(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
                 remedy="look at the steps: pg.diff(first, second) shows what they changed",
             )
     return {"elapsed_wall": elapsed, "ref_elapsed_wall": ref_elapsed}
-
-
-def _chosen(program: pg.Kernel | pg.TranslationUnit, entrypoint: str | None) -> pg.Kernel:
-    if entrypoint is None or isinstance(program, pg.Kernel):
-        return entry(program)
-    return program[entrypoint]
 
 
 def _queue(ctx: Any) -> Any:

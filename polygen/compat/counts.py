@@ -47,12 +47,6 @@ def MemAccess(  # noqa: N802
     return pg.MemAccess(mtype, dtype, lid_strides, gid_strides, direction, variable, **others)
 
 
-def _chosen(program: pg.Kernel | pg.TranslationUnit, entrypoint: str | None) -> pg.Kernel:
-    if entrypoint is None or isinstance(program, pg.Kernel):
-        return entry(program)
-    return program[entrypoint]
-
-
 def get_op_map(
     program: pg.Kernel | pg.TranslationUnit,
     count_redundant_work: bool = False,
@@ -62,7 +56,7 @@ def get_op_map(
     within: Any = None,
 ) -> CountMap[Op]:
     """Return how often arithmetic is done; see `polygen.get_op_map`."""
-    knl = _chosen(program, entrypoint)
+    knl = entry(program, entrypoint)
     return pg.get_op_map(knl, count_redundant_work, count_within_subscripts, subgroup_size, within)
 
 
@@ -74,7 +68,7 @@ def get_mem_access_map(
     within: Any = None,
 ) -> CountMap[pg.MemAccess]:
     """Return how often memory is accessed; see `polygen.get_mem_access_map`."""
-    knl = _chosen(program, entrypoint)
+    knl = entry(program, entrypoint)
     return pg.get_mem_access_map(knl, count_redundant_work, subgroup_size, within)
 
 
@@ -84,7 +78,7 @@ def get_synchronization_map(
     entrypoint: str | None = None,
 ) -> CountMap[Sync]:
     """Return how often work items wait; see `polygen.get_synchronization_map`."""
-    return pg.get_synchronization_map(_chosen(program, entrypoint))
+    return pg.get_synchronization_map(entry(program, entrypoint))
 
 
 def gather_access_footprints(
@@ -93,7 +87,7 @@ def gather_access_footprints(
     entrypoint: str | None = None,
 ) -> dict[tuple[str, str], Any]:
     """Return which elements are touched; see `polygen.gather_access_footprints`."""
-    return pg.gather_access_footprints(_chosen(program, entrypoint), ignore_uncountable)
+    return pg.gather_access_footprints(entry(program, entrypoint), ignore_uncountable)
 
 
 def gather_access_footprint_bytes(

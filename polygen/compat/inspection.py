@@ -22,8 +22,8 @@ from polygen.source import caller_location
 _OF_GRAPHS = frozenset(("callables_table", "iname_cluster", "use_insn_id"))
 
 
-def entry(program: object) -> pg.Kernel:
-    """Return the kernel that is meant.
+def entry(program: object, entrypoint: str | None = None) -> pg.Kernel:
+    """Return the kernel that is meant: that of this name, or the only entry point.
 
     Raises:
         InvalidArgument: if it is none, and no program.
@@ -34,7 +34,9 @@ def entry(program: object) -> pg.Kernel:
             where=caller_location(),
             remedy="pass what make_kernel returns",
         )
-    return program if isinstance(program, pg.Kernel) else program.default_entrypoint
+    if isinstance(program, pg.Kernel):
+        return program
+    return program.default_entrypoint if entrypoint is None else program[entrypoint]
 
 
 @public
