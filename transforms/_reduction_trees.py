@@ -127,38 +127,20 @@ class Trees:
             dtypes: their types.
         """
         combined = facts_of(reduction.operation).combined
-        made: list[Assigning] = []
-
-        def add(kind: str, iname: str, place: Expression, values: Parts, when: Parts = ()) -> None:
-            stage = assigning(
-                self._new_name(f"{insn.id}_{kind}"),
-                elements(place),
-                values,
-                within_inames=insn.within_inames | {iname},
-                depends_on=frozenset([stage.id for stage in made[-1:]]),
-                predicates=when,
-                location=insn.location,
-            )
-            made.append(stage)
-
-        def elements(place: Expression) -> tuple[ex.Subscript, ...]:
-            return tuple([shared.element(name, place) for name in names])
-
+        chain = _Chain(insn, shared, names, self._new_name)
         if conditions or not (places or all_contribute(self.kernel, insn, shared)):
             place = self._share(names[0], shared.axis.extent, shared)
-            add("init", place.name, place, identity_of(reduction.operation, dtypes))
+            chain.add("init", place.name, place, identity_of(reduction.operation, dtypes))
         parts = parts_of(ex.Reduction(reduction.operation, (), _operand(reduction, shared, places)))
         own = places.iname if places else shared.iname
-        add("update", own, ex.Variable(own) if places else shared.own_place, parts, conditions)
-        made[-1] = made[-1].copy(
-            depends_on=made[-1].depends_on | insn.depends_on,
-            happens_after=frozenset([widened(r, [own]) for r in insn.happens_after]),
-        )
+        mine = ex.Variable(own) if places else shared.own_place
+        chain.add("update", own, mine, parts, conditions)
+        chain.wait()
         for count, distance in shared.stages():
             place = self._share(names[0], count, shared)
-            here, there = elements(place), elements(ex.sum_of(place, distance))
-            add("combine", place.name, place, combined(here, there, dtypes))
-        return tuple(made)
+            here, there = chain.elements(place), chain.elements(ex.sum_of(place, distance))
+            chain.add("combine", place.name, place, combined(here, there, dtypes))
+        return tuple(chain.made)
 
     def _share(self, like: str, count: int, shared: LocalReduction) -> ex.Variable:
         """Return a new iname on the axis, of which so many work items take part."""
@@ -172,6 +154,58 @@ class Trees:
         copied = {name: tags[old] for name, old in like.items() if old in tags}
         domains = (*self.kernel.domains, *domains)
         self.kernel = self.kernel.copy(domains=domains, tags={**tags, **copied})
+
+
+class _Chain:
+    """Makes instructions on accumulators, each of which comes after the one before.
+
+    Parameters:
+        insn: the instruction that they are made for.
+        shared: how a group shares its reduction.
+        names: the accumulators.
+        new_name: makes new names.
+
+    Attributes:
+        made: the instructions.
+    """
+
+    def __init__(
+        self,
+        insn: Instruction,
+        shared: LocalReduction,
+        names: tuple[str, ...],
+        new_name: Callable[[str], str],
+    ) -> None:
+        self._insn, self._shared, self._names, self._new_name = insn, shared, names, new_name
+        self.made: list[Assigning] = []
+
+    def elements(self, place: Expression) -> tuple[ex.Subscript, ...]:
+        """Return the accumulators' elements at a place."""
+        return tuple([self._shared.element(name, place) for name in self._names])
+
+    def add(
+        self, kind: str, iname: str, place: Expression, values: Parts, when: Parts = ()
+    ) -> None:
+        """Add an instruction that assigns to the elements at a place."""
+        made = assigning(
+            self._new_name(f"{self._insn.id}_{kind}"),
+            self.elements(place),
+            values,
+            within_inames=self._insn.within_inames | {iname},
+            depends_on=frozenset([before.id for before in self.made[-1:]]),
+            predicates=when,
+            location=self._insn.location,
+        )
+        self.made.append(made)
+
+    def wait(self) -> None:
+        """Let the last instruction come after what the instruction depends on."""
+        last, insn = self.made[-1], self._insn
+        added = last.within_inames - insn.within_inames
+        self.made[-1] = last.copy(
+            depends_on=last.depends_on | insn.depends_on,
+            happens_after=frozenset([widened(r, added) for r in insn.happens_after]),
+        )
 
 
 def _operand(reduction: ex.Reduction, shared: LocalReduction, places: Places | None) -> Expression:
