@@ -30,7 +30,7 @@ def build_program(kernel: Kernel, target: str, index_dtype: DType = INT32) -> Pr
 
     Parameters:
         kernel: the types of its inputs are known.
-        target: ``"opencl"`` or ``"c"``.
+        target: ``"opencl"``, ``"cuda"`` or ``"c"``.
         index_dtype: the type of loop counters and subscripts.
     """
     description = get_target(target)
@@ -53,7 +53,7 @@ def generate_code(kernel: Kernel | TranslationUnit, target: str | None = None) -
     Parameters:
         kernel: the types of its inputs are known: see `polygen.add_dtypes`; of a program, the only
             entry point counts.
-        target: ``"opencl"`` or ``"c"``; the kernel's own, or else OpenCL, if not given.
+        target: ``"opencl"``, ``"cuda"`` or ``"c"``; the kernel's own, or else OpenCL, if not given.
 
     Returns:
         A program: ``str()`` of it is the device source; its launches, and the order and types of
@@ -94,4 +94,4 @@ def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopPro
 
 
 def _model(target: Target) -> Model:
-    return Model.GRID if target.hardware_indices else Model.LOOPS
+    return Model.GRID if target.hardware_index else Model.LOOPS

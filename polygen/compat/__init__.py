@@ -102,6 +102,7 @@ from polygen.compat.steps import (
 )
 from polygen.compat.targets import (
     CTarget,
+    CudaTarget,
     CWithGNULibcTarget,
     ExecutableCTarget,
     ExecutableCWithGNULibcTarget,
@@ -130,6 +131,7 @@ __all__ = [
     "CallInstruction",
     "CodeGenerationResult",
     "ConstantArg",
+    "CudaTarget",
     "ExecutableCTarget",
     "ExecutableCWithGNULibcTarget",
     "GlobalArg",

@@ -11,7 +11,7 @@ _INSIDE = (
     "how Loo.py orders instructions is its own affair: print(polygen.lower_kernel(knl)) shows loops"
 )
 
-_TARGETS = "targets are texts: 'opencl' and 'c'"
+_TARGETS = "targets are texts: 'opencl', 'cuda' and 'c'"
 _FUNCTIONS = "use register_callable, with a ScalarCallable"
 _EXPRESSIONS = "map_instructions changes instructions; knl.expanded has none that invoke rules"
 
@@ -19,8 +19,7 @@ NOT_HERE = {
     "linearize": _INSIDE,
     "generate_loop_schedules": _INSIDE,
     "get_subkernels": "generate_code(knl).launches lists the functions that are launched",
-    "CudaTarget": "there is no such target; OpenCL C and C are generated",
-    "ISPCTarget": "there is no such target; OpenCL C and C are generated",
+    "ISPCTarget": "there is no such target; OpenCL C, CUDA C++ and C are generated",
     "parse_fortran": "kernels are not read from Fortran",
     "parse_transformed_fortran": "kernels are not read from Fortran",
     "register_reduction_parser": "use register_reduction",

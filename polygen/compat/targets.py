@@ -38,6 +38,15 @@ def OpenCLTarget(**options: Any) -> TargetBase:  # noqa: N802
     return _target("opencl", "OpenCLTarget", options)
 
 
+def CudaTarget(**options: Any) -> TargetBase:  # noqa: N802
+    """Return CUDA C++.  Nothing depends on ``extern_c``.
+
+    Raises:
+        InvalidArgument: if there is another option.
+    """
+    return _target("cuda", "CudaTarget", options)
+
+
 def CTarget(**options: Any) -> TargetBase:  # noqa: N802
     """Return C.  Nothing depends on ``compiler`` and ``fortran_abi``, which has to be False.
 
@@ -55,6 +64,7 @@ _LEFT_OUT = frozenset(
     (
         "atomics_flavor",
         "compiler",
+        "extern_c",
         "limit_arg_size_nbytes",
         "pointer_size_nbytes",
         "pyopencl_module_name",
@@ -86,5 +96,5 @@ def target_name(target: object) -> str | None:
     raise InvalidArgument(
         f"{target!r} is no target",
         where=caller_location(),
-        remedy="pass PyOpenCLTarget(), OpenCLTarget(), CTarget() or ExecutableCTarget()",
+        remedy="pass PyOpenCLTarget(), OpenCLTarget(), CudaTarget(), CTarget() or ExecutableCTarget()",
     )

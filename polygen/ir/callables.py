@@ -19,7 +19,7 @@ from polygen.source import caller_location
 _FORM = re.compile(r"\s*([\w\s,]*?)\s*->\s*([\w\s,]+?)\s*")
 
 # Those that texts are asked for; which there are is known above.
-TARGETS = ("c", "opencl")
+TARGETS = ("c", "cuda", "opencl")
 
 
 @dataclass(frozen=True)

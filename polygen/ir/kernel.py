@@ -83,7 +83,7 @@ class Kernel(Offering):
         separations: conditions on inames: where each holds, and where it does not, code is written
             apart.
         assumptions: what is known of the parameters; a domain without inames.
-        target: ``"opencl"``, ``"c"``, or None if nothing was said.
+        target: ``"opencl"``, ``"cuda"``, ``"c"``, or None if nothing was said.
         claims: what the user vouches for: facts about data, and, as texts, steps that were taken
             without proof.
         options: how the kernel is compiled and called.
@@ -165,7 +165,7 @@ class Kernel(Offering):
         """Return a callable for this kernel on one device: what `__call__` uses.
 
         Parameters:
-            device: ``"c"``, ``"opencl"``, a pyopencl context, device or queue, or None for the
+            device: ``"c"``, ``"cuda"``, ``"opencl"``, a pyopencl context, device or queue, or None for the
                 default device: C where a compiler is found, else PoCL.
         """
         return _slot("executor")(self, device)

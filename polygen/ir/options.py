@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from polygen.errors import UnknownTarget, did_you_mean
 from polygen.source import caller_location
 
-TARGET_NAMES = ("opencl", "c")
+TARGET_NAMES = ("opencl", "cuda", "c")
 
 
 def unknown_target(name: str) -> UnknownTarget:

@@ -80,7 +80,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             guessed: the types from the call, the shapes from the subscripts.
         name: of the generated function.
         assumptions: what is known of the parameters, as in ``"n >= 1 and n mod 4 = 0"``.
-        target: ``"opencl"`` or ``"c"``.
+        target: ``"opencl"``, ``"cuda"`` or ``"c"``.
         loop_priority: which loops are outside of which, as in ``"i, j"``; or several such texts.
             It decides where nothing else does: see `prioritize_loops`.
         silenced_warnings: names of warning classes that are not issued for this kernel.

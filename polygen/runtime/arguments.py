@@ -55,6 +55,7 @@ class Form:
         numpy_scalars: those of them that are passed as NumPy's scalars.
         weak_floats: those of them that are passed as Python's, without a declared type: they
             have the arrays' type, as ``2.5*a`` has the type of ``a`` in NumPy.
+        classes: that of each value that is passed.
     """
 
     kernel: Kernel
@@ -66,6 +67,7 @@ class Form:
     scalars: Mapping[str, DType]
     numpy_scalars: frozenset[str]
     weak_floats: frozenset[str]
+    classes: Mapping[str, type]
 
 
 # What calls take in Loo.py besides arguments.
@@ -118,6 +120,7 @@ def form_of(kernel: Kernel, target: str, classes: Mapping[str, type]) -> Form:
         scalars,
         frozenset(name for name in scalars if issubclass(given[name], np.generic)),
         frozenset(a.name for a in values if a.dtype is None and given.get(a.name) is float),
+        given,
     )
 
 

@@ -18,6 +18,7 @@ from polygen.errors import (
 from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import DType, computed_in
 from polygen.ir.layout import unit
+from polygen.runtime.cuda_arrays import is_cuda_array, seen
 from polygen.runtime.opencl import is_opencl_array
 from polygen.source import caller_location
 
@@ -79,7 +80,7 @@ def rounded_up(count: int, step: int) -> int:
 
 def check_array(arg: GlobalArg, value: object) -> None:
     """Raise WrongArgumentType if a value is no array that can be passed."""
-    is_array = isinstance(value, np.ndarray) or is_opencl_array(value)
+    is_array = isinstance(value, np.ndarray) or is_opencl_array(value) or is_cuda_array(value)
     if not is_array or isinstance(value, np.ma.MaskedArray):
         raise _not_an_array(arg, value)
 
@@ -93,6 +94,8 @@ def describe(arg: GlobalArg, value: Any) -> ArrayInfo:
         WrongStrides: if they do not lie at multiples of their size from each other.
         MisalignedArray: if the first does not lie at a multiple of their size in its buffer.
     """
+    if is_cuda_array(value):
+        value = seen(value)
     dtype: DType = value.dtype
     if computed_in(dtype).kind not in _KINDS or dtype.itemsize > 16:
         raise WrongArgumentType(
@@ -142,7 +145,10 @@ def _not_an_array(arg: GlobalArg, value: Any) -> WrongArgumentType:
     elif isinstance(value, np.ma.MaskedArray):
         what, remedy = "a masked array", "pass its data and its mask as two arrays"
     else:
-        what, remedy = f"of type {name}", "pass a NumPy or pyopencl array"
+        what, remedy = (
+            f"of type {name}",
+            "pass an array of NumPy's, pyopencl's, CuPy's or PyTorch's",
+        )
     return WrongArgumentType(
         f"argument '{arg.name}' has to be an array; it is {what}",
         where=caller_location(),

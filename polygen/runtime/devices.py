@@ -7,6 +7,7 @@ from typing import Any
 
 from polygen.errors import InvalidArgument, NoDevice, WrongDevice
 from polygen.ir.kernel import Kernel
+from polygen.ir.options import TARGET_NAMES
 from polygen.ir.public import public
 from polygen.runtime.c_compiler import compiler_command
 from polygen.runtime.opencl import (
@@ -28,7 +29,7 @@ class Place:
     """Where an executor runs.
 
     Attributes:
-        target: ``"c"``, ``"opencl"``, or None if the arguments of each call decide.
+        target: ``"c"``, ``"opencl"``, ``"cuda"``, or None if the arguments of each call decide.
         context: the only context, or None for any.
         queue: where to enqueue if a call does not say, or None.
     """
@@ -74,7 +75,7 @@ def place_of(kernel: Kernel, device: Any) -> Place:
 
 def _place(kernel: Kernel, device: Any) -> Place:
     if device is None or isinstance(device, str):
-        if device not in (None, "c", "opencl"):
+        if device not in (None, *TARGET_NAMES):
             raise _no_device(kernel, device)
         return Place(device)
     if is_queue(device):
@@ -90,7 +91,7 @@ def _no_device(kernel: Kernel, device: Any) -> InvalidArgument:
     return InvalidArgument(
         f"kernel '{kernel.name}' cannot run on {device!r}, which is no device",
         where=caller_location(),
-        remedy="use 'c', 'opencl', or a context, device or queue of pyopencl's",
+        remedy="use 'c', 'cuda', 'opencl', or a context, device or queue of pyopencl's",
     )
 
 

@@ -21,6 +21,10 @@ from polygen.runtime import cache as disk
 from polygen.runtime.arguments import Form, VariantKey, examine, form_of
 from polygen.runtime.arrays import check_array
 from polygen.runtime.assumptions import check_assumptions
+from polygen.runtime.cuda_arrays import device_of, is_cuda_array, stream_address, to_host
+from polygen.runtime.cuda_driver import driver
+from polygen.runtime.cuda_memory import stage_on_gpu
+from polygen.runtime.cuda_run import cuda_names
 from polygen.runtime.device_image import HostImage
 from polygen.runtime.devices import default_target, place_of
 from polygen.runtime.host_data import copied, host_data
@@ -28,7 +32,7 @@ from polygen.runtime.images import image_names, with_arrays, with_images
 from polygen.runtime.opencl import Queue, is_image, is_opencl_array, is_queue
 from polygen.runtime.outputs import written_arrays
 from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
-from polygen.runtime.plans import Plan, plan_for_c, plan_for_opencl
+from polygen.runtime.plans import Plan, plan_for_c, plan_for_cuda, plan_for_opencl
 from polygen.runtime.scalars import check_range
 from polygen.runtime.separate import put_together, separate_arguments, taken_apart
 from polygen.runtime.staging import stage_all
@@ -173,33 +177,33 @@ class Executor:
         form = form_of(self.kernel, target, _classes(args))
         for arg in form.arrays:
             check_array(arg, args[arg.name])
-        if target == "opencl" and self._needs_copies(queue, form, args):
-            return partial(self._call_with_copies, form)
+        if target != "c" and self._needs_copies(queue, form, args):
+            return partial(_COPYING[target], self, form)
         return self._generate(form)
 
     def _target_of(self, queue: Queue | None, args: Mapping[str, Any]) -> str:
-        if queue is not None and not is_queue(queue):
+        if queue is not None and not is_queue(queue) and stream_address(queue) is None:
             raise WrongArgumentType(
                 f"kernel '{self.kernel.name}' was called with {queue!r} for a queue",
                 where=caller_location(),
-                remedy="pass a pyopencl.CommandQueue, or nothing; arguments are passed by name",
+                remedy="pass a pyopencl.CommandQueue, a CUDA stream, or nothing; arguments are "
+                "passed by name",
             )
-        on_device = [n for n, value in args.items() if is_opencl_array(value) or is_image(value)]
-        if queue is None and not on_device:
-            return self.target
-        if (self._place.target or "opencl") != "opencl":
-            what = f"the array '{on_device[0]}'" if on_device else "a queue"
-            raise WrongDevice(
-                f"kernel '{self.kernel.name}' runs in C here, and was passed {what} of pyopencl's",
-                where=caller_location(),
-                remedy="pass NumPy arrays, or use kernel.executor('opencl')",
-            )
-        return "opencl"
+        homes = {name: found for name, v in args.items() if (found := _home_of(v)) is not None}
+        if queue is not None:
+            homes["queue"] = "opencl" if is_queue(queue) else "cuda"
+        for name, found in homes.items():
+            wanted = self._place.target or next(iter(homes.values()))
+            if found != wanted:
+                raise _elsewhere(self.kernel, name, found, wanted)
+        return next(iter(homes.values()), self.target)
 
     def _needs_copies(self, queue: Queue | None, form: Form, args: Mapping[str, Any]) -> bool:
         """Tell whether arrays have to be copied to the device, or from it."""
         if any(isinstance(args[arg.name], np.ndarray | HostImage) for arg in form.arrays):
             return True
+        if form.target == "cuda":
+            return queue is None and not form.arrays
         return queue is None and self._place.queue is None and not form.arrays
 
     # --- calls with arrays that are where the kernel runs
@@ -220,6 +224,7 @@ class Executor:
             "pg_memory_of": memory_of,
             "pg_raise_misaligned": raise_misaligned,
             "pg_raise_read_only": raise_read_only,
+            **(cuda_names(form) if form.target == "cuda" else {}),
             **{f"pg_dtype_{name}": dtype for name, dtype in form.scalars.items()},
         }
         code = compile(wrapper.source, f"<polygen: call of {self.kernel.name}>", "exec")
@@ -243,6 +248,9 @@ class Executor:
             variant = self._variant(call.variant)
             if form.target == "c":
                 known = plan_for_c(form, call, variant)
+            elif form.target == "cuda":
+                self._check_devices(form, args)
+                known = plan_for_cuda(form, call, variant)
             else:
                 self._check_contexts(queue, form, args)
                 known = plan_for_opencl(form, call, variant, queue)
@@ -279,6 +287,19 @@ class Executor:
                     remedy="pass the queue that the arrays were made with",
                 )
 
+    def _check_devices(self, form: Form, args: Mapping[str, Any]) -> None:
+        current = driver().device()
+        for arg in form.arrays:
+            found = device_of(args[arg.name])
+            if found not in (None, current):
+                where = "the host" if found < 0 else f"device {found}"
+                raise WrongDevice(
+                    f"argument '{arg.name}' of kernel '{self.kernel.name}' is an array on {where}; "
+                    f"the current device is {current}",
+                    where=caller_location(),
+                    remedy="copy it there, or make its device current",
+                )
+
     # --- calls with arrays that have to be copied to the device
 
     def _call_with_copies(
@@ -305,6 +326,52 @@ class Executor:
             elif not on_device and name in allocated:
                 found[name] = copied(allocated[name], found[name])
         return event, found if by_name else tuple(found.values())
+
+    def _call_with_gpu_copies(
+        self, form: Form, queue: Any, wait_for: Any, *values: Any
+    ) -> tuple[Any, Any]:
+        """Run on a GPU with arrays of NumPy's among others."""
+        args = dict(zip(form.passed, values, strict=True))
+        stream = stream_address(queue) or 0
+        staged = stage_on_gpu(stream, form, args)
+        copies = {name: copy.array for name, copy in staged.items()}
+        event, outputs = self._run(stream, wait_for, {**args, **copies})
+        names = written_arrays(self.kernel)
+        by_name = self.kernel.options.return_dict
+        found = dict(outputs if by_name else zip(names, outputs, strict=True))
+        all_on_host = len(staged) == len(form.arrays)
+        for name in names:
+            if name in staged:
+                staged[name].copy_back(stream)
+                found[name] = args[name]
+            elif all_on_host:
+                found[name] = to_host(found[name], stream)
+        return event, found if by_name else tuple(found.values())
+
+
+_COPYING: Mapping[str, Callable[..., tuple[Any, Any]]] = {
+    "opencl": Executor._call_with_copies,
+    "cuda": Executor._call_with_gpu_copies,
+}
+
+
+def _home_of(value: object) -> str | None:
+    """Return the target on which an array is, if that is a device's."""
+    if is_opencl_array(value) or is_image(value):
+        return "opencl"
+    return "cuda" if is_cuda_array(value) else None
+
+
+def _elsewhere(kernel: Kernel, name: str, found: str, wanted: str) -> WrongDevice:
+    libraries = {"opencl": "pyopencl's", "cuda": "CUDA's"}
+    what = "a queue" if name == "queue" else f"the array '{name}'"
+    names = {"c": "C", "opencl": "OpenCL", "cuda": "CUDA"}
+    return WrongDevice(
+        f"kernel '{kernel.name}' runs in {names[wanted]} here, and was passed {what} of "
+        f"{libraries[found]}",
+        where=caller_location(),
+        remedy=f"pass NumPy arrays, or use kernel.executor('{found}')",
+    )
 
 
 def _classes(args: Mapping[str, Any]) -> dict[str, type]:

@@ -12,6 +12,7 @@ from polygen.ir.array import GlobalArg
 from polygen.ir.parts import parts
 from polygen.runtime.arrays import describe
 from polygen.runtime.assumptions import CallData
+from polygen.runtime.cuda_arrays import is_cuda_array, seen, to_host
 from polygen.runtime.opencl import is_opencl_array, pyopencl
 from polygen.runtime.separate import joined
 
@@ -47,6 +48,8 @@ def host_data(
         if name not in known:
             return tables.get(name)
         value = given[name]
+        if is_cuda_array(value):
+            return to_host(value)
         return copied(known[name], value) if is_opencl_array(value) else value
 
     def address(name: str) -> int | None:
@@ -55,6 +58,8 @@ def host_data(
         value = given[name]
         if is_opencl_array(value):
             return None
+        if is_cuda_array(value):
+            return seen(value).address
         start: int = value.__array_interface__["data"][0]
         return start
 

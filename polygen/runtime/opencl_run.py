@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -11,32 +11,12 @@ from typing import Any
 from polygen.errors import InternalError, LaunchFailed
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
-from polygen.lower.program import HostNode, Launch
-from polygen.runtime.evaluate import value_of
+from polygen.lower.program import Launch
+from polygen.runtime.grids import Grid, grid_of, sequence
 from polygen.runtime.opencl import Queue, pyopencl
 from polygen.runtime.temporaries import is_sized, new_buffer
 from polygen.source import caller_location
 from polygen.targets.program import DeviceFunction, Program
-
-
-@dataclass(frozen=True)
-class Grid:
-    """How many work items a launch has.
-
-    Attributes:
-        size: along each axis.
-        group: how many of them form a group.
-    """
-
-    size: tuple[int, ...]
-    group: tuple[int, ...]
-
-
-def grid_of(function: DeviceFunction, values: Mapping[str, int]) -> Grid:
-    """Return the grid of a launch, once sizes are known."""
-    group = function.local_size or (1,)
-    counts = [max(0, value_of(count, values)) for count in function.group_counts or (1,)]
-    return Grid(tuple(n * m for n, m in zip(counts, group, strict=True)), group)
 
 
 class Run:
@@ -144,7 +124,7 @@ class Run:
             wait = wait + self._last
         event = None
         buffers = {n: new_buffer(self._queue, t, self._fixed) for n, t in self._sized.items()}
-        for launch, loops in _sequence(self._host, self._fixed):
+        for launch, loops in sequence(self._host, self._fixed):
             prepared = self._launches[launch.name]
             for index, name, to_type in prepared.looped:
                 prepared.kernel.set_arg(index, to_type(loops[name]))
@@ -180,19 +160,6 @@ class _Prepared:
     looped: tuple[tuple[int, str, Any], ...]
     sized: tuple[tuple[int, str], ...]
     grid: Grid | None
-
-
-def _sequence(
-    host: Sequence[HostNode], values: Mapping[str, int]
-) -> Iterator[tuple[Launch, Mapping[str, int]]]:
-    """Yield every launch in order, with the values of the loops around it."""
-    for node in host:
-        if isinstance(node, Launch):
-            yield node, values
-            continue
-        lower, upper = value_of(node.lower, values), value_of(node.upper, values)
-        for index in range(lower, upper, node.step):
-            yield from _sequence(node.body, {**values, node.iname: index})
 
 
 def _check_group(device: Any, launch: DeviceFunction, grid: Grid) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from polygen.errors import MisalignedArray, OverlappingArguments, ReadOnlyOutput
+from polygen.runtime.cuda_arrays import is_cuda_array, seen
 from polygen.runtime.opencl import is_opencl_array
 from polygen.source import caller_location
 
@@ -25,6 +26,8 @@ _REMEDY = "pass a copy of one of them, or declare the argument with may_alias=Tr
 
 def check_apart(written: str, output: Any, name: str, other: Any, remedy: str = _REMEDY) -> None:
     """Raise OverlappingArguments if two arrays share an element, or may do."""
+    if is_cuda_array(output):
+        output, other = seen(output), seen(other)
     if output.size == 0 or other.size == 0:
         return
     shares_memory: Any = np.shares_memory  # its annotation does not know of limits to the work
@@ -42,7 +45,9 @@ def check_apart(written: str, output: Any, name: str, other: Any, remedy: str = 
 
 
 def _in_memory(array: Any) -> Any:
-    return np.asarray(_Place(array)) if is_opencl_array(array) else array
+    if is_opencl_array(array):
+        return np.asarray(_Place(array))
+    return np.asarray(array)  # at a device's address, nothing is read
 
 
 class _Place:

@@ -10,6 +10,10 @@ from polygen.ir.layout import Auto
 from polygen.runtime.allocation import allocator, device_allocator
 from polygen.runtime.arguments import Call, Form
 from polygen.runtime.arrays import ArrayInfo
+from polygen.runtime.cuda_arrays import DeviceArray, array_class
+from polygen.runtime.cuda_driver import build as build_cuda
+from polygen.runtime.cuda_memory import cuda_allocator
+from polygen.runtime.cuda_run import CudaRun
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.layouts import value_of_hidden
 from polygen.runtime.opencl import Queue, build, check_alignments, pyopencl
@@ -19,6 +23,8 @@ from polygen.runtime.pocl import options_for
 from polygen.runtime.scalars import passed_as
 from polygen.runtime.temporaries import with_memory
 from polygen.runtime.variant import Variant
+
+_MOST_ALIGNED = 16  # bytes: more are never read at once
 
 # The values of what the wrapper asks for: see `polygen.runtime.wrapper.Wrapper.plan`.
 Plan: TypeAlias = tuple[Any, ...]
@@ -31,17 +37,24 @@ def plan_for_c(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
         "pg_hidden": tuple(value_of_hidden(hidden, call.places) for hidden in variant.hidden),
     }
     plan |= {f"pg_size_{name}": size for name, size in call.sizes.items()}
+    plan |= _places(form, call, variant)
+    for arg in form.allocated:
+        make = np.empty if is_fully_written(form.kernel, arg.name) else np.zeros
+        dtype = variant.dtypes[arg.name]
+        info = call.allocated[arg.name]
+        plan[f"pg_new_{arg.name}"] = allocator(info, dtype, make, arg.alignment)
+    return plan
+
+
+def _places(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
+    """Return what a wrapper that looks at addresses may ask for about them."""
+    plan: dict[str, Any] = {}
     for name, array in call.arrays.items():
         size, (low, high) = array.dtype.itemsize, array.reach
         plan[f"pg_low_{name}"] = low * size
         plan[f"pg_high_{name}"] = (high + 1) * size
         # Where an empty array begins does not matter.
         plan[f"pg_mask_{name}"] = _alignment(form, array) - 1 if array.size else 0
-    for arg in form.allocated:
-        make = np.empty if is_fully_written(form.kernel, arg.name) else np.zeros
-        dtype = variant.dtypes[arg.name]
-        info = call.allocated[arg.name]
-        plan[f"pg_new_{arg.name}"] = allocator(info, dtype, make, arg.alignment)
     for arg in (*form.arrays, *form.allocated):
         if arg.offset != 0 and not isinstance(arg.offset, Auto):
             size = variant.dtypes[arg.name].itemsize
@@ -52,7 +65,10 @@ def plan_for_c(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
 def _alignment(form: Form, array: ArrayInfo) -> int:
     """Return what the address of an array that is passed has to be a multiple of."""
     declared = {arg.name: arg.alignment or 1 for arg in form.arrays}
-    return max(declared[array.name], array.dtype.alignment)
+    own = array.dtype.alignment
+    if form.target == "cuda":  # complex numbers and vectors are read at once
+        own = min(_MOST_ALIGNED, array.dtype.itemsize * array.unit)
+    return max(declared[array.name], own)
 
 
 def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> dict[str, Any]:
@@ -74,4 +90,23 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
         dtype = variant.dtypes[arg.name]
         new = device_allocator(queue, call.allocated[arg.name], dtype, make)
         plan[f"pg_new_{arg.name}"] = new
+    return plan
+
+
+def plan_for_cuda(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
+    """Return what a wrapper for CUDA may ask for."""
+    program = variant.program
+    module = build_cuda(program.source, program.loop_program.options.build_options)
+    fixed = {
+        **call.sizes,
+        **{hidden.name: value_of_hidden(hidden, call.places) for hidden in variant.hidden},
+    }
+    names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
+    plan: dict[str, Any] = {"pg_run": CudaRun(module, program, fixed, names)}
+    plan |= _places(form, call, variant)
+    like = array_class(form.classes[form.arrays[0].name] if form.arrays else DeviceArray)
+    for arg in form.allocated:
+        cleared = not is_fully_written(form.kernel, arg.name)
+        info, dtype = call.allocated[arg.name], variant.dtypes[arg.name]
+        plan[f"pg_new_{arg.name}"] = cuda_allocator(like, info, dtype, cleared=cleared)
     return plan

@@ -52,10 +52,25 @@ def stage_all(queue: Queue, form: Form, args: Mapping[str, Any]) -> dict[str, St
         ReadOnlyOutput: if one that is written is read-only.
         OverlappingArguments: if one that is written overlaps another: copies would not.
     """
+    staged: dict[str, Staged] = {}
+    for arg, needed in check_hosts(form, args):
+        staged[arg.name] = stage(queue, arg, args, copy=needed)
+    return staged
+
+
+def check_hosts(form: Form, args: Mapping[str, Any]) -> list[tuple[GlobalArg, bool]]:
+    """Check the NumPy arrays among the arguments of a call, all of which are to be copied.
+
+    Returns:
+        What they are passed for, and whether their elements are needed on the device.
+
+    Raises:
+        ReadOnlyOutput: if one that is written is read-only.
+        OverlappingArguments: if one that is written overlaps another: copies would not.
+    """
     kernel = form.kernel
     written = written_arrays(kernel)
     on_host = [arg for arg in form.arrays if isinstance(args[arg.name], np.ndarray)]
-    staged: dict[str, Staged] = {}
     for arg in on_host:
         value = args[arg.name]
         # What is wrong with an array is said before anything is copied.
@@ -67,10 +82,9 @@ def stage_all(queue: Queue, form: Form, args: Mapping[str, Any]) -> dict[str, St
             for other in on_host:
                 if other.name != arg.name:
                     check_apart(arg.name, value, other.name, args[other.name], _REMEDY)
-    for arg in on_host:
-        needed = must_be_passed(kernel, arg.name) or not is_fully_written(kernel, arg.name)
-        staged[arg.name] = stage(queue, arg, args, copy=needed)
-    return staged
+    return [
+        (a, must_be_passed(kernel, a.name) or not is_fully_written(kernel, a.name)) for a in on_host
+    ]
 
 
 def stage(queue: Queue, arg: GlobalArg, args: Mapping[str, Any], *, copy: bool) -> Staged:
@@ -86,7 +100,7 @@ def stage(queue: Queue, arg: GlobalArg, args: Mapping[str, Any], *, copy: bool) 
         copy: whether its elements are needed there.
     """
     array, value = pyopencl().array, args[arg.name]
-    info = _placed(arg, value, args)
+    info = copied_place(arg, value, args)
     if not copy:
         flat = array.Array(queue, _span(info), value.dtype)
     elif info.is_row_major and info.offset == 0 and value.flags.c_contiguous:
@@ -108,7 +122,8 @@ def stage(queue: Queue, arg: GlobalArg, args: Mapping[str, Any], *, copy: bool) 
     return Staged(value, staged, flat, info)
 
 
-def _placed(arg: GlobalArg, value: Any, args: Mapping[str, Any]) -> ArrayInfo:
+def copied_place(arg: GlobalArg, value: Any, args: Mapping[str, Any]) -> ArrayInfo:
+    """Return where the elements of a copy of a NumPy array are to lie."""
     given = describe(arg, value)
     strides = given.strides
     if arg.dim_tags is None:

@@ -87,12 +87,22 @@ def new_buffer(queue: Queue, temporary: TemporaryVariable, sizes: Mapping[str, i
         OutOfMemory: if the device has not as much memory.
     """
     cl = pyopencl()
-    size = max(1, _count(temporary, sizes)) * _dtype(temporary).itemsize
-    _check_bytes(temporary, size)
+    size = bytes_of(temporary, sizes)
     try:
         return cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size)
     except cl.Error as error:
         raise _out_of_memory(temporary, size, f"the device refuses ({error})") from None
+
+
+def bytes_of(temporary: TemporaryVariable, sizes: Mapping[str, int]) -> int:
+    """Return how many bytes a device allocates for a global temporary.
+
+    Raises:
+        OutOfMemory: if no device has as much memory.
+    """
+    size = max(1, _count(temporary, sizes)) * _dtype(temporary).itemsize
+    _check_bytes(temporary, size)
+    return size
 
 
 def _check_bytes(temporary: TemporaryVariable, size: int) -> None:

@@ -8,7 +8,7 @@ does the rest: it finds addresses, compares them, allocates outputs, and starts 
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -18,6 +18,7 @@ from polygen.ir.array import ConstantArg, GlobalArg, ImageArg, ValueArg
 from polygen.ir.dtype import is_integer
 from polygen.ir.layout import Auto
 from polygen.runtime.arguments import Form
+from polygen.runtime.cuda_arrays import array_class
 from polygen.runtime.outputs import written_arrays
 from polygen.runtime.separate import passed_arguments
 
@@ -51,7 +52,7 @@ def _tuple(parts: Sequence[str]) -> str:
 
 def make_wrapper(form: Form) -> Wrapper:
     """Return the wrapper for calls of a form."""
-    writer = _CWriter(form) if form.target == "c" else _OpenCLWriter(form)
+    writer = _WRITERS[form.target](form)
     plan = ("pg_run", *writer.plan())
     parameters = ", ".join(["queue", "wait_for", *map(local, form.passed)])
     lines = [
@@ -169,6 +170,10 @@ class _CWriter(_Writer):
                 yield f"    pg_raise_read_only({arg.name!r})"
             else:
                 yield f"pg_at_{arg.name} = {interface}[0]"
+        yield from self.check_places()
+
+    def check_places(self) -> Iterator[str]:
+        """Yield checks of the addresses of arrays."""
         if self.form.arrays:
             yield f"if {' | '.join(map(_misaligned, self.form.arrays))}:"
             yield "    pg_raise_misaligned()"
@@ -187,11 +192,13 @@ class _CWriter(_Writer):
     def _value(self, arg: GlobalArg | ValueArg) -> str:
         if isinstance(arg, GlobalArg):
             return _begin(arg)
-        if arg.name in self.form.numpy_scalars:
-            return f"{local(arg.name)}.item()"
         if arg.name in self.form.scalars:
-            return local(arg.name)
+            return self.number(arg.name)
         return f"pg_size_{arg.name}"
+
+    def number(self, name: str) -> str:
+        """Return a scalar as a number of Python's."""
+        return f"{local(name)}.item()" if name in self.form.numpy_scalars else local(name)
 
 
 def _begin(arg: GlobalArg) -> str:
@@ -248,3 +255,70 @@ class _OpenCLWriter(_Writer):
         for arg in arrays:
             if arg.name in self.written:
                 yield f"{local(arg.name)}.events[:] = (pg_event,)"
+
+
+class _CudaWriter(_CWriter):
+    """Starts CUDA functions on arrays in a GPU's memory."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__(form)
+        self._classes = {a.name: array_class(form.classes[a.name]) for a in form.arrays}
+        # New arrays are like the first that is passed.
+        self._like = form.arrays[0].name if form.arrays else None
+
+    def plan(self) -> list[str]:
+        hidden = [name for name in super().plan() if name != "pg_hidden"]
+        return [name for name in hidden if not name.startswith("pg_size_")]
+
+    def find_queue(self) -> list[str]:
+        arrays = [self._seen(a.name) for a in self.form.arrays if self._other(a.name)]
+        first = "pg_no_stream" if self._like is None else f"pg_stream_{self._like}"
+        return [
+            *(
+                f"{name} = {name.replace('pg_seen_', 'pg_see_', 1)}({local(name[8:])})"
+                for name in arrays
+            ),
+            f"pg_stream = {first}() if queue is None else pg_stream_of(queue)",
+        ]
+
+    def _other(self, name: str) -> bool:
+        found = self._classes[name]
+        return found is not None and found.seen is not None
+
+    def _seen(self, name: str) -> str:
+        return f"pg_seen_{name}" if self._other(name) else local(name)
+
+    def key(self) -> list[str]:
+        parts = ["pg_device()"]
+        for name, found in self._classes.items():
+            assert found is not None
+            parts += [part.format(self._seen(name)) for part in found.key]
+        return [*parts, *self.sizes]
+
+    def allocator(self) -> str:
+        return f"{'None' if self._like is None else local(self._like)}, pg_stream"
+
+    def find_data(self) -> Iterator[str]:
+        for arg in self.form.arrays:
+            found = self._classes[arg.name]
+            assert found is not None
+            yield f"pg_at_{arg.name} = {found.address.format(self._seen(arg.name))}"
+        for arg in self.form.allocated:
+            like = None if self._like is None else self._classes[self._like]
+            address = "{0}.address" if like is None else like.address
+            yield f"pg_at_{arg.name} = {address.format(local(arg.name))}"
+        yield from self.check_places()
+
+    def run(self) -> Iterator[str]:
+        yield "for pg_event in wait_for or ():"
+        yield "    pg_wait_on(pg_stream, pg_event)"
+        values = [_begin(arg) for arg in (*self.form.arrays, *self.form.allocated)]
+        values += [self.number(name) for name in self.form.scalars]
+        yield f"pg_event = pg_run({', '.join(['pg_stream', *values])})"
+
+
+_WRITERS: Mapping[str, type[_Writer]] = {
+    "c": _CWriter,
+    "opencl": _OpenCLWriter,
+    "cuda": _CudaWriter,
+}

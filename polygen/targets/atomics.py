@@ -50,9 +50,12 @@ def atomic_lines(
         "T": expressions.type_name(dtype),
         "U": expressions.type_name(unsigned),
         "space": target.qualifiers[space],
-        **atomics.orderings[atomicity.ordering],
+        **atomics.scopes[atomicity.scope],
     }
+    ordering = atomics.orderings[atomicity.ordering]
+    names |= {name: Template(text).substitute(names) for name, text in ordering.items()}
     if atomicity.init:
+        _note_needs(atomics, expressions)
         names["x"] = expressions.value(node.value, dtype)
         return _filled(atomics.store(dtype.itemsize), names)
     update = update_of(node.target, node.value, atomicity.operation)
@@ -62,7 +65,13 @@ def atomic_lines(
     if native is not None:
         names["x"] = expressions.value(update.operand, dtype)
         return _filled(native, names)
+    _note_needs(atomics, expressions)
     return _retried(atomics, expressions, node, names, dtype)
+
+
+def _note_needs(atomics: Atomics, expressions: ExpressionPrinter) -> None:
+    if atomics.retry_needs:
+        expressions.uses.types.add(atomics.retry_needs)
 
 
 def _check(atomics: Atomics, target: str, atomicity: Atomicity, dtype: DType, insn_id: str) -> None:
@@ -96,7 +105,7 @@ def _native(
             return None
     elif operand != dtype or update.operation not in atomics.native_floats:
         return None
-    return atomics.native(update.operation, dtype.itemsize)
+    return atomics.native(update.operation, dtype)
 
 
 def _retried(
@@ -108,7 +117,8 @@ def _retried(
 ) -> list[str]:
     unsigned = _unsigned(dtype)
     names["old"] = expressions.new_name("old", dtype)
-    names |= {name: expressions.new_name(name, unsigned) for name in ("new", "seen", "place")}
+    made = {"new": "next", "seen": "seen", "place": "place"}  # new is a keyword of C++
+    names |= {name: expressions.new_name(like, unsigned) for name, like in made.items()}
     assert node.atomicity is not None
     old, operation = ex.Variable(names["old"]), node.atomicity.operation
     value = with_old_value(node.target, node.value, old, operation)

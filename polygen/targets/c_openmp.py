@@ -10,6 +10,7 @@ import numpy as np
 from polygen.analysis.functions import FAST
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
+from polygen.ir.dtype import DType
 from polygen.ir.layout import VECTOR_LENGTHS, has_vectors
 from polygen.targets.complex_helpers import NATIVE
 from polygen.targets.target import Atomics, Target
@@ -31,7 +32,7 @@ def _unroll(count: int | None) -> str:
 _SIGNS = {"sum": "+", "product": "*", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
 
 
-def _atomic(operation: str, _size: int) -> str | None:
+def _atomic(operation: str, _dtype: DType) -> str | None:
     if operation not in _SIGNS:
         return None
     return f"#pragma omp atomic$clause\n$at {_SIGNS[operation]}= $x;"
@@ -52,7 +53,7 @@ _ATOMICS = Atomics(
         MemoryOrdering.ACQUIRE_RELEASE: _ordering("ACQ_REL"),
         MemoryOrdering.SEQUENTIALLY_CONSISTENT: _ordering("SEQ_CST"),
     },
-    scopes=frozenset(MemoryScope),
+    scopes={scope: {} for scope in MemoryScope},
     sizes=(1, 2, 4, 8),
     native=_atomic,
     native_floats=frozenset(("sum", "product")),
@@ -207,7 +208,7 @@ uint16_t $name(float a)
     },
     complex_helpers=frozenset(NATIVE),
     vector_names={(dtype, count): f"pg_{dtype}x{count}" for dtype, count in _VECTORS},
-    vector_literal=("{", "}"),
+    vector_literal=("({0}){{", "}}"),
     array_vector="pg_{1}_vec{2}",
     array_component="{0}[{1}]",
     array_number="(({0}{1} *) &{2})[{3}]",

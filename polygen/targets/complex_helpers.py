@@ -1,7 +1,8 @@
 """What complex numbers need beside the language: see `polygen.targets.helpers`.
 
-``$R`` is the type of the parts.  Quotients are computed as NumPy computes them (Smith, 1962), the
-hyperbolic tangent as Kahan does (1987), so that nothing overflows on the way.
+``$R`` is the type of the parts, ``$make(x, y)`` makes a vector of two.  Quotients are computed as
+NumPy computes them (Smith, 1962), the hyperbolic tangent as Kahan does (1987), so that nothing
+overflows on the way.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ int $name($T a)
     "mul": """
 $T $name($T a, $T b)
 {
-    return ($T)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+    return $make(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 """,
     "div": """
@@ -73,44 +74,44 @@ $T $name($T a, $T b)
         return a / $fabs(b.x);
     if ($fabs(b.x) >= $fabs(b.y)) {
         $R const ratio = b.y / b.x;
-        return ($T)(a.x + a.y * ratio, a.y - a.x * ratio) / (b.x + b.y * ratio);
+        return $make(a.x + a.y * ratio, a.y - a.x * ratio) / (b.x + b.y * ratio);
     }
     $R const ratio = b.x / b.y;
-    return ($T)(a.x * ratio + a.y, a.y * ratio - a.x) / (b.y + b.x * ratio);
+    return $make(a.x * ratio + a.y, a.y * ratio - a.x) / (b.y + b.x * ratio);
 }
 """,
     "square": """
 $T $name($T a)
 {
-    return ($T)(a.x * a.x - a.y * a.y, 2 * a.x * a.y);
+    return $make(a.x * a.x - a.y * a.y, 2 * a.x * a.y);
 }
 """,
     "cube": """
 $T $name($T a)
 {
-    $T const square = ($T)(a.x * a.x - a.y * a.y, 2 * a.x * a.y);
-    return ($T)(a.x * square.x - a.y * square.y, a.x * square.y + a.y * square.x);
+    $T const square = $make(a.x * a.x - a.y * a.y, 2 * a.x * a.y);
+    return $make(a.x * square.x - a.y * square.y, a.x * square.y + a.y * square.x);
 }
 """,
     "fourth_power": """
 $T $name($T a)
 {
-    $T const square = ($T)(a.x * a.x - a.y * a.y, 2 * a.x * a.y);
-    return ($T)(square.x * square.x - square.y * square.y, 2 * square.x * square.y);
+    $T const square = $make(a.x * a.x - a.y * a.y, 2 * a.x * a.y);
+    return $make(square.x * square.x - square.y * square.y, 2 * square.x * square.y);
 }
 """,
     "conj": """
 $T $name($T a)
 {
-    return ($T)(a.x, -a.y);
+    return $make(a.x, -a.y);
 }
 """,
     "sign": """
 $T $name($T a)
 {
     if (!$isinf(a.x) != !$isinf(a.y))
-        return ($T)($isinf(a.x) ? $copysign(1, a.x) : 0, $isinf(a.y) ? $copysign(1, a.y) : 0);
-    return a.x == 0 && a.y == 0 ? ($T)(0, 0) : a / $hypot(a.x, a.y);
+        return $make($isinf(a.x) ? $copysign(1, a.x) : 0, $isinf(a.y) ? $copysign(1, a.y) : 0);
+    return a.x == 0 && a.y == 0 ? $make(0, 0) : a / $hypot(a.x, a.y);
 }
 """,
     "carg": """
@@ -122,7 +123,7 @@ $R $name($T a)
     "cproj": """
 $T $name($T a)
 {
-    return $isinf(a.x) || $isinf(a.y) ? ($T)(INFINITY, $copysign(0, a.y)) : a;
+    return $isinf(a.x) || $isinf(a.y) ? $make(INFINITY, $copysign(0, a.y)) : a;
 }
 """,
     "abs": """
@@ -134,78 +135,78 @@ $R $name($T a)
     "exp": """
 $T $name($T a)
 {
-    return $exp(a.x) * ($T)($cos(a.y), $sin(a.y));
+    return $exp(a.x) * $make($cos(a.y), $sin(a.y));
 }
 """,
     "log": """
 $T $name($T a)
 {
-    return ($T)($log($hypot(a.x, a.y)), $atan2(a.y, a.x));
+    return $make($log($hypot(a.x, a.y)), $atan2(a.y, a.x));
 }
 """,
     "sqrt": """
 $T $name($T a)
 {
     if (a.x == 0 && a.y == 0)
-        return ($T)(0, a.y);
+        return $make(0, a.y);
     $R const root = $sqrt(($fabs(a.x) + $hypot(a.x, a.y)) / 2);
     if (a.x >= 0)
-        return ($T)(root, a.y / (2 * root));
-    return ($T)($fabs(a.y) / (2 * root), $copysign(root, a.y));
+        return $make(root, a.y / (2 * root));
+    return $make($fabs(a.y) / (2 * root), $copysign(root, a.y));
 }
 """,
     "sin": """
 $T $name($T a)
 {
-    return ($T)($sin(a.x) * $cosh(a.y), $cos(a.x) * $sinh(a.y));
+    return $make($sin(a.x) * $cosh(a.y), $cos(a.x) * $sinh(a.y));
 }
 """,
     "cos": """
 $T $name($T a)
 {
-    return ($T)($cos(a.x) * $cosh(a.y), -$sin(a.x) * $sinh(a.y));
+    return $make($cos(a.x) * $cosh(a.y), -$sin(a.x) * $sinh(a.y));
 }
 """,
     "sinh": """
 $T $name($T a)
 {
-    return ($T)($sinh(a.x) * $cos(a.y), $cosh(a.x) * $sin(a.y));
+    return $make($sinh(a.x) * $cos(a.y), $cosh(a.x) * $sin(a.y));
 }
 """,
     "cosh": """
 $T $name($T a)
 {
-    return ($T)($cosh(a.x) * $cos(a.y), $sinh(a.x) * $sin(a.y));
+    return $make($cosh(a.x) * $cos(a.y), $sinh(a.x) * $sin(a.y));
 }
 """,
     "tan": """
 $T $name($T a)
 {
     if ($fabs(a.y) > 20)
-        return ($T)(4 * $sin(a.x) * $cos(a.x) * $exp(-2 * $fabs(a.y)), $copysign(1, a.y));
+        return $make(4 * $sin(a.x) * $cos(a.x) * $exp(-2 * $fabs(a.y)), $copysign(1, a.y));
     $R const t = $tan(a.x), s = $sinh(a.y), scale = 1 + (1 + t * t) * s * s;
-    return ($T)(t, (1 + t * t) * $cosh(a.y) * s) / scale;
+    return $make(t, (1 + t * t) * $cosh(a.y) * s) / scale;
 }
 """,
     "tanh": """
 $T $name($T a)
 {
     if ($fabs(a.x) > 20)
-        return ($T)($copysign(1, a.x), 4 * $sin(a.y) * $cos(a.y) * $exp(-2 * $fabs(a.x)));
+        return $make($copysign(1, a.x), 4 * $sin(a.y) * $cos(a.y) * $exp(-2 * $fabs(a.x)));
     $R const t = $tan(a.y), s = $sinh(a.x), scale = 1 + (1 + t * t) * s * s;
-    return ($T)((1 + t * t) * $cosh(a.x) * s, t) / scale;
+    return $make((1 + t * t) * $cosh(a.x) * s, t) / scale;
 }
 """,
     "pow": """
 $T $name($T a, $T b)
 {
     if (b.x == 0 && b.y == 0)
-        return ($T)(1, 0);
+        return $make(1, 0);
     if (a.x == 0 && a.y == 0 && b.x > 0)
-        return ($T)(0, 0);
+        return $make(0, 0);
     $R const size = $log($hypot(a.x, a.y)), angle = $atan2(a.y, a.x);
     $R const turned = b.y * size + b.x * angle;
-    return $exp(b.x * size - b.y * angle) * ($T)($cos(turned), $sin(turned));
+    return $exp(b.x * size - b.y * angle) * $make($cos(turned), $sin(turned));
 }
 """,
 }

@@ -77,10 +77,12 @@ def to_complex(p: Printer, term: Term, dtype: DType) -> Term:
     if p.target.complex_operators:
         return Term(f"({name}) {term.within(UNARY)}", UNARY, dtype, dtype)
     if term.c_type.kind == "c":
-        return Term(f"convert_{name}({term.text})", ATOM, dtype, dtype)
+        text = p.target.complex_convert.format(name, term.text)
+        return Term(text, ATOM, dtype, dtype)
     zero = p.number(0, part_of(dtype))
     real = _as_part(p, term, dtype)
-    return Term(f"({name})({real.text}, {zero.text})", ATOM, dtype, dtype)
+    text = p.target.complex_literal.format(name, real.text, zero.text)
+    return Term(text, ATOM, dtype, dtype)
 
 
 def _as_part(p: Printer, term: Term, dtype: DType) -> Term:
@@ -116,8 +118,7 @@ def complex_comparison(p: Printer, operator: str, left: Term, right: Term, dtype
         text = f"{left.within(SUM)} {operator} {right.within(SUM)}"
         return Term(text, EQUALITY, BOOL, INT32)
     left, right = to_complex(p, left, dtype), to_complex(p, right, dtype)
-    which = "all" if operator == "==" else "any"
-    text = f"{which}({left.within(SUM)} {operator} {right.within(SUM)})"
+    text = p.target.complex_comparisons[operator].format(left.within(SUM), right.within(SUM))
     return Term(text, ATOM, BOOL, INT32)
 
 

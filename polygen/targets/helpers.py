@@ -383,6 +383,7 @@ def _define(target: Target, name: str, dtype: DType) -> str:
     values |= {
         "T": target.type_name(dtype),
         "R": target.type_name(part),
+        "make": target.complex_make.format(target.type_name(dtype)),
         "name": f"pg_{name}_{SHORT_NAMES[dtype.name]}",
         "bits": str(8 * dtype.itemsize),
         "pi": _PI,
@@ -406,12 +407,12 @@ def _define(target: Target, name: str, dtype: DType) -> str:
 def _of_vectors(target: Target, generator: Generator) -> dict[str, str]:
     """Return what the text of a generator needs beside the type of a word."""
     name = target.vector_names[generator.dtype.name, generator.count]
-    begin, end = target.vector_literal
+    begin, end = (part.format(name) for part in target.vector_literal)
     return {
         "R": target.type_name(generator.dtype),
         "D": target.type_name(np.dtype(np.uint64)),
         "V": name,
-        "begin": f"({name}){begin}",
+        "begin": begin,
         "end": end,
         "unsigned": target.literal_suffixes[generator.word.name],
     }

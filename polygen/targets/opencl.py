@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
+from polygen.ir.dtype import DType
 from polygen.targets.complex_helpers import VECTORS
 from polygen.targets.target import Atomics, Target
 
@@ -23,6 +24,8 @@ def _barrier(address_spaces: frozenset[AddressSpace]) -> str:
     return f"barrier({' | '.join(flags or [_FENCES[AddressSpace.LOCAL]])});"
 
 
+_INDICES = {"g": "get_group_id", "l": "get_local_id"}
+
 _ATOMIC_NAMES = {
     "sum": "add",
     "min": "min",
@@ -37,10 +40,10 @@ def _prefix(size: int) -> str:
     return "atomic" if size == 4 else "atom"
 
 
-def _atomic(operation: str, size: int) -> str | None:
+def _atomic(operation: str, dtype: DType) -> str | None:
     if operation not in _ATOMIC_NAMES:
         return None
-    return f"{_prefix(size)}_{_ATOMIC_NAMES[operation]}(&$at, $x);"
+    return f"{_prefix(dtype.itemsize)}_{_ATOMIC_NAMES[operation]}(&$at, $x);"
 
 
 def _retry(size: int) -> str:
@@ -60,7 +63,7 @@ def _retry(size: int) -> str:
 _ATOMICS = Atomics(
     shared=frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)),
     orderings={MemoryOrdering.RELAXED: {}},  # as those of OpenCL 1.2 are
-    scopes=frozenset(MemoryScope).difference((MemoryScope.ALL_DEVICES,)),
+    scopes={scope: {} for scope in MemoryScope if scope is not MemoryScope.ALL_DEVICES},
     sizes=(4, 8),
     native=_atomic,
     retry=_retry,
@@ -115,7 +118,7 @@ OPENCL = Target(
     table_qualifier="__constant ",
     table_infinity="1.0f / 0.0f",  # INFINITY and NAN may be calls: they are on NVIDIA's
     table_nan="0.0f / 0.0f",
-    hardware_indices={"g": "get_group_id", "l": "get_local_id"},
+    hardware_index=lambda letter, axis: f"{_INDICES[letter]}({axis})",
     barrier=_barrier,
     # Devices need not compute with halves, only load and store them.
     to_half="""
@@ -157,6 +160,9 @@ ushort $name(float a)
     complex_elements={"complex64": "(float2)({0}, {1})", "complex128": "(double2)({0}, {1})"},
     complex_forms={"real": "{0}.x", "imag": "{0}.y"},
     complex_helpers=frozenset(VECTORS),
+    complex_make="({0})",
+    complex_convert="convert_{0}({1})",
+    complex_comparisons={"==": "all({0} == {1})", "!=": "any({0} != {1})"},
     vector_names={
         (dtype, count): f"{name}{count}"
         for dtype, name in (
@@ -167,7 +173,7 @@ ushort $name(float a)
         )
         for count in (2, 4)
     },
-    vector_literal=("(", ")"),
+    vector_literal=("({0})(", ")"),
     array_vector="{0}{2}",
     array_component="{0}.s{1:x}",
     array_number="(({0}{1} *) &{2})[{3}]",

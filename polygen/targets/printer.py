@@ -38,6 +38,7 @@ from polygen.targets.helpers import helper_functions, helpers_need_math, types_o
 from polygen.targets.lane_helpers import vector_helpers
 from polygen.targets.program import DeviceFunction, Program
 from polygen.targets.program_names import names_of, passed_for
+from polygen.targets.shared_memory import shared_bytes, shared_lines
 from polygen.targets.statement import StatementPrinter, all_nodes, hoist_local
 from polygen.targets.tables import table_lines
 from polygen.targets.target import Target
@@ -75,7 +76,7 @@ def print_program(program: LoopProgram, target: Target) -> Program:
         functions: tuple[DeviceFunction, ...] = (DeviceFunction(program.name, passed),)
         printer.host_function(program, arguments)
     else:
-        functions = tuple([_device_function(launch) for launch in launches])
+        functions = tuple([_device_function(launch, target) for launch in launches])
         for launch in launches:
             printer.kernel(launch, _local_size(launch))
     called = [_called(function, target, expressions) for function in program.functions]
@@ -126,9 +127,10 @@ def _local_size(launch: Launch) -> tuple[int, ...]:
     return constants
 
 
-def _device_function(launch: Launch) -> DeviceFunction:
-    groups = _sizes(launch, GroupTag)
-    return DeviceFunction(launch.name, passed_for(launch.arguments), groups, _local_size(launch))
+def _device_function(launch: Launch, target: Target) -> DeviceFunction:
+    groups, size = _sizes(launch, GroupTag), _local_size(launch)
+    shared = shared_bytes(hoist_local(launch.body)[0], target)
+    return DeviceFunction(launch.name, passed_for(launch.arguments), groups, size, shared)
 
 
 def _written(block: Block) -> frozenset[str]:
@@ -170,8 +172,12 @@ class _FunctionPrinter:
         for axis in launch.axes:
             self._axis(beginning, axis)
         self._declare_tables(beginning)
-        for declaration in shared:
-            beginning.line(1, beginning.declaration(declaration, initialized=False))
+        if shared_bytes(shared, self._target):
+            for line in shared_lines(shared, self._target, self._expressions):
+                beginning.line(1, line)
+        else:
+            for declaration in shared:
+                beginning.line(1, beginning.declaration(declaration, initialized=False))
         if beginning.lines:
             beginning.line(0, "")
         head = self._target.function_head(local_size)
@@ -181,12 +187,15 @@ class _FunctionPrinter:
 
     def _axis(self, statements: StatementPrinter, axis: HardwareAxis) -> None:
         letter = "g" if isinstance(axis.tag, GroupTag) else "l"
-        index = f"{self._target.hardware_indices[letter]}({axis.tag.axis})"
+        assert self._target.hardware_index is not None
+        index = self._target.hardware_index(letter, axis.tag.axis)
         for iname, first in axis.inames:
             if iname not in self._expressions.uses.names:
                 continue
             start = "" if first == 0 else f" + {self._expressions.index(first).within(SUM + 1)}"
-            statements.line(1, f"{self._expressions.counter_type} const {iname} = {index}{start};")
+            counter = self._expressions.counter_type
+            cast = f"({counter}) " if start and self._target.unsigned_indices else ""
+            statements.line(1, f"{counter} const {iname} = {cast}{index}{start};")
 
     def _declare_tables(self, statements: StatementPrinter) -> None:
         for table in self._tables:

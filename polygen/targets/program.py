@@ -21,12 +21,15 @@ class DeviceFunction:
             and of the variables of the loops on the host around the launch.
         local_size: how many work items a group has along each axis.  The launch's size, where
             it is counted in work items, is the product of the two.
+        shared_bytes: how much memory of the work group's the launch has to ask for: what is not
+            declared with a size.
     """
 
     name: str
     arguments: tuple[Argument, ...]
     group_counts: tuple[Expression, ...] = ()
     local_size: tuple[int, ...] = ()
+    shared_bytes: int = 0
 
 
 @dataclass(frozen=True)

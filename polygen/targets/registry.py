@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from polygen.ir.options import unknown_target
 from polygen.targets.c_openmp import C_OPENMP
+from polygen.targets.cuda import CUDA
 from polygen.targets.opencl import OPENCL
 from polygen.targets.target import Target
 
-TARGETS: Mapping[str, Target] = {t.name: t for t in (OPENCL, C_OPENMP)}
+TARGETS: Mapping[str, Target] = {t.name: t for t in (OPENCL, CUDA, C_OPENMP)}
 
 
 def get_target(name: str) -> Target:

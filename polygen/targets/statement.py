@@ -166,7 +166,7 @@ class StatementPrinter:
         if node.initial is not None and initialized:
             value = self.expressions.value(node.initial, node.dtype)
             return f"{self.beginning(node)}{node.name} = {value};"
-        text = self.target.qualifiers[node.address_space] + self._element_type(node)
+        text = self.target.declaration(node.address_space) + self._element_type(node)
         alone = node.extent is None or (node.vector is not None and node.extent == 1)
         alignment = self.expressions.alignment(node.name) or node.alignment
         aligned = "" if alignment is None else self.target.aligned.format(alignment)
@@ -175,7 +175,7 @@ class StatementPrinter:
     def beginning(self, node: Declare) -> str:
         """Return what stands before the name in the declaration of a variable with a value."""
         constant = " const" if node.constant else ""
-        return f"{self.target.qualifiers[node.address_space]}{self._element_type(node)}{constant} "
+        return f"{self.target.declaration(node.address_space)}{self._element_type(node)}{constant} "
 
     def at_once(self, loop: Loop, depth: int, begun: str) -> None:
         """Print the assignment for all iterations of a loop at once: of a vector.

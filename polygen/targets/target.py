@@ -33,24 +33,26 @@ class Atomics:
     Attributes:
         shared: the address spaces that others see; elsewhere an assignment is atomic as it is.
         orderings: for each memory ordering that it has, what it adds to the names.
-        scopes: the scopes that it has.
+        scopes: for each scope that it has, what it adds to the names.
         sizes: of the elements, in bytes.
-        native: the statement for an operation on integers of a size, or None.
+        native: the statement for an operation on numbers of a type, or None.
         native_floats: the operations that this has for floating-point numbers as well.
         retry: an update of a size by compare and swap; ``$value`` is computed from ``$old``.
         store: the statement that writes a value of a size.
         needs: for a size, what the source has to begin with: a name in the target's `type_lines`.
+        retry_needs: the same for `retry` and `store`; nothing if these need nothing.
     """
 
     shared: frozenset[AddressSpace]
     orderings: Mapping[MemoryOrdering, Mapping[str, str]]
-    scopes: frozenset[MemoryScope]
+    scopes: Mapping[MemoryScope, Mapping[str, str]]
     sizes: tuple[int, ...]
-    native: Callable[[str, int], str | None]
+    native: Callable[[str, DType], str | None]
     native_floats: frozenset[str] = frozenset()
     retry: Callable[[int], str]
     store: Callable[[int], str]
     needs: Mapping[int, str] = field(default_factory=new_dict)
+    retry_needs: str = ""
 
 
 # Halves are left out: drivers have them, and PoCL's reads other numbers.
@@ -76,13 +78,20 @@ class Target:
         helper_prefix: what a function begins with that other functions of the source call.
         function_head: what stands before the name of a function for the host, given the size of
             its work groups.
-        qualifiers: what the declaration of a variable in an address space begins with.
+        qualifiers: what the declaration of a variable in an address space begins with, and that of
+            a pointer to it.
         constant_qualifier: what the declaration of a pointer to constant memory begins with.
         table_qualifier: what the declaration of a table of constants in a function begins with.
         table_infinity: how an element that is infinite is written there: as a constant; nothing if
             as anywhere.
         table_nan: how one that is no number is.
-        hardware_indices: the index along an axis, by the tag's letter; empty if it has none.
+        shared_declaration: what the declaration of a variable of a work group begins with, if that
+            is no qualifier of pointers to it, too.
+        shared_pool: the declaration of all of a group's memory, whose size the launch says.
+        most_shared: the number of bytes of a group's memory past which that is needed.
+        hardware_index: the index along an axis, of the tag's letter and the axis; None if it has
+            none.
+        unsigned_indices: whether these are integers of 32 bits without a sign.
         barrier: the statement that makes writes to some address spaces visible, or None.
         to_half: a function that rounds a number to half precision, and returns a ``float``.
         load_half: how an element of an array of halves is read, of its subscript and the array;
@@ -101,8 +110,13 @@ class Target:
         complex_forms: how functions of complex numbers are called, of the arguments and of what
             follows the name of a mathematical function.
         complex_helpers: those that are spelled out.
+        complex_make: what makes one of its parts, before these, in parentheses, of the type; where
+            they are vectors.
+        complex_convert: a complex number as one of another type, of the type and the number; where
+            they are vectors.
+        complex_comparisons: how two are compared, of them; where they are vectors.
         vector_names: what holds several numbers, by the type of these and their count.
-        vector_literal: what surrounds the numbers after the name in parentheses.
+        vector_literal: what surrounds the numbers of one, of its name.
         array_vector: what elements are called that are vectors, of the type of the components, as
             the target calls it and as NumPy does, and their number.
         array_component: a component of one, of the vector and its number.
@@ -148,11 +162,15 @@ class Target:
     helper_prefix: str
     function_head: Callable[[tuple[int, ...]], str]
     qualifiers: Mapping[AddressSpace, str]
+    shared_declaration: str = ""
+    shared_pool: str = ""
+    most_shared: int | None = None
     constant_qualifier: str
     table_qualifier: str
     table_infinity: str = ""
     table_nan: str
-    hardware_indices: Mapping[str, str] = field(default_factory=new_dict)
+    hardware_index: Callable[[str, int], str] | None = None
+    unsigned_indices: bool = False
     barrier: Callable[[frozenset[AddressSpace]], str] | None = None
     to_half: str
     load_half: str = ""
@@ -165,6 +183,9 @@ class Target:
     complex_elements: Mapping[str, str]
     complex_forms: Mapping[str, str]
     complex_helpers: frozenset[str]
+    complex_make: str = ""
+    complex_convert: str = ""
+    complex_comparisons: Mapping[str, str] = field(default_factory=new_dict)
     vector_names: Mapping[tuple[str, int], str]
     vector_literal: tuple[str, str]
     array_vector: str
@@ -193,6 +214,11 @@ class Target:
     def global_qualifier(self) -> str:
         """What the declaration of a pointer to the device's memory begins with."""
         return self.qualifiers[AddressSpace.GLOBAL]
+
+    def declaration(self, space: AddressSpace) -> str:
+        """Return what the declaration of a variable in an address space begins with."""
+        shared = space is AddressSpace.LOCAL and self.shared_declaration
+        return shared or self.qualifiers[space]
 
     def type_name(self, dtype: DType, variable: str | None = None) -> str:
         """Return what the target calls a type.

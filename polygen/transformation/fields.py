@@ -48,7 +48,10 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tags": (_are_tags, "a dictionary of tags, which tag_inames makes of texts"),
     "priorities": (_are_priorities, "a tuple of tuples of inames"),
     "assumptions": (lambda value: isinstance(value, Domain), "a Domain without inames"),
-    "target": (lambda value: value is None or value in TARGET_NAMES, "'opencl', 'c' or None"),
+    "target": (
+        lambda value: value is None or value in TARGET_NAMES,
+        "'opencl', 'cuda', 'c' or None",
+    ),
     "options": (lambda value: isinstance(value, Options), "Options, which set_options makes"),
 }
 

@@ -7,7 +7,7 @@ put off.  Then all sources are compiled as one, and the calls are made again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ import pytest
 
 from polygen.ir.kernel import Kernel
 from polygen.runtime.c_compiler import load_library
+from polygen.runtime.cuda_driver import build as build_cuda
 from polygen.runtime.executor import Executor
 from polygen.runtime.opencl import build, default_context
 from tests.oracle.layouts import laid
@@ -49,7 +50,7 @@ def run_together(
 
     Parameters:
         kernels: each with arguments.
-        target: ``"c"`` or ``"opencl"``.
+        target: ``"c"``, ``"opencl"`` or ``"cuda"``.
         patch: restores what is put in the compilers' place.
         no_code: what may be said of kernels that there is no code for; None comes back for these.
     """
@@ -64,13 +65,20 @@ def run_together(
                 call.executor(**call.arguments)
             except _PutOffError as later:
                 call.source = str(later)
-    text = "\n".join(_own_helpers(call.source, n) for n, call in enumerate(calls))
-    compiled = load_library(text, FLAGS) if target == "c" else build(default_context(), text)
+    text = "\n".join(own_helpers(call.source, n) for n, call in enumerate(calls))
+    compiled = _COMPILERS[target](text)
     for call in calls:
         if call.source:
             with _compiler(target, patch, _already(compiled, call.source)):
                 call.executor(**call.arguments)
     return [call.arguments if call.source else None for call in calls]
+
+
+_COMPILERS: Mapping[str, Compile] = {
+    "c": lambda text: load_library(text, FLAGS),
+    "opencl": lambda text: build(default_context(), text),
+    "cuda": build_cuda,
+}
 
 
 def _copied(value: Any) -> Any:
@@ -100,11 +108,13 @@ def _compiler(target: str, patch: pytest.MonkeyPatch, compile_: Compile) -> Iter
     with patch.context() as patched:
         if target == "c":
             patched.setattr("polygen.runtime.c_function.load_library", compile_)
+        elif target == "cuda":
+            patched.setattr("polygen.runtime.plans.build_cuda", compile_)
         else:
             patched.setattr("polygen.runtime.plans.build", lambda _context, *rest: compile_(*rest))
         yield
 
 
-def _own_helpers(source: str, number: int) -> str:
+def own_helpers(source: str, number: int) -> str:
     """Give the helper functions of a source, and a user's, names that no other source has."""
     return re.sub(r"\b(pg|own)_(\w+)\b", rf"\1_{number}_\2", source)

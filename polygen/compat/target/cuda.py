@@ -1,0 +1,5 @@
+"""What scripts import from ``loopy.target.cuda``."""
+
+from polygen.compat.targets import CudaTarget
+
+__all__ = ["CudaTarget"]

@@ -1,0 +1,105 @@
+"""CUDA through CuPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+from cupy.cuda import driver as cu
+from cupy.cuda import runtime
+from cupy_backends.cuda.libs import nvrtc
+
+from polygen.runtime.cuda_driver import Driver, DriverError
+
+_ATTRIBUTES = {
+    "COMPUTE_CAPABILITY_MAJOR": "cudaDevAttrComputeCapabilityMajor",
+    "COMPUTE_CAPABILITY_MINOR": "cudaDevAttrComputeCapabilityMinor",
+    "MAX_THREADS_PER_BLOCK": "cudaDevAttrMaxThreadsPerBlock",
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": "cudaDevAttrMaxSharedMemoryPerBlockOptin",
+    **{f"MAX_BLOCK_DIM_{a}": f"cudaDevAttrMaxBlockDim{a}" for a in "XYZ"},
+    **{f"MAX_GRID_DIM_{a}": f"cudaDevAttrMaxGridDim{a}" for a in "XYZ"},
+}
+_DYNAMIC_SHARED_SIZE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_TO_DEVICE, _TO_HOST = 1, 2
+
+
+def make() -> Driver:
+    """Return CUDA.
+
+    Raises:
+        RuntimeError: if there is no device.
+    """
+    runtime.getDeviceCount()
+    return _CuPy()
+
+
+class _CuPy:
+    """CuPy's functions, under the names of `Driver`."""
+
+    def device(self) -> int:
+        return int(cupy.cuda.Device().use().id)
+
+    def attribute(self, name: str, device: int) -> int:
+        return int(runtime.deviceGetAttribute(getattr(runtime, _ATTRIBUTES[name]), device))
+
+    def compiler_version(self) -> str:
+        return ".".join(map(str, nvrtc.getVersion()))
+
+    def compile(self, source: str, options: Sequence[str]) -> tuple[bytes, str]:
+        program = nvrtc.createProgram(source, "polygen.cu", (), ())
+        try:
+            nvrtc.compileProgram(program, tuple(options))
+            return nvrtc.getCUBIN(program), nvrtc.getProgramLog(program)
+        except nvrtc.NVRTCError:
+            return b"", nvrtc.getProgramLog(program)
+        finally:
+            nvrtc.destroyProgram(program)
+
+    def load(self, code: bytes) -> Any:
+        return cu.moduleLoadData(code)
+
+    def function(self, module: Any, name: str, shared: int) -> int:
+        function = cu.moduleGetFunction(module, name)
+        if shared:
+            cu.funcSetAttribute(function, _DYNAMIC_SHARED_SIZE, shared)
+        return int(function)
+
+    def launch(
+        self,
+        function: int,
+        grid: tuple[int, int, int],
+        group: tuple[int, int, int],
+        shared: int,
+        stream: int,
+        parameters: int,
+    ) -> None:
+        try:
+            cu.launchKernel(function, *grid, *group, shared, stream, parameters, 0)
+        except cu.CUDADriverError as error:
+            raise DriverError(str(error)) from None
+
+    def allocate(self, size: int) -> int:
+        try:
+            return int(runtime.malloc(size))
+        except runtime.CUDARuntimeError as error:
+            raise DriverError(str(error)) from None
+
+    def free(self, address: int) -> None:
+        runtime.free(address)
+
+    def copy(self, to: int, source: int, size: int, stream: int, *, to_host: bool) -> None:
+        runtime.memcpyAsync(to, source, size, _TO_HOST if to_host else _TO_DEVICE, stream)
+        self.wait(stream)
+
+    def clear(self, address: int, size: int, stream: int) -> None:
+        runtime.memsetAsync(address, 0, size, stream)
+
+    def wait(self, stream: int) -> None:
+        runtime.streamSynchronize(stream)
+
+    def wait_on(self, stream: int, other: int) -> None:
+        event = runtime.eventCreateWithFlags(runtime.eventDisableTiming)
+        runtime.eventRecord(event, other)
+        runtime.streamWaitEvent(stream, event)
+        runtime.eventDestroy(event)

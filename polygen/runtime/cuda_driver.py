@@ -1,0 +1,161 @@
+"""CUDA's driver and compiler, through cuda-python or CuPy: whichever is installed.
+
+Neither is loaded before a kernel is to run there.  Handles are plain integers.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Protocol
+
+from polygen.errors import CompilationFailed, NoDevice
+from polygen.runtime import cache as disk
+from polygen.source import caller_location
+
+_REMEDY = "pip install 'polygen[cuda]', on a machine with an NVIDIA GPU and its driver"
+# Functions that a user's text defines without saying where they run are for the device.
+_OPTIONS = ("-default-device", "--std=c++17")
+
+
+class DriverError(Exception):
+    """What the driver says."""
+
+
+class Driver(Protocol):
+    """What polygen asks of CUDA."""
+
+    def device(self) -> int:
+        """Return the number of the device whose context is current; make one current if none is."""
+        ...
+
+    def attribute(self, name: str, device: int) -> int:
+        """Return an attribute of a device, by the driver's name without its prefix."""
+        ...
+
+    def compiler_version(self) -> str:
+        """Return which NVRTC it is."""
+        ...
+
+    def compile(self, source: str, options: Sequence[str]) -> tuple[bytes, str]:
+        """Return the machine code of a source, empty if there are errors, and the log."""
+        ...
+
+    def load(self, code: bytes) -> Any:
+        """Return a module in the current context."""
+        ...
+
+    def function(self, module: Any, name: str, shared: int) -> int:
+        """Return a function that may use so many bytes of dynamic shared memory."""
+        ...
+
+    def launch(
+        self,
+        function: int,
+        grid: tuple[int, int, int],
+        group: tuple[int, int, int],
+        shared: int,
+        stream: int,
+        parameters: int,
+    ) -> None:
+        """Start a function; parameters are the address of addresses of their values."""
+        ...
+
+    def allocate(self, size: int) -> int:
+        """Return the address of new memory on the current device."""
+        ...
+
+    def free(self, address: int) -> None:
+        """Give memory back."""
+        ...
+
+    def copy(self, to: int, source: int, size: int, stream: int, *, to_host: bool) -> None:
+        """Copy between host and device, after what was started on a stream, and wait."""
+        ...
+
+    def clear(self, address: int, size: int, stream: int) -> None:
+        """Set memory of the device to zero, after what was started on a stream."""
+        ...
+
+    def wait(self, stream: int) -> None:
+        """Wait until all that was started on a stream is over."""
+        ...
+
+    def wait_on(self, stream: int, other: int) -> None:
+        """Let what is started on a stream from now on wait for all that was on another."""
+        ...
+
+
+@cache
+def driver() -> Driver:
+    """Return CUDA.
+
+    Raises:
+        NoDevice: if there is no library for it, or no device.
+    """
+    reasons: list[str] = []
+    for module in ("polygen.runtime.cuda_python", "polygen.runtime.cuda_cupy"):
+        try:
+            found: Driver = importlib.import_module(module).make()
+            found.device()
+        except (ImportError, OSError, DriverError, RuntimeError) as error:
+            reasons.append(str(error))
+        else:
+            return found
+    raise NoDevice(
+        f"CUDA cannot be used: {'; '.join(reasons)}", where=caller_location(), remedy=_REMEDY
+    )
+
+
+def has_cuda() -> bool:
+    """Tell whether kernels can run on an NVIDIA GPU here."""
+    try:
+        driver()
+    except NoDevice:
+        return False
+    return True
+
+
+def architecture(device: int) -> str:
+    """Return what compilers call the instructions of a device: ``sm_90``."""
+    parts = ("COMPUTE_CAPABILITY_MAJOR", "COMPUTE_CAPABILITY_MINOR")
+    return "sm_" + "".join(str(driver().attribute(part, device)) for part in parts)
+
+
+_MODULES: dict[tuple[int, str, tuple[str, ...]], Any] = {}
+
+
+def build(source: str, options: tuple[str, ...] = ()) -> Any:
+    """Return a module with the functions of a source, on the current device.
+
+    Raises:
+        CompilationFailed: if NVRTC does not accept the source or the options.
+    """
+    cuda = driver()
+    device = cuda.device()
+    key = (device, source, options)
+    if disk.caching() and key in _MODULES:
+        return _MODULES[key]
+    every = (f"--gpu-architecture={architecture(device)}", *_OPTIONS, *options)
+    name = disk.key_of("cuda", cuda.compiler_version(), source, *every)
+    code = disk.load(name)
+    if code is None:
+        code, log = cuda.compile(source, every)
+        if not code:
+            raise _failure(source, options, log)
+        disk.store(name, code)
+    module = cuda.load(code)
+    if disk.caching():
+        _MODULES[key] = module
+    return module
+
+
+def _failure(source: str, options: tuple[str, ...], log: str) -> CompilationFailed:
+    remedy = "the generated code should compile: please report this, with the kernel"
+    if options:
+        remedy = f"check the kernel's build options, {' '.join(options)}"
+    shown = "\n".join(log.strip("\0 \n").splitlines()[:30])
+    return CompilationFailed(
+        f"NVRTC failed:\n{shown}", where=caller_location(), excerpt=source, remedy=remedy
+    )

@@ -1,0 +1,96 @@
+"""Memory of a GPU for the arrays of a call: new outputs, and copies of NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from polygen.ir.array import GlobalArg
+from polygen.ir.dtype import DType
+from polygen.runtime.arguments import Form
+from polygen.runtime.arrays import ArrayInfo
+from polygen.runtime.cuda_arrays import (
+    POLYGEN,
+    ArrayClass,
+    DeviceArray,
+    DeviceMemory,
+    bytes_between,
+    seen,
+)
+from polygen.runtime.cuda_driver import driver
+from polygen.runtime.staging import check_hosts, copied_place
+
+
+def cuda_allocator(
+    like: ArrayClass | None, info: ArrayInfo, dtype: DType, *, cleared: bool
+) -> Callable[[Any, int], Any]:
+    """Return what makes a device's array for an output, like one that is passed, on a stream.
+
+    Parameters:
+        like: how arrays like that are asked; None for polygen's own.
+        info: where its elements are to lie.
+        dtype: their type.
+        cleared: whether they are to be 0.
+    """
+    strides = tuple([stride * dtype.itemsize for stride in info.strides])
+    before = info.offset * dtype.itemsize
+    empty = (like or POLYGEN).empty
+
+    def new(array: Any, stream: int) -> Any:
+        found = empty(array, info.shape, dtype, strides, before)
+        if cleared:
+            size = before + bytes_between(info.shape, dtype, strides)
+            driver().clear(seen(found).address - before, size, stream)
+        return found
+
+    return new
+
+
+@dataclass(frozen=True)
+class StagedOnGpu:
+    """A copy on the device.
+
+    Attributes:
+        host: the array that it is a copy of.
+        array: the copy, with the same shape.
+    """
+
+    host: Any
+    array: DeviceArray
+
+    def copy_back(self, stream: int) -> None:
+        """Copy the device's elements into the host's array, after what was started before."""
+        if self.host.size:
+            self.host[...] = self.array.get(stream)
+
+
+def stage_on_gpu(stream: int, form: Form, args: Mapping[str, Any]) -> dict[str, StagedOnGpu]:
+    """Return copies on the device of all NumPy arrays among the arguments of a call.
+
+    Raises:
+        ReadOnlyOutput: if one that is written is read-only.
+        OverlappingArguments: if one that is written overlaps another: copies would not.
+    """
+    staged: dict[str, StagedOnGpu] = {}
+    for arg, needed in check_hosts(form, args):
+        staged[arg.name] = _staged(stream, arg, args, copy=needed)
+    return staged
+
+
+def _staged(stream: int, arg: GlobalArg, args: Mapping[str, Any], *, copy: bool) -> StagedOnGpu:
+    value = args[arg.name]
+    info = copied_place(arg, value, args)
+    size = value.dtype.itemsize
+    strides = tuple([stride * size for stride in info.strides])
+    count = info.offset + info.reach[1] + 1
+    memory = DeviceMemory(count * size)
+    array = DeviceArray(memory, value.shape, value.dtype, strides, info.offset * size)
+    if copy and value.size:
+        host = np.zeros(count, value.dtype)
+        as_strided(host[info.offset :], info.shape, strides)[...] = value
+        driver().copy(memory.address, host.ctypes.data, host.nbytes, stream, to_host=False)
+    return StagedOnGpu(value, array)

@@ -1,0 +1,122 @@
+"""CUDA through cuda-python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cuda.bindings import driver as cu
+from cuda.bindings import nvrtc
+
+from polygen.runtime.cuda_driver import Driver, DriverError
+
+_OK = cu.CUresult.CUDA_SUCCESS
+_COMPILED = nvrtc.nvrtcResult.NVRTC_SUCCESS
+
+
+def make() -> Driver:
+    """Return CUDA, with the driver started.
+
+    Raises:
+        DriverError: if there is no driver.
+    """
+    _checked(cu.cuInit(0))
+    return _Python()
+
+
+def _checked(result: tuple[Any, ...]) -> Any:
+    """Return what a function of the driver returned, without its code.
+
+    Raises:
+        DriverError: if that is one of an error.
+    """
+    code, *values = result
+    if code != _OK:
+        _, text = cu.cuGetErrorString(code)
+        raise DriverError(text.decode() if text else str(code))
+    return values[0] if values else None
+
+
+class _Python:
+    """The driver of cuda-python, under the names of `Driver`."""
+
+    def device(self) -> int:
+        code, device = cu.cuCtxGetDevice()
+        if code == _OK:
+            return int(device)
+        first = _checked(cu.cuDeviceGet(0))
+        _checked(cu.cuCtxSetCurrent(_checked(cu.cuDevicePrimaryCtxRetain(first))))
+        return int(first)
+
+    def attribute(self, name: str, device: int) -> int:
+        wanted = getattr(cu.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(_checked(cu.cuDeviceGetAttribute(wanted, device)))
+
+    def compiler_version(self) -> str:
+        _, major, minor = nvrtc.nvrtcVersion()
+        return f"{major}.{minor}"
+
+    def compile(self, source: str, options: Sequence[str]) -> tuple[bytes, str]:
+        _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"polygen.cu", 0, [], [])
+        try:
+            given = [option.encode() for option in options]
+            (code,) = nvrtc.nvrtcCompileProgram(program, len(given), given)
+            _, size = nvrtc.nvrtcGetProgramLogSize(program)
+            log = b" " * size
+            nvrtc.nvrtcGetProgramLog(program, log)
+            if code != _COMPILED:
+                return b"", log.decode(errors="replace")
+            _, size = nvrtc.nvrtcGetCUBINSize(program)
+            cubin = b" " * size
+            nvrtc.nvrtcGetCUBIN(program, cubin)
+            return cubin, log.decode(errors="replace")
+        finally:
+            nvrtc.nvrtcDestroyProgram(program)
+
+    def load(self, code: bytes) -> Any:
+        return _checked(cu.cuModuleLoadData(code))
+
+    def function(self, module: Any, name: str, shared: int) -> int:
+        function = _checked(cu.cuModuleGetFunction(module, name.encode()))
+        if shared:
+            wanted = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            _checked(cu.cuFuncSetAttribute(function, wanted, shared))
+        return int(function)
+
+    def launch(
+        self,
+        function: int,
+        grid: tuple[int, int, int],
+        group: tuple[int, int, int],
+        shared: int,
+        stream: int,
+        parameters: int,
+    ) -> None:
+        (code,) = cu.cuLaunchKernel(function, *grid, *group, shared, stream, parameters, 0)
+        if code != _OK:
+            _checked((code,))
+
+    def allocate(self, size: int) -> int:
+        return int(_checked(cu.cuMemAlloc(size)))
+
+    def free(self, address: int) -> None:
+        cu.cuMemFree(address)
+
+    def copy(self, to: int, source: int, size: int, stream: int, *, to_host: bool) -> None:
+        if to_host:
+            _checked(cu.cuMemcpyDtoHAsync(to, source, size, stream))
+        else:
+            _checked(cu.cuMemcpyHtoDAsync(to, source, size, stream))
+        self.wait(stream)
+
+    def clear(self, address: int, size: int, stream: int) -> None:
+        _checked(cu.cuMemsetD8Async(address, 0, size, stream))
+
+    def wait(self, stream: int) -> None:
+        _checked(cu.cuStreamSynchronize(stream))
+
+    def wait_on(self, stream: int, other: int) -> None:
+        event = _checked(cu.cuEventCreate(2))  # without timing
+        _checked(cu.cuEventRecord(event, other))
+        _checked(cu.cuStreamWaitEvent(stream, event, 0))
+        _checked(cu.cuEventDestroy(event))

@@ -1,0 +1,219 @@
+"""What CUDA C++ does differently.
+
+The text needs no headers: NVRTC compiles it as it stands, and so does nvcc.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from polygen.analysis.functions import FAST
+from polygen.ir.array import AddressSpace
+from polygen.ir.atomicity import MemoryOrdering, MemoryScope
+from polygen.ir.dtype import DType
+from polygen.ir.layout import VECTOR_LENGTHS, has_vectors
+from polygen.targets.complex_helpers import VECTORS
+from polygen.targets.cuda_types import BITS, COMPLEX, HALF, INFINITIES, VECTOR
+from polygen.targets.target import Atomics, Target
+
+_TYPE_NAMES = {
+    "bool": "bool",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "int16": "short",
+    "uint16": "unsigned short",
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int64": "long long",
+    "uint64": "unsigned long long",
+    "float16": "pg_half",
+    "bfloat16": "unsigned short",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "pg_complex<float>",
+    "complex128": "pg_complex<double>",
+}
+
+
+def _head(local_size: tuple[int, ...]) -> str:
+    return f'extern "C" __global__ void __launch_bounds__({prod(local_size)})\n'
+
+
+def _index(letter: str, axis: int) -> str:
+    return f"{'blockIdx' if letter == 'g' else 'threadIdx'}.{'xyz'[axis]}"
+
+
+_ATOMIC_NAMES = {
+    "sum": "Add",
+    "min": "Min",
+    "max": "Max",
+    "bit_and": "And",
+    "bit_or": "Or",
+    "bit_xor": "Xor",
+}
+
+
+def _atomic(operation: str, dtype: DType) -> str | None:
+    name = _ATOMIC_NAMES.get(operation)
+    if name is None or dtype.itemsize < 4:
+        return None
+    # Of the operations on numbers of 64 bits, only extrema know signs: the others are the same.
+    unsigned = dtype.kind == "i" and dtype.itemsize == 8 and operation not in ("min", "max")
+    at = "($U *) &$at" if unsigned else "&$at"
+    return f"${{before}}atomic{name}$scope({at}, $x);$after"
+
+
+def _store(size: int) -> str:
+    if size < 4:
+        return "${before}*(volatile $T *) &$at = ($T) ($x);$after"
+    return "${before}atomicExch$scope(($U *) &$at, pg_bits<$U>(($T) ($x)));$after"
+
+
+def _scope(scope: MemoryScope) -> str:
+    return {MemoryScope.WORK_GROUP: "_block", MemoryScope.ALL_DEVICES: "_system"}.get(scope, "")
+
+
+def _ordering(*, before: bool, after: bool) -> dict[str, str]:
+    fence = "__threadfence$scope();"
+    return {
+        "before": f"{fence}\n" if before else "",
+        "after": f"\n{fence}" if after else "",
+    }
+
+
+_ATOMICS = Atomics(
+    shared=frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)),
+    orderings={
+        MemoryOrdering.RELAXED: _ordering(before=False, after=False),
+        MemoryOrdering.ACQUIRE: _ordering(before=False, after=True),
+        MemoryOrdering.RELEASE: _ordering(before=True, after=False),
+        MemoryOrdering.ACQUIRE_RELEASE: _ordering(before=True, after=True),
+        MemoryOrdering.SEQUENTIALLY_CONSISTENT: _ordering(before=True, after=True),
+    },
+    scopes={scope: {"scope": _scope(scope)} for scope in MemoryScope},
+    sizes=(2, 4, 8),
+    native=_atomic,
+    native_floats=frozenset(("sum",)),
+    retry=lambda _: (
+        """
+{
+    $U *const $place = ($U *) &$at;
+    $U $new = *$place, $seen;
+    ${before}do {
+        $T const $old = pg_bits<$T>($new);
+        $seen = $new;
+        $new = atomicCAS$scope($place, $seen, pg_bits<$U>($value));
+    } while ($new != $seen);$after
+}
+"""
+    ),
+    store=_store,
+    retry_needs="bits",
+)
+
+_RESULTS = {
+    (dtype, count): f"pg_{dtype}x{count}"
+    for dtype in ("uint32", "uint64", "float32", "float64")
+    for count in (2, 4)
+}
+
+CUDA = Target(
+    name="cuda",
+    type_names=_TYPE_NAMES,
+    literal_suffixes={
+        "uint32": "u",
+        "int64": "LL",
+        "uint64": "ULL",
+        "float32": "f",
+    },
+    type_lines={
+        "float16": HALF,
+        **dict.fromkeys(("complex64", "complex128"), COMPLEX),
+        "bits": BITS,
+        **{
+            f"{dtype}x{count}": f"struct {name} {{ {_TYPE_NAMES[dtype]} {fields}; }};"
+            for (dtype, count), name in _RESULTS.items()
+            for fields in (", ".join("xyzw"[:count]),)
+        },
+        **{
+            f"{dtype}_vec{count}": VECTOR
+            for dtype in _TYPE_NAMES
+            for count in VECTOR_LENGTHS[1:]
+            if dtype == "float16" or (dtype != "bfloat16" and has_vectors(np.dtype(dtype)))
+        },
+    },
+    math_lines=(INFINITIES,),
+    math_suffixes={"float32": "f"},
+    missing_functions=frozenset(
+        """abs_diff acospi add_sat asinpi atan2pi atanpi bitselect clz ctz degrees hadd mad mad24
+        mad_hi mad_sat maxmag minmag mix mul24 mul_hi popcount pown powr radians rhadd rootn rotate
+        sign sincos smoothstep step sub_sat tanpi upsample""".split()  # noqa: SIM905
+    )
+    | FAST.keys(),
+    integer_extremes={"min": "min", "max": "max"},
+    helper_prefix="static __device__ inline",
+    function_head=_head,
+    qualifiers=dict.fromkeys(AddressSpace, ""),
+    shared_declaration="__shared__ ",
+    shared_pool="extern __shared__ __attribute__((aligned(16))) unsigned char pg_shared[];",
+    most_shared=48 * 1024,
+    constant_qualifier="",
+    table_qualifier="static const ",
+    table_nan="NAN",
+    hardware_index=_index,
+    unsigned_indices=True,
+    barrier=lambda _: "__syncthreads();",
+    to_half="""
+float $name($T a)
+{
+    return pg_half(a);
+}
+""",
+    bfloat16={
+        "from_bfloat16": """
+float $name(unsigned short a)
+{
+    return __uint_as_float((unsigned int) a << 16);
+}
+""",
+        "to_bfloat16": """
+unsigned short $name(float a)
+{
+    unsigned int const bits = __float_as_uint(a);
+    // to the nearest one, to an even one from halfway
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return (unsigned short) (bits >> 16 | 0x40u);
+    return (unsigned short) ((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+""",
+    },
+    complex_operators=False,
+    complex_literal="{0}({1}, {2})",
+    complex_elements={
+        "complex64": "pg_complex<float>({0}, {1})",
+        "complex128": "pg_complex<double>({0}, {1})",
+    },
+    complex_forms={"real": "{0}.x", "imag": "{0}.y"},
+    complex_helpers=frozenset(VECTORS),
+    complex_make="{0}",
+    complex_convert="{0}({1})",
+    complex_comparisons={"==": "({0} == {1})", "!=": "({0} != {1})"},
+    vector_names=_RESULTS,
+    vector_literal=("{0}{{", "}}"),
+    array_vector="pg_vector<{0}, {2}>",
+    array_component="{0}[{1}]",
+    array_number="(({0}{1} *) &{2})[{3}]",
+    load_vector="pg_load<{2}>({0})",
+    store_vector="pg_store<{2}>({0}, {4})",
+    load_aligned="*({2} const *) ({0})",
+    store_aligned="*({2} *) ({0}) = {4}",
+    lanes="pg_lanes<{0}>({1})",
+    convert_lanes="pg_convert<{0}>({1})",
+    select_lanes="pg_select({0}, {1}, {2})",
+    same_lanes=lambda vector, number, _: f"pg_same<{vector}>({number})",
+    aligned=" __attribute__((aligned({0})))",
+    restrict="__restrict__",
+    atomics=_ATOMICS,
+)

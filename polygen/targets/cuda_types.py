@@ -1,0 +1,196 @@
+"""Types of CUDA C++ that the generated source defines: those, and only those, that it uses.
+
+They are as large and as aligned as NumPy's and OpenCL's are, or less aligned.
+"""
+
+from __future__ import annotations
+
+# Computed with as a float.
+HALF = """
+struct pg_half {
+    unsigned short bits;
+
+    pg_half() = default;
+    template <typename T>
+    __device__ explicit pg_half(T a) { *this = (float) a; }
+    __device__ explicit pg_half(double a) { asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(a)); }
+    __device__ pg_half &operator=(float a)
+    {
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(a));
+        return *this;
+    }
+    __device__ operator float() const
+    {
+        float a;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(a) : "h"(bits));
+        return a;
+    }
+};""".strip()
+
+_COMPLEX_OPERATORS = "\n".join(
+    f"""template <typename T>
+__device__ inline pg_complex<T> operator{sign}({left} a, {right} b)
+{{
+    return pg_complex<T>({x}, {y});
+}}"""
+    for sign, left, right, x, y in (
+        ("+", "pg_complex<T>", "pg_complex<T>", "a.x + b.x", "a.y + b.y"),
+        ("-", "pg_complex<T>", "pg_complex<T>", "a.x - b.x", "a.y - b.y"),
+        ("*", "typename pg_number<T>::type", "pg_complex<T>", "a * b.x", "a * b.y"),
+        ("*", "pg_complex<T>", "typename pg_number<T>::type", "a.x * b", "a.y * b"),
+        ("/", "pg_complex<T>", "typename pg_number<T>::type", "a.x / b", "a.y / b"),
+    )
+)
+
+COMPLEX = f"""
+template <typename T>
+struct alignas(2 * sizeof(T)) pg_complex {{
+    T x, y;
+
+    pg_complex() = default;
+    __device__ constexpr pg_complex(T x, T y) : x(x), y(y) {{}}
+    template <typename U>
+    __device__ explicit pg_complex(pg_complex<U> a) : x((T) a.x), y((T) a.y) {{}}
+    __device__ pg_complex &operator+=(pg_complex a) {{ return *this = *this + a; }}
+    __device__ pg_complex &operator-=(pg_complex a) {{ return *this = *this - a; }}
+    __device__ pg_complex &operator*=(T a) {{ return *this = *this * a; }}
+    __device__ pg_complex &operator/=(T a) {{ return *this = *this / a; }}
+    __device__ pg_complex operator-() const {{ return pg_complex(-x, -y); }}
+    __device__ bool operator==(pg_complex a) const {{ return x == a.x && y == a.y; }}
+    __device__ bool operator!=(pg_complex a) const {{ return x != a.x || y != a.y; }}
+}};
+template <typename T> struct pg_number {{ typedef T type; }};
+{_COMPLEX_OPERATORS}
+""".strip()
+
+# The bits of a number as one of another type of the same size.
+BITS = """
+template <typename To, typename From>
+__device__ inline To pg_bits(From a)
+{
+    To b;
+    memcpy(&b, &a, sizeof b);
+    return b;
+}""".strip()
+
+# What math.h calls them; NVRTC has no headers.
+INFINITIES = """
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fc00000)
+#endif""".strip()
+
+
+def _operators() -> str:
+    """Return operators of vectors, and of a vector and a number."""
+    macro = """
+#define PG_LANEWISE(op, R, Result) \\
+template <typename T, int n> \\
+__device__ inline pg_vector<R, n> operator op(pg_vector<T, n> a, pg_vector<T, n> b) \\
+{ \\
+    pg_vector<R, n> c; \\
+    for (int k = 0; k < n; ++k) \\
+        c[k] = Result; \\
+    return c; \\
+} \\
+template <typename T, int n> \\
+__device__ inline auto operator op(pg_vector<T, n> a, typename pg_lane<T>::type b) \\
+{ \\
+    return a op pg_same<pg_vector<T, n>>(b); \\
+} \\
+template <typename T, int n> \\
+__device__ inline auto operator op(typename pg_lane<T>::type a, pg_vector<T, n> b) \\
+{ \\
+    return pg_same<pg_vector<T, n>>(a) op b; \\
+}""".strip()
+    arithmetic = [f"PG_LANEWISE({op}, T, (T) (a[k] {op} b[k]))" for op in _ARITHMETIC]
+    compared = [f"PG_LANEWISE({op}, pg_truth<T>, -(a[k] {op} b[k]))" for op in _COMPARISONS]
+    assigned = [f"PG_LANEWISE_ASSIGNED({op})" for op in _ARITHMETIC]
+    over = [f"#undef PG_LANEWISE{more}" for more in ("", "_ASSIGNED")]
+    return "\n".join([macro, *arithmetic, *compared, _ASSIGNED, *assigned, *over])
+
+
+_ARITHMETIC = ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>")
+_COMPARISONS = ("==", "!=", "<", ">", "<=", ">=")
+_ASSIGNED = """
+#define PG_LANEWISE_ASSIGNED(op) \\
+template <typename T, int n, typename U> \\
+__device__ inline pg_vector<T, n> &operator op##=(pg_vector<T, n> &a, U b) \\
+{ \\
+    return a = a op b; \\
+}""".strip()
+
+VECTOR = f"""
+template <typename T, int n>
+struct alignas(sizeof(T) * (n == 3 ? 4 : n) < 16 ? sizeof(T) * (n == 3 ? 4 : n) : 16) pg_vector {{
+    typedef T number;
+    static constexpr int count = n;
+    T at[n];
+
+    __device__ T &operator[](int k) {{ return at[k]; }}
+    __device__ T const &operator[](int k) const {{ return at[k]; }}
+    __device__ pg_vector operator-() const
+    {{
+        pg_vector a;
+        for (int k = 0; k < n; ++k)
+            a[k] = (T) -at[k];
+        return a;
+    }}
+    __device__ pg_vector operator~() const
+    {{
+        pg_vector a;
+        for (int k = 0; k < n; ++k)
+            a[k] = (T) ~at[k];
+        return a;
+    }}
+}};
+template <typename T> struct pg_lane {{ typedef T type; }};
+template <int size> struct pg_integer {{ typedef int type; }};
+template <> struct pg_integer<8> {{ typedef long long type; }};
+template <typename T> using pg_truth = typename pg_integer<sizeof(T)>::type;
+template <typename V, typename... N>
+__device__ inline V pg_lanes(N... numbers)
+{{
+    return V{{{{(typename V::number) numbers...}}}};
+}}
+template <typename V, typename N>
+__device__ inline V pg_same(N number)
+{{
+    V a;
+    for (int k = 0; k < V::count; ++k)
+        a[k] = (typename V::number) number;
+    return a;
+}}
+template <typename V, typename W>
+__device__ inline V pg_convert(W a)
+{{
+    V b;
+    for (int k = 0; k < V::count; ++k)
+        b[k] = (typename V::number) a[k];
+    return b;
+}}
+template <typename M, typename V>
+__device__ inline V pg_select(M chosen, V a, V b)
+{{
+    for (int k = 0; k < V::count; ++k)
+        a[k] = chosen[k] ? a[k] : b[k];
+    return a;
+}}
+template <typename V, typename T>
+__device__ inline V pg_load(T const *from)
+{{
+    V a;
+    for (int k = 0; k < V::count; ++k)
+        a[k] = from[k];
+    return a;
+}}
+template <typename V, typename T>
+__device__ inline void pg_store(T *to, V a)
+{{
+    for (int k = 0; k < V::count; ++k)
+        to[k] = a[k];
+}}
+{_operators()}
+""".strip()

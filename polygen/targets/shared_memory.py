@@ -1,0 +1,59 @@
+"""Memory of a group that is larger than what functions may declare: one piece, cut up by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polygen.ir.dtype import computed_in
+from polygen.lower.program import Declare
+from polygen.targets.expression import ExpressionPrinter
+from polygen.targets.target import FLOAT16, Target
+from polygen.targets.term import promoted
+
+_ALIGNMENT = 16  # what the widest vectors need
+
+
+def shared_bytes(shared: Sequence[Declare], target: Target) -> int:
+    """Return how much memory a launch has to ask for; 0 if all can be declared.
+
+    Parameters:
+        shared: the variables of a group.
+        target: whose limit it is.
+    """
+    size = _places(shared)[-1]
+    return size if target.most_shared is not None and size > target.most_shared else 0
+
+
+def shared_lines(
+    shared: Sequence[Declare], target: Target, expressions: ExpressionPrinter
+) -> list[str]:
+    """Return the lines that cut the memory of a group into its variables."""
+    lines = [target.shared_pool]
+    for node, place in zip(shared, _places(shared), strict=False):
+        plain = node.vector is None
+        name = (
+            expressions.variable_type(node.dtype)
+            if plain
+            else expressions.element_type(node.dtype, node.vector)
+        )
+        at = f"({name} *) (pg_shared + {place})" if place else f"({name} *) pg_shared"
+        alone = node.extent is None or (not plain and node.extent == 1)
+        lines.append(f"{name} &{node.name} = *{at};" if alone else f"{name} *{node.name} = {at};")
+    return lines
+
+
+def _places(shared: Sequence[Declare]) -> list[int]:
+    """Return where each variable begins, and last where the memory ends."""
+    places, end = [0], 0
+    for node in shared:
+        end += _size(node)
+        end += -end % _ALIGNMENT
+        places.append(end)
+    return places
+
+
+def _size(node: Declare) -> int:
+    if node.vector is None:
+        dtype = promoted(node.dtype) if node.dtype == FLOAT16 else computed_in(node.dtype)
+        return dtype.itemsize * (node.extent or 1)
+    return node.dtype.itemsize * (4 if node.vector == 3 else node.vector) * (node.extent or 1)

@@ -1,0 +1,123 @@
+"""Generated CUDA C++ on a GPU, on arrays of CuPy's, PyTorch's and NumPy's."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import LaunchFailed, MisalignedArray, OverlappingArguments, WrongDevice
+from tests.random_kernels.check import check_compiled, make_case
+
+cupy = pytest.importorskip("cupy")
+torch = pytest.importorskip("torch")
+SIZES = (0, 1, 31, 128, 1000)
+
+
+def tiled_product() -> Any:
+    knl = pg.make_kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l }", "c[i,j] = sum(k, a[i,k]*b[k,j])"
+    )
+    knl = pg.split_iname(knl, "i", 16, outer_tag="g.1", inner_tag="l.1")
+    knl = pg.split_iname(knl, "j", 16, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.split_iname(knl, "k", 16)
+    knl = pg.add_prefetch(knl, "a", ["k_inner", "i_inner"], default_tag="l.auto")
+    return pg.add_prefetch(knl, "b", ["j_inner", "k_inner"], default_tag="l.auto")
+
+
+def doubling() -> Any:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i] + shift")
+    return pg.split_iname(knl, "i", 128, outer_tag="g.0", inner_tag="l.0")
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_product_of_every_library(n: int) -> None:
+    knl = tiled_product()
+    a, b = (np.random.default_rng(k).standard_normal((n, n)).astype(np.float32) for k in (1, 2))
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    on_host = knl.executor("cuda")(a=a, b=b)[1][0]
+    assert isinstance(on_host, np.ndarray)
+    of_cupy = knl(a=cupy.asarray(a), b=cupy.asarray(b))[1][0]
+    assert isinstance(of_cupy, cupy.ndarray)
+    of_torch = knl(a=torch.tensor(a).cuda(), b=torch.tensor(b).cuda())[1][0]
+    assert isinstance(of_torch, torch.Tensor)
+    for found in (on_host, of_cupy.get(), of_torch.cpu().numpy()):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_streams_and_strides() -> None:
+    knl = doubling()
+    a = cupy.arange(4000, dtype=np.float64)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    event, (out,) = knl(stream, a=a[1::2], shift=1.0)
+    event.wait()
+    np.testing.assert_array_equal(out.get(), 2 * np.arange(4000.0)[1::2] + 1)
+    with stream:
+        _, (out,) = knl(a=a[::-1], shift=0.0, wait_for=[event])
+        stream.synchronize()
+    np.testing.assert_array_equal(out.get(), 2 * np.arange(4000.0)[::-1])
+    other = torch.cuda.Stream()
+    tensor = torch.arange(64, dtype=torch.float64, device="cuda").reshape(8, 8).T
+    with torch.cuda.stream(other):
+        copy = pg.make_kernel("{ [i,j]: 0<=i,j<8 }", "b[i,j] = a[i,j]")
+        copy = pg.tag_inames(copy, "i:g.0, j:l.0")
+        _, (out,) = copy(a=tensor)
+    other.synchronize()
+    np.testing.assert_array_equal(out.cpu().numpy(), np.arange(64.0).reshape(8, 8).T)
+
+
+def test_what_is_wrong() -> None:
+    knl = doubling()
+    a = cupy.arange(10, dtype=np.float32)
+    with pytest.raises(OverlappingArguments):
+        knl(a=a[:8], out=a[1:9], shift=0.0)
+    with pytest.raises(WrongDevice, match="runs in C here"):
+        knl.executor("c")(a=a, shift=0.0)
+    long = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<1 }", "out[i] = 2*a[i] {inames=i:j}")
+    long = pg.tag_inames(long, "i:g.1, j:g.0")
+    with pytest.raises(LaunchFailed, match="65535"):
+        long(a=cupy.zeros(70_000))
+    vectors = pg.make_kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<4 }",
+        "out[i,j] = 2*a[i,j]",
+        [pg.GlobalArg("a", "float32", "n, 4", dim_tags="N0, vec"), "..."],
+    )
+    vectors = pg.tag_inames(vectors, "i:g.0, j:unr")
+    data = cupy.arange(33, dtype=np.float32)
+    _, (out,) = vectors(a=data[:32].reshape(8, 4))
+    np.testing.assert_array_equal(out.get(), 2 * np.arange(32, dtype=np.float32).reshape(8, 4))
+    with pytest.raises(MisalignedArray):
+        vectors(a=data[1:].reshape(8, 4))
+
+
+def test_two_launches_and_memory_between_them() -> None:
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i,j<n }",
+        "u[i] = a[i]*a[i] {id=first}\nb[j] = u[n - 1 - j] {dep=first}",
+        [pg.TemporaryVariable("u", shape="n", address_space=pg.AddressSpace.GLOBAL), "..."],
+    )
+    knl = pg.split_iname(knl, "i", 32, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.split_iname(knl, "j", 32, outer_tag="g.0", inner_tag="l.0")
+    for n in SIZES:
+        a = cupy.arange(n, dtype=np.float64)
+        _, (b,) = knl(a=a)
+        np.testing.assert_array_equal(b.get(), (np.arange(n, dtype=np.float64) ** 2)[::-1])
+
+
+@pytest.mark.parametrize("start", range(0, 300, 50))
+def test_random_kernels(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cases = [make_case(seed, target="c") for seed in range(start, start + 50)]
+        assert check_compiled(cases, "cuda", monkeypatch, validated=False) == 50
+
+
+@pytest.mark.parametrize("start", range(2_000, 2_200, 50))
+def test_random_kernels_after_steps(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cases = [make_case(seed, steps=6, target="c") for seed in range(start, start + 50)]
+        assert check_compiled(cases, "cuda", monkeypatch, validated=False) > 25

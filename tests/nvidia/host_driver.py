@@ -1,0 +1,141 @@
+"""CUDA without a GPU: a driver that compiles CUDA C++ for the host, and runs it on threads.
+
+The memory of this device is the host's, so that what is copied there can be compared with NumPy.
+Halves are the compiler's own: on a GPU, instructions convert them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+_HALF = r"""struct \1 {
+    _Float16 value;
+    \1() = default;
+    template <typename T> explicit \1(T a) : value((_Float16) a) {}
+    \1 &operator=(float a) { value = (_Float16) a; return *this; }
+    operator float() const { return value; }
+};"""
+_POOL = r"extern __shared__ [^\n]*"
+_SHIM = Path(__file__).with_name("shim.hpp")
+_FUNCTION = re.compile(r'extern "C" __global__ void [^\n]*\n(\w+)\(([^)]*)\)\n\{')
+_SEPARATOR = re.compile(r",(?![^<]*>)")
+_ATTRIBUTES = {
+    "COMPUTE_CAPABILITY_MAJOR": 9,
+    "COMPUTE_CAPABILITY_MINOR": 0,
+    "MAX_THREADS_PER_BLOCK": 1024,
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 232448,
+    **{f"MAX_BLOCK_DIM_{axis}": 64 if axis == "Z" else 1024 for axis in "XYZ"},
+    **{f"MAX_GRID_DIM_{axis}": 2**31 - 1 if axis == "X" else 65535 for axis in "XYZ"},
+}
+
+
+# The names of the parameters are the protocol's.
+# ruff: noqa: ARG002
+
+
+class HostDriver:
+    """The names of `polygen.runtime.cuda_driver.Driver`.
+
+    Attributes:
+        live: the memory that was allocated and not given back, by address.
+        compiled: how many sources were compiled.
+    """
+
+    def __init__(self) -> None:
+        self.live: dict[int, Any] = {}
+        self.compiled = 0
+        self._loaded: list[Any] = []
+
+    def stop(self) -> None:
+        """Forget what was loaded."""
+        self._loaded.clear()
+
+    def device(self) -> int:
+        return 0
+
+    def attribute(self, name: str, device: int) -> int:
+        return _ATTRIBUTES[name]
+
+    def compiler_version(self) -> str:
+        return "host"
+
+    def compile(self, source: str, options: Sequence[str]) -> tuple[bytes, str]:
+        self.compiled += 1
+        with tempfile.TemporaryDirectory() as folder:
+            text, library = Path(folder, "a.cpp"), Path(folder, "a.so")
+            halves = re.sub(r"struct (pg_\w*half) \{.*?\n\};", _HALF, source, flags=re.DOTALL)
+            halves = re.sub(_POOL, "static unsigned char pg_shared[232448];", halves)
+            text.write_text(f'#include "{_SHIM}"\n{halves}\n{_launchers(source)}')
+            command = ["g++", "-std=c++20", "-O0", "-ffp-contract=off", "-fno-strict-aliasing"]
+            command += ["-w", "-shared", "-fPIC", "-pthread", str(text), "-o", str(library)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            return (b"", done.stderr) if done.returncode else (library.read_bytes(), done.stderr)
+
+    def load(self, code: bytes) -> Any:
+        with tempfile.NamedTemporaryFile(suffix=".so") as file:
+            file.write(code)
+            file.flush()
+            return ctypes.CDLL(file.name)
+
+    def function(self, module: Any, name: str, shared: int) -> int:
+        function = getattr(module, f"pg_launch_{name}")
+        self._loaded.append((module, function))
+        return len(self._loaded) - 1
+
+    def launch(
+        self,
+        function: int,
+        grid: tuple[int, int, int],
+        group: tuple[int, int, int],
+        shared: int,
+        stream: int,
+        parameters: int,
+    ) -> None:
+        three = ctypes.c_uint * 3
+        _, run = self._loaded[function]
+        run(ctypes.c_void_p(parameters), three(*grid), three(*group))
+
+    def allocate(self, size: int) -> int:
+        memory = ctypes.create_string_buffer(size + 255)
+        address = -(-ctypes.addressof(memory) // 256) * 256
+        self.live[address] = memory
+        return address
+
+    def free(self, address: int) -> None:
+        del self.live[address]
+
+    def copy(self, to: int, source: int, size: int, stream: int, *, to_host: bool) -> None:
+        ctypes.memmove(to, source, size)
+
+    def clear(self, address: int, size: int, stream: int) -> None:
+        ctypes.memset(address, 0, size)
+
+    def wait(self, stream: int) -> None:
+        pass
+
+    def wait_on(self, stream: int, other: int) -> None:
+        pass
+
+
+def _launchers(source: str) -> str:
+    """Return a function for each of a source's that starts a grid of it."""
+    found: list[str] = []
+    for name, parameters in _FUNCTION.findall(source):
+        types = [_type_of(p) for p in _SEPARATOR.split(parameters) if p.strip() != "void"]
+        values = [f"*({t} *) at[{k}]" for k, t in enumerate(types)]
+        found.append(
+            f'extern "C" void pg_launch_{name}(void **at, unsigned *groups, unsigned *items)\n'
+            f"{{\n    pg_grid(groups, items, [=] {{ {name}({', '.join(values)}); }});\n}}\n"
+        )
+    return "\n".join(found)
+
+
+def _type_of(parameter: str) -> str:
+    """Return the type of ``float const *__restrict__ a``."""
+    return re.sub(r"(__restrict__ )?\w+$", "", parameter.strip())

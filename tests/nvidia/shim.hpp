@@ -1,0 +1,84 @@
+// CUDA C++ on the host, for tests: a group's work items are threads, one group after the other.
+#include <barrier>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+struct pg_index { unsigned x, y, z; };
+static thread_local pg_index threadIdx;
+static pg_index blockIdx;
+static std::unique_ptr<std::barrier<>> pg_waiting;
+
+#define __global__
+#define __device__
+#define __shared__ static
+#define __launch_bounds__(n)
+#define __syncthreads() pg_waiting->arrive_and_wait()
+#define __threadfence() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define __threadfence_block() __threadfence()
+#define __threadfence_system() __threadfence()
+
+using std::abs; using std::isfinite; using std::isinf; using std::isnan; using std::signbit;
+#define PG_EXTREMES(T) \
+    static inline T min(T a, T b) { return b < a ? b : a; } \
+    static inline T max(T a, T b) { return a < b ? b : a; }
+PG_EXTREMES(int) PG_EXTREMES(unsigned) PG_EXTREMES(long long) PG_EXTREMES(unsigned long long)
+
+static inline float __uint_as_float(unsigned a) { float b; memcpy(&b, &a, 4); return b; }
+static inline unsigned __float_as_uint(float a) { unsigned b; memcpy(&b, &a, 4); return b; }
+static inline float rsqrtf(float a) { return 1 / sqrtf(a); }
+static inline double rsqrt(double a) { return 1 / sqrt(a); }
+
+template <typename T, typename F> static inline T pg_update(T *at, F update)
+{
+    T old = *at, wanted;
+    do
+        wanted = update(old);
+    while (!__atomic_compare_exchange(at, &old, &wanted, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    return old;
+}
+#define PG_ATOMIC(name, value) \
+    template <typename T> static inline T name(T *at, std::type_identity_t<T> x) \
+    { return pg_update(at, [x](T old) { return (T) (value); }); } \
+    template <typename T> static inline T name##_block(T *at, std::type_identity_t<T> x) \
+    { return name(at, x); } \
+    template <typename T> static inline T name##_system(T *at, std::type_identity_t<T> x) \
+    { return name(at, x); }
+PG_ATOMIC(atomicAdd, old + x) PG_ATOMIC(atomicMin, x < old ? x : old)
+PG_ATOMIC(atomicMax, old < x ? x : old) PG_ATOMIC(atomicAnd, old & x)
+PG_ATOMIC(atomicOr, old | x) PG_ATOMIC(atomicXor, old ^ x) PG_ATOMIC(atomicExch, x)
+template <typename T> static inline T atomicCAS(T *at, T seen, T wanted)
+{
+    __atomic_compare_exchange(at, &seen, &wanted, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return seen;
+}
+template <typename T> static inline T atomicCAS_block(T *a, T b, T c) { return atomicCAS(a, b, c); }
+template <typename T> static inline T atomicCAS_system(T *a, T b, T c) { return atomicCAS(a, b, c); }
+
+template <typename F> static void pg_grid(unsigned const *groups, unsigned const *items, F run)
+{
+    unsigned const count = items[0] * items[1] * items[2];
+    pg_waiting = std::make_unique<std::barrier<>>(count);
+    std::vector<std::thread> threads;
+    for (unsigned item = 0; item < count; ++item) {
+        threads.emplace_back([=] {
+            pg_index const own = {item % items[0], item / items[0] % items[1],
+                                  item / items[0] / items[1]};
+            for (unsigned group = 0; group < groups[0] * groups[1] * groups[2]; ++group) {
+                if (item == 0)
+                    blockIdx = {group % groups[0], group / groups[0] % groups[1],
+                                group / groups[0] / groups[1]};
+                pg_waiting->arrive_and_wait();
+                threadIdx = own;
+                run();
+                pg_waiting->arrive_and_wait();
+            }
+        });
+    }
+    for (std::thread &thread : threads)
+        thread.join();
+}

@@ -1,0 +1,236 @@
+"""Calls on a GPU, whose part the host's processor plays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import (
+    CompilationFailed,
+    LaunchFailed,
+    MisalignedArray,
+    NoDevice,
+    OverlappingArguments,
+    WrongArgumentType,
+    WrongDevice,
+)
+from polygen.runtime import cuda_driver
+from polygen.runtime.cuda_arrays import DeviceArray, DeviceMemory
+from polygen.runtime.cuda_driver import DriverError
+from tests.nvidia.host_driver import HostDriver
+
+
+def doubling(**options: Any) -> pg.Kernel:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i] + shift", **options)
+    return pg.split_iname(knl, "i", 8, outer_tag="g.0", inner_tag="l.0")
+
+
+class Foreign:
+    """An array of a library that polygen has never heard of."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return dict(self.data.__array_interface__)
+
+
+class Stream:
+    """A stream of a library that polygen has never heard of."""
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, 7
+
+
+def on_device(values: Any) -> DeviceArray:
+    memory = DeviceMemory(values.nbytes)
+    found = DeviceArray(memory, values.shape, values.dtype, values.strides, 0)
+    np.asarray(_Seen(found))[...] = values
+    return found
+
+
+class _Seen:
+    def __init__(self, array: DeviceArray) -> None:
+        self.__array_interface__ = array.__cuda_array_interface__
+
+
+def test_numpy_arrays_are_copied(host: HostDriver) -> None:
+    run = doubling().executor("cuda")
+    assert run.target == "cuda"
+    for n in (0, 1, 8, 13):
+        a = np.arange(n, dtype=np.float32)
+        _, (out,) = run(a=a, shift=1.0)
+        assert isinstance(out, np.ndarray)
+        np.testing.assert_array_equal(out, 2 * a + 1)
+        given = np.zeros(n, np.float32)
+        run(a=a[::-1], out=given, shift=np.float32(2))
+        np.testing.assert_array_equal(given, 2 * a[::-1] + 2)
+    assert not host.live  # all memory is given back
+
+
+def test_arrays_of_polygen_and_of_others(host: HostDriver) -> None:
+    a = np.arange(12, dtype=np.float64)
+    knl = doubling()
+    _, (out,) = knl(a=on_device(a), shift=1)
+    assert isinstance(out, DeviceArray)
+    np.testing.assert_array_equal(out.get(), 2 * a + 1)
+    _, (again,) = knl(a=out, shift=0)
+    np.testing.assert_array_equal(again.get(), 4 * a + 2)
+    foreign = np.zeros(6)
+    knl(a=Foreign(a[::2]), out=Foreign(foreign), shift=3)
+    np.testing.assert_array_equal(foreign, 2 * a[::2] + 3)
+    # Arrays of NumPy's are copied beside it.
+    _, (found,) = knl(a=a, out=Foreign(np.empty(12)), shift=1)
+    assert isinstance(found, Foreign)
+    np.testing.assert_array_equal(found.data, 2 * a + 1)
+
+
+def test_two_dimensions_and_declared_layouts(host: HostDriver) -> None:
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "b[i,j] = a[j,i]",
+        [pg.GlobalArg("b", shape="n, m", order="F"), "..."],
+    )
+    knl = pg.tag_inames(knl, "i:g.1, j:g.0")
+    a = np.arange(12.0).reshape(3, 4)
+    _, (b,) = knl(a=on_device(a))
+    assert b.strides == (8, 32)
+    np.testing.assert_array_equal(b.get(), a.T)
+    _, (b,) = knl(a=Foreign(a[::-1, ::2]))
+    np.testing.assert_array_equal(b.get(), a[::-1, ::2].T)
+
+
+def test_memory_between_launches(host: HostDriver) -> None:
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i,j<n }",
+        "u[i] = a[i]*a[i] {id=first}\nb[j] = u[n - 1 - j] {dep=first}",
+        [pg.TemporaryVariable("u", shape="n", address_space=pg.AddressSpace.GLOBAL), "..."],
+    )
+    for iname in "ij":
+        knl = pg.split_iname(knl, iname, 8, outer_tag="g.0", inner_tag="l.0")
+    for n in (0, 1, 8, 13):
+        a = np.arange(n, dtype=np.float64)
+        event, (b,) = knl(a=on_device(a))
+        _, (again,) = knl(5, a=on_device(a), wait_for=[event])  # on another stream
+        event.wait()
+        np.testing.assert_array_equal(b.get(), (a * a)[::-1])
+        np.testing.assert_array_equal(again.get(), (a * a)[::-1])
+
+
+def test_loops_around_launches(host: HostDriver) -> None:
+    knl = pg.make_kernel(
+        "{ [t,i,j]: 0<=t<steps and 0<=i,j<n }",
+        """
+        for t
+            u[i] = a[(i + 1) % n] + t {id=first, dep=*}
+            a[j] = u[j]               {id=second, dep=first}
+        end
+        """,
+        [pg.TemporaryVariable("u", shape="n", address_space=pg.AddressSpace.GLOBAL), "..."],
+    )
+    knl = pg.tag_inames(knl, "i:g.0, j:g.0")
+    a = np.arange(5.0)
+    knl.executor("cuda")(a=a, steps=3)
+    np.testing.assert_array_equal(a, np.roll(np.arange(5.0), -3) + 3)
+
+
+@pytest.mark.parametrize("value", [2, 2.5, np.float32(2.5), 1 + 2j, np.complex64(1 - 2j), True])
+def test_scalars(host: HostDriver, value: Any) -> None:
+    knl = pg.tag_inames(pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i] + s"), "i:g.0")
+    dtype = np.complex128 if isinstance(value, complex | np.complexfloating) else np.float64
+    a = np.arange(3).astype(dtype)
+    np.testing.assert_array_equal(knl.executor("cuda")(a=a, s=value)[1][0], a + value)
+    half = pg.add_dtypes(pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = s"), {"s": "float16"})
+    half = pg.tag_inames(half, "i:g.0")
+    np.testing.assert_array_equal(
+        half.executor("cuda")(s=0.1, n=2)[1][0], np.full(2, np.float16(0.1))
+    )
+
+
+def test_streams(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    launch = host.launch
+
+    def noted(function: int, grid: Any, group: Any, shared: int, stream: int, at: int) -> None:
+        seen.append(stream)
+        launch(function, grid, group, shared, stream, at)
+
+    monkeypatch.setattr(host, "launch", noted)
+    knl, a = doubling(), on_device(np.arange(3.0))
+    for queue in (None, 5, Stream()):
+        knl(queue, a=a, shift=0.0)
+    assert seen == [0, 5, 7]
+    with pytest.raises(WrongArgumentType, match="for a stream"):
+        knl("a queue", a=a, shift=0.0)
+
+
+def test_what_is_wrong_with_arrays(host: HostDriver) -> None:
+    knl, a = doubling(), np.arange(32.0)
+    with pytest.raises(OverlappingArguments, match="'out' and 'a' overlap"):
+        knl(a=Foreign(a[:8]), out=Foreign(a[4:12]), shift=0.0)
+    knl(a=Foreign(a[:8]), out=Foreign(a[8:16]), shift=0.0)
+    bytes_ = np.zeros(17, np.uint8)[1:].view(np.float64)
+    with pytest.raises(MisalignedArray):
+        knl(a=Foreign(bytes_), shift=0.0)
+    with pytest.raises(WrongDevice, match="runs in C here, and was passed the array 'a'"):
+        knl.executor("c")(a=Foreign(a), shift=0.0)
+    text = np.array(["a", "b"])
+    with pytest.raises(WrongArgumentType, match="which is no type of numbers"):
+        knl(a=Foreign(text), shift=0.0)
+
+
+def test_grids_that_the_device_does_not_take(host: HostDriver) -> None:
+    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = a[i]")
+    tall = pg.tag_inames(knl, "i:g.1, j:g.0")
+    with pytest.raises(LaunchFailed, match=r"\(2, 70000\) groups; the device has at most"):
+        tall.executor("cuda")(a=np.zeros(70_000), m=2)
+    wide = pg.tag_inames(pg.split_iname(knl, "j", 2048, inner_tag="l.0"), "i:g.0")
+    with pytest.raises(LaunchFailed, match="the device has at most 1024 in a group"):
+        wide.executor("cuda")(a=np.zeros(3), m=2)
+
+
+def test_refusals_of_the_driver(
+    host: HostDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("POLYGEN_CACHE_DIR", str(tmp_path))
+
+    def refuse(*_: Any) -> int:
+        raise DriverError("too many resources")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(host, "launch", refuse)
+        with pytest.raises(LaunchFailed, match=r"refused launch 'polygen_kernel'.*too many"):
+            doubling().executor("cuda")(a=np.zeros(3), shift=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(host, "compile", lambda *_: (b"", "error: no such thing"))
+        with pytest.raises(CompilationFailed, match="NVRTC failed:\nerror: no such thing"):
+            doubling().executor("cuda")(a=np.zeros(3), shift=2.5)
+
+
+def test_a_source_is_compiled_once(
+    host: HostDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("POLYGEN_CACHE_DIR", str(tmp_path))
+    for _ in range(2):
+        doubling().executor("cuda")(a=np.zeros(3), shift=1)
+    assert host.compiled == 1
+    # What is on disk is loaded by a process that begins.
+    monkeypatch.setattr(cuda_driver, "_MODULES", {})
+    doubling().executor("cuda")(a=np.zeros(3), shift=1)
+    assert host.compiled == 1
+
+
+def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: str) -> Any:
+        raise ImportError("no module")
+
+    monkeypatch.setattr(cuda_driver.importlib, "import_module", missing)
+    cuda_driver.driver.cache_clear()
+    with pytest.raises(NoDevice, match="CUDA cannot be used: no module; no module"):
+        doubling().executor("cuda")(a=np.zeros(3), shift=1)
+    assert not cuda_driver.has_cuda()

@@ -1,0 +1,154 @@
+"""Generated CUDA C++: NVRTC compiles it, without a GPU; and what it looks like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import AtomicNotSupported, TypeNotSupported, UserError
+from polygen.runtime.arguments import examine, form_of
+from polygen.runtime.separate import taken_apart
+from polygen.runtime.variant import make_variant
+from tests.nvidia.nvrtc import compile_for
+from tests.properties.together import own_helpers
+from tests.random_kernels.check import make_case, passed
+
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::polygen.errors.{name}")
+    for name in ("SeparationIgnored", "NotVectorized")
+]
+
+
+def source_of(kernel: Any, arguments: dict[str, Any]) -> str | None:
+    """Return the source for a call with these arguments; None if there is no such code."""
+    given = taken_apart(kernel.expanded, passed(kernel, arguments))
+    form = form_of(kernel.expanded, "cuda", {name: type(v) for name, v in given.items()})
+    try:
+        variant = make_variant(kernel.without_rules, examine(form, given).variant)
+    except UserError:
+        return None
+    return variant.program.source
+
+
+def tiled_product(dtype: str = "float32") -> Any:
+    knl = pg.make_kernel(
+        "{ [i,j,k]: 0<=i,j,k<n }", "c[i,j] = sum(k, a[i,k]*b[k,j])", assumptions="n mod 16 = 0"
+    )
+    knl = pg.add_dtypes(knl, {"a": dtype, "b": dtype})
+    knl = pg.split_iname(knl, "i", 16, outer_tag="g.1", inner_tag="l.1")
+    knl = pg.split_iname(knl, "j", 16, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.split_iname(knl, "k", 16)
+    knl = pg.add_prefetch(knl, "a", ["k_inner", "i_inner"], default_tag="l.auto")
+    return pg.add_prefetch(knl, "b", ["j_inner", "k_inner"], default_tag="l.auto")
+
+
+@pytest.mark.parametrize("steps", [0, 6])
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+def test_random_kernels_compile(architecture: str, steps: int) -> None:
+    cases = [make_case(seed, steps=steps, target="c") for seed in range(4_000, 4_024)]
+    kernels = [case.changed.copy(name=f"kernel_{n}") for n, case in enumerate(cases)]
+    found = [source_of(k, c.arguments) for k, c in zip(kernels, cases, strict=True)]
+    sources = [own_helpers(text, n) for n, text in enumerate(found) if text is not None]
+    assert len(sources) > 15
+    size, log = compile_for(architecture, "\n".join(sources))
+    assert size > 10_000, log
+
+
+def test_the_text() -> None:
+    assert (
+        str(pg.generate_code(tiled_product(), "cuda"))
+        == """\
+extern "C" __global__ void __launch_bounds__(256)
+polygen_kernel(
+    float const *__restrict__ a,
+    float const *__restrict__ b,
+    float *__restrict__ c,
+    int const n)
+{
+    int const j_outer = blockIdx.x;
+    int const i_outer = blockIdx.y;
+    int const j_inner = threadIdx.x;
+    int const i_inner = threadIdx.y;
+    __shared__ float a_fetch[256];
+    __shared__ float b_fetch[256];
+
+    float acc_k_outer_k_inner = 0.0f;
+    for (int k_outer = 0; k_outer < n / 16; ++k_outer) {
+        a_fetch[16 * i_inner + j_inner] = a[(16 * i_outer + i_inner) * n + 16 * k_outer + j_inner];
+        b_fetch[16 * i_inner + j_inner] = b[(16 * k_outer + i_inner) * n + 16 * j_outer + j_inner];
+        __syncthreads();
+        for (int k_inner = 0; k_inner < 16; ++k_inner)
+            acc_k_outer_k_inner += a_fetch[16 * i_inner + k_inner] * b_fetch[16 * k_inner + j_inner];
+        __syncthreads();
+    }
+    c[(16 * i_outer + i_inner) * n + 16 * j_outer + j_inner] = acc_k_outer_k_inner;
+}"""
+    )
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float64", "complex64", "complex128", "int8", "uint64", "bfloat16"]
+)
+def test_every_type_compiles(dtype: str) -> None:
+    size, log = compile_for("sm_90", str(pg.generate_code(tiled_product(dtype), "cuda")))
+    assert size, log
+    assert not log
+
+
+def test_as_much_local_memory_as_the_launch_asks_for() -> None:
+    """Functions declare at most 48 KiB."""
+    knl = pg.make_kernel(
+        "{ [o,i,j]: 0<=o<n and 0<=i,j<8192 }",
+        "t[i] = a[o,i] {id=w}\nout[o,j] = t[8191 - j] {dep=w}",
+        [pg.TemporaryVariable("t", address_space=pg.AddressSpace.LOCAL, shape=8192), "..."],
+    )
+    knl = pg.split_iname(pg.split_iname(knl, "i", 256, inner_tag="l.0"), "j", 256, inner_tag="l.0")
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "float64"}), "o:g.0")
+    program = pg.generate_code(knl, "cuda")
+    assert program.launches[0].shared_bytes == 8 * 8192
+    assert "extern __shared__" in program.source
+    assert "double *t = (double *) pg_shared;" in program.source
+    assert compile_for("sm_90", program.source)[0]
+    other = pg.generate_code(knl, "opencl")
+    assert other.launches[0].shared_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "dtypes", "expected"),
+    [
+        ("b[i % 4] = b[i % 4] + a[i] {atomic}", {"b": "float32"}, "atomicAdd(&b[i % 4], a[i])"),
+        ("b[i % 4] = b[i % 4] + a[i] {atomic}", {"b": "int64"}, "atomicAdd((unsigned long long *)"),
+        ("b[i % 4] = max(b[i % 4], a[i]) {atomic}", {"b": "int32"}, "atomicMax(&b[i % 4], a[i])"),
+        ("b[i % 4] = max(b[i % 4], a[i]) {atomic}", {"b": "float64"}, "atomicCAS("),
+        ("b[i % 4] = b[i % 4] * a[i] {atomic}", {"b": "float16"}, "atomicCAS("),
+    ],
+)
+def test_atomic_operations(text: str, dtypes: dict[str, str], expected: str) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", text)
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": dtypes["b"], **dtypes}), "i:g.0")
+    source = str(pg.generate_code(knl, "cuda"))
+    assert expected in source
+    assert compile_for("sm_80", source)[0], source
+
+
+def test_what_it_has_not() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[0] = b[0] + a[i] {atomic}")
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "complex64", "b": "complex64"}), "i:g.0")
+    with pytest.raises(AtomicNotSupported, match="which target 'cuda' does not have"):
+        pg.generate_code(knl, "cuda")
+    image = pg.ImageArg("a", "float32", (4, 4))
+    knl = pg.make_kernel("{ [i,j]: 0<=i,j<4 }", "b[i,j] = a[i,j]", [image, "..."])
+    knl = pg.prioritize_loops(knl, "i, j")
+    with pytest.raises(TypeNotSupported, match="target 'cuda' has no images"):
+        pg.generate_code(knl, "cuda")
+
+
+def test_names_of_its_own() -> None:
+    """What the source begins with is there once."""
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = a[i]*a[i]\nc[i] = conj(a[i])/b[i]")
+    source = str(pg.generate_code(pg.add_dtypes(knl, {"a": np.complex64}), "cuda"))
+    assert source.count("struct alignas(2 * sizeof(T)) pg_complex {") == 1
+    assert compile_for("sm_90", source)[0]

@@ -1,0 +1,68 @@
+"""What CUDA C++ computes, on the host's processor: against NumPy, and the kernel's meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from tests.nvidia.host_driver import HostDriver
+from tests.nvidia.test_text import tiled_product
+from tests.random_kernels.check import check_compiled, make_case
+
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::polygen.errors.{name}")
+    for name in ("SeparationIgnored", "NotVectorized")
+]
+
+
+def test_random_kernels(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [make_case(seed, target="c") for seed in range(5_000, 5_016)]
+    assert check_compiled(cases, "cuda", monkeypatch) == 16
+    assert host.compiled == 1
+
+
+def test_random_kernels_after_steps(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [make_case(seed, steps=6, target="c") for seed in range(6_000, 6_016)]
+    assert check_compiled(cases, "cuda", monkeypatch) > 8
+
+
+def test_tiles_in_local_memory(host: HostDriver) -> None:
+    run = pg.add_dtypes(tiled_product("float64"), {}).executor("cuda")
+    for n in (0, 16, 32):
+        a, b = (np.random.default_rng(k).standard_normal((n, n)) for k in (1, 2))
+        np.testing.assert_allclose(run(a=a, b=b)[1][0], a @ b, rtol=1e-12, atol=1e-12)
+    assert host.compiled == 1
+    assert not host.live
+
+
+def test_lanes(host: HostDriver) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = if(a[i] > 2, sqrt(a[i]), -a[i]) + c[i]")
+    knl = pg.split_iname(knl, "i", 4, inner_tag="vec", outer_tag="g.0", slabs=(0, 1))
+    assert "pg_vector" in str(
+        pg.generate_code(pg.add_dtypes(knl, dict.fromkeys("ac", "float32")), "cuda")
+    )
+    for n in (0, 1, 4, 7):
+        a = np.arange(n, dtype=np.float32)
+        _, (b,) = knl.executor("cuda")(a=a, c=2 * a)
+        np.testing.assert_array_equal(b, np.where(a > 2, np.sqrt(a), -a) + 2 * a)
+
+
+def test_atomic_sums_and_extrema(host: HostDriver) -> None:
+    text = """
+        s[i % 3] = s[i % 3] + a[i]      {atomic, id=s}
+        m[i % 3] = max(m[i % 3], a[i])  {atomic, id=m}
+        p[i % 3] = p[i % 3] * 2         {atomic, id=p}
+    """
+    knl = pg.split_iname(
+        pg.make_kernel("{ [i]: 0<=i<n }", text), "i", 8, outer_tag="g.0", inner_tag="l.0"
+    )
+    for dtype in ("float32", "int64", "int32"):
+        a = np.random.default_rng(3).integers(-50, 50, 29).astype(dtype)
+        given: dict[str, Any] = {name: np.ones(3, dtype) for name in "smp"}
+        knl.executor("cuda")(a=a, **given)
+        np.testing.assert_array_equal(given["s"], [1 + a[k::3].sum() for k in range(3)])
+        np.testing.assert_array_equal(given["m"], [max(1, a[k::3].max()) for k in range(3)])
+        np.testing.assert_array_equal(given["p"], [2 ** len(a[k::3]) for k in range(3)])
