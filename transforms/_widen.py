@@ -74,6 +74,8 @@ def widen(kernel: Kernel, iname: Iname, values: Values) -> Rearranged:
         instructions=tuple(map(inside, kernel.instructions)),
     )
     path = path_to(kernel, iname)
+    if not path:  # a reduction alone has it
+        return Rearranged(new)
     return Rearranged(with_priority(new, (*path, *_with_once(kernel, path, once))))
 
 

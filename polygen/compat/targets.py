@@ -96,5 +96,6 @@ def target_name(target: object) -> str | None:
     raise InvalidArgument(
         f"{target!r} is no target",
         where=caller_location(),
-        remedy="pass PyOpenCLTarget(), OpenCLTarget(), CudaTarget(), CTarget() or ExecutableCTarget()",
+        remedy="pass PyOpenCLTarget(), OpenCLTarget(), CudaTarget(), CTarget() or "
+        "ExecutableCTarget()",
     )

@@ -165,8 +165,8 @@ class Kernel(Offering):
         """Return a callable for this kernel on one device: what `__call__` uses.
 
         Parameters:
-            device: ``"c"``, ``"cuda"``, ``"opencl"``, a pyopencl context, device or queue, or None for the
-                default device: C where a compiler is found, else PoCL.
+            device: ``"c"``, ``"cuda"``, ``"opencl"``, a pyopencl context, device or queue, or None
+                for the default device: C where a compiler is found, else PoCL.
         """
         return _slot("executor")(self, device)
 

@@ -339,7 +339,8 @@ def test_an_extent_that_is_negative() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "remedy"), [("fortran", "there are: c, opencl"), ("opencI", "did you mean 'opencl'?")]
+    ("name", "remedy"),
+    [("fortran", "there are: c, cuda, opencl"), ("opencI", "did you mean 'opencl'?")],
 )
 def test_a_target_that_there_is_not(name: str, remedy: str) -> None:
     text = str(pg.make_kernel(LINE, "out[i] = 1", target="c"))

@@ -229,7 +229,7 @@ def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_: str) -> Any:
         raise ImportError("no module")
 
-    monkeypatch.setattr(cuda_driver.importlib, "import_module", missing)
+    monkeypatch.setattr("polygen.runtime.cuda_driver.importlib.import_module", missing)
     cuda_driver.driver.cache_clear()
     with pytest.raises(NoDevice, match="CUDA cannot be used: no module; no module"):
         doubling().executor("cuda")(a=np.zeros(3), shift=1)

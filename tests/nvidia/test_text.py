@@ -14,7 +14,8 @@ from polygen.runtime.separate import taken_apart
 from polygen.runtime.variant import make_variant
 from tests.nvidia.nvrtc import compile_for
 from tests.properties.together import own_helpers
-from tests.random_kernels.check import make_case, passed
+from tests.random_kernels.check import make_case
+from tests.random_kernels.layouts import passed
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::polygen.errors.{name}")

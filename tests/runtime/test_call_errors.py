@@ -375,7 +375,7 @@ def test_other_context(double: pg.Kernel, queue: Any, numbers: Any) -> None:
 
 
 def test_no_such_device(double: pg.Kernel) -> None:
-    for device in ("cuda", 3):
+    for device in ("metal", 3):
         with pytest.raises(errors.InvalidArgument) as error:
             double.executor(device)
         _says(error, "no device")
