@@ -97,9 +97,9 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     kernel = with_spaces(kernel)  # an address space for each temporary declared auto
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
     kernel = infer_types(kernel, index_dtype)  # every variable has a type
+    kernel = with_size_arguments(kernel, index_dtype)  # for products of sizes
     kernel, carried = with_shared_scans(kernel)  # stages in local memory
     kernel = with_shared_reductions(kernel)  # trees in local memory
-    kernel = with_size_arguments(kernel, index_dtype)  # for products of sizes
     kernel = with_global(kernel, auto | carried)  # what is needed in several launches
     return with_vectors(kernel)  # of lanes
 
