@@ -190,7 +190,10 @@ class _Stage:
                 instructions.append(insn)
         news = self._news
         tags = {} if self._how.tag is None else dict.fromkeys(news, self._how.tag)
-        loops = len(news) > 1 and not is_parallel(self._how.tag)
+        own = self._how.tags or {}
+        special = {i: own[n] for n, i in self._inames.items() if n in own and i in news}
+        tags |= special
+        loops = len(news) > 1 and (bool(special) or not is_parallel(self._how.tag))
         others = [t for t in self._kernel.temporaries if t.name != self._how.temporary]
         return served.copy(
             domains=(*self._kernel.domains, *self._domains(outer)),

@@ -36,6 +36,7 @@ class Storage:
         axes: of the variable: what the rule calls them.
         outer: the inames that the computation is within.
         tag: of the new inames; None for loops.
+        tags: of those along some axes, instead, by what the rule calls these.
         dtype: of the variable.
         space: of the variable.
         insn_id: the instruction that computes the values.
@@ -51,6 +52,7 @@ class Storage:
     axes: tuple[str, ...] | None = None
     outer: frozenset[str] | None = None
     tag: InameTag | None = None
+    tags: Mapping[str, InameTag] | None = None
     dtype: DType | None = None
     space: AddressSpace | None = None
     box: bool | None = False

@@ -13,7 +13,9 @@ from polygen.ir import walk
 from polygen.ir.array import ValueArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.ir.layout import Separate, Vector
 from polygen.ir.substitution import SubstitutionRule, rules_mentioning
+from polygen.ir.tags import InameTag, UnrollTag
 from polygen.language.parser import parse_expression
 from polygen.language.within import matching
 from polygen.source import caller_location
@@ -94,7 +96,8 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         dim_arg_names: names of the loops that copy, for each axis of the array, those along which
             one element is reached included; ``<array>_dim_<axis>`` if not given.  Inames that are
             there will do, as in `precompute`.
-        default_tag: the tag of these loops; None for loops.
+        default_tag: the tag of these loops; None for loops.  Along an axis of vectors, or of
+            separate arrays, they are unrolled, unless it is None.
         rule_name: names the copying instruction: ``<array>_fetch_rule`` if not given.
         temporary_name: what the copy is called; ``<array>_fetch`` if not given.  A temporary that
             is there will do, as in `precompute`.
@@ -163,6 +166,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         named=None if dim_arg_names is None else dims,
         outer=None if fetch_outer_inames is None else frozenset(to_names(fetch_outer_inames)),
         tag=None if default_tag is None else to_tag(default_tag),
+        tags=None if default_tag is None else _tags_of_parts(kernel, name, rule.arguments),
         space=None if temporary_address_space is None else to_space(temporary_address_space),
         box=fetch_bounding_box,
     )
@@ -199,6 +203,16 @@ def _with_rule(
     mentioning = rules_mentioning(kernel.rules, name)
     new = with_rules_rewritten(kernel, ids, mentioning, used, frozenset({name}), frozenset(taken))
     return new.copy(substitutions=(*new.substitutions, rule))
+
+
+def _tags_of_parts(kernel: Kernel, name: str, axes: Sequence[str]) -> dict[str, InameTag]:
+    """Return tags for axes along which code has to say which component, or which array, it is."""
+    layout = kernel.array(name).dim_tags or ()
+    return {
+        axis: UnrollTag()
+        for axis, tag in zip(axes, layout, strict=False)
+        if isinstance(tag, Vector | Separate)
+    }
 
 
 def _dim_names(

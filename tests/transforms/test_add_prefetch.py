@@ -479,6 +479,22 @@ def test_a_prefetch_and_then_what_is_computed_of_it() -> None:
     agree_in_arrays(knl, [{"n": n} for n in (0, 9)], step)
 
 
+@pytest.mark.parametrize("layout", ["vec", "sep"])
+def test_components_are_copied_one_by_one(layout: str) -> None:
+    array = pg.GlobalArg("a", np.float32, "n+1, 2", dim_tags=f"N0, {layout}")
+    out = pg.GlobalArg("out", np.float32, "n, 2")
+    knl = pg.make_kernel(
+        "{ [i,c]: 0<=i<n and 0<=c<2 }", "out[i,c] = a[i,c] - a[i+1,1-c]", [array, out, "..."]
+    )
+    knl = pg.split_iname(pg.tag_inames(knl, {"c": "unr"}), "i", 4, inner_tag="l.0")
+    new = pg.add_prefetch(knl, "a", "i_inner, c")
+    assert {i: str(new.tags[i]) for i in ("a_dim_0", "a_dim_1")} == {
+        "a_dim_0": "l.auto", "a_dim_1": "unr",
+    }  # fmt: skip
+    text = str(pg.generate_code(new, "opencl"))
+    assert all(part in text for part in ((".s0", ".s1") if layout == "vec" else ("a_s0", "a_s1")))
+
+
 def test_names() -> None:
     knl = kernel("{ [i]: 0<=i<9 }", "a_dim_0[i] = 2\nout[i] = a[i] + b[i]  {id=a_fetch_rule}")
     new = pg.add_prefetch(knl, "a", "i", default_tag=None)
