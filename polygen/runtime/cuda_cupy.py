@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
-import cupy
-from cupy.cuda import driver as cu
-from cupy.cuda import runtime
-from cupy_backends.cuda.libs import nvrtc
-
 from polygen.runtime.cuda_driver import Driver, DriverError
+
+# They say nothing of their types.
+cupy: Any = import_module("cupy")
+cu: Any = import_module("cupy.cuda.driver")
+runtime: Any = import_module("cupy.cuda.runtime")
+nvrtc: Any = import_module("cupy_backends.cuda.libs.nvrtc")
 
 _ATTRIBUTES = {
     "COMPUTE_CAPABILITY_MAJOR": "cudaDevAttrComputeCapabilityMajor",

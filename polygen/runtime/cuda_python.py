@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
-
-from cuda.bindings import driver as cu
-from cuda.bindings import nvrtc
 
 from polygen.runtime.cuda_driver import Driver, DriverError
 
+# They say nothing of their types.
+cu: Any = import_module("cuda.bindings.driver")
+nvrtc: Any = import_module("cuda.bindings.nvrtc")
 _OK = cu.CUresult.CUDA_SUCCESS
 _COMPILED = nvrtc.nvrtcResult.NVRTC_SUCCESS
 

@@ -178,7 +178,8 @@ class Executor:
         for arg in form.arrays:
             check_array(arg, args[arg.name])
         if target != "c" and self._needs_copies(queue, form, args):
-            return partial(_COPYING[target], self, form)
+            copying = self._call_with_gpu_copies if target == "cuda" else self._call_with_copies
+            return partial(copying, form)
         return self._generate(form)
 
     def _target_of(self, queue: Queue | None, args: Mapping[str, Any]) -> str:
@@ -347,12 +348,6 @@ class Executor:
             elif all_on_host:
                 found[name] = to_host(found[name], stream)
         return event, found if by_name else tuple(found.values())
-
-
-_COPYING: Mapping[str, Callable[..., tuple[Any, Any]]] = {
-    "opencl": Executor._call_with_copies,
-    "cuda": Executor._call_with_gpu_copies,
-}
 
 
 def _home_of(value: object) -> str | None:

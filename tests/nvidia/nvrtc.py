@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from cuda.bindings import nvrtc
+from importlib import import_module
+from typing import Any
 
+nvrtc: Any = import_module("cuda.bindings.nvrtc")  # it says nothing of its types
 _OK = nvrtc.nvrtcResult.NVRTC_SUCCESS
 
 
