@@ -1,7 +1,6 @@
 """polygen: a polyhedral, transformation-based code generator for GPUs and CPUs."""
 
 from polygen import errors
-from polygen.analysis.counts import Count
 from polygen.analysis.dependences import Dependence, dependences
 from polygen.analysis.obligations import Obligation
 from polygen.analysis.proving import without_proofs
@@ -24,6 +23,7 @@ from polygen.inspection.address_spaces import address_spaces
 from polygen.inspection.bank_conflicts import bank_conflicts
 from polygen.inspection.count_keys import CountGranularity, MemAccess, Op, Sync
 from polygen.inspection.count_map import CountMap
+from polygen.inspection.counts import Count
 from polygen.inspection.difference import diff
 from polygen.inspection.explain_order import explain_order
 from polygen.inspection.find_instructions import find_instructions

@@ -5,7 +5,7 @@ The formula is isl's piecewise quasi-polynomial, made by `polygen.analysis.summi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 import islpy as isl
@@ -20,6 +20,7 @@ from polygen.errors import ProofLimit
 from polygen.ir.domain import flat_names, intersection, unflatten
 
 _PARAM = isl.dim_type.param
+_SET = isl.dim_type.set
 _MOST_TERMS = 2000
 
 
@@ -56,8 +57,19 @@ def formula(flat: isl.Set, names: Iterable[str], known: isl.Set) -> isl.PwQPolyn
         return None
 
 
-def number(flat: isl.Set, names: Iterable[str], sizes: Mapping[str, int]) -> int:
+def number(
+    flat: isl.Set,
+    names: Iterable[str],
+    sizes: Mapping[str, int],
+    holds: Callable[[Mapping[str, int]], bool] | None = None,
+) -> int:
     """Return how many values names have together, for given values of the others.
+
+    Parameters:
+        flat: the set.
+        names: what is counted.
+        sizes: the values of others; of what is left, some value will do.
+        holds: what a point has to fulfil beside; it gets the values of all names without a size.
 
     Raises:
         NotSummedError: if there is no end of values.
@@ -66,12 +78,25 @@ def number(flat: isl.Set, names: Iterable[str], sizes: Mapping[str, int]) -> int
         if name in sizes:
             flat = flat.fix_val(_PARAM, position, isl.Val(sizes[name]))
     wanted = sorted(names)
+    if holds is not None:
+        wanted += sorted(set(flat_names(flat)).difference(wanted, sizes))
     values = unflatten(flat, wanted)
     values = values.project_out(_PARAM, 0, values.dim(_PARAM))
     if not values.is_bounded():
         raise NotSummedError(is_infinite=True)
-    found: int = values.count_val().to_python()
-    return found
+    if holds is None:
+        found: int = values.count_val().to_python()
+        return found
+    counted: set[tuple[int, ...]] = set()
+    few = len(frozenset(names))
+
+    def look(point: isl.Point) -> None:
+        at = [point.get_coordinate_val(_SET, p).to_python() for p in range(len(wanted))]
+        if holds(dict(zip(wanted, at, strict=True))):
+            counted.add(tuple(at[:few]))
+
+    values.foreach_point(look)
+    return len(counted)
 
 
 def _disjoint(flat: isl.Set) -> list[isl.BasicSet]:

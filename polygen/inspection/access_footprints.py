@@ -8,11 +8,11 @@ from typing import Any
 import islpy as isl
 
 from polygen.analysis.access import Access, Reference, access_of, references_by_name
-from polygen.analysis.counts import Count, count_of
 from polygen.analysis.index_type import index_type
 from polygen.analysis.inference import infer_types
 from polygen.analysis.reached import reached_elements
 from polygen.errors import NotCountable
+from polygen.inspection.counts import Count, count_of
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import flatten, project_out
 from polygen.ir.kernel import Kernel

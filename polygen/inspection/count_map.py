@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, Generic, SupportsIndex, TypeVar
 
-from polygen.analysis.counts import Count
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.inspection.count_keys import MemAccess, Op, Sync
+from polygen.inspection.counts import Count
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
 

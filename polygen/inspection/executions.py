@@ -10,11 +10,11 @@ from typing import TypeVar
 
 import islpy as isl
 
-from polygen.analysis.counts import Count, count_of
 from polygen.analysis.index_type import index_type
 from polygen.analysis.isl_affine import condition_set
 from polygen.errors import InvalidArgument
 from polygen.inspection.count_keys import CountGranularity, MemAccess, Op
+from polygen.inspection.counts import Count, count_of
 from polygen.inspection.occurrences import (
     Occurrence,
     Seen,
@@ -153,10 +153,10 @@ class Executions:
             NotCountable: if data decides.
             InvalidArgument: if the size of sub-groups is needed, and was not said.
         """
-        points = domain_of_occurrence(self._plain, insn, occurrence, what)
+        points, where = domain_of_occurrence(self._plain, insn, occurrence, what)
         names = set(occurrence.inames)
         if granularity == CountGranularity.WORKITEM and not self._redundant:
-            return self._number(insn, points, names)
+            return self._number(insn, points, names, where)
         items = self._items(insn, occurrence)
         if self._redundant:
             for axis in self._repeated(insn, occurrence):
@@ -169,12 +169,16 @@ class Executions:
             if granularity == CountGranularity.SUBGROUP:
                 points, names = self._in_subgroups(insn, points, names, items)
             inside = [name for name, _ in items.values()]
-            points = project_out(points, inside)
             names.difference_update(inside)
-        return self._number(insn, points, names)
+            if not where:
+                points = project_out(points, inside)
+        return self._number(insn, points, names, where)
 
-    def _number(self, insn: Assigning, points: isl.Set, names: set[str]) -> Count:
-        return count_of(self._kernel, points, frozenset(names), f"what '{insn.id}' does")
+    def _number(
+        self, insn: Assigning, points: isl.Set, names: set[str], where: tuple[Expression, ...]
+    ) -> Count:
+        what = f"what '{insn.id}' does"
+        return count_of(self._kernel, points, frozenset(names), what, where)
 
     # --- the grid
 

@@ -34,7 +34,7 @@ class Occurrence(Generic[_T]):
     Attributes:
         what: what it is.
         inames: those that it is executed for: of the instruction, and of reductions around.
-        conditions: what must hold, all of it affine.
+        conditions: what must hold: of inames and sizes, without data.
     """
 
     what: _T
@@ -88,7 +88,7 @@ class _Instruction(Generic[_T]):
             inside = self._in(predicate, insn.within_inames, asked, early)
             self._check(inside, data)
             found += inside
-            if not self._is_affine(predicate, insn.within_inames):
+            if not self._follows(predicate, insn.within_inames):
                 data = predicate
                 continue
             asked = (*asked, predicate)
@@ -144,7 +144,7 @@ class _Instruction(Generic[_T]):
         self, node: ex.If, inames: frozenset[str], asked: _Conditions, early: _Conditions
     ) -> Counter[Occurrence[_T]]:
         found = self._in(node.condition, inames, asked, early)
-        if not self._is_affine(node.condition, inames):
+        if not self._follows(node.condition, inames):
             then, else_ = (self._in(p, inames, asked, early) for p in (node.then, node.else_))
             if then != else_:  # else it is all the same what data says
                 raise self._data(node.condition)
@@ -171,7 +171,7 @@ class _Instruction(Generic[_T]):
             self._check(inside, data)
             found += inside
             goes_on = part if isinstance(node, ex.LogicalAnd) else ex.LogicalNot(part)
-            if self._is_affine(part, inames):
+            if self._follows(part, inames):
                 known = (*known, goes_on)
             else:
                 data = part
@@ -182,8 +182,10 @@ class _Instruction(Generic[_T]):
     ) -> Counter[Occurrence[_T]]:
         return Counter([Occurrence(one, inames, asked) for one in what])
 
-    def _is_affine(self, condition: Expression, inames: frozenset[str]) -> bool:
-        return condition_set(condition, inames | integer_parameters(self._kernel)) is not None
+    def _follows(self, condition: Expression, inames: frozenset[str]) -> bool:
+        """Tell whether inames and sizes decide a condition."""
+        names = inames | integer_parameters(self._kernel)
+        return condition_set(condition, names) is not None or _is_computed(condition, names)
 
     def _check(self, found: Counter[Occurrence[_T]], data: Expression | None) -> None:
         if found and data is not None:
@@ -194,6 +196,19 @@ class _Instruction(Generic[_T]):
 
     def _uncountable(self, why: str) -> NotCountable:
         return not_countable(self._kernel, self._insn, self._seen.name, why)
+
+
+# What the integers of inames and sizes are computed by, affine or not.
+_COMPUTED = frozenset(
+    (
+        *(ex.Variable, ex.Sum, ex.Product, ex.Quotient, ex.FloorDiv, ex.Remainder, ex.Power),
+        *(ex.Min, ex.Max, ex.If, ex.Comparison, ex.LogicalAnd, ex.LogicalOr, ex.LogicalNot),
+    )
+)
+
+
+def _is_computed(condition: Expression, names: frozenset[str]) -> bool:
+    return walk.free_variables(condition) <= names and walk.classes(condition) <= _COMPUTED
 
 
 def _computed(value: Expression) -> Expression:
@@ -212,8 +227,10 @@ def not_countable(kernel: Kernel, insn: Assigning, what: str, why: str) -> NotCo
 
 def domain_of_occurrence(
     kernel: Kernel, insn: Assigning, occurrence: Occurrence[_T], what: str
-) -> isl.Set:
+) -> tuple[isl.Set, _Conditions]:
     """Return the values of the inames for which something is done, as a flat set.
+
+    Beside it, the conditions that are not affine, which have to hold as well.
 
     Raises:
         NotCountable: if data bounds a loop.
@@ -222,8 +239,11 @@ def domain_of_occurrence(
     if not exact:
         raise not_countable(kernel, insn, what, "the bounds of its loops are data")
     names = occurrence.inames | integer_parameters(kernel)
+    others: list[Expression] = []
     for condition in occurrence.conditions:
         holds = condition_set(condition, names)
-        assert holds is not None  # it was found to be affine
-        domain = intersection(domain, holds)
-    return domain
+        if holds is None:
+            others.append(condition)
+        else:
+            domain = intersection(domain, holds)
+    return domain, tuple(others)

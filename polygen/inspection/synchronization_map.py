@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import islpy as isl
 
-from polygen.analysis.counts import Count, count_of
 from polygen.analysis.index_type import index_type
 from polygen.analysis.inference import infer_types
 from polygen.analysis.isl_affine import condition_set
 from polygen.errors import NotCountable
 from polygen.inspection.count_keys import Sync
 from polygen.inspection.count_map import CountMap
+from polygen.inspection.counts import Count, count_of
 from polygen.inspection.executions import lowered
 from polygen.ir import expression as ex
 from polygen.ir.domain import flat_names, intersection, universe

@@ -66,6 +66,7 @@ def done(
     sizes: Mapping[str, int],
     group: tuple[int, int, int] = (1, 1, 1),
     subgroup_size: int = 4,
+    index_dtype: Any = np.int32,
 ) -> Done:
     """Return what a kernel does for given sizes.
 
@@ -74,11 +75,16 @@ def done(
         sizes: the value of each scalar argument.
         group: how many work items a group has along each axis.
         subgroup_size: how many work items a sub-group has.
+        index_dtype: the type of inames and sizes.
     """
-    return _Counts(kernel.expanded, sizes, group, subgroup_size).all()
+    counts = _Counts(kernel.expanded, sizes, group, subgroup_size)
+    counts.index_dtype = np.dtype(index_dtype)
+    return counts.all()
 
 
 class _Counts:
+    index_dtype: np.dtype[Any]
+
     def __init__(
         self,
         kernel: Kernel,
@@ -158,7 +164,7 @@ class _Seen(Evaluator):
 
     def _type(self, node: Expression) -> Any:
         sample = self.sample(node)
-        return np.int32 if type(sample) is int else np.result_type(sample)
+        return self._counts.index_dtype if type(sample) is int else np.result_type(sample)
 
     def variable(self, name: str) -> Value:
         if name in self._inames:

@@ -18,9 +18,12 @@ from polygen.errors import (
     MissingArgument,
     NotCountable,
 )
+from polygen.ir import walk
 from polygen.ir.cached import cached_property
 from polygen.ir.domain import flat_names
+from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel, per_kernel
+from polygen.runtime.evaluate import value_of
 from polygen.source import caller_location
 
 _PARAM = isl.dim_type.param
@@ -32,16 +35,13 @@ class Points:
 
     Attributes:
         text: the set, in isl's notation.
-        names: what is counted; the others are parameters.
+        names: what is counted.  Other names are parameters, or inames of which some value will do.
+        where: what has to hold beside: conditions that are not affine.
     """
 
     text: str
     names: frozenset[str]
-
-    @staticmethod
-    def of(flat: isl.Set, names: frozenset[str]) -> Points:
-        """Return the values of names in a set."""
-        return Points(flat.to_str(), names)
+    where: tuple[Expression, ...] = ()
 
     @property
     def flat(self) -> isl.Set:
@@ -92,9 +92,7 @@ class Count:
         sizes = self._sizes(params)
         polynomial = self.pwqpolynomial
         if polynomial is None:
-            return sum(
-                times * number(points.flat, points.names, sizes) for points, times in self.parts
-            )
+            return sum(times * _number(points, sizes) for points, times in self.parts)
         names = [name or "" for name in polynomial.get_var_names(_PARAM)]
         value: int = polynomial.eval_with_dict({name: sizes[name] for name in names})
         return value
@@ -118,7 +116,8 @@ class Count:
         return sizes
 
     def _parameters(self, points: Points) -> frozenset[str]:
-        return frozenset(flat_names(points.flat)).difference(points.names)
+        names = frozenset(flat_names(points.flat)).union(*map(walk.free_variables, points.where))
+        return names.intersection(self.kernel.parameters).difference(points.names)
 
     def _given(self, params: Mapping[str, SupportsIndex], name: str) -> int:
         if name not in params:
@@ -188,7 +187,18 @@ class Count:
         return f"Count({self})"
 
 
+def _number(points: Points, sizes: Mapping[str, int]) -> int:
+    """Return how many points there are, for given sizes, one by one."""
+
+    def holds(values: Mapping[str, int]) -> bool:
+        return all(value_of(condition, {**sizes, **values}) for condition in points.where)
+
+    return number(points.flat, points.names, sizes, holds if points.where else None)
+
+
 def _formula(kernel: Kernel, points: Points) -> isl.PwQPolynomial | None:
+    if points.where:
+        return None
     known = _formulas(kernel)
     if points not in known:
         known[points] = formula(points.flat, points.names, kernel.assumptions.flat)
@@ -201,13 +211,19 @@ def _formulas(_kernel: Kernel) -> dict[Points, isl.PwQPolynomial | None]:
     return {}
 
 
-def count_of(kernel: Kernel, flat: isl.Set, names: frozenset[str], what: str) -> Count:
-    """Return how many values names have together in a flat set.
+def count_of(
+    kernel: Kernel,
+    flat: isl.Set,
+    names: frozenset[str],
+    what: str,
+    where: tuple[Expression, ...] = (),
+) -> Count:
+    """Return how many values names have together in a flat set, where conditions hold.
 
     Raises:
         NotCountable: if there is no end of them.
     """
-    points = Points.of(flat, names)
+    points = Points(flat.to_str(), names, where)
     try:
         _formula(kernel, points)
     except NotSummedError:
