@@ -260,7 +260,8 @@ def is_cuda_array(value: object) -> bool:
     """Tell whether a value is an array in a GPU's memory."""
     if isinstance(value, np.ndarray | np.generic):
         return False
-    found = array_class(type(value))
+    kind: type[Any] = type(value)
+    found = array_class(kind)
     if found is _TORCH:
         return bool(getattr(value, "is_cuda", False))
     return found is not None
@@ -268,7 +269,8 @@ def is_cuda_array(value: object) -> bool:
 
 def seen(value: Any) -> SeenArray:
     """Return what there is to know of an array in a GPU's memory."""
-    found = array_class(type(value))
+    kind: type[Any] = type(value)
+    found = array_class(kind)
     if found is _TORCH:
         return _seen_torch(value)
     if found is _CUPY:
@@ -280,7 +282,8 @@ def seen(value: Any) -> SeenArray:
 
 def device_of(value: Any) -> int | None:
     """Return the number of the device that an array is on; None if its library does not say."""
-    found = array_class(type(value))
+    kind: type[Any] = type(value)
+    found = array_class(kind)
     if found is _TORCH:
         return int(value.get_device())
     return int(value.data.device_id) if found is _CUPY else None
@@ -323,7 +326,8 @@ def torch_dtype(dtype: DType) -> Any:
 
 def stream_address(queue: Any) -> int | None:
     """Return the address of a stream; None if a value is none."""
-    find = _STREAMS.get(type(queue))
+    kind: type[Any] = type(queue)
+    find = _STREAMS.get(kind)
     return _find_stream(queue) if find is None else find(queue)
 
 
@@ -331,14 +335,15 @@ _STREAMS: dict[type, Callable[[Any], int]] = {int: int}
 
 
 def _find_stream(queue: Any) -> int | None:
-    kind = type(queue)
+    kind: type[Any] = type(queue)
     for module, attribute in (("cupy", "ptr"), ("torch", "cuda_stream")):
         if kind.__module__.split(".")[0] == module and hasattr(queue, attribute):
             _STREAMS[kind] = attrgetter(attribute)
             return stream_address(queue)
     if hasattr(queue, "__cuda_stream__"):
-        given = queue.__cuda_stream__
-        return int((given() if callable(given) else given)[1])
+        given: Any = queue.__cuda_stream__
+        pair: tuple[int, int] = given() if callable(given) else given
+        return int(pair[1])
     return None
 
 
