@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from math import ceil, floor, log10
 
 _WIDTH, _HEIGHT, _MARGIN = 640, 420, 60
@@ -42,7 +41,7 @@ def drawn(
     ]
     if reached is not None:
         parts += _place(x.at(intensities[0]), y.at(reached), "firebrick", "measured")
-    parts.append(_text(_WIDTH / 2, 30, escape(name), "middle"))
+    parts.append(_text(_WIDTH / 2, 30, name, "middle"))
     size = f'width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}"'
     body = "\n".join(parts)
     return (
