@@ -13,6 +13,7 @@ from polygen.ir.claims import Independent
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import layout_expressions
+from polygen.transforms._left_out import priorities_among
 
 
 def pruned(whole: Kernel, old: Kernel, new: Sequence[str], kept: frozenset[str]) -> Kernel:
@@ -79,7 +80,6 @@ def without_idle(kernel: Kernel) -> Kernel:
         needed += more
         names |= {p for d in more for p in d.parameters}
     kept = {i for d in needed for i in d.inames}
-    priorities = (tuple([i for i in p if i in kept]) for p in kernel.priorities)
     arrays = [a for a in kernel.variables.values() if not isinstance(a, ValueArg)]
     names = names.union(
         kernel.assumptions.parameters,
@@ -100,7 +100,7 @@ def without_idle(kernel: Kernel) -> Kernel:
             [a for a in kernel.arguments if not isinstance(a, ValueArg) or a.name in names]
         ),
         tags={i: tag for i, tag in kernel.tags.items() if i in kept},
-        priorities=tuple(dict.fromkeys(p for p in priorities if len(p) > 1)),
+        priorities=priorities_among(kernel.priorities, kept),
         separations=tuple(
             [s for s in kernel.separations if walk.free_variables(s) <= kept | {*kernel.parameters}]
         ),

@@ -10,7 +10,7 @@ Then nothing asks whether there is something for a work item.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -28,6 +28,7 @@ from polygen.ir.instruction import Assigning, Instruction, assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, identity_of, parts_of
 from polygen.ir.relation import MARK, widened
+from polygen.transforms._left_out import domains_without, priorities_among, unneeded
 from polygen.transforms._local_reductions import LocalReduction, all_contribute
 
 
@@ -276,21 +277,10 @@ def with_old_names(kernel: Kernel, olds: Mapping[str, str]) -> Kernel:
     if not olds:
         return kernel
     used = {i for insn in kernel.instructions for i in insn.within_inames | insn.reduction_inames}
-    gone = {*olds, *olds.values()} - used
-    while needed := gone.intersection(
-        p for d in kernel.domains if not gone.issuperset(d.inames) for p in d.parameters
-    ):
-        gone -= needed
-    left = [_without(d, gone) for d in kernel.domains if not gone.issuperset(d.inames)]
+    gone = unneeded(kernel.domains, {*olds, *olds.values()} - used)
+    left = domains_without(kernel.domains, gone)
     free = {old: new for new, old in olds.items() if new not in gone and old in gone}
-    return _renamed_in(kernel.copy(domains=tuple(left)), {new: old for old, new in free.items()})
-
-
-def _without(domain: Domain, gone: set[str]) -> Domain:
-    if gone.isdisjoint(domain.inames):
-        return domain
-    rest = project_out(domain.flat, gone)
-    return Domain(unflatten(rest, [i for i in domain.inames if i not in gone]).drop_unused_params())
+    return _renamed_in(kernel.copy(domains=left), {new: old for old, new in free.items()})
 
 
 def _renamed_in(kernel: Kernel, names: Mapping[str, str]) -> Kernel:
@@ -308,24 +298,17 @@ def _renamed_in(kernel: Kernel, names: Mapping[str, str]) -> Kernel:
         return instruction_at(insn, values, known).copy(happens_after=frozenset(relations))
 
     tags = {names.get(iname, iname): tag for iname, tag in kernel.tags.items()}
+    nests = [[names.get(i, i) for i in p] for p in kernel.priorities]
     separations = [walk.substitute(c, values) for c in kernel.separations]
     return kernel.copy(
         domains=tuple(domains),
         instructions=tuple(map(renamed, kernel.instructions)),
         tags={iname: tag for iname, tag in tags.items() if iname in known},
-        priorities=tuple([p for p in _priorities(kernel, names, known) if len(p) > 1]),
+        priorities=priorities_among(nests, known),
         separations=tuple(
             [c for c in dict.fromkeys(separations) if not _mentions_gone(kernel, c, known)]
         ),
     )
-
-
-def _priorities(
-    kernel: Kernel, names: Mapping[str, str], known: Collection[str]
-) -> Iterable[tuple[str, ...]]:
-    """Return the priorities among the inames that there are, by their names."""
-    renamed = [[names.get(i, i) for i in priority] for priority in kernel.priorities]
-    return dict.fromkeys(tuple([i for i in p if i in known]) for p in renamed)
 
 
 def _mentions_gone(kernel: Kernel, condition: Expression, known: Collection[str]) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from polygen.ir import walk
-from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.kernel import Kernel
 from polygen.transformation import Inames, to_names, transformation
+from polygen.transforms._left_out import domains_without, priorities_among, unneeded
 
 
 @transformation
@@ -35,15 +35,15 @@ def remove_unused_inames(kernel: Kernel, inames: Inames | None = None) -> Kernel
 
     Source: Loo.py's transformation of this name.
     """
-    gone = set(kernel.inames if inames is None else to_names(inames)) - _used(kernel)
-    while needed := gone & _in_bounds(kernel, gone):
-        gone -= needed
+    idle = set(kernel.inames if inames is None else to_names(inames)) - _used(kernel)
+    gone = unneeded(kernel.domains, idle)
     if not gone:
         return kernel
+    kept = frozenset(kernel.inames) - gone
     return kernel.copy(
-        domains=tuple(_without(d, gone) for d in kernel.domains if not gone.issuperset(d.inames)),
-        tags={i: tag for i, tag in kernel.tags.items() if i not in gone},
-        priorities=_priorities(kernel, gone),
+        domains=domains_without(kernel.domains, gone),
+        tags={i: tag for i, tag in kernel.tags.items() if i in kept},
+        priorities=priorities_among(kernel.priorities, kept),
     )
 
 
@@ -52,21 +52,3 @@ def _used(kernel: Kernel) -> set[str]:
     insns = (*kernel.instructions, *kernel.expanded.instructions)
     used = {i for insn in insns for i in insn.within_inames | insn.reduction_inames}
     return used.union(*(walk.reduction_inames(rule.expression) for rule in kernel.substitutions))
-
-
-def _in_bounds(kernel: Kernel, gone: set[str]) -> set[str]:
-    """Return the names that bounds of inames mention which stay."""
-    return {p for d in kernel.domains if not gone.issuperset(d.inames) for p in d.parameters}
-
-
-def _without(domain: Domain, gone: set[str]) -> Domain:
-    if gone.isdisjoint(domain.inames):
-        return domain
-    rest = unflatten(project_out(domain.flat, gone), [i for i in domain.inames if i not in gone])
-    return Domain(rest.coalesce().drop_unused_params())
-
-
-def _priorities(kernel: Kernel, gone: set[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the priorities among the inames that stay."""
-    left = (tuple([i for i in p if i not in gone]) for p in kernel.priorities)
-    return tuple(dict.fromkeys(p for p in left if len(p) > 1))
