@@ -33,7 +33,8 @@ from polygen.ir.substitution import SubstitutionRule
 from polygen.language.blocks import Blocks, is_block
 from polygen.language.calls import with_calls
 from polygen.language.conditions import check_conditions
-from polygen.language.defaults import Defaults, Draft
+from polygen.language.defaults import Defaults
+from polygen.language.draft import Draft
 from polygen.language.duplicates import check_duplicated, with_duplicated
 from polygen.language.parser import (
     is_rule,

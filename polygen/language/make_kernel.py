@@ -22,12 +22,13 @@ from polygen.ir.names import check_function_name
 from polygen.ir.options import TARGET_NAMES, Options, unknown_target
 from polygen.ir.public import public_but
 from polygen.ir.verify import verify
-from polygen.language.arguments import check_rule_names, find_uses, make_variables, read_kernel_data
+from polygen.language.arguments import check_rule_names, find_uses, make_variables
 from polygen.language.assumptions import parse_assumptions
 from polygen.language.domains import parse_domains
 from polygen.language.functions import with_functions
 from polygen.language.initial_values import with_initial_values
 from polygen.language.instructions import make_drafts, make_instructions
+from polygen.language.kernel_data import read_kernel_data
 from polygen.language.linear import without_linear_subscripts
 from polygen.language.own_loops import with_own_loops
 from polygen.language.priorities import with_priorities

@@ -12,7 +12,8 @@ from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import check_mentioned, excerpt
-from polygen.language.arguments import Declared, in_order
+from polygen.language.arguments import in_order
+from polygen.language.kernel_data import Declared
 from polygen.language.layouts import with_order
 
 

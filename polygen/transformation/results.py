@@ -19,7 +19,7 @@ from polygen.ir.ids import with_ids
 from polygen.ir.kernel import Kernel
 from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.verify import verify
-from polygen.language.arguments import normalised
+from polygen.language.kernel_data import normalised
 from polygen.proof import Rearranged
 
 
