@@ -77,7 +77,11 @@ def rewrite_invocations(
     """Apply `rule` to every invocation in `node`, innermost first."""
     if ex.Invocation not in walk.classes(node):
         return node
-    new = walk.rebuild(node, tuple([rewrite_invocations(p, rule) for p in walk.parts(node)]))
+    parts = [
+        part if type(part) in walk.LEAVES else rewrite_invocations(part, rule)
+        for part in walk.parts(node)
+    ]
+    new = walk.rebuild(node, tuple(parts))
     return rule(new) if isinstance(new, ex.Invocation) else new
 
 
@@ -107,5 +111,6 @@ def invocations(node: Expression) -> list[ex.Invocation]:
         return []
     found = [node] if isinstance(node, ex.Invocation) else []
     for part in walk.parts(node):
-        found += invocations(part)
+        if type(part) not in walk.LEAVES:
+            found += invocations(part)
     return found

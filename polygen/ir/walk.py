@@ -87,13 +87,13 @@ SUPPORTED_NODES = frozenset(_TABLE)
 
 
 _PARTS = {kind: row[0] for kind, row in _TABLE.items()}
-_LEAVES = frozenset((ex.Variable, int, float))  # most nodes are one
+LEAVES = frozenset((ex.Variable, int, float))  # most nodes are one
 
 
 def parts(node: Expression) -> Parts:
     """Return the direct subexpressions of `node`; a number has none."""
     kind = type(node)
-    if kind in _LEAVES:
+    if kind in LEAVES:
         return ()
     get = _PARTS.get(kind)
     if get is not None:
@@ -247,10 +247,13 @@ def classes(node: Expression) -> frozenset[type]:
         return _NO_CLASSES
     known: frozenset[type] | None = node.__dict__.get(_CLASSES)
     if known is None:
-        inside = [classes(part) for part in parts(node) if type(part) not in _LEAVES]
-        leaves = [ex.Variable for part in parts(node) if type(part) is ex.Variable]
-        known = frozenset((type(node), *leaves)).union(*inside)
-        node.__dict__[_CLASSES] = known
+        found: set[type] = {type(node)}
+        for part in parts(node):
+            if type(part) is ex.Variable:
+                found.add(ex.Variable)
+            elif type(part) not in LEAVES:
+                found |= classes(part)
+        known = node.__dict__[_CLASSES] = frozenset(found)
     return known
 
 
@@ -279,7 +282,8 @@ def reductions(node: Expression) -> list[ex.Reduction]:
         return []
     found = [node] if isinstance(node, ex.Reduction) else []
     for part in parts(node):
-        found += reductions(part)
+        if type(part) not in LEAVES:
+            found += reductions(part)
     return found
 
 
@@ -296,7 +300,7 @@ def accesses(node: Expression) -> list[ex.Subscript | ex.Variable]:
 
 
 def _collect_accesses(node: Expression, found: list[ex.Subscript | ex.Variable]) -> None:
-    if type(node) in _LEAVES:
+    if type(node) in LEAVES:
         if type(node) is ex.Variable:
             found.append(node)
         return
@@ -310,5 +314,5 @@ def _collect_accesses(node: Expression, found: list[ex.Subscript | ex.Variable])
     for part in inner:
         if type(part) is ex.Variable:
             found.append(part)
-        elif type(part) not in _LEAVES:
+        elif type(part) not in LEAVES:
             _collect_accesses(part, found)
