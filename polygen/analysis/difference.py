@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
+import islpy as isl
+
+from polygen.analysis.context import Context
+from polygen.analysis.pairs import witness
 from polygen.ir import expression as ex
+from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment
+from polygen.ir.show_expression import show_expression
 
 # Reads all arrays after everything else.
 END = Assignment("__end", ex.Variable("__end"), 0)
@@ -55,6 +62,32 @@ class Difference:
         return self.certain and self.reader is None
 
 
+class Comparing(Protocol):
+    """What compares the expressions of two kernels: `polygen.analysis.matching.Matcher`."""
+
+    def match(self, old: Expression, new: Expression, at: Context) -> Difference | None:
+        """Return how the values of two expressions differ, or None if they do not."""
+
+
 def undecided(insn: Assigning, name: str | None, what: str) -> Difference:
     """Return that nobody can tell whether an instruction computes the same."""
     return Difference(insn.id, name, what=what, certain=False)
+
+
+def other_work(old: Expression, new: Expression, at: Context, bad: isl.Set) -> Difference:
+    """Return that an expression is another at some points."""
+    return work_at(old, new, at, witness(bad))
+
+
+def work_at(old: Expression, new: Expression, at: Context, point: Mapping[str, int]) -> Difference:
+    """Return that an expression is another at one point."""
+    if at.old.insn is END:
+        name = ex.name_of(old)
+        what = f"'{name}' would end with {show_expression(new)}, which is something else"
+        return Difference(END.id, name, what, point=point)
+    if at.new.insn is END:
+        name = ex.name_of(new)
+        what = f"'{name}' would not end with {show_expression(old)} any more"
+        return Difference(END.id, name, what, point=point)
+    what = f"it would compute {show_expression(new)} instead of {show_expression(old)}"
+    return Difference(at.old.insn.id, what=what, point=point)

@@ -89,7 +89,7 @@ class _Comparison:
 
     def _elements(self) -> Difference | None:
         """Compare the elements that are written of arrays of which no reader tells."""
-        pasts, done = self._matcher.pasts, set[str]()
+        pasts, done = self._matcher.reads.pasts, set[str]()
         while (
             left := {i for _, i in pasts.relied_on_writes}.union(
                 w.id for name in pasts.relied_on for w in self._old.writers.get(name, ())
@@ -102,7 +102,7 @@ class _Comparison:
                     continue  # it is what it was
                 targets = insn.assignees, self._new.instruction(insn.id).assignees
                 for was, now in zip(*targets, strict=True):
-                    found = self._matcher.same_element(was, now, context)
+                    found = self._matcher.reads.same_element(was, now, context)
                     if found is not None:
                         return found
         return None
@@ -186,7 +186,7 @@ class _Comparison:
             if found is not None:
                 return found
         for name in sorted(before.read_names.intersection(self._old.variables)):
-            if not (self._settled.holds(name) or self._matcher.pasts.whole_is_same(name, at)):
+            if not (self._settled.holds(name) or self._matcher.reads.pasts.whole_is_same(name, at)):
                 return undecided(before, name, "verbatim C touches it, in a way that is not known")
         return None
 
@@ -211,7 +211,7 @@ class _Comparison:
             return None
         if self._settled.is_alike_elsewhere(names[0]):
             return None
-        return self._matcher.same_element(was[0], now[0], context)
+        return self._matcher.reads.same_element(was[0], now[0], context)
 
     def _is_dead(self, before: Assigning, after: Assigning) -> bool:
         """Tell whether nothing comes of what an instruction writes."""

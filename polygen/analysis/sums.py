@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Protocol, TypeAlias
 
 import islpy as isl
 
@@ -25,8 +24,9 @@ from polygen.analysis.context import (
     renamed_by,
     unequal_set,
 )
-from polygen.analysis.difference import Difference, undecided
+from polygen.analysis.difference import Comparing, Difference, other_work, undecided
 from polygen.analysis.instance_map import InstanceMap
+from polygen.analysis.origins import Origins
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import flat_names, project_out, same_points
@@ -34,9 +34,6 @@ from polygen.ir.expression import Expression
 from polygen.ir.reduction import facts_of, may_merge
 
 _MOST_STAGES = 8
-
-# Of a read at points of a frame: the instruction that stored all of it, at what points, and what.
-Stored: TypeAlias = tuple[Frame, isl.Set, Expression]
 
 
 @dataclass(frozen=True)
@@ -63,38 +60,28 @@ class _Sum:
         return project_out(self.points, self.others)
 
 
-class Comparing(Protocol):
-    """What compares the expressions of two kernels: `polygen.analysis.matching.Matcher`."""
-
-    def match(self, old: Expression, new: Expression, at: Context) -> Difference | None:
-        """Return how the values of two expressions differ, or None if they do not."""
-
-    def other_work(self, old: Expression, new: Expression, at: Context, bad: isl.Set) -> Difference:
-        """Return that an expression is another at some points."""
-        ...
-
-    def stored(self, node: Expression, frame: Frame, points: isl.Set) -> Stored | None:
-        """Return what one instruction stored of what is read, if only that kernel has it."""
-
-
 class Sums:
     """Compares reductions.
 
     Parameters:
         comparing: compares what is added up.
+        origins: where values come from.
         instances: which old instance each new one computes.
         names: gives names to inames in the context.
     """
 
-    def __init__(self, comparing: Comparing, instances: InstanceMap, names: Names) -> None:
+    def __init__(
+        self, comparing: Comparing, origins: Origins, instances: InstanceMap, names: Names
+    ) -> None:
         self._comparing = comparing
+        self._origins = origins
         self._instances = instances
         self._names = names
 
     def difference(self, old: ex.Reduction, new: ex.Reduction, at: Context) -> Difference | None:
         """Return how two reductions differ, or None if they do not."""
         if old.operation != new.operation:
-            return self._comparing.other_work(old, new, at, at.points)
+            return other_work(old, new, at, at.points)
         found = self._linked(_merged(old), _merged(new), at)
         if found is None or self._are_same(old, new, at):
             return None
@@ -111,14 +98,14 @@ class Sums:
         wanted, linked = at.points.intersect(wanted), at.points.intersect(points)
         for iname, value in values.items():
             if value is None:
-                return self._comparing.other_work(old, new, at, at.points)
+                return other_work(old, new, at, at.points)
             if olds[iname] not in news.values():
                 there = ex.Variable(olds[iname])
                 linked = linked.intersect(equal_set(there, after.named(value)))
         others = tuple([name for name in news.values() if name not in olds.values()])
         alike = same_points(project_out(linked, others), wanted)
         if not alike or not _is_injective(linked, others):
-            return self._comparing.other_work(old, new, at, at.points)
+            return other_work(old, new, at, at.points)
         inner = Context(linked, before, after)
         found = self._comparing.match(old.operand, new.operand, inner)
         if (exact and also) or (found is not None and not found.certain):
@@ -208,7 +195,7 @@ class Sums:
         """Return the next stage of a reduction, and where it is; None if there is none."""
         node = at.operand
         if not isinstance(node, ex.Reduction):
-            stored = self._comparing.stored(node, at.frame, at.points)
+            stored = self._origins.stored(node, at.frame, at.points)
             if stored is None:
                 return None
             frame, points, node = stored
