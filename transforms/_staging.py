@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-import islpy as isl
-
-from polygen.analysis.affine import LinearForm, linear_form
-from polygen.analysis.copying import Footprint, Gathering, Subscripts, footprint
+from polygen.analysis.affine import linear_form
+from polygen.analysis.copying import Gathering, Subscripts, footprint
 from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
 from polygen.analysis.isl_affine import set_condition
 from polygen.analysis.permitted import why_none_is_permitted
-from polygen.analysis.tile import (
-    TileAxis,
-    bounding_box,
-    determined,
-    in_places,
-    is_box,
-    simplified,
-)
 from polygen.analysis.uses import replace_uses, uses_in
-from polygen.errors import InternalError, InvalidArgument, NothingMatches, NotSwept, ProofLimit
+from polygen.errors import NothingMatches, NotSwept
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.cached import cached_property
-from polygen.ir.domain import Domain, flatten, intersection, unflatten, universe
+from polygen.ir.domain import Domain
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction
@@ -37,11 +26,11 @@ from polygen.ir.tags import AutoLocalTag, GroupTag, LocalTag, is_parallel
 from polygen.source import caller_location
 from polygen.transforms._divided import in_terms_of_the_divided
 from polygen.transforms._rewritten_rules import with_rules_rewritten
+from polygen.transforms._storage_axes import StorageAxes
 from polygen.transforms._stored import (
     Storage,
     Turns,
     check_old_loops,
-    check_room,
     depended_on,
     old_temporary,
     reused,
@@ -165,7 +154,8 @@ class _Stage:
         shared = AddressSpace.GLOBAL in (how.space, self._old and self._old.address_space) or any(
             isinstance(kernel.tags.get(iname), GroupTag) for iname in which.swept
         )
-        self._found: Footprint = footprint(self._of, which.given, which.extents, sized=shared)
+        self._found = footprint(self._of, which.given, which.extents, sized=shared)
+        self._axes = StorageAxes(kernel, self._of, self._found, how)
 
     def kernel(self, written: Kernel, around: frozenset[str]) -> Kernel:
         """Return the new kernel.
@@ -188,10 +178,10 @@ class _Stage:
                 instructions.append(insn.copy(depends_on=insn.depends_on | self._readers))
             else:
                 instructions.append(insn)
-        news = self._news
+        news = self._axes.news
         tags = {} if self._how.tag is None else dict.fromkeys(news, self._how.tag)
         own = self._how.tags or {}
-        special = {i: own[n] for n, i in self._inames.items() if n in own and i in news}
+        special = {i: own[n] for n, i in self._axes.inames.items() if n in own and i in news}
         tags |= special
         loops = len(news) > 1 and (bool(special) or not is_parallel(self._how.tag))
         others = [t for t in self._kernel.temporaries if t.name != self._how.temporary]
@@ -206,113 +196,13 @@ class _Stage:
     # --- storage
 
     @cached_property
-    def _axes(self) -> Mapping[str, TileAxis]:
-        return dict(zip(self._of.names, self._found.axes, strict=True))
-
-    @cached_property
-    def _stored(self) -> tuple[str, ...]:
-        """The names in the rule along which values are stored; the others follow from these."""
-        order = (*self._rule.inames, *self._rule.arguments)
-        wanted = self._how.axes
-        if wanted is None:
-            kept = [name for name in order if self._axes[name].extent != 1]
-            for name in (*self._rule.inames, *reversed(self._rule.arguments)):
-                others = [k for k in kept if k != name]
-                if name in kept and self._may_follow(name) and self._follows(name, others):
-                    kept = others
-            return tuple(kept)
-        if gone := [name for name in wanted if name not in order]:
-            raise InvalidArgument(
-                f"'{gone[0]}' cannot be a storage axis: it is not affine, and what it is follows "
-                f"from that along others",
-                where=caller_location(),
-                remedy=f"the axes are: {', '.join(order)}",
-            )
-        for name in order:
-            if name not in wanted and self._follows(name, wanted) is None:
-                raise InvalidArgument(
-                    f"the storage axes {', '.join(wanted)} do not decide what '{name}' is",
-                    where=caller_location(),
-                    remedy=f"make '{name}' one of them, or sweep over less",
-                )
-        return wanted
-
-    def _may_follow(self, name: str) -> bool:
-        """Tell whether it is worth the time to ask whether a name follows from others."""
-        if name in self._rule.inames:
-            return True
-        axis, elements = self._of.names.index(name), self._found.elements
-        others = [other for other in range(len(self._of.names)) if other != axis]
-        return all(
-            any(
-                c.is_equality()
-                and c.involves_dims(isl.dim_type.set, axis, 1)
-                and any(c.involves_dims(isl.dim_type.set, other, 1) for other in others)
-                for c in piece.get_constraints()
-            )
-            for piece in elements.get_basic_sets()
-        )
-
-    def _follows(self, name: str, others: Sequence[str]) -> LinearForm | None:
-        """Return the value of a name in terms of those of others, if these decide it."""
-        if self._axes[name].extent == 1:
-            return self._axes[name].base
-        position = self._of.names.index
-        return determined(self._found.elements, position(name), [position(n) for n in others])
-
-    def _value(self, name: str) -> Expression:
-        """Return the value of a name where values are computed."""
-        if name in self._stored:
-            return self._axes[name].value(ex.Variable(self._inames[name]))
-        form = self._follows(name, self._stored)
-        if form is None:
-            raise InternalError(f"'{name}' has no value")
-        position = self._of.names.index
-        values = {f"__value{position(other)}": self._value(other) for other in self._stored}
-        normal = linear_form(walk.substitute(form.expression(), values))
-        return form.expression() if normal is None else normal.expression()
-
-    @cached_property
-    def _inames(self) -> Mapping[str, str]:
-        """The iname along each axis that is stored."""
-        given = self._how.inames
-        if len(given) > len(self._stored):
-            raise InvalidArgument(
-                f"there are {len(given)} names for the loops of {len(self._stored)} axes",
-                where=caller_location(),
-                remedy=f"the axes are: {', '.join(self._stored) or 'none'}",
-            )
-        said = self._how.named or {}
-        names = {axis: said[axis] for axis in self._stored if axis in said}
-        names |= dict(zip(self._stored, given, strict=False))
-        if twice := sorted(n for n in names.values() if [*names.values()].count(n) > 1):
-            raise InvalidArgument(
-                f"two axes cannot both be computed along '{twice[0]}'",
-                where=caller_location(),
-                remedy=f"the axes are: {', '.join(self._stored)}; give each a name",
-            )
-        for axis in self._stored:
-            if axis not in names:
-                taken = {*names.values(), self._how.temporary}
-                names[axis] = self._kernel.new_name(self._how.names.get(axis, axis), taken)
-        return {axis: names[axis] for axis in self._stored}
-
-    @cached_property
-    def _news(self) -> tuple[str, ...]:
-        return tuple([i for i in self._inames.values() if i not in self._kernel.home_domains])
-
-    @cached_property
-    def _olds(self) -> tuple[str, ...]:
-        return tuple([i for i in self._inames.values() if i in self._kernel.home_domains])
-
-    @cached_property
     def _space(self) -> AddressSpace:
         if self._how.space not in (None, AddressSpace.AUTO):
             return self._how.space
         if self._old is not None and self._old.address_space is not AddressSpace.AUTO:
             return self._old.address_space
-        tags = [self._kernel.tags.get(i) for i in (*self._which.swept, *self._olds)]
-        if self._news:
+        tags = [self._kernel.tags.get(i) for i in (*self._which.swept, *self._axes.olds)]
+        if self._axes.news:
             tags.append(self._how.tag)
         if any(isinstance(tag, GroupTag) for tag in tags):
             return AddressSpace.GLOBAL
@@ -322,7 +212,7 @@ class _Stage:
 
     @property
     def _temporary(self) -> TemporaryVariable:
-        shape = tuple(self._axes[name].size for name in self._stored)
+        shape = self._axes.shape
         if self._old is not None:
             return reused(self._kernel, self._old, shape)
         return TemporaryVariable(self._how.temporary, self._how.dtype, shape, self._space)
@@ -344,8 +234,8 @@ class _Stage:
             outer = self._how.outer
         else:
             chosen = {i for i in self._of.common if i in needed or self._belongs_inside(i)}
-            outer = with_surrounding(self._kernel, chosen.difference(self._olds)) | needed
-        check_old_loops(self._kernel, self._olds, outer)
+            outer = with_surrounding(self._kernel, chosen.difference(self._axes.olds)) | needed
+        check_old_loops(self._kernel, self._axes.olds, outer)
         return outer
 
     def _check_needed(self, needed: frozenset[str]) -> None:
@@ -387,50 +277,22 @@ class _Stage:
         return self._kernel.writers.get(name, ())
 
     def _domains(self, outer: frozenset[str]) -> Iterator[Domain]:
-        if self._news:
-            places = self._places(outer)
+        if self._axes.news:
+            places = self._axes.places(outer)
             yield Domain(places.drop_unused_params())
-
-    def _places(self, outer: frozenset[str]) -> isl.Set:
-        """Return where values are computed: what is known of the loops around is left out.
-
-        A set with a dimension for each new iname.
-        """
-        # In the order of the axes of the rule, as the elements are; then in that of the storage.
-        names = [self._inames.get(name) for name in self._of.names]
-        exact = in_places(self._found.elements, self._found.axes, names)
-        shapes = [] if self._how.box else [exact]
-        if self._how.box or (self._how.box is None and not is_box(exact)):
-            shapes.append(bounding_box(exact))
-        if self._olds:
-            check_room(self._kernel, exact, outer, self._olds)
-        around = domain_of(self._kernel, outer.union(self._olds))
-        around = intersection(around, self._kernel.assumptions.flat)
-        if around.is_empty():  # of what nothing needs, nothing is known
-            around = universe()
-        # Where loops are old ones, their iterations are known, as those around are.
-        loops = (unflatten(flatten(simplified(shape)), self._news) for shape in shapes)
-        places = min((loop.gist_params(around) for loop in loops), key=_conditions)
-        if (count := places.n_basic_set()) > _MOST_PIECES:
-            raise self._of.refusal(
-                ProofLimit,
-                f"the values of '{self._rule.name}' that are needed form {count} separate pieces",
-                f"sweep over other inames; at most {_MOST_PIECES} pieces are looked at",
-            )
-        return places
 
     # --- what computes it, and what uses it
 
     def _computation(self, outer: frozenset[str]) -> Assignment:
-        values = {name: self._value(name) for name in self._of.names}
+        values = {name: self._axes.value(name) for name in self._of.names}
         temporaries = domain_temporaries(self._kernel, outer)
         before = depended_on(self._kernel, self._readers)
         return Assignment(
             id=self._how.insn_id,
-            assignee=self._place([ex.Variable(self._inames[n]) for n in self._stored]),
+            assignee=self._place([ex.Variable(self._axes.inames[n]) for n in self._axes.stored]),
             expression=_tidy(walk.substitute(self._rule.expression, values)),
-            within_inames=outer.union(self._inames.values()),
-            predicates=() if self._news else self._conditions(outer),
+            within_inames=outer.union(self._axes.inames.values()),
+            predicates=() if self._axes.news else self._conditions(outer),
             depends_on=frozenset(
                 w.id
                 for name in self._read | temporaries
@@ -442,8 +304,8 @@ class _Stage:
 
     def _conditions(self, outer: frozenset[str]) -> tuple[Expression, ...]:
         """Return when a value is needed: where there are new loops, their domain says so."""
-        if self._olds:
-            needed = self._places(outer).params()
+        if self._axes.olds:
+            needed = self._axes.places(outer).params()
         else:
             needed = self._found.elements.params().gist(domain_of(self._kernel, outer))
         condition = set_condition(needed)
@@ -460,31 +322,17 @@ class _Stage:
 
         def read(use: ex.Invocation) -> Expression:
             values = self._rule.values(use)
-            return self._place([self._axis_place(n, values[n]) for n in self._stored])
+            return self._place([self._axes.place(n, values[n]) for n in self._axes.stored])
 
         def rewrite(node: Expression) -> Expression:
             return replace_uses(node, self._which.has, read)
 
-        names = NO_NAMES.union(*(self._axes[name].base.names() for name in self._stored))
+        names = self._axes.base_names
         introduced = names | {self._how.temporary}
-        taken = introduced.union(self._inames.values())
+        taken = introduced.union(self._axes.inames.values())
         return with_rules_rewritten(
             written, frozenset(self._readers), around, rewrite, introduced, taken
         )
-
-    def _axis_place(self, name: str, value: Expression) -> Expression:
-        """Return where along its axis a value is."""
-        axis, form = self._axes[name], linear_form(value)
-        if form is not None:
-            return axis.place(form)
-        base = axis.base.expression()
-        distance = value if base == 0 else ex.sum_of(value, ex.negated(base))
-        dividend: Any = distance
-        return dividend if axis.stride == 1 else ex.FloorDiv(dividend, axis.stride)
-
-
-# No one would read the code for more, and isl's work grows fast with their number.
-_MOST_PIECES = 16
 
 
 def _check_sweeps(of: Gathering) -> None:
@@ -508,10 +356,3 @@ def _tidy(node: Expression) -> Expression:
         return ex.element(ex.Variable(ex.name_of(part)), index)
 
     return walk.rewrite(node, tidy)
-
-
-def _conditions(places: isl.Set) -> tuple[int, int]:
-    """Return how many pieces a set has, and how many conditions and floors say what is in them."""
-    pieces = places.get_basic_sets()
-    floors = sum(piece.dim(isl.dim_type.div) for piece in pieces)
-    return len(pieces), floors + sum(len(piece.get_constraints()) for piece in pieces)
