@@ -9,18 +9,16 @@ import numpy as np
 
 from polygen.analysis.access import references_by_name
 from polygen.analysis.calls import check_known
-from polygen.analysis.functions import check_call, check_results, is_known
+from polygen.analysis.functions import is_known
 from polygen.analysis.kinds import (
     Kind,
-    can_assign,
     default_dtype,
     join,
-    kind_name,
-    letter,
     same_kind,
 )
-from polygen.analysis.types import node_type, type_of
-from polygen.errors import TypeMismatch, TypeNotFound, UserError
+from polygen.analysis.type_checks import Located, check_functions_are_known, check_types
+from polygen.analysis.types import node_type
+from polygen.errors import TypeNotFound
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
@@ -28,10 +26,9 @@ from polygen.ir.changed import changed
 from polygen.ir.dtype import DType, computed_in, is_integer
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assigning, Instruction
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel, per_kernel
 from polygen.ir.layout import layout_expressions
-from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
 
 _Variable = TypeVar("_Variable", bound=GlobalArg | ValueArg | TemporaryVariable)
@@ -121,7 +118,7 @@ def infer_types(kernel: Kernel, index_dtype: Any = np.int32, *, complete: bool =
     settled = kernel.expanded.instructions
     if not complete:
         settled = tuple([insn for insn in settled if _is_settled(insn, known)])
-    _check_types(kernel.expanded, settled, known, inference.values)
+    check_types(kernel.expanded, settled, known, inference.values)
     found = {n: default_dtype(k) for n, k in known.items()}
     found.update(dict.fromkeys(sizes(kernel), index))
     return kernel.copy(
@@ -213,7 +210,7 @@ class _Inference:
             old = self._found[name]
             new = old
             for writer in self._kernel.writers[name]:
-                with _Located(self._kernel, writer):
+                with Located(self._kernel, writer):
                     for position, (assignee, value) in enumerate(writer.pairs):
                         kind = self._partial_kind(value) if ex.name_of(assignee) == name else None
                         if kind is not None:
@@ -293,133 +290,9 @@ def _without(
     return [name for name in names if name not in gone]
 
 
-# --- checks
-
-
 def _is_settled(insn: Instruction, known: Mapping[str, Kind]) -> bool:
     """Tell whether the types of all that an instruction is about are known."""
     parts = (p for node in insn.reads for p in walk.subexpressions(node))
     return known.keys() >= insn.read_names.union(insn.written_names) and all(
         is_known(p) for p in parts if isinstance(p, ex.Call)
     )
-
-
-def _check_types(
-    kernel: Kernel,
-    instructions: Iterable[Instruction],
-    known: Mapping[str, Kind],
-    values: Mapping[tuple[str, int], Kind],
-) -> None:
-    """Check that every operation and every assignment exists for its operands' types."""
-    for domain in (*kernel.domains, kernel.assumptions):
-        for name in domain.parameters:
-            kind = known.get(name, int)
-            if letter(kind) not in "iu":
-                what = "assumption" if domain is kernel.assumptions else "domain"
-                raise TypeMismatch(
-                    f"the {what} {domain} mentions '{name}', which is of type '{kind_name(kind)}'",
-                    where=kernel.location,
-                    remedy="bounds of loops, and what is assumed of sizes, are integers",
-                )
-    for insn in instructions:
-        with _Located(kernel, insn):
-            for predicate in insn.predicates:
-                type_of(predicate, known)
-            if not isinstance(insn, Assigning):
-                continue
-            for position, (assignee, node) in enumerate(insn.pairs):
-                value = values.get((insn.id, position))
-                if value is None:
-                    value = type_of(node, known)
-                _check_assignee(insn, assignee, known, value)
-
-
-def _check_assignee(
-    insn: Assigning, assignee: Expression, known: Mapping[str, Kind], value: Kind
-) -> None:
-    type_of(assignee, known)
-    name = ex.name_of(assignee)
-    target = known[name]
-    if not can_assign(value, default_dtype(target)):
-        raise TypeMismatch(
-            f"instruction '{insn.id}' writes a value of type '{kind_name(value)}' to "
-            f"'{name}', whose type is '{kind_name(target)}'",
-            remedy=f"convert it on purpose: {kind_name(target)}(...)"
-            if letter(target) != "b"
-            else "write a comparison, such as x != 0",
-        )
-
-
-def check_calls(kernel: Kernel) -> None:
-    """Check what is wrong with calls and subscripts whatever the types of variables are.
-
-    Functions that are known take as many arguments as they are given, and subscripts are integers.
-
-    Raises:
-        WrongArity: if a function does not.
-        TypeMismatch: if a subscript is certainly none.
-    """
-    for insn in kernel.expanded.instructions:
-        with _Located(kernel, insn):
-            for assignee in insn.assignees:
-                _check_subscripts(assignee)
-            for node in insn.reads:
-                for part in walk.subexpressions(node):
-                    if isinstance(part, ex.Call) and is_known(part):
-                        check_call(part)
-                    elif isinstance(part, ex.Subscript):
-                        _check_subscripts(part)
-                check_results(node)
-
-
-def _check_subscripts(node: Expression) -> None:
-    for index in ex.index_of(node):
-        if isinstance(index, bool | _TRUTH) or _is_fraction(index):
-            raise TypeMismatch(
-                f"'{show_expression(node)}' has a subscript that is no integer: "
-                f"'{show_expression(index)}'",
-                remedy="subscripts are integers: use // to divide, or convert: int64(...)",
-            )
-
-
-_TRUTH = ex.Comparison | ex.LogicalAnd | ex.LogicalOr | ex.LogicalNot
-
-
-def _is_fraction(node: Expression) -> bool:
-    """Tell whether an expression is of no integer type, whatever it reads."""
-    if isinstance(node, ex.Sum | ex.Product | ex.Min | ex.Max):
-        return any(map(_is_fraction, node.children))
-    return isinstance(node, ex.Quotient | float | complex)
-
-
-def check_functions_are_known(kernel: Kernel) -> None:
-    """Check that it is known which functions instructions call.
-
-    Raises:
-        UnknownFunction: if it is not.
-    """
-    for insn in kernel.expanded.instructions:
-        with _Located(kernel.expanded, insn):
-            for part in (p for node in insn.reads for p in walk.subexpressions(node)):
-                if isinstance(part, ex.Call):
-                    check_call(part)
-
-
-class _Located:
-    """Adds the instruction to errors that are raised within."""
-
-    def __init__(self, kernel: Kernel, insn: Instruction) -> None:
-        self._kernel = kernel
-        self._insn = insn
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, UserError) and error.where is None and error.excerpt is None:
-            raise type(error)(
-                error.what,
-                where=self._insn.location,
-                excerpt=excerpt(self._kernel, self._insn.id),
-                remedy=error.remedy,
-            ) from None

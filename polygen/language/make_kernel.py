@@ -9,8 +9,8 @@ from polygen import errors
 from polygen.analysis.calls import linked, unknown_kernels
 from polygen.analysis.domains import surrounding_inames
 from polygen.analysis.groups import warn_of_unused_groups
-from polygen.analysis.inference import check_calls
 from polygen.analysis.proving import proofs_are_on
+from polygen.analysis.type_checks import check_calls
 from polygen.analysis.wellformed import check_well_formed
 from polygen.analysis.wellformed_calls import check_calls_of_kernels
 from polygen.errors import InvalidArgument, did_you_mean
