@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from polygen.analysis.affine import linear_form
+from polygen.analysis.affine import with_normal_subscripts
 from polygen.analysis.copying import Gathering, Subscripts, footprint
 from polygen.analysis.domains import domain_of, domain_temporaries, with_surrounding
 from polygen.analysis.isl_affine import set_condition
@@ -290,7 +290,7 @@ class _Stage:
         return Assignment(
             id=self._how.insn_id,
             assignee=self._place([ex.Variable(self._axes.inames[n]) for n in self._axes.stored]),
-            expression=_tidy(walk.substitute(self._rule.expression, values)),
+            expression=with_normal_subscripts(walk.substitute(self._rule.expression, values)),
             within_inames=outer.union(self._axes.inames.values()),
             predicates=() if self._axes.news else self._conditions(outer),
             depends_on=frozenset(
@@ -343,16 +343,3 @@ def _check_sweeps(of: Gathering) -> None:
                 f"no use of '{of.rule.name}' is within '{iname}', so it cannot be swept",
                 "leave it out of the sweep inames",
             )
-
-
-def _tidy(node: Expression) -> Expression:
-    """Return an expression with subscripts in which equal terms are one."""
-
-    def tidy(part: Expression) -> Expression:
-        if not isinstance(part, ex.Subscript):
-            return part
-        forms = [(index, linear_form(index)) for index in ex.index_tuple(part)]
-        index = tuple([old if form is None else form.expression() for old, form in forms])
-        return ex.element(ex.Variable(ex.name_of(part)), index)
-
-    return walk.rewrite(node, tidy)

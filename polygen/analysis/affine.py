@@ -16,7 +16,7 @@ import numpy as np
 
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
-from polygen.ir.walk import free_variables
+from polygen.ir.walk import free_variables, rewrite
 
 
 class LinearForm:
@@ -307,6 +307,19 @@ def _expression(form: LinearForm) -> Expression:
     if not children:
         return 0
     return children[0] if len(children) == 1 else ex.sum_of(*children)
+
+
+def with_normal_subscripts(node: Expression) -> Expression:
+    """Return an expression in which equal terms of affine subscripts are one."""
+    return rewrite(node, _with_normal_index)
+
+
+def _with_normal_index(node: Expression) -> Expression:
+    if not isinstance(node, ex.Subscript):
+        return node
+    forms = [(index, linear_form(index)) for index in ex.index_tuple(node)]
+    index = tuple([old if form is None else form.expression() for old, form in forms])
+    return ex.element(ex.Variable(ex.name_of(node)), index)
 
 
 def _sort_key(term: Term) -> str:
