@@ -23,7 +23,8 @@ from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Assignment, Instruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.transforms._diff_draft import refused
 from polygen.transforms._diff_saved import Store, constant_range, moved
 from polygen.transforms._diff_terms import Loops

@@ -30,7 +30,8 @@ from polygen.ir.instruction import (
     KernelCall,
     first_element,
 )
-from polygen.ir.kernel import Kernel, by_parts, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import by_parts, per_kernel
 
 # --- references
 

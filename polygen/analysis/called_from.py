@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from polygen.analysis.inlining import parts_of_calls
 from polygen.ir.instruction import KernelCall
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 
 @per_kernel

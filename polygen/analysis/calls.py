@@ -21,8 +21,9 @@ from polygen.ir.dtype import DType
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import KernelCall
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_function_name
+from polygen.ir.remembered import per_kernel
 from polygen.ir.show import called_kernels
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt

@@ -26,7 +26,8 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, unflatten, universe
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import GroupTag, InameTag, LocalTag, is_lane
 
 _PARAM = isl.dim_type.param

@@ -24,7 +24,8 @@ from polygen.analysis.second import OTHER
 from polygen.ir.array import GlobalArg
 from polygen.ir.empty import new_dict
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import is_parallel
 
 _PARAM = isl.dim_type.param

@@ -21,8 +21,9 @@ from polygen.analysis.proving import limited
 from polygen.analysis.related import Related, direct_pairs, memory_pairs
 from polygen.analysis.second import OTHER
 from polygen.ir.domain import project_out, unflatten
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
+from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import is_parallel
 
 _IN = isl.dim_type.in_

@@ -14,7 +14,8 @@ from polygen.analysis.access import Access, touched
 from polygen.analysis.affine import LinearForm, Term, linear_form
 from polygen.analysis.integers import integer_parameters
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel, by_parts, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import by_parts, per_kernel
 
 
 def distances(kernel: Kernel, a: Access, b: Access) -> Mapping[str, int] | None:

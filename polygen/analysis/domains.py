@@ -14,7 +14,8 @@ from polygen.errors import DomainCycle
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.domain import Domain, intersection, project_out, universe
 from polygen.ir.instruction import Instruction
-from polygen.ir.kernel import Kernel, by_parts, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import by_parts, per_kernel
 
 
 def _needs(kernel: Kernel, domain: Domain) -> frozenset[str]:

@@ -32,7 +32,8 @@ from polygen.errors import ShapeNotFound
 from polygen.ir import expression as ex
 from polygen.ir.domain import project_out
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.ir.verify import excerpt
 
 _PARAM = isl.dim_type.param

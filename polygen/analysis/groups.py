@@ -13,7 +13,8 @@ from typing import TypeAlias
 from polygen.analysis.relations import standing_before
 from polygen.errors import UnusedGroup, did_you_mean
 from polygen.ir.empty import NO_NAMES
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.source import warn
 
 # For each instruction, those that come before it.

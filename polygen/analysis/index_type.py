@@ -13,8 +13,9 @@ from polygen.analysis.magnitude import MOST_FOR_INT32, fits, values_fit
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.dtype import DType
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
 from polygen.ir.layout import element_strides, offset_of
+from polygen.ir.remembered import per_kernel
 
 INT32: DType = np.dtype(np.int32)
 INT64: DType = np.dtype(np.int64)

@@ -24,7 +24,8 @@ from polygen.ir.array import TemporaryVariable
 from polygen.ir.claims import Injective
 from polygen.ir.domain import project_out, rename_dimension, universe
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 
 def may_be_equal(kernel: Kernel, first: Reference, second: Reference) -> isl.Set:

@@ -27,8 +27,9 @@ from polygen.ir.dtype import DType, computed_in, is_integer
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
 from polygen.ir.layout import layout_expressions
+from polygen.ir.remembered import per_kernel
 from polygen.ir.verify import excerpt
 
 _Variable = TypeVar("_Variable", bound=GlobalArg | ValueArg | TemporaryVariable)

@@ -24,7 +24,8 @@ from polygen.analysis.distance import distances, open_terms, width_of
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import in_conflict
 from polygen.analysis.rearrangement import Rearrangement
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 
 def is_plainly_kept(step: Rearrangement, insns: tuple[str, str], name: str) -> bool:

@@ -17,7 +17,8 @@ from polygen.ir.dtype import is_bfloat16
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import CInstruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 
 @per_kernel

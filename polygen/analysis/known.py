@@ -11,7 +11,8 @@ from polygen.analysis.products import size_facts
 from polygen.ir import expression as ex
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import intersection
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 
 @per_kernel

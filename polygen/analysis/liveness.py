@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from polygen.analysis.domains import all_reads
 from polygen.ir.array import GlobalArg
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 
 @per_kernel

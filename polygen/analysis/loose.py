@@ -13,7 +13,8 @@ from polygen.analysis.nest import loops_outside
 from polygen.analysis.order import order_of
 from polygen.analysis.pairs import equal, greater, less
 from polygen.ir.domain import universe
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import is_parallel
 
 

@@ -22,7 +22,8 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 MOST = 2**31 - 1
 # Below this, a 32-bit counter can go a little past the end: a loop by blocks does.

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from polygen.analysis.access import Access
 from polygen.analysis.order import Piece, order_of
 from polygen.analysis.realized import realized, shares_reduction_loops
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 
 class Moments:

@@ -11,7 +11,8 @@ from polygen.analysis.pairs import users
 from polygen.analysis.second import OTHER
 from polygen.ir.array import GlobalArg
 from polygen.ir.domain import flat_names, project_out, universe
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 
 @per_kernel

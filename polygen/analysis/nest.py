@@ -24,7 +24,8 @@ from polygen.errors import (
     PriorityIgnored,
 )
 from polygen.ir.instruction import Assigning, Instruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
 from polygen.source import warn

@@ -19,7 +19,8 @@ from polygen.analysis.second import OTHER
 from polygen.errors import RelationContradicted
 from polygen.ir.domain import flat_names, rename_dimension
 from polygen.ir.instruction import Instruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.ir.verify import excerpt
 
 

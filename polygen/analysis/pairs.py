@@ -24,7 +24,8 @@ from polygen.ir.atomicity import EXACT, MemoryScope
 from polygen.ir.claims import Independent
 from polygen.ir.domain import flat_names, flatten, universe
 from polygen.ir.instruction import Assignment, Instruction, KernelCall
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 _PARAM = isl.dim_type.param
 

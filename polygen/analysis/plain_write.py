@@ -27,7 +27,8 @@ from polygen.ir import expression as ex
 from polygen.ir.domain import intersection
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
-from polygen.ir.kernel import Kernel, by_parts
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import by_parts
 
 
 def plainly_written(

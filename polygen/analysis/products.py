@@ -13,7 +13,8 @@ from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.domain import universe
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.ir.sizes import DerivedSize
 
 

@@ -18,7 +18,8 @@ from polygen.analysis.moments import moments
 from polygen.analysis.pairs import equal, renamed
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.instruction import Instruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 
 def in_reach(kernel: Kernel, writer: Instruction, written: Access, read: Access) -> isl.Set | None:

@@ -16,7 +16,8 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 Place: TypeAlias = tuple[int | str, ...]  # positions among siblings, and the loops between
 

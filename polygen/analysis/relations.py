@@ -22,8 +22,9 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import project_out, rename_dimension
 from polygen.ir.instruction import Instruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
 from polygen.ir.relation import MARK, InstanceRelation, make_relation
+from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import is_parallel
 
 

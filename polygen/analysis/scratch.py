@@ -26,7 +26,8 @@ from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import project_out, universe
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning, Instruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 _SET = isl.dim_type.set
 

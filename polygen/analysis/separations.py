@@ -12,7 +12,8 @@ from polygen.analysis.isl_affine import condition_set, to_aff
 from polygen.ir import walk
 from polygen.ir.cached import cached_property
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 
 @dataclass(frozen=True)

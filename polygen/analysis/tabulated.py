@@ -20,7 +20,8 @@ from polygen.ir.domain import project_out, universe
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 
 _MOST_RUNS = 200  # isl's work grows with them; of a table that has more, only the range is known
 _PLACE = "__place_"  # names of users do not begin so

@@ -16,8 +16,9 @@ from polygen.analysis.wellformed_bounds import check_bounds
 from polygen.analysis.wellformed_cover import check_cover
 from polygen.analysis.wellformed_layout import check_distinct
 from polygen.analysis.wellformed_order import check_order
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
+from polygen.ir.remembered import per_kernel
 
 
 @public

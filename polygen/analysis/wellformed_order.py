@@ -34,7 +34,8 @@ from polygen.errors import NestingDecides, UnorderedAccess
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import is_parallel
 from polygen.ir.verify import excerpt
 

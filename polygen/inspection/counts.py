@@ -22,7 +22,8 @@ from polygen.ir import walk
 from polygen.ir.cached import cached_property
 from polygen.ir.domain import flat_names
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.runtime.evaluate import value_of
 from polygen.source import caller_location
 

@@ -10,7 +10,8 @@ import numpy as np
 from polygen.errors import LaunchFailed, WrongArgumentType
 from polygen.ir.array import GlobalArg, ImageArg, is_array
 from polygen.ir.dtype import DType
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.runtime.device_image import DeviceImage, HostImage
 from polygen.runtime.host_data import copied
 from polygen.runtime.opencl import Queue, is_image, is_opencl_array, pyopencl

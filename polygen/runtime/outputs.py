@@ -12,7 +12,8 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning, CInstruction
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.runtime.separate import passed_arguments, whole
 
 

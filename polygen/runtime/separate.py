@@ -13,9 +13,10 @@ import numpy as np
 
 from polygen.errors import InvalidArgument, WrongArgumentType
 from polygen.ir.array import Argument, GlobalArg, is_array
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Separate, length_of
 from polygen.ir.parts import is_separate, part_name, parts
+from polygen.ir.remembered import per_kernel
 from polygen.source import caller_location
 
 

@@ -13,8 +13,9 @@ from polygen.ir import walk
 from polygen.ir.array import GlobalArg, ValueArg
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, element_strides, layout_expressions, show_tags
+from polygen.ir.remembered import per_kernel
 from polygen.ir.show import show_tuple
 from polygen.ir.show_expression import show_expression
 from polygen.runtime.arrays import ArrayInfo

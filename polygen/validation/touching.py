@@ -7,7 +7,8 @@ from itertools import product
 
 from polygen.analysis.access import touched
 from polygen.ir.array import GlobalArg
-from polygen.ir.kernel import Kernel, per_kernel
+from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.validation.faults import instance
 from polygen.validation.works import Work
 

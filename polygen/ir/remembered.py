@@ -1,0 +1,50 @@
+"""What is found out about a kernel is kept with it, or with all that share its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from polygen.ir.kernel import Kernel
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_MOST_FACTS = 20_000
+_NOTHING = object()  # in the place of an answer that is not known
+
+
+def by_parts(kernel: Kernel, parts: tuple[Any, ...], find: Callable[[], _T]) -> _T:
+    """Return what `find` returns, or did for this kernel or one that it was made from, or of.
+
+    Parameters:
+        kernel: the kernel.
+        parts: what asks, and all that the answer depends on; hashable.
+        find: finds the answer.
+    """
+    facts = kernel.facts
+    known: Any = facts.get(parts, _NOTHING)
+    if known is not _NOTHING:
+        return known  # type: ignore[no-any-return]
+    found = find()
+    if len(facts) >= _MOST_FACTS:  # of a family of kernels, in a search
+        facts.clear()
+    facts[parts] = found
+    return found
+
+
+def per_kernel(
+    function: Callable[Concatenate[Kernel, _P], _T],
+) -> Callable[Concatenate[Kernel, _P], _T]:
+    """Let a function of a kernel and hashable arguments keep its results with the kernel."""
+
+    @wraps(function)
+    def remembered(kernel: Kernel, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        key = (function, args)
+        found: Any = kernel.memo.get(key, _NOTHING)
+        if found is _NOTHING:
+            found = kernel.memo[key] = function(kernel, *args, **kwargs)
+        return found  # type: ignore[no-any-return]
+
+    return remembered
