@@ -20,6 +20,7 @@ from polygen.inspection.access_footprints import (
     gather_access_footprints,
 )
 from polygen.inspection.address_spaces import address_spaces
+from polygen.inspection.auto_test import AutoTest, auto_test_vs_ref
 from polygen.inspection.bank_conflicts import bank_conflicts
 from polygen.inspection.count_keys import CountGranularity, MemAccess, Op, Sync
 from polygen.inspection.count_map import CountMap
@@ -174,6 +175,7 @@ __all__ = [
     "AmbiguousNesting",
     "Assignment",
     "Atomicity",
+    "AutoTest",
     "Barrier",
     "CInstruction",
     "ConstantArg",
@@ -230,6 +232,7 @@ __all__ = [
     "assume_independent",
     "assume_injective",
     "auto",
+    "auto_test_vs_ref",
     "bank_conflicts",
     "buffer_array",
     "change_arg_to_image",

@@ -1,13 +1,13 @@
 """Loo.py's families of errors and warnings, and single ones of which polygen has the like."""
 
 from polygen.compat._names import imported as __getattr__
+from polygen.errors import AutomaticTestFailure
 from polygen.errors import DependencyCycle as DependencyCycleFound
 from polygen.errors import PolygenError as LoopyError
 from polygen.errors import PolygenWarning as LoopyWarning
 from polygen.errors import TypeNotFound as TypeInferenceFailure
 from polygen.errors import UninitializedRead as MissingDefinitionError
 from polygen.errors import UnorderedAccess as VariableAccessNotOrdered
-from polygen.errors import UserError
 
 DependencyTypeInferenceFailure = TypeInferenceFailure
 
@@ -26,10 +26,6 @@ __all__ = [
     "WriteRaceConditionWarning",
     "__getattr__",
 ]
-
-
-class AutomaticTestFailure(UserError):
-    """What two kernels computed is not the same: `auto_test_vs_ref`."""
 
 
 class LoopyAdvisory(LoopyWarning):

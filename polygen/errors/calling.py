@@ -99,3 +99,7 @@ class NoGraphviz(UserError):
 
 class DrawingFailed(UserError):
     """Graphviz did not draw a graph."""
+
+
+class AutomaticTestFailure(UserError):
+    """Two kernels that should compute the same do not: `auto_test_vs_ref`."""

@@ -86,6 +86,10 @@ class Executor:
             return "opencl"
         return self._place.target or default_target()
 
+    def default_queue(self) -> Queue | None:
+        """Return the queue of a call with NumPy arrays and no queue; None but for OpenCL."""
+        return self._find_queue(()) if self.target == "opencl" else None
+
     def __call__(
         self,
         queue: Queue | None = None,

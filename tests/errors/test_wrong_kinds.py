@@ -28,6 +28,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "find_padding_multiple": ("a", 0, 64),
     "explain_order": ("a", "b"),
     "bank_conflicts": ("a",),
+    "auto_test_vs_ref": (pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i]"),),
     "roofline": (pg.Limits(1, 1), {}),
     "find_rules_matching": ("f*",),
     "rename_callable": ("f", "g"),
@@ -35,6 +36,7 @@ MORE: dict[str, tuple[Any, ...]] = {
 }
 OF_PROGRAMS = {
     "apply",
+    "auto_test_vs_ref",
     "diff",
     "find_schedule",
     "generate_code",
