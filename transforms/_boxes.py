@@ -15,7 +15,7 @@ from polygen.analysis.unknowns import Unknowns
 from polygen.errors import ExtentNotConstant, TagConflict
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.domain import Domain, unflatten, universe
+from polygen.ir.domain import Domain, project_out, unflatten, universe
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.sizes import DerivedSize
@@ -71,6 +71,36 @@ def box_of(kernel: Kernel, inames: Sequence[str]) -> Box:
     rest = [_where(c) for c in found if c.form.names().isdisjoint(inames)]
     _check_elsewhere(kernel, inames)
     return Box(ranges, reduce(isl.Set.intersect, rest, universe()))
+
+
+def apart(kernel: Kernel, inames: Iterable[str]) -> Kernel:
+    """Return a kernel with domains of their own for inames whose values depend on no others.
+
+    Of whole tiles, say: `i_outer` and `i_inner` are independent where `n mod 16 = 0` is assumed.
+    """
+    for iname in inames:
+        domain = kernel.home_domains[iname]
+        if len(domain.inames) > 1:
+            domains = ((d,) if d != domain else _factors(kernel, d, iname) for d in kernel.domains)
+            kernel = kernel.copy(domains=tuple([d for some in domains for d in some]))
+    return kernel
+
+
+def _factors(kernel: Kernel, domain: Domain, iname: str) -> tuple[Domain, ...]:
+    """Return domains of an iname, and of the others; or the domain, if it is no product of them."""
+    others = [i for i in domain.inames if i != iname]
+    assumed = kernel.assumptions.flat
+    points = domain.flat.intersect(assumed)
+    parts = [project_out(points, others), project_out(points, [iname])]
+    if not parts[0].intersect(parts[1]).is_subset(points):
+        return (domain,)
+    # That there are any values at all is said once.
+    known = (assumed, assumed.intersect(project_out(points, domain.inames)))
+    plain = [part.gist(context).coalesce() for part, context in zip(parts, known, strict=True)]
+    if not plain[0].intersect(plain[1]).intersect(assumed).is_subset(points):
+        return (domain,)
+    both = zip(plain, ([iname], others), strict=True)
+    return tuple([Domain(unflatten(part, names).drop_unused_params()) for part, names in both])
 
 
 def _range(inames: Sequence[str], iname: str, constraints: Iterable[ConstraintForm]) -> Range:
@@ -129,8 +159,9 @@ def _refused(inames: Sequence[str], why: str) -> ExtentNotConstant:
     return ExtentNotConstant(
         f"{what}sizes, and {why}",
         where=caller_location(),
-        remedy="that needs loops each of which is bounded by sizes alone; fix_parameters, or "
-        "split_iname first, makes an extent constant",
+        remedy="that needs loops each of which is bounded by sizes alone, as the parts of a split "
+        "one are if all are whole (assume); fix_parameters, or split_iname first, makes an extent "
+        "constant",
     )
 
 

@@ -15,7 +15,7 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.proof import Rearranged
-from polygen.transforms._boxes import Sizes, box_of, domains_with, holds
+from polygen.transforms._boxes import Sizes, apart, box_of, domains_with, holds
 
 
 def chunked(kernel: Kernel, iname: str, chunks: int, outer: str, inner: str) -> Rearranged:
@@ -36,6 +36,7 @@ def chunked(kernel: Kernel, iname: str, chunks: int, outer: str, inner: str) -> 
         TagConflict: if it is tagged.
         ExtentNotConstant: if its bounds depend on other inames, or on data, or if it bounds others.
     """
+    kernel = apart(kernel, [iname])
     box = box_of(kernel, [iname])
     sizes = Sizes(kernel, (outer, inner))
     count = sizes.count(box.ranges[0].count, iname)

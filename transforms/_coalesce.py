@@ -21,7 +21,7 @@ from polygen.ir.verify import excerpt
 from polygen.language.priorities import circle
 from polygen.proof import Rearranged
 from polygen.source import caller_location
-from polygen.transforms._boxes import Box, Sizes, box_of, domains_with, holds, simple
+from polygen.transforms._boxes import Box, Sizes, apart, box_of, domains_with, holds, simple
 
 
 def coalesced(kernel: Kernel, olds: Sequence[str], name: str) -> Rearranged:
@@ -41,6 +41,7 @@ def coalesced(kernel: Kernel, olds: Sequence[str], name: str) -> Rearranged:
         MapMixesInames: if an instruction, or a reduction, is within some only.
         InvalidArgument: if priorities put another loop between.
     """
+    kernel = apart(kernel, olds)
     box = box_of(kernel, olds)
     _check_groups(kernel, olds)
     sizes = Sizes(kernel, (name,))

@@ -46,7 +46,8 @@ def join_inames(
         1. The inames are several.
         2. Each but the first has, for any values of those before it, values from a lower bound
            that is affine in these and in scalar arguments on, and at most a constant number; or
-           the bounds of all are affine in scalar arguments alone, and bound no other iname.
+           the bounds of all are affine in scalar arguments alone, and bound no other iname.  Of
+           split loops that holds where all parts are whole: ``n mod 16 = 0`` is assumed.
         3. Each instruction, and each reduction, is within all of the inames, or none.
         4. Of inames in different domains, none of these is empty where another matters alone.
         5. The inames are not tagged, or tagged ``for``, and no priority puts a loop between them.

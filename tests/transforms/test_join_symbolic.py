@@ -13,8 +13,10 @@ import polygen as pg
 from polygen.errors import (
     AssumptionViolated,
     CannotProve,
+    ExtentNotConstant,
     IllegalStep,
     InvalidArgument,
+    NotTheSame,
     ObligationViolated,
     UnknownArgument,
 )
@@ -93,6 +95,35 @@ def test_three_loops(knl: Kernel) -> None:
         steps(joined("j, k", "jk"), joined("i, jk"), on_grid()),
         steps(joined("i, j", "x"), joined("x, k"), on_grid()),
     )  # fmt: skip
+
+
+def test_parts_of_whole_tiles() -> None:
+    """Where all tiles are full, those of groups and those of items are no matter of each other."""
+    knl = pg.assume(PLANE, "n mod 2 = 0 and m mod 6 = 0")
+    parts = split("i", 2, inner_tag="l.1"), split("j", 3, inner_tag="l.0")
+    groups = steps(*parts, joined("i_outer, j_outer", "g", tag="g.0"))
+    code = text(after(knl, groups), "opencl")
+    assert "get_group_id(1)" not in code
+    assert "if (" not in code
+    whole = [{"n": n, "m": m} for n, m in ((0, 6), (2, 6), (4, 12))]
+    plain = steps(split("i", 2), split("j", 3))
+    agree(
+        knl, whole, groups, steps(plain, joined("i_inner, j_outer, i_outer")),
+        steps(plain, lambda knl: pg.chunk_iname(knl, "j_outer", 3, outer_tag="g.0")),
+    )  # fmt: skip
+    with pytest.raises(ExtentNotConstant, match="domain of 'j_outer' is that of 'j_inner', too"):
+        after(knl, split("j", 4), joined("i, j_outer"))
+
+
+def test_values_that_others_have_alone_stay() -> None:
+    knl = kernel(
+        "{ [i,o,j]: 0<=i<4 and 0<=o and 4*o+i<n and 0<=j<m }",
+        "b[i] = 7.0  {id=b}\nc[o,i,j] = 2.0",  # b is not written for n = 0
+        pg.GlobalArg("b", "float64", 4), pg.GlobalArg("c", "float64", "n, 4, m"),
+        assumptions="n mod 4 = 0",
+    )  # fmt: skip
+    with pytest.raises(NotTheSame, match="join_inames: it leaves out iterations, or has new ones"):
+        pg.join_inames(knl, "o, j")
 
 
 def test_reductions() -> None:
