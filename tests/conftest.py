@@ -15,6 +15,9 @@ for _variable in ("POLYGEN_CACHE_DIR", "POCL_CACHE_DIR", "XDG_CACHE_HOME"):
     _folder.mkdir()
     os.environ[_variable] = str(_folder)
 os.environ["OMP_NUM_THREADS"] = "2"
+# Where no bytecode is kept, each process that a test starts would compile all modules.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(_CACHES.name, "bytecode"))
 
 # A first call compiles, so examples take as long as they take. In continuous integration
 # every run tries the same ones.
