@@ -99,6 +99,13 @@ def test_wheel_is_imported_from_another_folder(wheel: Path, tmp_path: Path) -> N
     assert Path(transforms) == site / "polygen" / "transforms"
 
 
+def test_wheel_has_the_command(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith("entry_points.txt")]
+        lines = archive.read(name).decode().splitlines()
+    assert lines == ["[console_scripts]", "polygen = polygen.cli:main"]
+
+
 def test_sdist_builds_the_same_wheel(wheel: Path, sdist: Path, tmp_path: Path) -> None:
     again = build("wheel", sdist, tmp_path)
     assert names_in(again) == names_in(wheel)

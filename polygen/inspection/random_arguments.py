@@ -55,7 +55,7 @@ def random_arguments(kernel: Kernel, parameters: Mapping[str, Any]) -> dict[str,
         assert arg.dtype is not None  # types were inferred
         if isinstance(arg, ValueArg):
             given[arg.name] = _random(rng, (), arg.dtype, most)[()]
-        elif isinstance(arg, GlobalArg):
+        else:
             given[arg.name] = _random(rng, _shape(typed, arg, sizes), arg.dtype, most)
     return given
 
@@ -79,7 +79,8 @@ def _sizes(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, int]:
         InvalidArgument: if there is one that these do not tell.
     """
     names = {arg.name for arg in kernel.arguments}
-    known = {n: int(v) for n, v in given.items() if n in names and isinstance(v, int | np.integer)}
+    integers: dict[str, Any] = {n: v for n, v in given.items() if isinstance(v, int | np.integer)}
+    known = {name: int(value) for name, value in integers.items() if name in names}
     arrays = {
         arg.name: describe(arg, np.asarray(given[arg.name]))
         for arg in kernel.arguments
@@ -137,7 +138,7 @@ def laid_out(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for arg in kernel.arguments:
         if arg.name not in given:
-            if arg.name in size_names(kernel) or not isinstance(arg, GlobalArg | ValueArg):
+            if arg.name in size_names(kernel):
                 continue
             raise InvalidArgument(
                 f"kernel '{kernel.name}' has the argument '{arg.name}', and the reference has not",

@@ -96,8 +96,13 @@ def folder() -> Path:
 
     Where that cannot be had, it is a folder of this process's own, which goes when it ends.
     """
+    return _secured(str(chosen_folder()), os.getpid())
+
+
+def chosen_folder() -> Path:
+    """Return the folder that the cache should have; it need not be there, or be fit for it."""
     chosen = os.environ.get("POLYGEN_CACHE_DIR") or platformdirs.user_cache_dir("polygen")
-    return _secured(str(Path(chosen).expanduser().absolute()), os.getpid())
+    return Path(chosen).expanduser().absolute()
 
 
 @cache

@@ -45,7 +45,8 @@ def resident(executor: Executor, args: Mapping[str, Any]) -> Resident:
 
     if target == "c" or image_names(kernel):
         return Resident(started(args), lambda: None)
-    form = form_of(kernel, target, {name: type(value) for name, value in args.items()})
+    classes: dict[str, type] = {name: type(value) for name, value in args.items()}
+    form = form_of(kernel, target, classes)
     if target == "cuda":
         on_gpu = stage_on_gpu(0, form, args)
 
