@@ -16,11 +16,8 @@ _Node: TypeAlias = Any  # the rows below know the node's class; the table cannot
 
 
 def _in_subscript(node: _Node) -> Parts:
-    index: Any = node.index
-    if not isinstance(index, tuple):
-        return node.aggregate, index
-    several: Parts = index
-    return node.aggregate, *several
+    index: Expression | Parts = node.index
+    return (node.aggregate, *index) if isinstance(index, tuple) else (node.aggregate, index)
 
 
 # For each class of node: its parts, and how to build it anew from other parts.
