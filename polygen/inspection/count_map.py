@@ -8,7 +8,7 @@ from typing import Any, Generic, SupportsIndex, TypeVar
 
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.inspection.count_keys import MemAccess, Op, Sync
-from polygen.inspection.counts import Count
+from polygen.inspection.counts import Count, added_up
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
 
@@ -110,11 +110,7 @@ class CountMap(Mapping[_Key, Count], Generic[_Key]):
         """
         for name in names:
             self._check_field(name)
-        found: dict[_Key, Count] = {}
-        for key, count in self._counts.items():
-            kept = self._kind(**{name: getattr(key, name) for name in names})
-            found[kept] = found[kept] + count if kept in found else count
-        return self._with(found)
+        return self._under(lambda key: self._kind(**{name: getattr(key, name) for name in names}))
 
     def with_set_attributes(self, **values: Any) -> CountMap[_Key]:
         """Return a map whose keys have other values of some fields; what is the same is added up.
@@ -124,11 +120,11 @@ class CountMap(Mapping[_Key, Count], Generic[_Key]):
         """
         for name in values:
             self._check_field(name)
-        found: dict[_Key, Count] = {}
-        for key, count in self._counts.items():
-            new = replace(key, **values)
-            found[new] = found[new] + count if new in found else count
-        return self._with(found)
+        return self._under(lambda key: replace(key, **values))
+
+    def _under(self, new_key: Callable[[_Key], _Key]) -> CountMap[_Key]:
+        """Return a map with other keys; what has the same one then is added up."""
+        return self._with(added_up((new_key(key), n) for key, n in self._counts.items()))
 
     def to_bytes(self) -> CountMap[_Key]:
         """Return the map with bytes in the place of numbers, by the `dtype` of each key.
@@ -158,10 +154,7 @@ class CountMap(Mapping[_Key, Count], Generic[_Key]):
         return self.sum().eval_with_dict(params or {})
 
     def __add__(self, other: CountMap[_Key]) -> CountMap[_Key]:
-        found = dict(self._counts)
-        for key, count in other.items():
-            found[key] = found[key] + count if key in found else count
-        return self._with(found)
+        return self._with(added_up((*self._counts.items(), *other.items())))
 
     def __mul__(self, factor: int) -> CountMap[_Key]:
         return self._with({key: n * factor for key, n in self._counts.items()})

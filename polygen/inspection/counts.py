@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import SupportsIndex
+from typing import SupportsIndex, TypeVar
 
 import islpy as isl
 
@@ -186,6 +186,17 @@ class Count:
 
     def __repr__(self) -> str:
         return f"Count({self})"
+
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def added_up(counts: Iterable[tuple[_Key, Count]]) -> dict[_Key, Count]:
+    """Return the number for each key, which may come several times."""
+    found: dict[_Key, Count] = {}
+    for key, count in counts:
+        found[key] = found[key] + count if key in found else count
+    return found
 
 
 def _number(points: Points, sizes: Mapping[str, int]) -> int:

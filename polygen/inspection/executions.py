@@ -14,7 +14,7 @@ from polygen.analysis.index_type import index_type
 from polygen.analysis.isl_affine import condition_set
 from polygen.errors import InvalidArgument
 from polygen.inspection.count_keys import CountGranularity, MemAccess, Op
-from polygen.inspection.counts import Count, count_of
+from polygen.inspection.counts import Count, added_up, count_of
 from polygen.inspection.occurrences import (
     Occurrence,
     Seen,
@@ -111,14 +111,15 @@ def counted(
     size = _subgroup_size(asked.subgroup_size)
     executions = Executions(kernel, plain, size, redundant=asked.redundant)
     wanted = {insn.id for insn in matching(plain, asked.within)}
-    found: dict[_Key, Count] = {}
-    for insn in (i for i in plain.assignments if i.id in wanted):
-        for occurrence, times in occurrences(plain, insn, seen).items():
-            key = key_of(occurrence.what)
-            granularity = key.count_granularity or CountGranularity.WORKITEM
-            count = executions.count(insn, occurrence, granularity, seen.name) * times
-            found[key] = found[key] + count if key in found else count
-    return found
+
+    def counts() -> Iterator[tuple[_Key, Count]]:
+        for insn in (i for i in plain.assignments if i.id in wanted):
+            for occurrence, times in occurrences(plain, insn, seen).items():
+                key = key_of(occurrence.what)
+                granularity = key.count_granularity or CountGranularity.WORKITEM
+                yield key, executions.count(insn, occurrence, granularity, seen.name) * times
+
+    return added_up(counts())
 
 
 class Executions:

@@ -12,7 +12,7 @@ from polygen.analysis.isl_affine import condition_set
 from polygen.errors import NotCountable
 from polygen.inspection.count_keys import Sync
 from polygen.inspection.count_map import CountMap
-from polygen.inspection.counts import Count, count_of
+from polygen.inspection.counts import Count, added_up, count_of
 from polygen.inspection.executions import lowered
 from polygen.ir import expression as ex
 from polygen.ir.domain import flat_names, intersection, universe
@@ -56,13 +56,14 @@ def get_synchronization_map(kernel: Kernel) -> CountMap[Sync]:
     """
     plain = infer_types(kernel, index_type(kernel)).expanded
     walk = _Walk(kernel)
-    found: dict[Sync, Count] = {}
-    for kind, points, names in walk.nodes(lowered(plain).host, universe(), frozenset()):
-        key = Sync(kind, kernel.name)
-        walk.check(points, names)
-        count = count_of(kernel, points, names, "barriers and launches")
-        found[key] = found[key] + count if key in found else count
-    return CountMap(kernel, Sync, found)
+
+    def counts() -> Iterator[tuple[Sync, Count]]:
+        for kind, points, names in walk.nodes(lowered(plain).host, universe(), frozenset()):
+            walk.check(points, names)
+            count = count_of(kernel, points, names, "barriers and launches")
+            yield Sync(kind, kernel.name), count
+
+    return CountMap(kernel, Sync, added_up(counts()))
 
 
 _Found = tuple[str, isl.Set, frozenset[str]]
