@@ -23,7 +23,6 @@ NOT_DRAWN = {
     "change_arg_to_temporary": "the kernels of a sequence are called with the same arguments",
     "diff_kernel": "it computes something else: tests/transforms/test_diff_kernel.py",
     "to_batched": "the kernels of a sequence are called with the same arguments",
-    "rename_callable": "names of functions, which few kernels call",
     "fuse_kernels": "it takes several kernels: tests/transforms/test_fuse_kernels.py draws pairs",
 }
 # What is believed, and changes what a kernel may be called with.
@@ -396,6 +395,11 @@ def _inline(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("inline_callable_kernel", (r.choice(calls),)) if calls else None
 
 
+def _rename_call(knl: Kernel, r: random.Random) -> AnyStep | None:
+    calls = [call.function for call in knl.calls]
+    return AnyStep("rename_callable", (r.choice(calls), knl.new_name("f"))) if calls else None
+
+
 def _types(knl: Kernel, r: random.Random) -> AnyStep | None:
     sizes = [n for n in ("n", "m") if n in knl.variables and knl.variable(n).dtype is None]
     if not sizes:
@@ -581,6 +585,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "unprivatize_temporaries_with_inames": (_share, 1),
     "expand_subst within": (_expand_within, 1),
     "inline_callable_kernel": (_inline, 2),
+    "rename_callable": (_rename_call, 1),
     "add_dependency": (_after, 2),
     "remove_dependency": (_not_after, 2),
     "set_instruction_priority": (_priority, 0.5),
