@@ -157,6 +157,7 @@ CUDA = Target(
     function_head=_head,
     qualifiers=dict.fromkeys(AddressSpace, ""),
     shared_declaration="__shared__ ",
+    shared_alignment=16,  # then neighbours are read as vectors
     shared_pool="extern __shared__ __attribute__((aligned(16))) unsigned char pg_shared[];",
     most_shared=48 * 1024,
     constant_qualifier="",

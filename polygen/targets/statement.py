@@ -169,6 +169,8 @@ class StatementPrinter:
         text = self.target.declaration(node.address_space) + self._element_type(node)
         alone = node.extent is None or (node.vector is not None and node.extent == 1)
         alignment = self.expressions.alignment(node.name) or node.alignment
+        if alignment is None and not alone and node.address_space is AddressSpace.LOCAL:
+            alignment = self.target.shared_alignment
         aligned = "" if alignment is None else self.target.aligned.format(alignment)
         return f"{text} {node.name}{'' if alone else f'[{node.extent}]'}{aligned};"
 
