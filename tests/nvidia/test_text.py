@@ -73,8 +73,8 @@ polygen_kernel(
     int const i_outer = blockIdx.y;
     int const j_inner = threadIdx.x;
     int const i_inner = threadIdx.y;
-    __shared__ float a_fetch[256];
-    __shared__ float b_fetch[256];
+    __shared__ float a_fetch[256] __attribute__((aligned(16)));
+    __shared__ float b_fetch[256] __attribute__((aligned(16)));
 
     float acc_k_outer_k_inner = 0.0f;
     for (int k_outer = 0; k_outer < n / 16; ++k_outer) {
