@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.nvidia.host_driver import HostDriver
+from tests.nvidia.host_driver import HostDriver, compiled_shim
 
 # Where its name stands.
 _PLACES = ("cuda_driver", "cuda_run", "cuda_arrays", "cuda_memory", "executor")
 
 
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What stands before every source, parsed once: that takes most of the time."""
+    return compiled_shim(tmp_path_factory.mktemp("shim"))
+
+
 @pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[HostDriver]:
+def host(monkeypatch: pytest.MonkeyPatch, shim: Path) -> Iterator[HostDriver]:
     """A driver for the host's processor, in the place of a GPU's."""
-    found = HostDriver()
+    found = HostDriver(shim)
     for place in _PLACES:
         monkeypatch.setattr(f"polygen.runtime.{place}.driver", lambda: found)
     monkeypatch.setattr("polygen.runtime.cuda_driver._MODULES", {})

@@ -23,6 +23,10 @@ _HALF = r"""struct \1 {
 };"""
 _POOL = r"extern __shared__ [^\n]*"
 _SHIM = Path(__file__).with_name("shim.hpp")
+_COMPILER = [
+    *("g++", "-std=c++20", "-O0", "-ffp-contract=off", "-fno-strict-aliasing"),
+    *("-w", "-fPIC", "-pthread"),
+]
 _FUNCTION = re.compile(r'extern "C" __global__ void [^\n]*\n(\w+)\(([^)]*)\)\n\{')
 _SEPARATOR = re.compile(r",(?![^<]*>)")
 _ATTRIBUTES = {
@@ -39,15 +43,27 @@ _ATTRIBUTES = {
 # ruff: noqa: ARG002
 
 
+def compiled_shim(folder: Path) -> Path:
+    """Return a copy in a folder of what stands before every source, parsed already."""
+    copy = folder / _SHIM.name
+    copy.write_bytes(_SHIM.read_bytes())
+    subprocess.run([*_COMPILER, str(copy), "-o", f"{copy}.gch"], check=True)
+    return copy
+
+
 class HostDriver:
     """The names of `polygen.runtime.cuda_driver.Driver`.
+
+    Parameters:
+        shim: what stands before every source.
 
     Attributes:
         live: the memory that was allocated and not given back, by address.
         compiled: how many sources were compiled.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shim: Path) -> None:
+        self._shim = shim
         self.live: dict[int, Any] = {}
         self.compiled = 0
         self._loaded: list[Any] = []
@@ -71,9 +87,8 @@ class HostDriver:
             text, library = Path(folder, "a.cpp"), Path(folder, "a.so")
             halves = re.sub(r"struct (pg_\w*half) \{.*?\n\};", _HALF, source, flags=re.DOTALL)
             halves = re.sub(_POOL, "static unsigned char pg_shared[232448];", halves)
-            text.write_text(f'#include "{_SHIM}"\n{halves}\n{_launchers(source)}')
-            command = ["g++", "-std=c++20", "-O0", "-ffp-contract=off", "-fno-strict-aliasing"]
-            command += ["-w", "-shared", "-fPIC", "-pthread", str(text), "-o", str(library)]
+            text.write_text(f'#include "{self._shim}"\n{halves}\n{_launchers(source)}')
+            command = [*_COMPILER, "-shared", str(text), "-o", str(library)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             return (b"", done.stderr) if done.returncode else (library.read_bytes(), done.stderr)
 

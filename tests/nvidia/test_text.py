@@ -46,14 +46,22 @@ def tiled_product(dtype: str = "float32") -> Any:
     return pg.add_prefetch(knl, "b", ["j_inner", "k_inner"], default_tag="l.auto")
 
 
-@pytest.mark.parametrize("steps", [0, 6])
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
-def test_random_kernels_compile(architecture: str, steps: int) -> None:
-    cases = [make_case(seed, steps=steps, target="c") for seed in range(4_000, 4_024)]
+@pytest.mark.parametrize(
+    ("architecture", "seeds", "steps"),
+    [
+        ("sm_80", range(4_000, 4_010), 0),
+        ("sm_90", range(4_000, 4_010), 6),
+        pytest.param("sm_80", range(4_010, 4_040), 6, marks=pytest.mark.deep),
+        pytest.param("sm_90", range(4_010, 4_040), 0, marks=pytest.mark.deep),
+    ],
+    ids=lambda value: f"{value[0]}" if isinstance(value, range) else None,
+)
+def test_random_kernels_compile(architecture: str, seeds: range, steps: int) -> None:
+    cases = [make_case(seed, steps=steps, target="c") for seed in seeds]
     kernels = [case.changed.copy(name=f"kernel_{n}") for n, case in enumerate(cases)]
     found = [source_of(k, c.arguments) for k, c in zip(kernels, cases, strict=True)]
     sources = [own_helpers(text, n) for n, text in enumerate(found) if text is not None]
-    assert len(sources) > 15
+    assert len(sources) > 0.6 * len(seeds)
     size, log = compile_for(architecture, "\n".join(sources))
     assert size > 10_000, log
 

@@ -18,15 +18,24 @@ pytestmark = [
 ]
 
 
-def test_random_kernels(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = [make_case(seed, target="c") for seed in range(5_000, 5_016)]
-    assert check_compiled(cases, "cuda", monkeypatch) == 16
+@pytest.mark.parametrize(
+    ("seeds", "steps"),
+    [
+        (range(5_000, 5_010), 0),
+        (range(6_000, 6_010), 6),
+        pytest.param(range(5_010, 5_060), 0, marks=pytest.mark.deep),
+        pytest.param(range(6_010, 6_060), 6, marks=pytest.mark.deep),
+    ],
+    ids=lambda value: f"{value[0]}" if isinstance(value, range) else None,
+)
+def test_random_kernels(
+    host: HostDriver, monkeypatch: pytest.MonkeyPatch, seeds: range, steps: int
+) -> None:
+    cases = [make_case(seed, steps=steps, target="c") for seed in seeds]
+    # For some of those that steps changed there is no code: an axis without a constant size, say.
+    least = len(seeds) // 2 + 1 if steps else len(seeds)
+    assert check_compiled(cases, "cuda", monkeypatch) >= least
     assert host.compiled == 1
-
-
-def test_random_kernels_after_steps(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = [make_case(seed, steps=6, target="c") for seed in range(6_000, 6_016)]
-    assert check_compiled(cases, "cuda", monkeypatch) > 8
 
 
 def test_tiles_in_local_memory(host: HostDriver) -> None:
