@@ -76,6 +76,7 @@ def _note_needs(atomics: Atomics, expressions: ExpressionPrinter) -> None:
 
 def _check(atomics: Atomics, target: str, atomicity: Atomicity, dtype: DType, insn_id: str) -> None:
     what, there = "", ""
+    of_scope = atomics.scope_sizes.get(atomicity.scope, atomics.sizes)
     remedy = "leave it out: what a kernel means does not depend on it"
     if atomicity.ordering not in atomics.orderings:
         what = f"asks for the memory ordering '{atomicity.ordering.value}'"
@@ -87,6 +88,9 @@ def _check(atomics: Atomics, target: str, atomicity: Atomicity, dtype: DType, in
         what = f"updates a number of type '{dtype.name}' atomically"
         sizes = " or ".join(str(8 * size) for size in atomics.sizes)
         remedy = "use a float32 or float64" if is_bfloat16(dtype) else f"use a type of {sizes} bits"
+    elif dtype.itemsize not in of_scope:
+        what = f"updates a number of type '{dtype.name}' in the scope '{atomicity.scope.value}'"
+        remedy = f"use a type of {' or '.join(str(8 * size) for size in of_scope)} bits"
     if what:
         raise AtomicNotSupported(
             f"instruction '{insn_id}' {what}, which target '{target}' does not have{there}",

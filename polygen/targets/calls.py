@@ -113,20 +113,21 @@ def _floating(p: Printer, node: Expression) -> DType:
 
 
 def _truth(p: Printer, function: Function, nodes: _Nodes) -> Term:
-    if function.name == "isnormal" and p.kind(nodes[0]) == FLOAT16:
-        return p.instead(_normal_half(nodes[0]), BOOL)
     dtype = _floating(p, nodes[0])
+    half = p.kind(nodes[0]) == FLOAT16
+    if function.name == "isnormal" and (half or not p.has("isnormal")):
+        return p.instead(_normal(nodes[0], FLOAT16 if half else dtype), BOOL)
     call = p.math_call(function.name, dtype, [p.term(nodes[0], dtype)])
     # These are macros in C, for all types, and what they return if true is any number.
     call.text = function.name + call.text[call.text.index("(") :]
     return Term(f"{call.text} != 0", EQUALITY, BOOL, INT32)
 
 
-def _normal_half(node: Expression) -> Expression:
-    """Return whether a half is normal; as a ``float``, nearly all are."""
+def _normal(node: Expression, dtype: DType) -> Expression:
+    """Return whether a number is normal; halves as a ``float``, nearly all are."""
     finite = ex.Call(ex.Variable("isfinite"), (node,))
     size = ex.Call(ex.Variable("fabs"), (node,))
-    return ex.LogicalAnd((finite, ex.Comparison(size, ">=", 2.0**-14)))
+    return ex.LogicalAnd((finite, ex.Comparison(size, ">=", float(np.finfo(dtype).tiny))))
 
 
 def _whole(p: Printer, function: Function, nodes: _Nodes) -> Term:

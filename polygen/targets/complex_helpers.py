@@ -25,7 +25,8 @@ $T $name($T a)
 {
     $R const x = $creal(a), y = $cimag(a);
     if (!$isinf(x) != !$isinf(y))
-        return ($isinf(x) ? $copysign(1, x) : 0) + ($isinf(y) ? $copysign(1, y) : 0) * _Complex_I;
+        return ($isinf(x) ? $copysign(($R) 1, x) : 0)
+            + ($isinf(y) ? $copysign(($R) 1, y) : 0) * _Complex_I;
     return x == 0 && y == 0 ? 0 : a / $hypot(x, y);
 }
 """,
@@ -110,7 +111,8 @@ $T $name($T a)
 $T $name($T a)
 {
     if (!$isinf(a.x) != !$isinf(a.y))
-        return $make($isinf(a.x) ? $copysign(1, a.x) : 0, $isinf(a.y) ? $copysign(1, a.y) : 0);
+        return $make($isinf(a.x) ? $copysign(($R) 1, a.x) : 0,
+            $isinf(a.y) ? $copysign(($R) 1, a.y) : 0);
     return a.x == 0 && a.y == 0 ? $make(0, 0) : a / $hypot(a.x, a.y);
 }
 """,
@@ -123,7 +125,7 @@ $R $name($T a)
     "cproj": """
 $T $name($T a)
 {
-    return $isinf(a.x) || $isinf(a.y) ? $make(INFINITY, $copysign(0, a.y)) : a;
+    return $isinf(a.x) || $isinf(a.y) ? $make(INFINITY, $copysign(($R) 0, a.y)) : a;
 }
 """,
     "abs": """
@@ -183,7 +185,7 @@ $T $name($T a)
 $T $name($T a)
 {
     if ($fabs(a.y) > 20)
-        return $make(4 * $sin(a.x) * $cos(a.x) * $exp(-2 * $fabs(a.y)), $copysign(1, a.y));
+        return $make(4 * $sin(a.x) * $cos(a.x) * $exp(-2 * $fabs(a.y)), $copysign(($R) 1, a.y));
     $R const t = $tan(a.x), s = $sinh(a.y), scale = 1 + (1 + t * t) * s * s;
     return $make(t, (1 + t * t) * $cosh(a.y) * s) / scale;
 }
@@ -192,7 +194,7 @@ $T $name($T a)
 $T $name($T a)
 {
     if ($fabs(a.x) > 20)
-        return $make($copysign(1, a.x), 4 * $sin(a.y) * $cos(a.y) * $exp(-2 * $fabs(a.x)));
+        return $make($copysign(($R) 1, a.x), 4 * $sin(a.y) * $cos(a.y) * $exp(-2 * $fabs(a.x)));
     $R const t = $tan(a.y), s = $sinh(a.x), scale = 1 + (1 + t * t) * s * s;
     return $make((1 + t * t) * $cosh(a.x) * s, t) / scale;
 }

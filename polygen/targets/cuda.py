@@ -15,7 +15,7 @@ from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType
 from polygen.ir.layout import VECTOR_LENGTHS, has_vectors
 from polygen.targets.complex_helpers import VECTORS
-from polygen.targets.cuda_types import BITS, COMPLEX, HALF, INFINITIES, VECTOR
+from polygen.targets.cuda_types import BITS, COMPLEX, HALF, HIDE, INFINITIES, VECTOR
 from polygen.targets.target import Atomics, Target
 
 _TYPE_NAMES = {
@@ -67,7 +67,7 @@ def _atomic(operation: str, dtype: DType) -> str | None:
 
 def _store(size: int) -> str:
     if size < 4:
-        return "${before}*(volatile $T *) &$at = ($T) ($x);$after"
+        return "${before}*(volatile $U *) &$at = pg_bits<$U>(($T) ($x));$after"
     return "${before}atomicExch$scope(($U *) &$at, pg_bits<$U>(($T) ($x)));$after"
 
 
@@ -83,6 +83,19 @@ def _ordering(*, before: bool, after: bool) -> dict[str, str]:
     }
 
 
+# Of 16 bits, there is only the one for all of a device.
+_RETRY = """
+{
+    $U *const $place = ($U *) &$at;
+    $U $new = *$place, $seen;
+    ${before}do {
+        $T const $old = pg_bits<$T>($new);
+        $seen = $new;
+        $new = atomicCAS$scope($place, $seen, pg_bits<$U>($value));
+    } while ($new != $seen);$after
+}
+"""
+
 _ATOMICS = Atomics(
     shared=frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)),
     orderings={
@@ -94,24 +107,22 @@ _ATOMICS = Atomics(
     },
     scopes={scope: {"scope": _scope(scope)} for scope in MemoryScope},
     sizes=(2, 4, 8),
+    scope_sizes={MemoryScope.ALL_DEVICES: (4, 8)},
     native=_atomic,
     native_floats=frozenset(("sum",)),
-    retry=lambda _: (
-        """
-{
-    $U *const $place = ($U *) &$at;
-    $U $new = *$place, $seen;
-    ${before}do {
-        $T const $old = pg_bits<$T>($new);
-        $seen = $new;
-        $new = atomicCAS$scope($place, $seen, pg_bits<$U>($value));
-    } while ($new != $seen);$after
-}
-"""
-    ),
+    retry=lambda size: _RETRY.replace("$scope", "") if size == 2 else _RETRY,
     store=_store,
     retry_needs="bits",
 )
+
+_EXTREME = f"""
+int $name(int a, int b)
+{{
+    int c = a <=> b ? a : b;
+{HIDE.format("c")}
+    return c;
+}}
+"""
 
 _RESULTS = {
     (dtype, count): f"pg_{dtype}x{count}"
@@ -147,12 +158,15 @@ CUDA = Target(
     math_lines=(INFINITIES,),
     math_suffixes={"float32": "f"},
     missing_functions=frozenset(
-        """abs_diff acospi add_sat asinpi atan2pi atanpi bitselect clz ctz degrees hadd mad mad24
-        mad_hi mad_sat maxmag minmag mix mul24 mul_hi popcount pown powr radians rhadd rootn rotate
-        sign sincos smoothstep step sub_sat tanpi upsample""".split()  # noqa: SIM905
+        """abs_diff acospi add_sat asinpi atan2pi atanpi bitselect clz ctz degrees hadd isnormal mad
+        mad24 mad_hi mad_sat maxmag minmag mix mul24 mul_hi popcount pown powr radians rhadd rootn
+        rotate sign sincos smoothstep step sub_sat tanpi upsample""".split()  # noqa: SIM905
     )
     | FAST.keys(),
-    integer_extremes={"min": "min", "max": "max"},
+    own_helpers={
+        (name, "int32"): _EXTREME.replace("<=>", operator)
+        for name, operator in (("min", "<"), ("max", ">"))
+    },
     helper_prefix="static __device__ inline",
     function_head=_head,
     qualifiers=dict.fromkeys(AddressSpace, ""),

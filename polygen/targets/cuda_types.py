@@ -112,6 +112,12 @@ __device__ inline auto operator op(typename pg_lane<T>::type a, pg_vector<T, n> 
     return "\n".join([macro, *arithmetic, *compared, _ASSIGNED, *assigned, *over])
 
 
+# ptxas 12.9 and 13.0 compute max(max(a, b), c) for max(max(a, -b), c) from sm_90 on; 13.5 does not.
+# They do not see that an ``int`` that is converted here and back is an extremum.
+HIDE = """#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 1305
+    asm("{{ .reg .b64 wide; cvt.s64.s32 wide, %0; cvt.u32.u64 %0, wide; }}" : "+r"({0}));
+#endif"""
+
 _ARITHMETIC = ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>")
 _COMPARISONS = ("==", "!=", "<", ">", "<=", ">=")
 _ASSIGNED = """
@@ -171,11 +177,17 @@ __device__ inline V pg_convert(W a)
         b[k] = (typename V::number) a[k];
     return b;
 }}
+template <typename T> __device__ inline T pg_chosen(T a) {{ return a; }}
+__device__ inline int pg_chosen(int a)
+{{
+{HIDE.format("a")}
+    return a;
+}}
 template <typename M, typename V>
 __device__ inline V pg_select(M chosen, V a, V b)
 {{
     for (int k = 0; k < V::count; ++k)
-        a[k] = chosen[k] ? a[k] : b[k];
+        a[k] = pg_chosen(chosen[k] ? a[k] : b[k]);
     return a;
 }}
 template <typename V, typename T>

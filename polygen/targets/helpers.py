@@ -52,6 +52,8 @@ _TO_HALF = "to_half"
 
 
 def _template(target: Target, name: str, dtype: DType) -> str:
+    if (name, dtype.name) in target.own_helpers:
+        return target.own_helpers[name, dtype.name]
     if name in GENERATORS:
         return random_template(GENERATORS[name])
     if dtype.kind == "c":

@@ -149,7 +149,7 @@ $T $name($T a, $T b)
     if (remainder != 0 && (remainder < 0) != (b < 0))
         quotient -= 1;
     if (quotient == 0)
-        return $copysign(0, a / b);
+        return $copysign(($T) 0, a / b);
     $T const whole = $floor(quotient);
     return quotient - whole > ($T) 0.5 ? whole + 1 : whole;
 }
@@ -159,7 +159,7 @@ $T $name($T a, $T b)
 {
     $T const remainder = $fmod(a, b);
     if (remainder == 0)
-        return $copysign(0, b);
+        return $copysign(($T) 0, b);
     return (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 """,
@@ -202,7 +202,7 @@ $T $name($T a)
     "exp10": """
 $T $name($T a)
 {
-    return $pow(10, a);
+    return $pow(($T) 10, a);
 }
 """,
     "mad": """

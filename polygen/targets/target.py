@@ -35,6 +35,7 @@ class Atomics:
         orderings: for each memory ordering that it has, what it adds to the names.
         scopes: for each scope that it has, what it adds to the names.
         sizes: of the elements, in bytes.
+        scope_sizes: those for scopes that do not have all.
         native: the statement for an operation on numbers of a type, or None.
         native_floats: the operations that this has for floating-point numbers as well.
         retry: an update of a size by compare and swap; ``$value`` is computed from ``$old``.
@@ -47,6 +48,7 @@ class Atomics:
     orderings: Mapping[MemoryOrdering, Mapping[str, str]]
     scopes: Mapping[MemoryScope, Mapping[str, str]]
     sizes: tuple[int, ...]
+    scope_sizes: Mapping[MemoryScope, tuple[int, ...]] = field(default_factory=new_dict)
     native: Callable[[str, DType], str | None]
     native_floats: frozenset[str] = frozenset()
     retry: Callable[[int], str]
@@ -75,6 +77,7 @@ class Target:
         math_names: functions that it has under another name than the usual one.
         missing_functions: functions that it has not; they are spelled out.
         integer_extremes: its ``min`` and ``max`` for integers of 32 and 64 bits, if it has them.
+        own_helpers: helper functions that it spells otherwise than others, by name and type.
         helper_prefix: what a function begins with that other functions of the source call.
         function_head: what stands before the name of a function for the host, given the size of
             its work groups.
@@ -161,6 +164,7 @@ class Target:
     math_names: Mapping[str, str] = field(default_factory=new_dict)
     missing_functions: frozenset[str] = frozenset()
     integer_extremes: Mapping[str, str] = field(default_factory=new_dict)
+    own_helpers: Mapping[tuple[str, str], str] = field(default_factory=new_dict)
     helper_prefix: str
     function_head: Callable[[tuple[int, ...]], str]
     qualifiers: Mapping[AddressSpace, str]

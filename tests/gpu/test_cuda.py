@@ -107,6 +107,27 @@ def test_two_launches_and_memory_between_them() -> None:
         np.testing.assert_array_equal(b.get(), (np.arange(n, dtype=np.float64) ** 2)[::-1])
 
 
+def test_extrema_of_three() -> None:
+    """Compilers of CUDA 13.0 for an H200 lose the sign of -b, if they see that they are three."""
+    text = """
+        low[i] = min(min(a[i], -b[i]), c[i])
+        high[i] = max(max(a[i], -b[i]), c[i])
+        most[i] = max(k, -d[i, k])
+    """
+    knl = pg.make_kernel("{ [i,k]: 0<=i<n and 0<=k<m }", text)
+    knl = pg.tag_inames(knl, "i:g.0")
+    for dtype in ("int8", "int32", "int64"):
+        draw = np.random.default_rng(5).integers
+        a, b, c = (draw(-100, 100, 99).astype(dtype) for _ in range(3))
+        d = draw(-100, 100, (99, 17)).astype(dtype)
+        low, high, most = (cupy.zeros(99, dtype) for _ in range(3))
+        given = {name: cupy.asarray(v) for name, v in zip("abcd", (a, b, c, d), strict=True)}
+        knl(**given, low=low, high=high, most=most)
+        np.testing.assert_array_equal(low.get(), np.minimum(np.minimum(a, -b), c))
+        np.testing.assert_array_equal(high.get(), np.maximum(np.maximum(a, -b), c))
+        np.testing.assert_array_equal(most.get(), (-d).max(axis=1))
+
+
 @pytest.mark.parametrize("start", range(0, 300, 50))
 def test_random_kernels(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with warnings.catch_warnings():

@@ -10,13 +10,17 @@ _OK = nvrtc.nvrtcResult.NVRTC_SUCCESS
 
 
 def compile_for(architecture: str, source: str) -> tuple[int, str]:
-    """Return the size of the machine code of a source, 0 if there are errors, and the log."""
+    """Return the size of the machine code of a source, 0 if there are errors, and the log.
+
+    For a ``compute_...``, it is that of the code for all such devices, which takes less time.
+    """
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"a.cu", 0, [], [])
     options = [f"--gpu-architecture={architecture}".encode(), b"-default-device", b"--std=c++17"]
     (code,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     _, size = nvrtc.nvrtcGetProgramLogSize(program)
     log = b" " * size
     nvrtc.nvrtcGetProgramLog(program, log)
-    size = nvrtc.nvrtcGetCUBINSize(program)[1] if code == _OK else 0
+    size_of = nvrtc.nvrtcGetPTXSize if "compute" in architecture else nvrtc.nvrtcGetCUBINSize
+    size = size_of(program)[1] if code == _OK else 0
     nvrtc.nvrtcDestroyProgram(program)
     return size, log.decode().strip("\0 \n")

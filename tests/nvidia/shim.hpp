@@ -13,6 +13,8 @@ static thread_local pg_index threadIdx;
 static pg_index blockIdx;
 static std::unique_ptr<std::barrier<>> pg_waiting;
 
+#define __CUDACC_VER_MAJOR__ 99  // no mistakes of compilers to be worked around
+#define __CUDACC_VER_MINOR__ 0
 #define __global__
 #define __device__
 #define __shared__ static

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import AtomicNotSupported, TypeNotSupported, UserError
+from polygen.analysis.functions import FUNCTIONS, Function
+from polygen.errors import (
+    AtomicNotSupported,
+    TypeMismatch,
+    TypeNotSupported,
+    UnknownFunction,
+    UserError,
+)
 from polygen.runtime.arguments import examine, form_of
 from polygen.runtime.separate import taken_apart
 from polygen.runtime.variant import make_variant
@@ -133,6 +140,7 @@ def test_as_much_local_memory_as_the_launch_asks_for() -> None:
         ("b[i % 4] = max(b[i % 4], a[i]) {atomic}", {"b": "int32"}, "atomicMax(&b[i % 4], a[i])"),
         ("b[i % 4] = max(b[i % 4], a[i]) {atomic}", {"b": "float64"}, "atomicCAS("),
         ("b[i % 4] = b[i % 4] * a[i] {atomic}", {"b": "float16"}, "atomicCAS("),
+        ("b[0] = b[0] * a[i] {atomic=all_devices}", {"b": "int32"}, "atomicCAS_system("),
     ],
 )
 def test_atomic_operations(text: str, dtypes: dict[str, str], expected: str) -> None:
@@ -143,10 +151,28 @@ def test_atomic_operations(text: str, dtypes: dict[str, str], expected: str) -> 
     assert compile_for("sm_80", source)[0], source
 
 
+@pytest.mark.parametrize(("dtype", "expected"), [("uint16", ""), ("float32", "_block")])
+def test_atomic_updates_of_a_group(dtype: str, expected: str) -> None:
+    knl = pg.make_kernel(
+        "{ [i,j,k]: 0<=i<32 and 0<=j,k<4 }",
+        "t[k] = 1 {id=z}\nt[i % 4] = t[i % 4]*a[i] {id=u, dep=z, atomic=work_group}\n"
+        "b[j] = t[j] {dep=u}",
+        [pg.TemporaryVariable("t", dtype, shape=4, address_space=pg.AddressSpace.LOCAL), "..."],
+    )
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": dtype, "b": dtype}), "i:l.0, j:l.0, k:l.0")
+    source = str(pg.generate_code(knl, "cuda"))
+    assert f"atomicCAS{expected}(" in source
+    assert compile_for("sm_80", source)[0], source
+
+
 def test_what_it_has_not() -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[0] = b[0] + a[i] {atomic}")
     knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "complex64", "b": "complex64"}), "i:g.0")
     with pytest.raises(AtomicNotSupported, match="which target 'cuda' does not have"):
+        pg.generate_code(knl, "cuda")
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[0] = b[0] + a[i] {atomic=all_devices}")
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "float16", "b": "float16"}), "i:g.0")
+    with pytest.raises(AtomicNotSupported, match="type 'float16' in the scope 'all_devices'"):
         pg.generate_code(knl, "cuda")
     image = pg.ImageArg("a", "float32", (4, 4))
     knl = pg.make_kernel("{ [i,j]: 0<=i,j<4 }", "b[i,j] = a[i,j]", [image, "..."])
@@ -160,4 +186,43 @@ def test_names_of_its_own() -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = a[i]*a[i]\nc[i] = conj(a[i])/b[i]")
     source = str(pg.generate_code(pg.add_dtypes(knl, {"a": np.complex64}), "cuda"))
     assert source.count("struct alignas(2 * sizeof(T)) pg_complex {") == 1
+    assert compile_for("sm_90", source)[0]
+
+
+def call_of(function: Function, dtype: str) -> Any:
+    """Return a kernel that calls a function with numbers of a type."""
+    given = [f"a{k}" for k in range(function.least)]
+    results = ", ".join(f"r{k}[i]" for k in range(function.results))
+    call = f"{function.name}({', '.join(f'{name}[i]' for name in given)})"
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", f"{results} = {call}", name=f"call_{function.name}")
+    dtypes = dict.fromkeys(given, dtype) | ({given[-1]: "int32"} if function.exponent else {})
+    return pg.tag_inames(pg.add_dtypes(knl, dtypes), "i:g.0")
+
+
+@pytest.mark.parametrize(("dtype", "least"), [("float64", 80), ("complex128", 20)])
+def test_every_function_compiles(dtype: str, least: int) -> None:
+    sources: list[str] = []
+    for n, function in enumerate(FUNCTIONS.values()):
+        try:
+            program = pg.generate_code(call_of(function, dtype), "cuda")
+        except (TypeMismatch, UnknownFunction):
+            continue
+        sources.append(own_helpers(program.source, n))
+    assert len(sources) >= least
+    size, log = compile_for("compute_90", "\n".join(sources))
+    assert size, log
+
+
+@pytest.mark.parametrize("function", ["min", "max"])
+@pytest.mark.parametrize("dtype", ["int8", "int32"])
+def test_extrema_are_computed_one_by_one(function: str, dtype: str) -> None:
+    """ptxas 13.0 has an instruction for three at once, and loses signs of operands there."""
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", f"o[i] = {function}(a[i], -b[i], c[i])")
+    knl = pg.tag_inames(pg.add_dtypes(knl, dict.fromkeys("abc", dtype)), "i:g.0")
+    source = str(pg.generate_code(knl, "cuda"))
+    name = f"pg_{function}_i32("
+    body = source[source.index("__global__") :]
+    assert body.count(name) == 2
+    helper = source[source.index(name) : source.index("__global__")]
+    assert "cvt.s64.s32 wide, %0; cvt.u32.u64 %0, wide;" in helper
     assert compile_for("sm_90", source)[0]

@@ -75,3 +75,48 @@ def test_atomic_sums_and_extrema(host: HostDriver) -> None:
         np.testing.assert_array_equal(given["s"], [1 + a[k::3].sum() for k in range(3)])
         np.testing.assert_array_equal(given["m"], [max(1, a[k::3].max()) for k in range(3)])
         np.testing.assert_array_equal(given["p"], [2 ** len(a[k::3]) for k in range(3)])
+
+
+def test_functions_that_are_spelled_out(host: HostDriver) -> None:
+    text = """
+        normal[i] = isnormal(a[i])
+        quotient[i] = a[i] // b[i]
+        rest[i] = a[i] % b[i]
+        power[i] = exp10(b[i])
+        direction[i] = sign(z[i])
+        tangent[i] = tanh(z[i])
+        low[i] = min(min(k[i], -m[i]), 3)
+        high[i] = max(max(k[i], -m[i]), 3)
+    """
+    knl = pg.tag_inames(pg.make_kernel("{ [i]: 0<=i<n }", text), "i:g.0")
+    for dtype in ("float32", "float64"):
+        tiny = np.finfo(dtype).tiny
+        a = np.array([0, -0.0, tiny, -tiny / 2, np.inf, np.nan, -7.5, 7.5], dtype)
+        b = np.array([1, 2, -3, 1, 2, 3, 2, -2], dtype)
+        z = a + 1j * b
+        k, m = (np.random.default_rng(n).integers(-9, 9, 8).astype(np.int32) for n in (1, 2))
+        z[4] = 800 - 1j
+        names = ("quotient", "rest", "power", "direction", "tangent", "low", "high", "normal")
+        dtypes = [dtype] * 3 + [z.dtype] * 2 + ["int32"] * 2 + ["bool"]
+        found = {x: np.zeros(8, t) for x, t in zip(names, dtypes, strict=True)}
+        knl.executor("cuda")(a=a, b=b, z=z, k=k, m=m, **found)
+        normal = np.isfinite(a) & (np.abs(a) >= tiny)
+        np.testing.assert_array_equal(found["normal"], normal)
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_array_equal(found["quotient"], a // b)
+            np.testing.assert_array_equal(found["rest"], a % b)
+        np.testing.assert_allclose(found["power"], 10**b, rtol=1e-6)
+        finite = np.isfinite(z)
+        z = z[finite]
+        np.testing.assert_allclose(found["direction"][finite], z / np.abs(z), rtol=1e-6, atol=1e-30)
+        np.testing.assert_allclose(found["tangent"][finite], np.tanh(z), rtol=1e-5)
+        np.testing.assert_array_equal(found["low"], np.minimum(np.minimum(k, -m), 3))
+        np.testing.assert_array_equal(found["high"], np.maximum(np.maximum(k, -m), 3))
+
+
+def test_halves_that_are_written_atomically(host: HostDriver) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[0] = a[i] {atomic=init}")
+    knl = pg.add_dtypes(knl, {"a": "float16", "out": "float16"})
+    out = np.zeros(1, np.float16)
+    knl.executor("cuda")(a=np.array([1, 2.5], np.float16), out=out)
+    assert out[0] == 2.5
