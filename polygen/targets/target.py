@@ -90,8 +90,8 @@ class Target:
         table_nan: how one that is no number is.
         shared_declaration: what the declaration of a variable of a work group begins with, if that
             is no qualifier of pointers to it, too.
-        shared_alignment: what arrays of a work group begin at a multiple of, in bytes, if not of what
-            their type needs.
+        shared_alignment: what arrays of a work group begin at a multiple of, in bytes, if not of
+            what their type needs.
         shared_pool: the declaration of all of a group's memory, whose size the launch says.
         most_shared: the number of bytes of a group's memory past which that is needed.
         hardware_index: the index along an axis, of the tag's letter and the axis; None if it has
