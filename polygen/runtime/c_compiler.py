@@ -23,6 +23,7 @@ from pathlib import Path
 
 from polygen.errors import CompilationFailed, NoCompiler
 from polygen.runtime import cache as disk
+from polygen.runtime.compilation import failure
 from polygen.source import caller_location
 
 FLAGS = (
@@ -168,23 +169,13 @@ def _compile(compiler: Compiler, source: str, options: tuple[str, ...]) -> bytes
         if finished.returncode == 0:
             return result.read_bytes()
         message = finished.stderr.replace(f"{folder}/", "")
-    raise _failure(source, options, command, message)
-
-
-def _failure(
-    source: str, options: tuple[str, ...], command: tuple[str, ...], message: str
-) -> CompilationFailed:
-    remedy = "the generated code should compile: please report this, with the kernel"
-    if "omp" in message:
-        remedy = "the compiler lacks OpenMP (clang on Debian, Ubuntu: sudo apt install libomp-dev)"
-    elif options:
-        remedy = f"check the kernel's build options, {' '.join(options)}"
-    shown = "\n".join(message.strip().splitlines()[:20])
-    return CompilationFailed(
-        f"the C compiler '{command[0]}' failed:\n{shown}",
-        where=caller_location(),
-        excerpt=_excerpt(source, message),
-        remedy=remedy,
+    remedy = "the compiler lacks OpenMP (clang on Debian, Ubuntu: sudo apt install libomp-dev)"
+    raise failure(
+        f"the C compiler '{command[0]}'",
+        message,
+        options,
+        _excerpt(source, message),
+        remedy if "omp" in message else None,
     )
 
 

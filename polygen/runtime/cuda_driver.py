@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Protocol
 
-from polygen.errors import CompilationFailed, NoDevice
+from polygen.errors import NoDevice
 from polygen.runtime import cache as disk
+from polygen.runtime.compilation import failure
 from polygen.source import caller_location
 
 _REMEDY = "pip install 'polygen[cuda]', on a machine with an NVIDIA GPU and its driver"
@@ -143,19 +144,9 @@ def build(source: str, options: tuple[str, ...] = ()) -> Any:
     if code is None:
         code, log = cuda.compile(source, every)
         if not code:
-            raise _failure(source, options, log)
+            raise failure("NVRTC", log, options, source)
         disk.store(name, code)
     module = cuda.load(code)
     if disk.caching():
         _MODULES[key] = module
     return module
-
-
-def _failure(source: str, options: tuple[str, ...], log: str) -> CompilationFailed:
-    remedy = "the generated code should compile: please report this, with the kernel"
-    if options:
-        remedy = f"check the kernel's build options, {' '.join(options)}"
-    shown = "\n".join(log.strip("\0 \n").splitlines()[:30])
-    return CompilationFailed(
-        f"NVRTC failed:\n{shown}", where=caller_location(), excerpt=source, remedy=remedy
-    )

@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, TypeAlias
 
-from polygen.errors import CompilationFailed, MisalignedArray, NoDevice, NoLinker
+from polygen.errors import MisalignedArray, NoDevice, NoLinker
 from polygen.ir.array import GlobalArg
 from polygen.runtime import cache as disk
+from polygen.runtime.compilation import failure
 from polygen.runtime.device_image import DeviceImage
 from polygen.source import caller_location
 
@@ -165,7 +166,7 @@ def build(context: Context, source: str, options: tuple[str, ...] = ()) -> Any:
             # Drivers have caches of their own; pyopencl's, which unpickles, is left out.
             program = cl.Program(context, source).build(list(options), cache_dir=False)
     except cl.Error as error:
-        raise _failure(source, options, str(error)) from None
+        raise failure("the OpenCL compiler", str(error), options, source) from None
     if disk.caching():
         _BUILT[key] = program
     return program
@@ -180,16 +181,3 @@ def _check_linker(context: Context) -> None:
             where=caller_location(),
             remedy="sudo apt install binutils (Debian, Ubuntu), or use the C target: it needs gcc",
         )
-
-
-def _failure(source: str, options: tuple[str, ...], log: str) -> CompilationFailed:
-    remedy = "the generated code should compile: please report this, with the kernel"
-    if options:
-        remedy = f"check the kernel's build options, {' '.join(options)}"
-    shown = "\n".join(log.strip().splitlines()[:30])
-    return CompilationFailed(
-        f"the OpenCL compiler failed:\n{shown}",
-        where=caller_location(),
-        excerpt=source,
-        remedy=remedy,
-    )
