@@ -147,7 +147,7 @@ def _not_an_array(arg: GlobalArg, value: Any) -> WrongArgumentType:
     else:
         what, remedy = (
             f"of type {name}",
-            "pass an array of NumPy's, pyopencl's, CuPy's or PyTorch's",
+            "pass an array of NumPy's, pyopencl's, CuPy's or PyTorch's, or one with __dlpack__",
         )
     return WrongArgumentType(
         f"argument '{arg.name}' has to be an array; it is {what}",

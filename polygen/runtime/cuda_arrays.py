@@ -244,6 +244,9 @@ _KNOWN: Mapping[tuple[str, str], ArrayClass] = {
 }
 
 
+_INTERFACE = "__cuda_array_interface__"
+
+
 def array_class(kind: type) -> ArrayClass | None:
     """Return how arrays of a class are asked; None if a class has none on a GPU."""
     if kind is DeviceArray:
@@ -253,7 +256,7 @@ def array_class(kind: type) -> ArrayClass | None:
         known = getattr(loaded, name, None)
         if known is not None and issubclass(kind, known):
             return found
-    return _OTHER if hasattr(kind, "__cuda_array_interface__") else None
+    return _OTHER if hasattr(kind, _INTERFACE) else None
 
 
 def is_cuda_array(value: object) -> bool:
@@ -264,7 +267,8 @@ def is_cuda_array(value: object) -> bool:
     found = array_class(kind)
     if found is _TORCH:
         return bool(getattr(value, "is_cuda", False))
-    return found is not None
+    # Arrays of one class may be anywhere.
+    return found is not None and (found is not _OTHER or hasattr(value, _INTERFACE))
 
 
 def seen(value: Any) -> SeenArray:

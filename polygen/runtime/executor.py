@@ -27,6 +27,12 @@ from polygen.runtime.cuda_memory import stage_on_gpu
 from polygen.runtime.cuda_run import cuda_names
 from polygen.runtime.device_image import HostImage
 from polygen.runtime.devices import default_target, place_of
+from polygen.runtime.host_arrays import (
+    Foreign,
+    foreign_arrays,
+    in_their_libraries,
+    seen_as_numpy,
+)
 from polygen.runtime.host_data import copied, host_data
 from polygen.runtime.images import image_names, with_arrays, with_images
 from polygen.runtime.opencl import Queue, is_image, is_opencl_array, is_queue
@@ -130,6 +136,7 @@ class Executor:
             event.wait()
         if self._separate:
             args = taken_apart(self.kernel, args)
+        args = {**args, **seen_as_numpy(foreign_arrays(self.kernel, args), args)}
         args = with_arrays(self.kernel, args, lambda _: queue or self._place.default_queue())
         given = {name: value for name, value in args.items() if value is not None}
         form = form_of(self.kernel, self._target_of(queue, args), _classes(given))
@@ -150,6 +157,7 @@ class Executor:
     def run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
         """Run the kernel: `__call__` with the arguments in a dictionary."""
         if image_names(self.kernel) and self._target_of(queue, args) == "opencl":
+            args = {**args, **seen_as_numpy(foreign_arrays(self.kernel, args), args)}
             args = with_images(self.kernel, args, lambda a: queue or self._find_queue(a))
         if self._separate:
             event, outputs = self._run(queue, wait_for, taken_apart(self.kernel, args))
@@ -168,15 +176,25 @@ class Executor:
         form = (queue is None, *args, *map(type, args.values()))
         call = self._calls.get(form)
         if call is None:
-            with _PREPARING:
-                call = self._new_call(queue, args)
-            if disk.caching():
-                self._calls[form] = call
+            call = self._kept(form, self._new_call, queue, args)
         return call(queue, wait_for, *args.values())
 
     # --- choosing what to do for a form of call
 
+    def _kept(self, form: Any, make: Any, queue: Queue | None, args: Mapping[str, Any]) -> Any:
+        with _PREPARING:
+            call = make(queue, args)
+        if disk.caching():
+            self._calls[form] = call
+        return call
+
     def _new_call(self, queue: Queue | None, args: Mapping[str, Any]) -> Callable[..., Any]:
+        foreign = foreign_arrays(self.kernel, args)
+        if foreign:
+            return partial(self._call_with_views, tuple(args), foreign)
+        return self._call_in_place(queue, args)
+
+    def _call_in_place(self, queue: Queue | None, args: Mapping[str, Any]) -> Callable[..., Any]:
         target = self._target_of(queue, args)
         form = form_of(self.kernel, target, _classes(args))
         for arg in form.arrays:
@@ -210,6 +228,20 @@ class Executor:
         if form.target == "cuda":
             return queue is None and not form.arrays
         return queue is None and self._place.queue is None and not form.arrays
+
+    def _call_with_views(
+        self, passed: tuple[str, ...], foreign: Foreign, queue: Any, wait_for: Any, *values: Any
+    ) -> tuple[Any, Any]:
+        """Run on arrays of other libraries: those in the host's memory are seen as NumPy's."""
+        args = dict(zip(passed, values, strict=True))
+        views = seen_as_numpy(foreign, args)
+        seen = {**args, **views}
+        form = ("seen", queue is None, *seen, *map(type, seen.values()))
+        call = self._calls.get(form)
+        if call is None:
+            call = self._kept(form, self._call_in_place, queue, seen)
+        event, outputs = call(queue, wait_for, *seen.values())
+        return event, in_their_libraries(self.kernel, args, views, outputs) if views else outputs
 
     # --- calls with arrays that are where the kernel runs
 
@@ -297,10 +329,9 @@ class Executor:
         for arg in form.arrays:
             found = device_of(args[arg.name])
             if found not in (None, current):
-                where = "the host" if found < 0 else f"device {found}"
                 raise WrongDevice(
-                    f"argument '{arg.name}' of kernel '{self.kernel.name}' is an array on {where}; "
-                    f"the current device is {current}",
+                    f"argument '{arg.name}' of kernel '{self.kernel.name}' is an array on device "
+                    f"{found}; the current device is {current}",
                     where=caller_location(),
                     remedy="copy it there, or make its device current",
                 )

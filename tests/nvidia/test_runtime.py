@@ -73,6 +73,39 @@ def test_numpy_arrays_are_copied(host: HostDriver) -> None:
     assert not host.live  # all memory is given back
 
 
+class Anywhere:
+    """An array of a library whose arrays are in the host's memory, or in a GPU's."""
+
+    def __init__(self, data: Any, place: str) -> None:
+        self.data, self.place = data, place
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        if self.place == "host":
+            raise AttributeError("it is on the host")
+        return dict(self.data.__cuda_array_interface__)
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        return self.data.__dlpack__(**asked)
+
+    def __dlpack_device__(self) -> Any:
+        return self.data.__dlpack_device__()
+
+
+def test_arrays_of_one_class_in_two_places(host: HostDriver) -> None:
+    knl, a = doubling(), np.arange(12, dtype=np.float64)
+    there = Anywhere(on_device(a), "gpu")
+    for _ in range(2):  # in either order
+        _, (out,) = knl(a=there, shift=1)
+        assert isinstance(out, DeviceArray)
+        np.testing.assert_array_equal(out.get(), 2 * a + 1)
+        _, (out,) = knl(a=Anywhere(a, "host"), shift=1)
+        assert isinstance(out, np.ndarray)
+        np.testing.assert_array_equal(out, 2 * a + 1)
+    _, (out,) = knl.executor("cuda")(a=Anywhere(a, "host"), shift=1)
+    np.testing.assert_array_equal(out, 2 * a + 1)
+
+
 def test_arrays_of_polygen_and_of_others(host: HostDriver) -> None:
     a = np.arange(12, dtype=np.float64)
     knl = doubling()
