@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from functools import reduce
 
 import islpy as isl
@@ -12,6 +14,7 @@ from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.isl_affine import form_condition, is_negative_somewhere
 from polygen.errors import NotSeparable
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
@@ -34,6 +37,8 @@ def separate_full_tiles(kernel: Kernel, inames: Inames) -> Kernel:
     Requires:
         1. Each iname has values between two constants: it runs over the points of a tile.
         2. The domains of the inames are convex.
+        3. There is an instruction within all loops that decide whether a tile is full: where
+           several loops run over the points of one tile (`duplicate_inames`), all are named.
 
     Parameters:
         inames: the inames of the loops over the points of a tile: ``"i_inner, j_inner"``, or a
@@ -62,7 +67,7 @@ def separate_full_tiles(kernel: Kernel, inames: Inames) -> Kernel:
 
     Raises:
         UnknownIname: if the kernel has no such iname.
-        NotSeparable: if 1 or 2 does not hold.
+        NotSeparable: if 1, 2 or 3 does not hold.
 
     Source: Kim, Renganarayanan, Rostron, Rajopadhye, Strout, Multi-level tiling: M for the price
     of one, SC 2007.
@@ -85,8 +90,27 @@ def separate_full_tiles(kernel: Kernel, inames: Inames) -> Kernel:
                 asked.append(form_condition(least))
     if not asked:
         return kernel  # all tiles are full
-    asked.sort(key=show_expression)
-    return separated(kernel, asked[0] if len(asked) == 1 else ex.LogicalAnd(tuple(asked)))
+    asked = sorted(dict.fromkeys(asked), key=show_expression)
+    condition = asked[0] if len(asked) == 1 else ex.LogicalAnd(tuple(asked))
+    _check_nested(kernel, inner, walk.free_variables(condition).intersection(kernel.inames))
+    return separated(kernel, condition)
+
+
+def _check_nested(kernel: Kernel, inner: Sequence[str], deciding: AbstractSet[str]) -> None:
+    """Check that there is code within the loops that decide whether a tile is full."""
+    loops = [i.within_inames | i.reduction_inames for i in kernel.expanded.instructions]
+    if any(deciding <= around for around in loops):
+        return
+    around = frozenset[str]().union(*(found for found in loops if found.issuperset(inner)))
+    others = ", ".join(sorted(deciding - around))
+    raise NotSeparable(
+        f"full tiles cannot be separated: no instruction is within all the loops that decide "
+        f"whether a tile of {', '.join(inner)} is full: {', '.join(sorted(deciding))}",
+        where=caller_location(),
+        remedy=f"name all inames over the points of a tile: {others}, too, if that is what they are"
+        if around
+        else "take one step for loops that are nested, another one for others",
+    )
 
 
 def _range(kernel: Kernel, points: isl.Set, iname: str) -> tuple[int, int]:

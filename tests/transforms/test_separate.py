@@ -288,6 +288,29 @@ def test_refused(step: Any, kind: type[pg.UserError], text: str) -> None:
         step()
 
 
+def three_nests() -> Kernel:
+    text = "b[i] = a[i]  {id=b}\nc[i] = 2*a[i]  {id=c}\nd[i] = 3*a[i]  {id=d}"
+    knl = pg.split_iname(kernel("{ [i]: 0<=i<n }", text), "i", 4, inner_iname="p")
+    knl = pg.split_iname(knl, "p", 2, outer_iname="part", inner_iname="item")
+    for insn in ("c", "d"):
+        knl = pg.duplicate_inames(knl, "part", within=f"id:{insn}", suffix=f"_{insn}")
+    return pg.prioritize_loops(knl, "i_outer, item, part")
+
+
+def test_all_loops_over_the_points_of_a_tile_are_named() -> None:
+    knl, names = three_nests(), "item, part, part_c, part_d"
+    new = pg.separate_full_tiles(knl, names)
+    assert [str(c) for c in new.separations] == ["4*i_outer + 3 < n"]
+    assert "for i_outer in [0, n//4):" in str(lowered(new))
+    agree(knl, SIZES, lambda knl: pg.separate_full_tiles(knl, names))
+    text = "a tile of item, part is full: i_outer, part_c, part_d\n.*\n  remedy: name all inames"
+    with pytest.raises(NotSeparable, match=text):
+        pg.separate_full_tiles(knl, "item, part")
+    nests = pg.tile(pg.split_iname(APART, "i", 4), {"j": 4})
+    with pytest.raises(NotSeparable, match="one step for loops that are nested, another one"):
+        pg.separate_full_tiles(nests, "i_inner, j_inner")
+
+
 def test_one_iteration_apart_from_those_before_and_after_it() -> None:
     knl = pg.index_set_split(LINE, "i == 3")
     assert [x[1:] for x in ranges(pg.fix_parameters(knl, n=9))] == [("0", "3"), ("4", "9")]
