@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import prod
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -273,7 +273,7 @@ def is_cuda_array(value: object) -> bool:
 
 def seen(value: Any) -> SeenArray:
     """Return what there is to know of an array in a GPU's memory."""
-    kind: type[Any] = type(value)
+    kind: type[Any] = value.__class__
     found = array_class(kind)
     if found is _TORCH:
         return _seen_torch(value)
@@ -286,7 +286,7 @@ def seen(value: Any) -> SeenArray:
 
 def device_of(value: Any) -> int | None:
     """Return the number of the device that an array is on; None if its library does not say."""
-    kind: type[Any] = type(value)
+    kind: type[Any] = value.__class__
     found = array_class(kind)
     if found is _TORCH:
         return int(value.get_device())
@@ -330,7 +330,7 @@ def torch_dtype(dtype: DType) -> Any:
 
 def stream_address(queue: Any) -> int | None:
     """Return the address of a stream; None if a value is none."""
-    kind: type[Any] = type(queue)
+    kind: type[Any] = queue.__class__
     find = _STREAMS.get(kind)
     return _find_stream(queue) if find is None else find(queue)
 
@@ -339,14 +339,14 @@ _STREAMS: dict[type, Callable[[Any], int]] = {int: int}
 
 
 def _find_stream(queue: Any) -> int | None:
-    kind: type[Any] = type(queue)
+    kind: type[Any] = queue.__class__
     for module, attribute in (("cupy", "ptr"), ("torch", "cuda_stream")):
         if kind.__module__.split(".")[0] == module and hasattr(queue, attribute):
             _STREAMS[kind] = attrgetter(attribute)
             return stream_address(queue)
     if hasattr(queue, "__cuda_stream__"):
         given: Any = queue.__cuda_stream__
-        pair: tuple[int, int] = given() if callable(given) else given
+        pair = cast("tuple[int, int]", given() if callable(given) else given)
         return int(pair[1])
     return None
 
