@@ -118,6 +118,7 @@ def _handed_over(like: Any, name: str, array: Any) -> Any:
     """
     if _is_tensor(like):
         return sys.modules["torch"].from_numpy(array)
+    library: Any
     if hasattr(like, "__array_namespace__"):
         library = like.__array_namespace__()
     else:

@@ -28,26 +28,30 @@ class Exported:
     def __dlpack__(self, **asked: Any) -> Any:
         return self.data.__dlpack__(**asked)
 
-    def __dlpack_device__(self) -> tuple[int, int]:
+    def __dlpack_device__(self) -> Any:
         return self.data.__dlpack_device__()
 
     def __array_namespace__(self) -> Any:
         return types.SimpleNamespace(from_dlpack=from_dlpack)
 
 
-class Older(Exported):
+class Older:
     """One that cannot say whether it may be written, and has no array API."""
 
-    __array_namespace__: Any = property()
+    def __init__(self, data: Any) -> None:
+        self.data = data
 
     def __dlpack__(self, stream: Any = None) -> Any:
         return self.data.__dlpack__()
+
+    def __dlpack_device__(self) -> Any:
+        return self.data.__dlpack_device__()
 
 
 class Elsewhere(Exported):
     """One on a device that polygen does not know."""
 
-    def __dlpack_device__(self) -> tuple[int, int]:
+    def __dlpack_device__(self) -> Any:
         return 10, 0  # ROCm
 
     def __dlpack__(self, **_: Any) -> Any:
