@@ -65,6 +65,7 @@ _FAMILIES = re.compile(
     | (as|convert)_(u?char|u?short|u?int|u?long|half|float|double)(2|3|4|8|16)?(_.*)?
     | atom(ic)?_(add|sub|xchg|inc|dec|cmpxchg|min|max|and|or|xor|init|load|store)
     | atomic_(exchange|fetch)_.* | ATOMIC_(FLAG|VAR)_INIT
+    | atomic[A-Z].* | (rsqrt|exp10|cospi|sinpi)f | CUDART_.*  # CUDA's
     | image[123]d_.*t | MAX_WORK_DIM | CL_(COMPLETE|QUEUED|RUNNING|SUBMITTED)
     """,
     re.VERBOSE,
@@ -96,7 +97,7 @@ _MATH = re.compile(
     re.VERBOSE,
 )
 
-# Functions that OpenCL C has: variables may have these names, kernels not.
+# Functions that OpenCL C or CUDA has: variables may have these names, kernels not.
 _FUNCTIONS = frozenset(
     """
     abs abs_diff add_sat async_work_group_copy async_work_group_strided_copy bitselect clamp clz
@@ -113,6 +114,10 @@ _FUNCTION_FAMILIES = re.compile(
     r"|(drem|finite|gamma|isinf|isnan|[jy][01n]|lgamma|scalb|significand)[fl]?(_r)?|conj[fl]?|signgam"
     r"|u?int(_fast|_least)(8|16|32|64)_t|u?intmax_t|(float|double)_t|as_(u?intptr|ptrdiff|size)_t"
     r"|cl_mem_fence_flags|kernel_exec|intel_sub_group_.*"
+    # of CUDA
+    r"|assert|clock(64|_t)?|cuda.*|dim3|free|l?labs|malloc|std|va_list"
+    r"|r?norm[34]df?|rnormf?|normcdf(inv)?f?|(rcbrt|rhypot|erfcx|erfc?inv|sincospi|fdivide)f?"
+    r"|cyl_bessel_i[01]f?|(u|ll|ull)(max|min)"
 )
 
 
@@ -151,8 +156,8 @@ def check_function_name(name: str) -> None:
     check_declared(name)
     if name in _FUNCTIONS or _FUNCTION_FAMILIES.fullmatch(name):
         raise ReservedName(
-            f"'{name}' is a function or a type of C or OpenCL C, which no function can be called "
-            "like",
+            f"'{name}' is a function or a type of C, OpenCL C or CUDA, which no function can be "
+            "called like",
             where=caller_location(),
             remedy=f"use another name, such as '{name}_'",
         )

@@ -197,6 +197,7 @@ def test_hostile_ids_of_instructions() -> None:
 def test_names_beside_reserved_ones() -> None:
     """Names that people use are not refused because they resemble others."""
     for name in (
+        "atomic", "atomics", "dim3", "free", "clock",
         "I", "N", "M_inv", "half_width", "as_list", "atomic_mass", "step", "length", "dot", "index",
         "gamma", "y0", "j1", "float_", "int_size", "global_id", "data", "PI", "E", "e", "CL", "_x",
     ):  # fmt: skip
@@ -205,7 +206,7 @@ def test_names_beside_reserved_ones() -> None:
 
 @pytest.mark.parametrize("name", ["dot", "step", "normalize", "select", "vload4", "native_sin"])
 def test_kernels_are_not_called_as_functions_are(name: str) -> None:
-    with pytest.raises(ReservedName, match="a function or a type of C or OpenCL C") as caught:
+    with pytest.raises(ReservedName, match="a function or a type of C, OpenCL C") as caught:
         pg.make_kernel(LINE, COPY, name=name)
     assert caught.value.remedy == f"use another name, such as '{name}_'"
     pg.make_kernel(LINE, f"{name}[i] = a[i]")  # a variable may be
@@ -345,12 +346,23 @@ def test_macros_of_opencl(name: str) -> None:
     [
         *("j0", "y1f", "gamma", "signgam", "drem", "isinff", "lgammaf_r", "scalb", "significand"),
         *("intmax_t", "uint_fast8_t", "float_t", "as_size_t", "cl_mem_fence_flags", "kernel_exec"),
+        *(
+            "assert",
+            "clock64",
+            "cudaError_t",
+            "dim3",
+            "malloc",
+            "norm3df",
+            "rcbrt",
+            "erfcinv",
+            "umax",
+        ),
     ],
 )
 def test_kernels_are_not_called_as_parts_of_headers_are(name: str) -> None:
     """A variable may be: it hides them."""
     for way in ("name of a kernel", "name of a function"):
-        with pytest.raises(ReservedName, match="a function or a type of C or OpenCL C") as caught:
+        with pytest.raises(ReservedName, match="a function or a type of C, OpenCL C") as caught:
             WAYS[way](name)
         assert caught.value.remedy == f"use another name, such as '{name}_'"
     check_name(name)

@@ -11,6 +11,7 @@ import polygen as pg
 from polygen.analysis.functions import FUNCTIONS, Function
 from polygen.errors import (
     AtomicNotSupported,
+    ReservedName,
     TypeMismatch,
     TypeNotSupported,
     UnknownFunction,
@@ -179,6 +180,23 @@ def test_what_it_has_not() -> None:
     knl = pg.prioritize_loops(knl, "i, j")
     with pytest.raises(TypeNotSupported, match="target 'cuda' has no images"):
         pg.generate_code(knl, "cuda")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "complex64"])
+def test_tables_with_infinities(dtype: str) -> None:
+    table = np.array([np.inf, -np.inf, np.nan, 0.5]).astype(dtype)
+    tables = pg.TemporaryVariable("table", dtype, initializer=table, read_only=True)
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = table[i % 4]", [tables, "..."])
+    source = str(pg.generate_code(pg.tag_inames(knl, "i:g.0"), "cuda"))
+    size, log = compile_for("compute_90", source)
+    assert size, log
+    assert not log
+
+
+@pytest.mark.parametrize("name", ["atomicAdd", "rsqrtf", "CUDART_VERSION"])
+def test_names_that_the_text_may_not_hide(name: str) -> None:
+    with pytest.raises(ReservedName, match=f"'{name}' has a meaning in one of the languages"):
+        pg.make_kernel("{ [i]: 0<=i<n }", f"{name}[i] = a[i]")
 
 
 def test_names_of_its_own() -> None:
