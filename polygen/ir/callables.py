@@ -79,12 +79,7 @@ class ScalarCallable:
     def __init__(
         self, signatures: Mapping[str, str], preambles: Mapping[str, str] | str = ""
     ) -> None:
-        if not isinstance(signatures, Mapping):
-            raise InvalidArgument(
-                f"a function cannot be made of {signatures!r}: it is not said what it takes",
-                where=caller_location(),
-                remedy="write ScalarCallable({'norm': 'float64, float64 -> float64'})",
-            )
+        _check_are_named(signatures)
         found = tuple([_signature(name, text) for name, text in dict(signatures).items()])
         counts = {(len(s.arguments), len(s.results)) for s in found}
         if len(counts) != 1:
@@ -192,6 +187,15 @@ class Symbol:
         lines = [f"{name} = symbol -> {dtype_name(self.dtype)}"]
         lines += [f"{name} is {t}: {text!r}" for t, text in self.texts]
         return lines + [f"{name} in {t}: {text!r}" for t, text in self.preambles if text]
+
+
+def _check_are_named(signatures: object) -> None:
+    if not isinstance(signatures, Mapping):
+        raise InvalidArgument(
+            f"a function cannot be made of {signatures!r}: it is not said what it takes",
+            where=caller_location(),
+            remedy="write ScalarCallable({'norm': 'float64, float64 -> float64'})",
+        )
 
 
 def _by_target(texts: Mapping[str, str] | str) -> tuple[tuple[str, str], ...]:
