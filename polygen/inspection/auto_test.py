@@ -86,7 +86,8 @@ def auto_test_vs_ref(
         device: where it runs: what `Kernel.executor` takes.  A reference without parallel inames
             runs where a call with NumPy arrays does, which is the host if it has a C compiler.
         parameters: the value of each size; and other arguments that are not to be random: arrays
-            of subscripts, say.  Others are between 0 and 1, integers below 10.
+            of subscripts, say.  Others are between 0 and 1; integers are 1 to 9, or 0 and 1 where
+            they may be subscripts.
         check_result: takes a result and the right one, and returns whether it will do, and a
             message.  If not given, each element may be off by what reassociation explains (7e-5
             for float32, 4e-10 for float64), relative to its size plus the root mean square.

@@ -45,18 +45,18 @@ def random_arguments(kernel: Kernel, parameters: Mapping[str, Any]) -> dict[str,
     rng = np.random.default_rng(seed=0)
     typed = infer_unknown_types(kernel, expect_completion=True)
     sizes = _sizes(typed, parameters)
-    # Numbers that may be subscripts are small.
+    # Numbers that may be subscripts are small; those that may be divisors are not 0.
     of_subscripts = any(found.kind == INSIDE for found in obligations(kernel))
-    most = 2 if of_subscripts else 10
+    integers = range(2) if of_subscripts else range(1, 10)
     given = {**parameters, **{n: v for n, v in sizes.items() if n in typed.variables}}
     for arg in typed.arguments:
         if arg.name in given:
             continue
         assert arg.dtype is not None  # types were inferred
         if isinstance(arg, ValueArg):
-            given[arg.name] = _random(rng, (), arg.dtype, most)[()]
+            given[arg.name] = _random(rng, (), arg.dtype, integers)[()]
         else:
-            given[arg.name] = _random(rng, _shape(typed, arg, sizes), arg.dtype, most)
+            given[arg.name] = _random(rng, _shape(typed, arg, sizes), arg.dtype, integers)
     return given
 
 
@@ -113,10 +113,11 @@ def _shape(kernel: Kernel, arg: GlobalArg, sizes: Mapping[str, int]) -> tuple[in
     return shape
 
 
-def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, most: int) -> Any:
-    """Return integers from 0 to below `most`, or numbers between 0 and 1."""
+def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, integers: range) -> Any:
+    """Return integers out of a range, truth values, or numbers between 0 and 1."""
     if dtype.kind in "iub":
-        return rng.integers(0, 2 if dtype.kind == "b" else most, size=shape).astype(dtype)
+        possible = range(2) if dtype.kind == "b" else integers
+        return rng.integers(possible.start, possible.stop, size=shape).astype(dtype)
     values = np.asarray(rng.uniform(size=shape))
     if computed_in(dtype).kind == "c":
         values = values + 1j * rng.uniform(size=shape)

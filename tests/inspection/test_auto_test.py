@@ -175,7 +175,7 @@ def test_random_numbers_have_the_types_of_arguments() -> None:
     knl = pg.add_dtypes(pg.make_kernel("{ [i]: 0<=i<n }", text), types)
     given = random_arguments(knl, {"n": 1000})
     assert {name: given[name].dtype.name for name in types} == types
-    assert set(given["b"]) == set(range(10))
+    assert set(given["b"]) == set(range(1, 10))  # they may be divisors
     assert given["a"].imag.std() > 0.1
     assert given["out"].shape == (1000,)
 
