@@ -83,6 +83,13 @@ def _ordering(*, before: bool, after: bool) -> dict[str, str]:
     }
 
 
+# In single precision; as precise as OpenCL's half_... have to be, they are not.
+_QUICK = {
+    "native_divide": "__fdivide",
+    "native_powr": "__pow",
+    **{f"native_{name}": f"__{name}" for name in "cos exp exp10 log log10 log2 sin tan".split()},  # noqa: SIM905
+}
+
 # Of 16 bits, there is only the one for all of a device.
 _RETRY = """
 {
@@ -157,12 +164,13 @@ CUDA = Target(
     },
     math_lines=(INFINITIES,),
     math_suffixes={"float32": "f"},
+    math_names=_QUICK,
     missing_functions=frozenset(
         """abs_diff acospi add_sat asinpi atan2pi atanpi bitselect clz ctz degrees hadd isnormal mad
         mad24 mad_hi mad_sat maxmag minmag mix mul24 mul_hi popcount pown powr radians rhadd rootn
         rotate sign sincos smoothstep step sub_sat tanpi upsample""".split()  # noqa: SIM905
     )
-    | FAST.keys(),
+    | (FAST.keys() - _QUICK.keys()),
     own_helpers={
         (name, "int32"): _EXTREME.replace("<=>", operator)
         for name, operator in (("min", "<"), ("max", ">"))

@@ -32,6 +32,8 @@ PG_EXTREMES(int) PG_EXTREMES(unsigned) PG_EXTREMES(long long) PG_EXTREMES(unsign
 
 static inline float __uint_as_float(unsigned a) { float b; memcpy(&b, &a, 4); return b; }
 static inline unsigned __float_as_uint(float a) { unsigned b; memcpy(&b, &a, 4); return b; }
+static inline float __fdividef(float a, float b) { return a / b; }
+#define __sinf(a) sinf(a)  // the C library has a function of this name
 static inline float rsqrtf(float a) { return 1 / sqrtf(a); }
 static inline double rsqrt(double a) { return 1 / sqrt(a); }
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.analysis.functions import FUNCTIONS, Function
+from polygen.analysis.functions import FAST, FUNCTIONS, Function
 from polygen.errors import (
     AtomicNotSupported,
     ReservedName,
@@ -229,6 +229,23 @@ def test_every_function_compiles(dtype: str, least: int) -> None:
     assert len(sources) >= least
     size, log = compile_for("compute_90", "\n".join(sources))
     assert size, log
+
+
+def test_quick_functions() -> None:
+    """Of single precision; others are computed as always."""
+    text = "b[i] = native_sin(a[i])*native_divide(a[i], a[i] + 1) + native_sqrt(a[i])"
+    knl = pg.tag_inames(pg.make_kernel("{ [i]: 0<=i<n }", text), "i:g.0")
+    quick = str(pg.generate_code(pg.add_dtypes(knl, {"a": "float32"}), "cuda"))
+    assert "__sinf(a[i]) * __fdividef(a[i], a[i] + 1.0f) + sqrtf(a[i])" in quick
+    assert compile_for("compute_90", quick)[0]
+    usual = str(pg.generate_code(pg.add_dtypes(knl, {"a": "float64"}), "cuda"))
+    assert "sin(a[i]) * (a[i] / (a[i] + 1.0)) + sqrt(a[i])" in usual
+    assert "__sin" not in usual
+    for name in FAST:
+        call = "(a[i], a[i])" if name.endswith(("divide", "powr")) else "(a[i])"
+        one = pg.make_kernel("{ [i]: 0<=i<n }", f"b[i] = {name}{call}")
+        one = pg.tag_inames(pg.add_dtypes(one, {"a": "float32"}), "i:g.0")
+        assert compile_for("compute_90", str(pg.generate_code(one, "cuda")))[0], name
 
 
 @pytest.mark.parametrize("function", ["min", "max"])

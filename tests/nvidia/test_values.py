@@ -114,6 +114,13 @@ def test_functions_that_are_spelled_out(host: HostDriver) -> None:
         np.testing.assert_array_equal(found["high"], np.maximum(np.maximum(k, -m), 3))
 
 
+def test_quick_functions(host: HostDriver) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = native_sin(a[i]) + native_divide(1, a[i])")
+    a = np.array([0.5, 2, -3], np.float32)
+    _, (b,) = pg.tag_inames(knl, "i:g.0").executor("cuda")(a=a)
+    np.testing.assert_allclose(b, np.sin(a) + 1 / a, rtol=1e-6)
+
+
 def test_halves_that_are_written_atomically(host: HostDriver) -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[0] = a[i] {atomic=init}")
     knl = pg.add_dtypes(knl, {"a": "float16", "out": "float16"})
