@@ -21,12 +21,13 @@ from polygen.runtime import cache as disk
 from polygen.runtime.arguments import Form, VariantKey, examine, form_of
 from polygen.runtime.arrays import check_array
 from polygen.runtime.assumptions import check_assumptions
-from polygen.runtime.cuda_arrays import device_of, is_cuda_array, stream_address, to_host
+from polygen.runtime.cuda_arrays import device_of, stream_address, to_host
 from polygen.runtime.cuda_driver import driver
 from polygen.runtime.cuda_memory import stage_on_gpu
 from polygen.runtime.cuda_run import cuda_names
 from polygen.runtime.device_image import HostImage
 from polygen.runtime.devices import default_target, place_of
+from polygen.runtime.homes import elsewhere, home_of
 from polygen.runtime.host_arrays import (
     Foreign,
     foreign_arrays,
@@ -35,7 +36,7 @@ from polygen.runtime.host_arrays import (
 )
 from polygen.runtime.host_data import copied, host_data
 from polygen.runtime.images import image_names, with_arrays, with_images
-from polygen.runtime.opencl import Queue, is_image, is_opencl_array, is_queue
+from polygen.runtime.opencl import Queue, is_opencl_array, is_queue
 from polygen.runtime.outputs import written_arrays
 from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
 from polygen.runtime.plans import Plan, plan_for_c, plan_for_cuda, plan_for_opencl
@@ -212,13 +213,13 @@ class Executor:
                 remedy="pass a pyopencl.CommandQueue, a CUDA stream, or nothing; arguments are "
                 "passed by name",
             )
-        homes = {name: found for name, v in args.items() if (found := _home_of(v)) is not None}
+        homes = {name: found for name, v in args.items() if (found := home_of(v)) is not None}
         if queue is not None:
             homes["queue"] = "opencl" if is_queue(queue) else "cuda"
         for name, found in homes.items():
             wanted = self._place.target or next(iter(homes.values()))
             if found != wanted:
-                raise _elsewhere(self.kernel, name, found, wanted)
+                raise elsewhere(self.kernel, name, found, wanted)
         return next(iter(homes.values()), self.target)
 
     def _needs_copies(self, queue: Queue | None, form: Form, args: Mapping[str, Any]) -> bool:
@@ -383,25 +384,6 @@ class Executor:
             elif all_on_host:
                 found[name] = to_host(found[name], stream)
         return event, found if by_name else tuple(found.values())
-
-
-def _home_of(value: object) -> str | None:
-    """Return the target on which an array is, if that is a device's."""
-    if is_opencl_array(value) or is_image(value):
-        return "opencl"
-    return "cuda" if is_cuda_array(value) else None
-
-
-def _elsewhere(kernel: Kernel, name: str, found: str, wanted: str) -> WrongDevice:
-    libraries = {"opencl": "pyopencl's", "cuda": "CUDA's"}
-    what = "a queue" if name == "queue" else f"the array '{name}'"
-    names = {"c": "C", "opencl": "OpenCL", "cuda": "CUDA"}
-    return WrongDevice(
-        f"kernel '{kernel.name}' runs in {names[wanted]} here, and was passed {what} of "
-        f"{libraries[found]}",
-        where=caller_location(),
-        remedy=f"pass NumPy arrays, or use kernel.executor('{found}')",
-    )
 
 
 def _classes(args: Mapping[str, Any]) -> dict[str, type]:
