@@ -44,7 +44,8 @@ def test_product_of_every_library(n: int) -> None:
     assert isinstance(of_cupy, cupy.ndarray)
     of_torch = knl(a=torch.tensor(a).cuda(), b=torch.tensor(b).cuda())[1][0]
     assert isinstance(of_torch, torch.Tensor)
-    for found in (on_host, of_cupy.get(), of_torch.cpu().numpy()):
+    results: list[Any] = [on_host, of_cupy.get(), of_torch.cpu().numpy()]
+    for found in results:
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 

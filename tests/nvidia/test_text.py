@@ -34,7 +34,8 @@ pytestmark = [
 def source_of(kernel: Any, arguments: dict[str, Any]) -> str | None:
     """Return the source for a call with these arguments; None if there is no such code."""
     given = taken_apart(kernel.expanded, passed(kernel, arguments))
-    form = form_of(kernel.expanded, "cuda", {name: type(v) for name, v in given.items()})
+    classes: dict[str, type[Any]] = {name: type(v) for name, v in given.items()}
+    form = form_of(kernel.expanded, "cuda", classes)
     try:
         variant = make_variant(kernel.without_rules, examine(form, given).variant)
     except UserError:
