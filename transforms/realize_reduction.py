@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby, zip_longest
 
@@ -116,6 +117,23 @@ def _without_reducing_rules(kernel: Kernel, ids: Iterable[str]) -> Kernel:
 
     new = kernel.copy(instructions=tuple(map(plain, kernel.instructions)))
     return new.without_unused(reducing)
+
+
+def _without_rules(kernel: Kernel, staged: Staged) -> Staged:
+    """Return the stages with what rules stand for."""
+    if not kernel.rules:
+        return staged
+    plain = kernel.expanded.instructions_by_id
+    stages = [insn for s in staged.stages if isinstance(insn := plain[s.id], Assigning)]
+    reduction = expand(staged.reduction, kernel.rules)
+    assert isinstance(reduction, ex.Reduction)
+    return replace(
+        staged,
+        reduction=reduction,
+        conditions=tuple([expand(c, kernel.rules) for c in staged.conditions]),
+        stages=tuple(stages),
+        use=plain[staged.use.id],
+    )
 
 
 class _Realizer:
@@ -257,7 +275,8 @@ class _Realizer:
             after = use.copy(depends_on=frozenset([stages[-1].id]))
             values, inner = own.instead_of(shared) if own else ({}, {})
             staged = Staged(reduction, (names,), dtypes, conditions, stages, after, values, inner)
-            check_stages(self._with((*stages, after)), staged)
+            kernel = self._with((*stages, after))
+            check_stages(kernel.expanded, _without_rules(kernel, staged))
         return stages
 
     def _in_turn(self, stages: tuple[Assigning, ...], origin: str) -> list[list[Instruction]]:

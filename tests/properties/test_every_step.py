@@ -57,7 +57,7 @@ def test_no_step_is_accepted_that_changes_results(start: int) -> None:
 def test_thousands_of_sequences(start: int) -> None:
     taken = _check(random_sequence(seed, draw=random_step) for seed in range(start, start + 500))
     assert taken.total() > 1_500
-    assert len(taken) > 0.8 * len(_names())  # some are rarely possible
+    assert len(taken) > 0.75 * len(_names())  # some are rarely possible
 
 
 def _names() -> set[str]:

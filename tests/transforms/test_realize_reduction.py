@@ -221,3 +221,17 @@ def test_an_accumulator_is_asked_for_where_it_has_a_value() -> None:
     x, a = rng.standard_normal(9), rng.standard_normal((9, 4)) + 1
     _, (found,) = new.executor("c")(x=x, a=a, out=np.zeros(9))
     np.testing.assert_array_equal(found, np.where((x > 0) & ~(a > 0).all(axis=1), 2 * x, 0))
+
+
+def test_rules_that_reduce_nothing_stay() -> None:
+    """What a group shares is checked with what they stand for."""
+    knl = kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<8 }",
+        "f(x) := 2*a[i,x]\nout[i] = sum(j, f(j))",
+        pg.GlobalArg("a", "float64", "n, 8"),
+        pg.GlobalArg("out", "float64", "n"),
+    )
+    new = pg.realize_reduction(pg.tag_inames(knl, {"j": "l.0", "i": "g.0"}))
+    assert tuple(new.rules) == ("f",)
+    a = np.arange(24.0).reshape(3, 8)
+    np.testing.assert_array_equal(new.executor("c")(a=a)[1][0], 2 * a.sum(axis=1))
