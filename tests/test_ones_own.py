@@ -79,7 +79,7 @@ LIES: list[tuple[str, Callable[[Kernel], Any], str]] = [
     ("tags", lambda k: k.copy(tags={"i": "g.0"}), "tag_inames makes of texts"),
     ("tags of", lambda k: k.copy(tags={"z": to_tag("g.0")}), "tags are about 'z', which is no"),
     ("priorities", lambda k: k.copy(priorities=(("i", "z"),)), "priorities are about 'z'"),
-    ("target", lambda k: k.copy(target="cuda"), "whose target are 'cuda'"),
+    ("target", lambda k: k.copy(target="metal"), "whose target are 'metal'"),
     (
         "expression",
         lambda k: k.copy(instructions=(k.instructions[0].copy(expression="a[i]"),)),

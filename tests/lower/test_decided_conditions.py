@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from polygen.errors import WrongInstances
 from polygen.ir import expression as ex
 from polygen.ir.kernel import Kernel
 from polygen.lower.lower import Model, lower_prepared, prepare
-from polygen.lower.program import If, Node
+from polygen.lower.program import Assign, If, Node
 from polygen.validation.validate import check
 from tests.validation.edits import said, where
 
@@ -119,3 +120,34 @@ def test_validation_looks_for_itself(knl: Kernel) -> None:
 
     for change in (dropped, other, opposite):
         said(prepared, where(If, change)(program), WrongInstances)
+
+
+@pytest.mark.parametrize("tag", ["unr", "ilp", "l.0", None])
+def test_products_of_numbers(tag: str | None) -> None:
+    """What is affine in a copy, and nowhere else."""
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<4 }",
+        "a[i] = 1 {if=i*i > 100}\nb[i] = 1 {if=i*i > 3}\nc[i] = (1 if i*i > 3 else 2)",
+        [pg.GlobalArg("a, b, c", np.int32, 4), "..."],
+    )
+    knl = knl if tag is None else pg.tag_inames(knl, {"i": tag})
+    found = {name: np.zeros(4, np.int32) for name in "abc"}
+    knl.executor("opencl" if tag == "l.0" else "c")(**found)
+    np.testing.assert_array_equal(found["a"], 0)
+    np.testing.assert_array_equal(found["b"], [0, 0, 1, 1])
+    np.testing.assert_array_equal(found["c"], [2, 2, 1, 1])
+
+
+def test_each_copy_that_numbers_ask_for_is_there() -> None:
+    data = [pg.GlobalArg("b", np.int32, 4), "..."]
+    knl = pg.make_kernel("{ [i]: 0<=i<4 }", "b[i] = 1 {if=i*i > 3}", data)
+    prepared = prepare(pg.tag_inames(knl, "i: unr"))
+    program = lower_prepared(prepared, Model.LOOPS)
+    check(prepared, program)
+
+    def but(index: int) -> Callable[[Assign], tuple[Node, ...]]:
+        return lambda node: () if node.target == ex.Subscript(ex.Variable("b"), index) else (node,)
+
+    for index in (2, 3):
+        text = said(prepared, where(Assign, but(index))(program), WrongInstances)
+        assert f"[i={index}] is not executed" in text
