@@ -84,7 +84,8 @@ def imported(name: str) -> Any:
     """Return a name that a script imports from one of Loo.py's modules: all are in one place.
 
     Raises:
-        ImportError: if it is not here, with what to use instead.
+        ImportError: if Loo.py alone has it, with what to use instead.
+        AttributeError: if there is no such name.
     """
     if name.startswith("_"):
         raise AttributeError(f"there is no '{name}'")
@@ -92,6 +93,8 @@ def imported(name: str) -> Any:
     try:
         return getattr(whole, name)
     except AttributeError as error:
+        if name not in NOT_HERE:
+            raise
         raise ImportError(f"{error}") from None
 
 
