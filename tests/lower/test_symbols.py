@@ -75,7 +75,11 @@ def test_a_target_that_has_no_such_constant() -> None:
 
 def answering(answer: Any) -> Callable[[pg.Kernel, str], Any]:
     """Return a mangler that says the same of each name."""
-    return lambda *_: answer
+
+    def mangler(_kernel: pg.Kernel, _name: str) -> Any:
+        return answer
+
+    return mangler
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import islpy as isl
 import numpy as np
 import pytest
@@ -106,7 +108,11 @@ def test_bounds_that_are_data() -> None:
         pg.GlobalArg("count", np.int32, shape=("n",)),
     )
     both = steps(split("i", 2), split("j", 4))
-    agree(knl, SIZES[:4], split("i", 4), split("j", 2), both, count=lambda s: np.arange(s["n"]) % 4)
+
+    def count(sizes: dict[str, int]) -> Any:
+        return np.arange(sizes["n"]) % 4
+
+    agree(knl, SIZES[:4], split("i", 4), split("j", 2), both, count=count)
 
 
 def test_every_use_is_rewritten() -> None:
