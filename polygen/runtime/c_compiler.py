@@ -24,6 +24,7 @@ from pathlib import Path
 from polygen.errors import CompilationFailed, NoCompiler
 from polygen.runtime import cache as disk
 from polygen.runtime.compilation import failure
+from polygen.runtime.openmp import OPENMP
 from polygen.source import caller_location
 
 FLAGS = (
@@ -197,26 +198,12 @@ def _load_binary(key: str, binary: bytes) -> ctypes.CDLL:
 
     Nobody can exchange or truncate it between the check and the use of its content.
     """
-    _calm_openmp()
     path = disk.private_folder(os.getpid()) / f"{key}.so"
-    path.write_bytes(binary)
     try:
-        return ctypes.CDLL(str(path))
+        return OPENMP.load(path, binary)
     except OSError as error:
         raise CompilationFailed(
             f"the compiled code cannot be loaded: {error}",
             where=caller_location(),
             remedy="does the compiler generate code for this machine?",
         ) from None
-    finally:
-        path.unlink()
-
-
-def _calm_openmp() -> None:
-    """Keep OpenMP's threads from spinning between calls, unless the user has decided.
-
-    On a busy machine, that costs milliseconds a call.  The libraries read this when loaded.
-    """
-    if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "0")
-        os.environ.setdefault("KMP_BLOCKTIME", "0")
