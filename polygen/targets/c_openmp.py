@@ -126,6 +126,14 @@ _ARRAY_VECTORS = {
     if dtype == "float16" or (dtype != "bfloat16" and has_vectors(np.dtype(dtype)))
 }
 
+# Each operation on halves is rounded.  With AVX512-FP16, GCC contracts them, and GCC 12 drops
+# conversions to halves and back where it finds vectors in straight-line code.
+_HALF = """\
+#if defined(__AVX512FP16__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC target("no-avx512fp16")
+#endif
+__extension__ typedef _Float16 half;"""
+
 C_OPENMP = Target(
     name="c",
     type_names=_TYPE_NAMES,
@@ -141,7 +149,7 @@ C_OPENMP = Target(
             ("int8", "uint8", "int16", "uint16", "uint32", "int64", "uint64", "bfloat16"),
             "#include <stdint.h>",
         ),
-        "float16": "__extension__ typedef _Float16 half;",
+        "float16": _HALF,
         **{
             f"{dtype}x{count}": _vector_line(dtype, name, count)
             for (dtype, count), name in _VECTORS.items()
