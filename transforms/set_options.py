@@ -30,6 +30,8 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             ``return_dict``: a call returns its outputs by name instead of in order;
             ``skip_arg_checks``: do not check shapes, types and overlap at a call;
             ``build_options``: a sequence of texts, passed on to the device's compiler;
+            ``resident_groups``: how many work groups a multiprocessor is to run at once, for which
+            the compiler leaves registers (CUDA: ``__launch_bounds__``); 0 if it decides;
             ``allow_reassociation``: whether steps may change the order in which a floating-point
             sum or product is computed, and so how it is rounded; they may unless it is False;
             ``force_scan``: no code is generated for a reduction that is no scan: that is computed
@@ -63,6 +65,13 @@ def _value(name: str, value: object) -> Any:
             where=caller_location(),
             remedy=did_you_mean(name, _NAMES),
         )
+    if name == "resident_groups":
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise InvalidArgument(
+                f"the option '{name}' is a number of work groups, or 0, not {value!r}",
+                where=caller_location(),
+            )
+        return value
     if isinstance(_NAMES[name], bool):
         if not isinstance(value, bool):
             raise InvalidArgument(

@@ -32,6 +32,8 @@ class Options:
         silenced_warnings: the names of the classes of warnings that are not issued.
         allow_reassociation: steps may change the order in which sums and products are added up
             and multiplied, and so how they are rounded.
+        resident_groups: how many work groups a multiprocessor is to run at once: the compiler
+            leaves registers for them (CUDA); 0 if it decides.
         force_scan: no code is generated for a reduction that is computed anew in each iteration of
             a loop around it: each has to be a scan.
     """
@@ -41,6 +43,7 @@ class Options:
     return_dict: bool = False
     skip_arg_checks: bool = False
     build_options: tuple[str, ...] = ()
+    resident_groups: int = 0
     silenced_warnings: tuple[str, ...] = ()
     allow_reassociation: bool = True
     force_scan: bool = False

@@ -168,7 +168,7 @@ C_OPENMP = Target(
     )
     | FAST.keys(),
     helper_prefix="static inline",
-    function_head=lambda _: "void ",
+    function_head=lambda _, __: "void ",
     qualifiers=dict.fromkeys(AddressSpace, ""),
     constant_qualifier="",
     table_qualifier="static const ",

@@ -37,8 +37,9 @@ _TYPE_NAMES = {
 }
 
 
-def _head(local_size: tuple[int, ...]) -> str:
-    return f'extern "C" __global__ void __launch_bounds__({prod(local_size)})\n'
+def _head(local_size: tuple[int, ...], resident_groups: int) -> str:
+    bounds = f"{prod(local_size)}, {resident_groups}" if resident_groups else prod(local_size)
+    return f'extern "C" __global__ void __launch_bounds__({bounds})\n'
 
 
 def _index(letter: str, axis: int) -> str:

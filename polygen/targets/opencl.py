@@ -14,7 +14,7 @@ _FENCES = {
 }
 
 
-def _head(local_size: tuple[int, ...]) -> str:
+def _head(local_size: tuple[int, ...], _resident_groups: int) -> str:
     size = ", ".join(str(s) for s in local_size + (1,) * (3 - len(local_size)))
     return f"__kernel void __attribute__((reqd_work_group_size({size})))\n"
 

@@ -78,7 +78,8 @@ def print_program(program: LoopProgram, target: Target) -> Program:
     else:
         functions = tuple([_device_function(launch, target) for launch in launches])
         for launch in launches:
-            printer.kernel(launch, _local_size(launch))
+            groups = program.options.resident_groups
+            printer.kernel(launch, target.function_head(_local_size(launch), groups))
     called = [_called(function, target, expressions) for function in program.functions]
     begin = _registered(program, target)
     source = (
@@ -161,8 +162,8 @@ class _FunctionPrinter:
         self._tables = tables
         self.functions: list[str] = []
 
-    def kernel(self, launch: Launch, local_size: tuple[int, ...]) -> None:
-        """Print a launch as a function of its own."""
+    def kernel(self, launch: Launch, head: str) -> None:
+        """Print a launch as a function of its own, which begins with a head."""
         shared, body = hoist_local(launch.body)
         self._expressions.uses.names.clear()
         self._expressions.set_aliases(aliases_of(launch))
@@ -180,7 +181,6 @@ class _FunctionPrinter:
                 beginning.line(1, beginning.declaration(declaration, initialized=False))
         if beginning.lines:
             beginning.line(0, "")
-        head = self._target.function_head(local_size)
         parameters = self._parameters(launch.arguments, _written(body))
         lines = beginning.lines + statements.lines
         self.functions.append(_function(head + launch.name, parameters, lines))
@@ -223,7 +223,7 @@ class _FunctionPrinter:
         self._declare_tables(beginning)
         if beginning.lines:
             beginning.line(0, "")
-        head = (head or self._target.function_head(())) + program.name
+        head = (head or self._target.function_head((), 0)) + program.name
         parameters = self._parameters(arguments, written)
         self.functions.append(_function(head, parameters, beginning.lines + statements.lines))
 

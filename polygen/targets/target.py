@@ -80,7 +80,7 @@ class Target:
         own_helpers: helper functions that it spells otherwise than others, by name and type.
         helper_prefix: what a function begins with that other functions of the source call.
         function_head: what stands before the name of a function for the host, given the size of
-            its work groups.
+            its work groups, and how many of these a multiprocessor is to run at once (or 0).
         qualifiers: what the declaration of a variable in an address space begins with, and that of
             a pointer to it.
         constant_qualifier: what the declaration of a pointer to constant memory begins with.
@@ -166,7 +166,7 @@ class Target:
     integer_extremes: Mapping[str, str] = field(default_factory=new_dict)
     own_helpers: Mapping[tuple[str, str], str] = field(default_factory=new_dict)
     helper_prefix: str
-    function_head: Callable[[tuple[int, ...]], str]
+    function_head: Callable[[tuple[int, ...], int], str]
     qualifiers: Mapping[AddressSpace, str]
     shared_declaration: str = ""
     shared_alignment: int | None = None

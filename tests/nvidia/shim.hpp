@@ -18,7 +18,7 @@ static std::unique_ptr<std::barrier<>> pg_waiting;
 #define __global__
 #define __device__
 #define __shared__ static
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __syncthreads() pg_waiting->arrive_and_wait()
 #define __threadfence() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define __threadfence_block() __threadfence()

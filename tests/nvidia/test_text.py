@@ -107,6 +107,19 @@ polygen_kernel(
     )
 
 
+def test_room_for_several_groups() -> None:
+    knl = pg.set_options(tiled_product(), resident_groups=8)
+    heads = [
+        str(pg.generate_code(knl, target)).partition("polygen")[0]
+        for target in ("cuda", "opencl", "c")
+    ]
+    assert heads == [
+        'extern "C" __global__ void __launch_bounds__(256, 8)\n',
+        "__kernel void __attribute__((reqd_work_group_size(16, 16, 1)))\n",
+        "void ",
+    ]
+
+
 @pytest.mark.parametrize(
     "dtype", ["float16", "float64", "complex64", "complex128", "int8", "uint64", "bfloat16"]
 )

@@ -159,6 +159,7 @@ VALUES: dict[str, Any] = {
     "return_dict": True,
     "skip_arg_checks": True,
     "build_options": ["-O1", "-g"],
+    "resident_groups": 2,
     "silenced_warnings": ["AmbiguousNesting"],
 }
 PLAIN: Kernel = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
@@ -190,6 +191,14 @@ def test_refused_options() -> None:
         PLAIN,
         return_dict=1,
     )
+    for wrong in -1, True, "2":
+        _refused(
+            InvalidArgument,
+            "'resident_groups' is a number of work groups, or 0, not ",
+            pg.set_options,
+            PLAIN,
+            resident_groups=wrong,
+        )
     _refused(
         InvalidArgument,
         "'build_options' is a sequence of texts, not '-O1'",
