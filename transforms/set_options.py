@@ -36,6 +36,8 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             sum or product is computed, and so how it is rounded; they may unless it is False;
             ``force_scan``: no code is generated for a reduction that is no scan: that is computed
             anew in each iteration of the loops around it;
+            ``fix_sizes``: a call runs code in which the sizes that it has are numbers; code is
+            generated and compiled for each combination of sizes, of which the latest 64 are kept;
             ``silenced_warnings``: a sequence of names of warnings that are not issued, such as
             ``"AmbiguousNesting"``.
 

@@ -34,6 +34,7 @@ class Options:
             and multiplied, and so how they are rounded.
         resident_groups: how many work groups a multiprocessor is to run at once: the compiler
             leaves registers for them (CUDA); 0 if it decides.
+        fix_sizes: code is generated for the sizes of a call, which are numbers in it.
         force_scan: no code is generated for a reduction that is computed anew in each iteration of
             a loop around it: each has to be a scan.
     """
@@ -47,3 +48,4 @@ class Options:
     silenced_warnings: tuple[str, ...] = ()
     allow_reassociation: bool = True
     force_scan: bool = False
+    fix_sizes: bool = False

@@ -98,7 +98,10 @@ class _Realizer:
             first, update = self._parts(insn, reduction, (*always, *conditions), accumulators)
             starts += first
             updates.append(update)
-        use = use.copy(depends_on=insn.depends_on.union(u.id for u in updates))
+        # Where those do not hold, accumulators have no value to ask for.
+        predicates = sorted(use.predicates, key=lambda p: p not in always)
+        before = insn.depends_on.union(u.id for u in updates)
+        use = use.copy(depends_on=before, predicates=tuple(predicates))
         return *starts, *updates, use
 
     def _parts(

@@ -33,7 +33,7 @@ from polygen.runtime.layouts import PLAIN, Layout, layout_of
 from polygen.runtime.outputs import must_be_passed, written_arrays
 from polygen.runtime.scalars import check_range, scalar_dtype
 from polygen.runtime.separate import passed_arguments
-from polygen.runtime.sizes import find_sizes, size_names
+from polygen.runtime.sizes import find_sizes, fixed_sizes, size_names
 from polygen.runtime.temporaries import check_temporaries
 from polygen.source import caller_location
 
@@ -148,12 +148,14 @@ class VariantKey:
         dtypes: the types of the arguments that are passed.
         layouts: where elements lie, for arrays that are not simply row-major.
         index_dtype: the type of loop counters and subscripts.
+        sizes: the sizes that are numbers in it, if the kernel asks for that.
     """
 
     target: str
     dtypes: tuple[tuple[str, DType], ...]
     layouts: tuple[tuple[str, Layout], ...]
     index_dtype: DType
+    sizes: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -278,7 +280,8 @@ def _variant_key(
     floating = [dtype for dtype in used if dtype.kind in "fc"]
     weak = np.result_type(0.0, *floating) if floating else np.dtype(np.float64)
     scalars = [(n, weak if n in form.weak_floats else dtype) for n, dtype in form.scalars.items()]
-    return VariantKey(form.target, (*dtypes, *scalars), tuple(layouts), index_dtype)
+    fixed = tuple([(name, sizes[name]) for name in sorted(fixed_sizes(form.kernel))])
+    return VariantKey(form.target, (*dtypes, *scalars), tuple(layouts), index_dtype, fixed)
 
 
 def _extent(array: ArrayInfo) -> int:

@@ -50,6 +50,7 @@ from polygen.source import caller_location
 # isl and the caches are not made for two threads at once.
 _PREPARING = threading.RLock()
 _MOST_PLANS = 256  # per form; past it, older ones are forgotten
+_MOST_VARIANTS = 64
 
 
 class Finished:
@@ -304,6 +305,8 @@ class Executor:
         if variant is None:
             variant = make_variant(self._with_calls, key)
             if disk.caching():
+                if len(self._variants) >= _MOST_VARIANTS:
+                    del self._variants[next(iter(self._variants))]
                 self._variants[key] = variant
         return variant
 

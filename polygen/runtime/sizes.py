@@ -42,6 +42,11 @@ def size_names(kernel: Kernel) -> frozenset[str]:
     return frozenset(a.name for a in kernel.arguments if isinstance(a, ValueArg)) & found
 
 
+def fixed_sizes(kernel: Kernel) -> frozenset[str]:
+    """Return the scalar arguments that are numbers in the code for a call."""
+    return size_names(kernel) if kernel.options.fix_sizes else frozenset()
+
+
 class What(enum.Enum):
     """What of an array an equation is about; those that come first are solved first."""
 

@@ -20,6 +20,7 @@ from polygen.runtime.layouts import with_layouts
 from polygen.runtime.separate import passed_arguments
 from polygen.source import caller_location
 from polygen.targets.program import Program
+from polygen.transforms.fix_parameters import fix_parameters
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ def make_variant(kernel: Kernel, key: VariantKey) -> Variant:
         for arg in kernel.arguments
     )
     typed = kernel.copy(arguments=arguments)
+    if key.sizes:
+        typed = _with_sizes(typed, key)
     typed, hidden = with_layouts(typed, dict(key.layouts), key.index_dtype)
     program = build_program(typed, key.target, key.index_dtype)
     expected = [arg.name for arg in passed_arguments(typed)]
@@ -61,6 +64,15 @@ def make_variant(kernel: Kernel, key: VariantKey) -> Variant:
     if kernel.options.write_code:
         sys.stdout.write(f"{program.source.rstrip()}\n")
     return Variant(program, hidden)
+
+
+def _with_sizes(kernel: Kernel, key: VariantKey) -> Kernel:
+    """Return a kernel with numbers for its sizes."""
+    if kernel.options.force_scan:
+        # Where sizes leave one iteration, nothing is carried: whether it is a scan shows before.
+        build_program(kernel, key.target, key.index_dtype)
+        kernel = kernel.copy(options=replace(kernel.options, force_scan=False))
+    return fix_parameters(kernel, **dict(key.sizes))
 
 
 def _whole(kernel: Kernel, dtypes: Mapping[str, DType]) -> dict[str, DType]:

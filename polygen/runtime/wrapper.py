@@ -14,13 +14,14 @@ from itertools import combinations
 
 import numpy as np
 
-from polygen.ir.array import ConstantArg, GlobalArg, ImageArg, ValueArg
+from polygen.ir.array import Argument, ConstantArg, GlobalArg, ImageArg, ValueArg
 from polygen.ir.dtype import is_integer
 from polygen.ir.layout import Auto
 from polygen.runtime.arguments import Form
 from polygen.runtime.cuda_arrays import array_class
 from polygen.runtime.outputs import written_arrays
 from polygen.runtime.separate import passed_arguments
+from polygen.runtime.sizes import fixed_sizes
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,11 @@ class _Writer:
         self.form = form
         self.written = written_arrays(form.kernel)
         self.sizes = [local(arg.name) for arg in form.sizes]
+        self._fixed = fixed_sizes(form.kernel)
+
+    def is_passed(self, arg: Argument) -> bool:
+        """Tell whether generated code has an argument."""
+        return arg.name not in self._fixed
 
     def plan(self) -> list[str]:
         return [f"pg_new_{arg.name}" for arg in self.form.allocated]
@@ -148,7 +154,9 @@ class _CWriter(_Writer):
         names += [
             f"pg_size_{arg.name}"
             for arg in self.form.kernel.arguments
-            if isinstance(arg, ValueArg) and arg.name not in self.form.scalars
+            if isinstance(arg, ValueArg)
+            and self.is_passed(arg)
+            and arg.name not in self.form.scalars
         ]
         arrays = (*self.form.arrays, *self.form.allocated)
         names += [f"pg_before_{arg.name}" for arg in arrays if _begins_later(arg)]
@@ -185,7 +193,8 @@ class _CWriter(_Writer):
     def run(self) -> Iterator[str]:
         yield "for pg_event in wait_for or ():"
         yield "    pg_event.wait()"
-        values = [self._value(arg) for arg in passed_arguments(self.form.kernel)]
+        arguments = passed_arguments(self.form.kernel)
+        values = [self._value(arg) for arg in arguments if self.is_passed(arg)]
         yield f"pg_run({', '.join([*values, '*pg_hidden'])})"
         yield "pg_event = pg_finished"
 

@@ -7,8 +7,9 @@ import pytest
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
+from polygen.ir.show_expression import show_expression
 from polygen.lower.lower import Model
-from polygen.lower.program import Assign, Declare
+from polygen.lower.program import Assign, Declare, If
 from tests.lower.test_scans import agrees
 from tests.oracle.cases import Step, grid, kernel, lowered, nodes, tag
 
@@ -104,3 +105,13 @@ def test_on_an_axis_in_no_iteration(tags: dict[str, str]) -> None:
     knl = made(("{ [i]: 3<=i<3 }", "{ [j]: 0<=j<8 }"), "b[i] = sum(j, a[i] + j)")
     program = lowered(tag(**tags)(knl), Model.GRID)
     assert not [node for node in nodes(program) if isinstance(node, Assign)]
+
+
+def test_accumulators_are_asked_where_they_have_values() -> None:
+    """Not in a condition, ahead of what else is asked there: they may not have begun."""
+    asked = ("c[i] > 0", "c[i] <= 0")
+    text = "\n".join(f"b[i] = {k} {{if=not all(j, f[j]), if={c}}}" for k, c in enumerate(asked))
+    program = lowered(made(("{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"), text))
+    guards = [show_expression(node.condition) for node in nodes(program) if isinstance(node, If)]
+    found = [guard for guard in guards if "acc_j" in guard]
+    assert [guard.partition(" and not acc_j")[0] for guard in found] == list(asked)
