@@ -14,7 +14,7 @@ from polygen.ir.kernel import Kernel
 from tests.proof import sequences
 from tests.proof.sequences import check_code, check_results, random_sequence
 
-QUICK, BATCH = 60, 20
+QUICK, BATCH = 24, 12
 
 
 def _auto(kernel: Kernel) -> Kernel:

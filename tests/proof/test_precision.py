@@ -10,7 +10,7 @@ from tests.proof import wide
 from tests.proof.precision import HARMLESS, Looked, count, look_at
 from tests.proof.unproved import REASONS, UNPROVED, UNPROVED_WIDE
 
-QUICK, WIDE_QUICK = range(200, 260), range(150, 175)
+QUICK, WIDE_QUICK = range(200, 230), range(150, 165)
 DEEP, WIDE_DEEP, BATCH = 600, 350, 50
 ACCEPTED, WIDE_ACCEPTED = 90, 140  # steps at least, of each batch
 SHARE = 0.02  # of the steps that do no harm are refused at most
@@ -31,13 +31,13 @@ def _check(seeds: range, looks: Looks = look_at, unproved: Listed = UNPROVED) ->
 
 def test_some_steps() -> None:
     counted = count(_check(QUICK))
-    assert counted["accepted"] > 100
-    assert counted["wrong"] > 20  # there is something to be refused
+    assert counted["accepted"] > 50
+    assert counted["wrong"] > 10  # there is something to be refused
 
 
 def test_some_steps_over_the_whole_language() -> None:
     counted = count(_check(WIDE_QUICK, wide.look_at, UNPROVED_WIDE))
-    assert counted["accepted"] > 40
+    assert counted["accepted"] > 20
     assert counted["wrong"] > 0
 
 

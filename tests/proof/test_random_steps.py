@@ -6,7 +6,7 @@ import pytest
 
 from tests.proof.sequences import check_code, check_results, random_sequence
 
-FIRST, QUICK, BATCH = 1_200, 60, 30
+FIRST, QUICK, BATCH = 1_200, 30, 15
 
 
 def _check(seeds: range, *, proofs: bool = True) -> tuple[int, int]:

@@ -22,7 +22,7 @@ pytestmark = [
     for name in ("SeparationIgnored", "NotVectorized")
 ]
 
-QUICK, BATCH = 30, 30
+QUICK, BATCH = 20, 20
 HARMLESS_AT_MOST = 0.02  # of the steps that do no harm are refused
 
 
@@ -106,7 +106,7 @@ def _check_refused(seeds: range) -> Counter[str]:
 
 
 def test_what_is_refused_is_harmful() -> None:
-    counted = _check_refused(range(20, 45))
+    counted = _check_refused(range(20, 36))
     assert counted["accepted"] > 30
     assert counted["wrong"] > 5
 

@@ -18,7 +18,7 @@ pytestmark = [
     for name in ("SeparationIgnored", "NotVectorized")
 ]
 
-IN_C, BATCH, IN_OPENCL, IN_STEPS, WITH_IMAGES = 150, 75, 28, 32, 10
+IN_C, BATCH, IN_OPENCL, IN_STEPS, WITH_IMAGES = 80, 40, 18, 20, 6
 TRIED = 4  # steps
 
 
