@@ -7,7 +7,7 @@ import numpy as np
 from polygen.analysis.inference import infer_types
 from polygen.errors import ReductionNotSequential
 from polygen.ir.kernel import Kernel
-from polygen.ir.layout import COMPUTED_BYTES, VECTOR_BYTES
+from polygen.ir.layout import COMPUTED_BYTES, USUAL_VECTOR_BYTES
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.source import caller_location
@@ -52,11 +52,12 @@ def strip_mine_to_vector(
 
     Parameters:
         iname: the iname of the loop.
-        width: how many components a vector has; what is no vector of 8, 16 or 32 bytes then is
-            computed for one lane after the other, with the warning `NotVectorized`.  If not given,
-            as many as fill 32 bytes, a register of processors with AVX, with numbers of the largest
-            type that the instructions touch.  Give half as many where registers have 16 bytes
-            (compilers make slow code of wider vectors), and for GPUs, which load 16 at once.
+        width: how many components a vector has; what is no vector of 8, 16 or 32 bytes (in C:
+            or 64) then is computed for one lane after the other, with the warning `NotVectorized`.
+            If not given, as many as fill 32 bytes, a register of processors with AVX, with numbers
+            of the largest type that the instructions touch.  Give twice as many in C where there is
+            AVX-512, half as many where registers have 16 bytes (compilers make slow code of wider
+            vectors), and for GPUs, which load 16 at once.
         outer_iname: the name of the loop over vectors; ``<iname>_outer`` if not given.
         inner_iname: the name of the one inside of a vector; ``<iname>_inner`` if not given.
         outer_tag: the tag of the loop over vectors.
@@ -131,4 +132,4 @@ def _width(kernel: Kernel, iname: str, within: Within | None) -> int:
                 dtype = getattr(typed.variables.get(name), "dtype", None)
                 if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
                     sizes.add(dtype.itemsize)
-    return max(VECTOR_BYTES) // max(sizes)
+    return USUAL_VECTOR_BYTES // max(sizes)

@@ -86,9 +86,10 @@ def is_axis_tag(value: object) -> bool:
 VECTOR_LENGTHS = (1, 2, 3, 4, 8, 16)
 
 
-# Of vectors that are computed with: larger ones are no faster on most processors, and PoCL fails to
-# load them.
-VECTOR_BYTES = (8, 16, 32)
+# Of vectors that are computed with.  Those of 64 are C's alone, for processors with AVX-512: PoCL
+# fails to load them where there is no such register, and no GPU has one.
+VECTOR_BYTES = (8, 16, 32, 64)
+USUAL_VECTOR_BYTES = 32  # of the largest ones elsewhere, and of those that nobody chose
 COMPUTED_BYTES = 4  # of a number in one at least: smaller ones are promoted, as alone
 
 

@@ -49,9 +49,10 @@ class Emitter:
         kernel: with types known and without reductions.
         owners: for each axis of the launch, the iname that stands for it and its first value:
             assignments that write shared memory and lack the axis are executed there only.
+        vector_bytes: the size of the largest vectors that are computed with.
     """
 
-    def __init__(self, kernel: Kernel, owners: Owners) -> None:
+    def __init__(self, kernel: Kernel, owners: Owners, vector_bytes: int) -> None:
         self._kernel = kernel
         arrays = {
             name: v
@@ -61,7 +62,7 @@ class Emitter:
         self._local_inames = frozenset(
             i for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
         )
-        self._vectors = Vectors(kernel)
+        self._vectors = Vectors(kernel, vector_bytes)
         self._guards = NeededGuards(frozenset(t.name for t in kernel.temporaries))
         self._separate = Separator(kernel, owners)
         self._statements = Statements(kernel, owners, arrays, self._guards, self._separate)

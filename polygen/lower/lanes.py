@@ -38,10 +38,16 @@ from polygen.ir.verify import excerpt
 from polygen.lower.bounds import constant_bounds
 
 
-def is_vector(dtype: DType, count: int) -> bool:
-    """Tell whether so many numbers of a type are a vector that is computed with."""
+def is_vector(dtype: DType, count: int, most_bytes: int = max(VECTOR_BYTES)) -> bool:
+    """Tell whether so many numbers of a type are a vector that is computed with.
+
+    Parameters:
+        dtype: the type.
+        count: how many.
+        most_bytes: the size of the largest vectors of the target.
+    """
     size = count * max(dtype.itemsize, COMPUTED_BYTES)
-    return count > 1 and dtype.kind in "biuf" and size in VECTOR_BYTES
+    return count > 1 and dtype.kind in "biuf" and size in VECTOR_BYTES and size <= most_bytes
 
 
 def has_lanes(kernel: Kernel) -> bool:

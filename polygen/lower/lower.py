@@ -25,7 +25,7 @@ from polygen.ir.array import AddressSpace, Argument, GlobalArg, TemporaryVariabl
 from polygen.ir.domain import project_out
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
-from polygen.ir.layout import storage_count, vector_length
+from polygen.ir.layout import USUAL_VECTOR_BYTES, VECTOR_BYTES, storage_count, vector_length
 from polygen.ir.tags import LocalTag
 from polygen.ir.verify import excerpt
 from polygen.lower.automatic import assign_axes
@@ -65,6 +65,11 @@ class Model(enum.Enum):
 
     GRID = "grid"
     LOOPS = "loops"
+
+    @property
+    def vector_bytes(self) -> int:
+        """The size of the largest vectors that it computes with."""
+        return max(VECTOR_BYTES) if self is Model.LOOPS else USUAL_VECTOR_BYTES
 
 
 def lower(kernel: Kernel, model: Model, index_dtype: DType = INT32) -> LoopProgram:
@@ -251,7 +256,7 @@ class _Host:
     ) -> Launch:
         insns = list(assignments(nodes))
         grid = grid_of(self._kernel, insns, outer, known)
-        emitter = Emitter(self._kernel, grid.owners)
+        emitter = Emitter(self._kernel, grid.owners, self._model.vector_bytes)
         self._note_nonnegative(grid.axes, emitter)
         if self._model is Model.GRID and any(map(_has_barrier, nodes)):
             emitter.exchanged = exchanged(self._kernel, nodes)

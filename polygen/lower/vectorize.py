@@ -20,6 +20,7 @@ from polygen.ir.callables import user_function
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
+from polygen.ir.layout import VECTOR_BYTES
 from polygen.ir.show_expression import show_expression
 from polygen.lower.conditions import Condition, reads_inside
 from polygen.lower.lanes import is_vector
@@ -32,10 +33,12 @@ class Vectors:
 
     Parameters:
         kernel: with types known and without reductions.
+        vector_bytes: the size of the largest vectors that the target computes with.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, vector_bytes: int) -> None:
         self._kernel = kernel
+        self._vector_bytes = vector_bytes
         self._told: set[str] = set()
 
     def loop(
@@ -50,7 +53,8 @@ class Vectors:
             known: what holds where it stands, a flat set.
         """
         iname, values = lanes
-        why = _why_not(self._kernel, statement, lanes) or self._outside(insn, iname, known)
+        why = _why_not(self._kernel, statement, lanes, self._vector_bytes)
+        why = why or self._outside(insn, iname, known)
         if why is None:
             return Loop(iname, values.start, values.stop, (statement,), at_once=True)
         silenced = NotVectorized.__name__ in self._kernel.options.silenced_warnings
@@ -77,7 +81,9 @@ class Vectors:
         return None
 
 
-def _why_not(kernel: Kernel, statement: Node, lanes: tuple[str, range]) -> str | None:
+def _why_not(
+    kernel: Kernel, statement: Node, lanes: tuple[str, range], vector_bytes: int
+) -> str | None:
     """Return why a statement cannot be made for all lanes at once; None if it can."""
     iname, values = lanes
     if not isinstance(statement, Assign) or statement.atomicity:
@@ -86,8 +92,10 @@ def _why_not(kernel: Kernel, statement: Node, lanes: tuple[str, range]) -> str |
         return f"'{iname}' does not begin with 0"
     for target, value in statement.pairs:
         dtype = kinds(kernel)[ex.name_of(target)]
-        if isinstance(dtype, type) or not is_vector(dtype, len(values)):
-            return f"{len(values)} numbers of type {dtype} are no vector of 8, 16 or 32 bytes"
+        if isinstance(dtype, type) or not is_vector(dtype, len(values), vector_bytes):
+            *sizes, most = [size for size in VECTOR_BYTES if size <= vector_bytes]
+            sizes_text = f"{', '.join(map(str, sizes))} or {most} bytes"
+            return f"{len(values)} numbers of type {dtype} are no vector of {sizes_text}"
         if iname not in walk.free_variables(target):
             return f"all lanes write '{show_expression(target)}'"
         if _is_computed(value, iname):

@@ -11,7 +11,7 @@ from polygen.analysis.functions import FAST
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType
-from polygen.ir.layout import VECTOR_LENGTHS, has_vectors
+from polygen.ir.layout import VECTOR_BYTES, VECTOR_LENGTHS, has_vectors
 from polygen.targets.complex_helpers import NATIVE
 from polygen.targets.target import Atomics, Target
 
@@ -220,6 +220,7 @@ uint16_t $name(float a)
     array_vector="pg_{1}_vec{2}",
     array_component="{0}[{1}]",
     array_number="(({0}{1} *) &{2})[{3}]",
+    vector_bytes=max(VECTOR_BYTES),
     load_vector="*({2} const *) ({0})",
     store_vector="*({2} *) ({0}) = {4}",
     lanes="({0}) {{{1}}}",

@@ -89,7 +89,7 @@ class LanePrinter(Printer):
 
     def has_vector(self, dtype: DType) -> bool:
         """Tell whether a vector of a number for each lane is one that registers hold."""
-        return is_vector(computed_in(dtype), self.count)
+        return is_vector(computed_in(dtype), self.count, self.target.vector_bytes)
 
     # --- vectors
 

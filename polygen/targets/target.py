@@ -12,6 +12,7 @@ from polygen.ir.array import AddressSpace, ImageArg
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType, dtype_name
 from polygen.ir.empty import new_dict
+from polygen.ir.layout import USUAL_VECTOR_BYTES
 
 # What helpers and literals of a type are called, after it: pg_floor_div_i32.
 SHORT_NAMES: Mapping[str, str] = {
@@ -127,6 +128,7 @@ class Target:
         array_component: a component of one, of the vector and its number.
         array_number: the same as a number by itself, of what a declaration in the vector's address
             space begins with, the type of the number, the vector and the component's number.
+        vector_bytes: the size of the largest vectors that are computed with.
         load_vector: the elements of an array from a pointer on as a vector, of the pointer, the
             number of elements, the vector's type and what a declaration of the pointer begins
             with: no more aligned than an element is.
@@ -198,6 +200,7 @@ class Target:
     array_vector: str
     array_component: str
     array_number: str
+    vector_bytes: int = USUAL_VECTOR_BYTES
     load_vector: str
     store_vector: str
     vector_functions: frozenset[str] = frozenset()

@@ -350,8 +350,8 @@ def test_aligned_local_memory() -> None:
         ("0<=j<4", "out[3-j] = a[j]", "are not next to each other"),
         ("0<=j<4", "out[j] = if(a[j] > 0, a[j-1], 0)", "'a[j - 1]' may be outside where a condit"),
         ("0<=j<4", "out[j] = complex64(a[j])", "4 numbers of type complex64 are no vector"),
-        ("0<=j<3", "out[j] = a[j]", "3 numbers of type float32 are no vector of 8, 16 or 32 bytes"),
-        ("0<=j<16", "out[j] = a[j]", "16 numbers of type float32 are no vector"),
+        ("0<=j<3", "out[j] = a[j]", "3 numbers of type float32 are no vector of 8, 16, 32 or 64"),
+        ("0<=j<32", "out[j] = a[j]", "32 numbers of type float32 are no vector"),
         ("1<=j<5", "out[j] = a[j]", "'j' does not begin with 0"),
         ("0<=j<4", "x[j], y[2*j] = 2*a[j], a[j]", "'y[2*j]' are not next to each other"),
         ("0<=j<4", "out[0] = out[0] + a[j] {atomic}", "it is no plain assignment"),
@@ -371,6 +371,28 @@ def test_what_becomes_no_vector(values: str, text: str, why: str) -> None:
         warnings.simplefilter("error")
         quiet = pg.set_options(knl, silenced_warnings=["NotVectorized"])
         assert str(pg.generate_code(quiet, "c")) == str(new)
+
+
+LARGE = kernel(
+    "{ [i,j]: 0<=i<n and 0<=j<16 }",
+    "<> t = if(a[i,j] > 3, sqrt(a[i,j]), 2*a[i,j] + j)\nout[i,j] = t*t + exp(t)",
+)
+
+
+def test_vectors_of_64_bytes() -> None:
+    """They are C's: on a grid, one lane comes after the other."""
+    knl = pg.tag_inames(LARGE, "j: vec")
+    for dtype, is_vector in (("float32", True), ("float64", False)):
+        text = pg.generate_code(pg.add_dtypes(knl, {"a": dtype}), "c").source
+        assert (f"(pg_{dtype}_vec16 *)" in text) == is_vector
+    for target in ("c", "opencl"):
+        a = np.arange(16 * 3, dtype=np.float32).reshape(3, 16) / 8
+        _, (out,) = knl.executor(target)(a=a)
+        t = np.where(a > 3, np.sqrt(a), 2 * a + np.arange(16))
+        np.testing.assert_allclose(out, t * t + np.exp(t), rtol=1e-6)
+    with pytest.warns(NotVectorized, match="float32 are no vector of 8, 16 or 32 bytes"):
+        text = pg.generate_code(pg.add_dtypes(knl, {"a": "float32"}), "opencl").source
+    assert "vload16" not in text
 
 
 def test_where_some_lanes_are_executed() -> None:
