@@ -1,4 +1,7 @@
-"""Copies in vectors: lanes where all of a vector is copied, and one element at a time elsewhere."""
+"""Copies in vectors: lanes where all of a vector is copied, and one element at a time elsewhere.
+
+Of an array that is aligned, vectors begin where loads of them are.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import element_strides
-from polygen.ir.tags import InameTag, VectorTag, is_parallel
+from polygen.ir.tags import InameTag, UnrollTag, VectorTag, is_parallel
 from polygen.source import caller_location
 from polygen.transforms._axes import with_all_tags
 from polygen.transforms._waiting import waiting_for
@@ -151,34 +154,81 @@ class _Copier:
         home = self.kernel.home_domains[self.iname].inames
         return tuple([n for i in home for n in (self._ends if i == self.iname else (i,))])
 
+    @cached_property
+    def _first(self) -> int:
+        """The element with which a vector begins: where an aligned array has one, if it has one.
+
+        Raises:
+            NotVectorizable: if nowhere as many neighbours are copied as a vector has.
+        """
+        for first in dict.fromkeys((self._first_aligned(), 0)):
+            if not self._whole(self._split(first)).intersect(self._known).is_empty():
+                return first
+        raise NotVectorizable(
+            f"'{self.insn.id}' never copies {self.width} elements that are next to each other",
+            where=caller_location(),
+            remedy="take a smaller vector_width, or sweep over more",
+        )
+
+    def _first_aligned(self) -> int:
+        """Return which element is the first that lies at a multiple of a vector's length."""
+        source = self.insn.expression
+        assert isinstance(source, ex.Subscript)
+        array = self.kernel.array(ex.name_of(source))
+        strides = element_strides(with_all_tags(array)) or ()
+        along = ex.index_tuple(source)[strides.index(1)]
+        form = linear_form(along)
+        assert form is not None
+        others = [c for name, c in form.terms.items() if name != self.iname]
+        if getattr(array, "alignment", None) is None or any(c % self.width for c in others):
+            return 0
+        return -form.constant % self.width
+
     @property
     def _value(self) -> Expression:
+        return self._at(self._first)
+
+    def _at(self, first: int) -> Expression:
         outer, lane = self._ends
-        return LinearForm(0, {outer: self.width, lane: 1}).expression()
+        return LinearForm(first, {outer: self.width, lane: 1}).expression()
+
+    @cached_property
+    def _known(self) -> isl.Set:
+        """What is known of the inames around."""
+        home = self.kernel.home_domains[self.iname]
+        around = with_surrounding(self.kernel, self.insn.within_inames.difference(home.inames))
+        return domain_of(self.kernel, around).intersect(known_parameters(self.kernel))
+
+    @cached_property
+    def _lanes(self) -> isl.Set:
+        lane = self._ends[1]
+        return _where(lane, ">=", 0).intersect(_where(lane, "<", self.width))
+
+    def _split(self, first: int) -> isl.Set:
+        """Return what is copied, in terms of vectors and their components."""
+        home = self.kernel.home_domains[self.iname]
+        split = _where(self.iname, "==", self._at(first)).intersect(self._lanes)
+        return project_out(home.flat.intersect(split), (self.iname,))
+
+    def _whole(self, points: isl.Set) -> isl.Set:
+        """Return the vectors of which all components are copied."""
+        lane = self._ends[1]
+        some = project_out(points, (lane,))
+        return some.subtract(project_out(some.intersect(self._lanes).subtract(points), (lane,)))
 
     def parts(self) -> Iterator[_Part]:
         """Yield what copies whole vectors, and what copies the rest, if there is any."""
-        kernel, home = self.kernel, self.kernel.home_domains[self.iname]
-        lane = self._ends[1]
-        around = with_surrounding(kernel, self.insn.within_inames.difference(home.inames))
-        known = domain_of(kernel, around).intersect(known_parameters(kernel))
-        lanes = _where(lane, ">=", 0).intersect(_where(lane, "<", self.width))
-        split = _where(self.iname, "==", self._value).intersect(lanes)
-        points = project_out(home.flat.intersect(split), (self.iname,))
-        some = project_out(points, (lane,))
-        whole = some.subtract(project_out(some.intersect(lanes).subtract(points), (lane,)))
-        if whole.intersect(known).is_empty():
-            raise NotVectorizable(
-                f"'{self.insn.id}' never copies {self.width} elements that are next to each other",
-                where=caller_location(),
-                remedy="take a smaller vector_width, or sweep over more",
-            )
+        kernel, lane, known = self.kernel, self._ends[1], self._known
+        points = self._split(self._first)
+        whole = self._whole(points)
         same = {name: name for name in self._names}
-        yield self._part(whole.intersect(lanes).gist_params(known), same, {lane: VectorTag()})
+        yield self._part(whole.intersect(self._lanes).gist_params(known), same, {lane: VectorTag()})
         rim = points.subtract(whole)
         if not rim.intersect(known).is_empty():
             renamed = {name: kernel.new_name(f"{name}_rim") for name in self._names}
-            yield self._part(rim.gist_params(known), renamed, {})
+            tag = kernel.tags.get(self.iname)
+            copies: dict[str, InameTag] = {lane: tag} if isinstance(tag, UnrollTag) else {}
+            yield self._part(rim.gist_params(known), renamed, copies)
 
     def _part(
         self, points: isl.Set, names: Mapping[str, str], tags: Mapping[str, InameTag]
@@ -190,7 +240,7 @@ class _Copier:
         values[self.iname] = walk.substitute(self._value, values)
         insn = instruction_at(self.insn, values, (*self.kernel.inames, *names.values()))
         assert isinstance(insn, Assignment)
-        if not tags:
+        if not isinstance(tags.get(self._ends[1]), VectorTag):
             insn = insn.copy(id=self.kernel.new_name(f"{self.insn.id}_rim"))
         domain = Domain(unflatten(points.coalesce(), tuple(names.values())).drop_unused_params())
         tagged = {names[i]: tag for i, tag in {**self._tags, **tags}.items()}

@@ -113,6 +113,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
             if not given.
         vector_width: how many neighbours are copied at once, as a vector; those at the rim that
             do not fill one are copied one by one, by another instruction.  One by one if not given.
+            Where the array says how it is aligned, vectors begin where it has one that is.
             Loads are aligned, of 128 bits for four floats, if the array is known to be
             (``alignment=16``), and vectors to begin at multiples of their size: because of what
             is assumed (``m mod 4 = 0``), of padding (``N0(pad_to=4)``), or constant extents.

@@ -91,6 +91,22 @@ _QUICK = {
     **{f"native_{name}": f"__{name}" for name in "cos exp exp10 log log10 log2 sin tan".split()},  # noqa: SIM905
 }
 
+# An instruction each, which CUDA C++ has no name for; subnormal numbers count as zeros.
+_INSTRUCTIONS = {
+    "native_exp2": "ex2.approx.ftz.f32",
+    "native_recip": "rcp.approx.ftz.f32",
+    "native_rsqrt": "rsqrt.approx.ftz.f32",
+    "native_sqrt": "sqrt.approx.ftz.f32",
+}
+_INSTRUCTION = """
+float $name(float a)
+{
+    float b;
+    asm("<instruction> %0, %1;" : "=f"(b) : "f"(a));
+    return b;
+}
+"""
+
 # Of 16 bits, there is only the one for all of a device.
 _RETRY = """
 {
@@ -175,6 +191,10 @@ CUDA = Target(
     own_helpers={
         (name, "int32"): _EXTREME.replace("<=>", operator)
         for name, operator in (("min", "<"), ("max", ">"))
+    }
+    | {
+        (name, "float32"): _INSTRUCTION.replace("<instruction>", instruction)
+        for name, instruction in _INSTRUCTIONS.items()
     },
     helper_prefix="static __device__ inline",
     function_head=_head,

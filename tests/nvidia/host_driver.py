@@ -21,6 +21,7 @@ _HALF = r"""struct \1 {
     \1 &operator=(float a) { value = (_Float16) a; return *this; }
     operator float() const { return value; }
 };"""
+_INSTRUCTION = r'asm\("(\w+)\.approx\.ftz\.f32 %0, %1;" : "=f"\(b\) : "f"\(a\)\);'
 _POOL = r"extern __shared__ [^\n]*"
 _SHIM = Path(__file__).with_name("shim.hpp")
 _COMPILER = [
@@ -86,6 +87,7 @@ class HostDriver:
         with tempfile.TemporaryDirectory() as folder:
             text, library = Path(folder, "a.cpp"), Path(folder, "a.so")
             halves = re.sub(r"struct (pg_\w*half) \{.*?\n\};", _HALF, source, flags=re.DOTALL)
+            halves = re.sub(_INSTRUCTION, r"b = pg_\1(a);", halves)
             halves = re.sub(_POOL, "static unsigned char pg_shared[232448];", halves)
             text.write_text(f'#include "{self._shim}"\n{halves}\n{_launchers(source)}')
             command = [*_COMPILER, "-shared", str(text), "-o", str(library)]

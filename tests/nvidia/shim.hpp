@@ -36,6 +36,10 @@ static inline float __fdividef(float a, float b) { return a / b; }
 #define __sinf(a) sinf(a)  // the C library has a function of this name
 static inline float rsqrtf(float a) { return 1 / sqrtf(a); }
 static inline double rsqrt(double a) { return 1 / sqrt(a); }
+static inline float pg_ex2(float a) { return exp2f(a); }
+static inline float pg_rcp(float a) { return 1 / a; }
+static inline float pg_rsqrt(float a) { return 1 / sqrtf(a); }
+static inline float pg_sqrt(float a) { return sqrtf(a); }
 
 template <typename T, typename F> static inline T pg_update(T *at, F update)
 {

@@ -250,7 +250,8 @@ def test_quick_functions() -> None:
     text = "b[i] = native_sin(a[i])*native_divide(a[i], a[i] + 1) + native_sqrt(a[i])"
     knl = pg.tag_inames(pg.make_kernel("{ [i]: 0<=i<n }", text), "i:g.0")
     quick = str(pg.generate_code(pg.add_dtypes(knl, {"a": "float32"}), "cuda"))
-    assert "__sinf(a[i]) * __fdividef(a[i], a[i] + 1.0f) + sqrtf(a[i])" in quick
+    assert "__sinf(a[i]) * __fdividef(a[i], a[i] + 1.0f) + pg_native_sqrt_f32(a[i])" in quick
+    assert 'asm("sqrt.approx.ftz.f32' in quick
     assert compile_for("compute_90", quick)[0]
     usual = str(pg.generate_code(pg.add_dtypes(knl, {"a": "float64"}), "cuda"))
     assert "sin(a[i]) * (a[i] / (a[i] + 1.0)) + sqrt(a[i])" in usual

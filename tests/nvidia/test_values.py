@@ -115,10 +115,17 @@ def test_functions_that_are_spelled_out(host: HostDriver) -> None:
 
 
 def test_quick_functions(host: HostDriver) -> None:
-    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = native_sin(a[i]) + native_divide(1, a[i])")
+    text = """
+    b[i] = native_sin(a[i]) + native_divide(1, a[i])
+    c[i] = native_exp2(a[i]) + 2*native_recip(a[i])
+    d[i] = native_rsqrt(a[i]*a[i]) + 2*native_sqrt(a[i]*a[i])
+    """
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", text)
     a = np.array([0.5, 2, -3], np.float32)
-    _, (b,) = pg.tag_inames(knl, "i:g.0").executor("cuda")(a=a)
+    _, (b, c, d) = pg.tag_inames(knl, "i:g.0").executor("cuda")(a=a)
     np.testing.assert_allclose(b, np.sin(a) + 1 / a, rtol=1e-6)
+    np.testing.assert_allclose(c, np.exp2(a) + 2 / a, rtol=1e-6)
+    np.testing.assert_allclose(d, 1 / abs(a) + 2 * abs(a), rtol=1e-6)
 
 
 def test_halves_that_are_written_atomically(host: HostDriver) -> None:

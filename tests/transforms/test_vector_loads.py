@@ -105,7 +105,7 @@ ALIGNED, NOT = "*(__global float4 const *) (a", "vload4(0, a"
     [
         ("n, 32", "", 0, {}, ALIGNED),  # rows of constant length
         ("n, 33", "", 0, {}, NOT),
-        ("n, 40", "", 3, {}, NOT),  # begins elsewhere
+        ("n, 40", "", 3, {}, ALIGNED),  # from the second element on
         ("n, 40", "", 4, {}, ALIGNED),
         ("n, m + 16", "m mod 4 = 0 and m >= 16", 0, {}, ALIGNED),  # of assumed length
         ("n, m + 16", "m mod 2 = 0 and m >= 16", 0, {}, NOT),
@@ -131,12 +131,42 @@ def test_what_is_aligned(
     knl = pg.add_prefetch(pg.tag_inames(knl, "i: g.1"), "a", "j_inner", vector_width=4)
     text = str(pg.generate_code(knl, "opencl"))
     assert text.count(wanted) == 1
-    assert "__local float a_fetch[16] __attribute__((aligned(16)));" in text
+    tile = "__local float a_fetch[16] __attribute__((aligned(16)));"
+    assert (tile in text) == (shift % 4 == 0)
     columns = {"m + 16": 36, "m + 17": 37}.get(shape[3:]) or int(shape[3:])
     length = 40 if "N0(pad_to=8)" in str(layout) else columns
     a = np.arange(5 * length, dtype=np.float32).reshape(5, length)[:, :columns]
     _, (out,) = knl.executor("opencl")(a=a, **({"m": 20} if "m" in shape else {}))
     np.testing.assert_array_equal(out, 2 * a[:, shift : shift + 32])
+
+
+def test_a_work_item_loads_neighbours_on_both_sides_one_by_one() -> None:
+    """What is in between is a vector that is aligned, kept in registers."""
+    knl = kernel(
+        "{ [i, j]: 0<=i<n and 0<=j<m }",
+        "out[i, j] = a[i, j+3] + 2*a[i, j+4] + 3*a[i, j+5] + a[i+2, j+4]",
+        pg.GlobalArg("a", "float32", "n+2, m+8", alignment=16),
+        pg.GlobalArg("out", "float32", "n, m", alignment=16),
+        "...",
+        assumptions="m mod 8 = 0 and n >= 0",
+    )
+    knl = pg.split_iname(knl, "j", 4, outer_tag="l.0", inner_tag="vec")
+    knl = pg.split_iname(pg.fix_parameters(knl, m=16), "i", 2, inner_tag="unr")
+    knl = pg.add_prefetch(
+        knl,
+        "a",
+        "i_inner, j_inner",
+        default_tag="unr",
+        temporary_address_space=pg.AddressSpace.PRIVATE,
+        vector_width=4,
+    )
+    text = str(pg.generate_code(pg.assume(knl, "n mod 2 = 0"), "opencl"))
+    assert text.count(ALIGNED) == 4  # a row each
+    assert text.count("= a[") == 8
+    a = np.random.default_rng(1).random((7, 24), np.float32)
+    _, (out,) = knl.executor("opencl")(a=a)
+    middle = a[:5, 3:19] + 2 * a[:5, 4:20] + 3 * a[:5, 5:21] + a[2:, 4:20]
+    np.testing.assert_allclose(out, middle, rtol=1e-6)
 
 
 def test_tiles_of_which_rows_begin_anywhere() -> None:
