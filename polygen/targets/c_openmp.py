@@ -14,6 +14,7 @@ from polygen.ir.dtype import DType
 from polygen.ir.layout import VECTOR_BYTES, VECTOR_LENGTHS, has_vectors
 from polygen.targets.complex_helpers import NATIVE
 from polygen.targets.target import Atomics, Target
+from polygen.targets.vector_math import vector_functions
 
 
 def _parallel_loop(loops: int) -> str:
@@ -227,6 +228,13 @@ uint16_t $name(float a)
     convert_lanes="__builtin_convertvector({1}, {0})",
     select_lanes="({3}) (({0} & ({4}) {1}) | (~{0} & ({4}) {2}))",
     same_lanes=_same_lanes,
+    math_of_vectors=vector_functions,
+    each_lane="""
+    {0} result;
+    for (int i = 0; i < {1}; ++i)
+        result[i] = {2};
+    return result;
+""",
     aligned=" __attribute__((aligned({0})))",
     assume_aligned="{0} = __builtin_assume_aligned({0}, {1});",
     restrict="restrict",

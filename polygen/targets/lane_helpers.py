@@ -69,10 +69,16 @@ def _text(target: Target, helper: VectorHelper) -> str:
         return Template(template.strip()).substitute(values)
     names = "abc"[: len(helper.operands)]
     parameters = [f"{vector(t)} {n}" for t, n in zip(helper.operands, names, strict=True)]
-    calls = [
-        f"{helper.function}({', '.join(target.array_component.format(n, lane) for n in names)})"
-        for lane in range(helper.count)
-    ]
-    literal = target.lanes.format(vector(helper.result), ", ".join(calls))
-    head = f"{vector(helper.result)} {helper_name(helper)}({', '.join(parameters)})"
-    return f"{head}\n{{\n    return {literal};\n}}"
+
+    def call(lane: int | str) -> str:
+        operands = (target.array_component.format(name, lane) for name in names)
+        return f"{helper.function}({', '.join(operands)})"
+
+    result = vector(helper.result)
+    head = f"{result} {helper_name(helper)}({', '.join(parameters)})"
+    if target.each_lane:
+        body = target.each_lane.strip("\n").format(result, helper.count, call("i"))
+    else:
+        literal = target.lanes.format(result, ", ".join(map(call, range(helper.count))))
+        body = f"    return {literal};"
+    return f"{head}\n{{\n{body}\n}}"

@@ -82,9 +82,11 @@ def print_program(program: LoopProgram, target: Target) -> Program:
             printer.kernel(launch, target.function_head(_local_size(launch), groups))
     called = [_called(function, target, expressions) for function in program.functions]
     begin = _registered(program, target)
-    source = (
-        "\n\n".join([*begin, *_preamble(target, expressions), *called, *printer.functions]) + "\n"
-    )
+    lines, helpers = _preamble(target, expressions)
+    texts = [*helpers, *called, *printer.functions]
+    if target.math_of_vectors is not None:
+        lines += target.math_of_vectors(texts)
+    source = "\n\n".join([*begin, *lines, *texts]) + "\n"
     return Program(target, source, functions, passed, program)
 
 
@@ -285,12 +287,12 @@ def _function(head: str, parameters: list[str], body: list[str]) -> str:
     return "\n".join([line, "{", *body, "}"])
 
 
-def _preamble(target: Target, expressions: ExpressionPrinter) -> list[str]:
-    """Return what the source begins with: as much of it as the functions use."""
+def _preamble(target: Target, expressions: ExpressionPrinter) -> tuple[list[str], list[str]]:
+    """Return what the source begins with, and helpers: as much of it as the functions use."""
     uses = expressions.uses
     types = uses.types | types_of_helpers(target, uses.helpers)
     lines = {line for name, line in target.type_lines.items() if name in types}
     if uses.math or helpers_need_math(target, uses.helpers):
         lines.update(target.math_lines)
     helpers = helper_functions(target, uses.helpers) + vector_helpers(target, uses.vectors)
-    return ["\n".join(sorted(lines))] * bool(lines) + helpers + list(uses.preambles)
+    return ["\n".join(sorted(lines))] * bool(lines), [*helpers, *uses.preambles]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -133,6 +133,9 @@ class Target:
             number of elements, the vector's type and what a declaration of the pointer begins
             with: no more aligned than an element is.
         store_vector: the assignment of a vector to these, of the same and the vector.
+        each_lane: the body of a function that calls another for each component of vectors, of the
+            vector's type, their number and the call for the component ``i``; nothing if all calls
+            are written one by one.
         load_halves: the elements of an array of halves as a vector of numbers in single precision,
             of the same; nothing if like any other.
         store_halves: the assignment of such a vector to these.
@@ -140,6 +143,8 @@ class Target:
             makes no difference.
         store_aligned: the assignment to such ones.
         vector_functions: functions of floating-point numbers that it has for vectors, too.
+        math_of_vectors: what a source begins with, of its texts, so that mathematical functions in
+            them may be computed for several numbers at once; None if nothing.
         lanes: a vector of numbers, of the vector's type and these.
         convert_lanes: a vector with components of another type, of the type and the vector.
         select_lanes: what chooses from two vectors, of a vector of -1 and 0, what is taken where
@@ -204,6 +209,8 @@ class Target:
     load_vector: str
     store_vector: str
     vector_functions: frozenset[str] = frozenset()
+    math_of_vectors: Callable[[Iterable[str]], list[str]] | None = None
+    each_lane: str = ""
     load_halves: str = ""
     store_halves: str = ""
     load_aligned: str = ""
