@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, TypeAlias
 
 from polygen.analysis.copying import Subscripts
@@ -12,6 +13,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Separate, Vector
 from polygen.ir.substitution import SubstitutionRule, rules_mentioning
@@ -73,6 +75,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     prefetch_insn_id: NewId | None = None,
     within: Within | None = None,
     vector_width: PositiveInt | None = None,
+    asynchronous: bool = False,
 ) -> Kernel:
     """Copy what is read of an array ahead, each element once, and read the copy instead.
 
@@ -117,6 +120,11 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
             Loads are aligned, of 128 bits for four floats, if the array is known to be
             (``alignment=16``), and vectors to begin at multiples of their size: because of what
             is assumed (``m mod 4 = 0``), of padding (``N0(pad_to=4)``), or constant extents.
+        asynchronous: whether the copy, which then is in local memory, may be under way while the
+            work items go on, without passing through registers: until the barrier that others wait
+            at for what was copied.  With `double_buffer`, that is one iteration.  What is computed
+            is the same.  CUDA has such copies, of 4, 8 or 16 bytes at once, from compute
+            capability 8.0 on; on other devices, and other targets, they are copies as any.
 
     Before -> After:
 
@@ -143,6 +151,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         NotSwept: if 3 does not hold.
         IllegalStep, CannotProve: if 4 does not hold.
         NotVectorizable: if 5 does not hold.
+        NotAsynchronous: if it is asynchronous, and no copy from global to local memory.
         NoLoopNest: if the new loops and those of the uses cannot be nested.
         NameTaken, ReservedName, InvalidArgument: if a name is used already, or if there are not as
             many names or subscripts as the array has axes.
@@ -172,7 +181,23 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         box=fetch_bounding_box,
     )
     new = staged(reading, selection, storage)
+    if asynchronous:
+        new = _asynchronous(new, storage.insn_id)
     return new if vector_width is None else with_vector_loads(new, storage.insn_id, vector_width)
+
+
+def _asynchronous(kernel: Kernel, insn_id: str) -> Kernel:
+    """Return the kernel with a copying instruction that is asynchronous."""
+    return kernel.copy(
+        instructions=tuple(
+            [
+                replace(i, asynchronous=True)
+                if isinstance(i, Assignment) and i.id == insn_id
+                else i
+                for i in kernel.instructions
+            ]
+        )
+    )
 
 
 def _reading_rule(name: str, rank: int, rule_id: str) -> SubstitutionRule:

@@ -47,7 +47,12 @@ class BarrierNode:
     insn_id: str | None = None  # the instruction that asks for it, if one does
 
 
-TreeNode: TypeAlias = LoopNode | Instruction | BarrierNode
+@dataclass(frozen=True)
+class WaitNode:
+    """A point at which a work item waits until the asynchronous copies that it began are made."""
+
+
+TreeNode: TypeAlias = LoopNode | Instruction | BarrierNode | WaitNode
 
 
 def statements(nodes: Sequence[TreeNode]) -> Iterator[Instruction]:

@@ -62,6 +62,10 @@ class NoAtomicUpdate(UserError):
     """An atomic instruction that combines an old value with nothing."""
 
 
+class NotAsynchronous(UserError):
+    """An asynchronous instruction that is no copy from global to local memory, or cannot wait."""
+
+
 class AtomicNotSupported(UserError):
     """An atomic operation that the target language does not have."""
 

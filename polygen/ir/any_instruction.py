@@ -178,6 +178,11 @@ class Assigning(Instruction):
         return None
 
     @cached_property
+    def asynchronous(self) -> bool:
+        """Whether it is a copy that may be carried out later than it is reached."""
+        return False
+
+    @cached_property
     def values(self) -> tuple[Expression, ...]:
         """What is assigned: one value for each of the assignees."""
         raise NotImplementedError

@@ -84,6 +84,8 @@ class Assignment(Assigning):
         depends_on: the ids of the instructions that come before it.
         predicates: conditions, all of which must hold for it to be executed.
         atomicity: how it is atomic, if it is.
+        asynchronous: whether it may be carried out later than it is reached, but before anything
+            can tell: it copies an element of global memory to local memory.
         location: where the user wrote it; not part of its value.
     """
 
@@ -95,6 +97,7 @@ class Assignment(Assigning):
     predicates: tuple[Expression, ...] = ()
     # In place of what the base class says.
     atomicity: Atomicity | None = field(default=None)  # pyright: ignore[reportIncompatibleVariableOverride]
+    asynchronous: bool = field(default=False)  # pyright: ignore[reportIncompatibleVariableOverride]
     location: SourceLocation | None = field(default=None, compare=False)
 
     @cached_property

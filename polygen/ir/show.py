@@ -119,6 +119,8 @@ def show_instruction(
     options += [f"if={show_expression(p)}" for p in insn.predicates]
     if isinstance(insn, Assignment) and insn.atomicity is not None:
         options.append(str(insn.atomicity))
+    if isinstance(insn, Assigning) and insn.asynchronous:
+        options.append("asynchronous")
     return f"[{inames}] {show_work(insn)}  {{{', '.join(options)}}}"
 
 

@@ -9,6 +9,7 @@ from polygen.errors import (
     MalformedKernel,
     NameTaken,
     NoAtomicUpdate,
+    NotAsynchronous,
     TagConflict,
     UnknownInstruction,
     UnknownName,
@@ -34,6 +35,7 @@ from polygen.ir.names import check_in_domain, check_name
 from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, InameTag, LocalTag, VectorTag, is_on_axis
+from polygen.ir.verify_asynchronous import why_not_asynchronous
 from polygen.ir.verify_claims import check_claims
 from polygen.ir.verify_extents import check_derived_sizes, check_extents
 from polygen.ir.verify_layouts import check_layouts
@@ -69,6 +71,8 @@ def verify(kernel: Kernel) -> None:
         if parallel:
             _check_tags(shown, insn, parallel)
         _check_atomic(shown, insn)
+        if isinstance(insn, Assignment) and insn.asynchronous:
+            _check_asynchronous(shown, insn)
         _check_verbatim(shown, insn)
     _check_domain_parameters(shown)
     check_extents(kernel)
@@ -299,6 +303,18 @@ def _check_atomic(kernel: Kernel, insn: Instruction) -> None:
             where=insn.location,
             excerpt=excerpt(kernel, insn.id),
             remedy=remedy,
+        )
+
+
+def _check_asynchronous(kernel: Kernel, insn: Assignment) -> None:
+    why = why_not_asynchronous(kernel, insn)
+    if why is not None:
+        raise NotAsynchronous(
+            f"instruction '{insn.id}' is asynchronous, but {why}",
+            where=insn.location,
+            excerpt=excerpt(kernel, insn.id),
+            remedy="leave the option out; it is for copies of elements of arrays in global memory "
+            "to temporaries in local memory (temporary_address_space='local')",
         )
 
 

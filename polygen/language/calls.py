@@ -46,7 +46,7 @@ def _as_call(statement: Statement, kernels: Mapping[str, Kernel | None]) -> Stat
     for node in call.parameters:
         inner = node.subscript if isinstance(node, ex.SubArrayRef) else node
         _check_no_part(statement, (inner,))
-    if statement.atomicity is not None:
+    if statement.atomicity is not None or statement.asynchronous:
         raise _refused(
             statement, MalformedInstruction, "a call of a kernel assigns parts of arrays"
         )

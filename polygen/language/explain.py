@@ -131,7 +131,7 @@ _IN_OPTIONS = re.compile(r"\{([^{}]*,)?\s*\Z")
 _OPTIONS = (
     *("id=", "id_prefix=", "dep=", "dep_query=", "nosync=", "nosync_query=", "inames="),
     *("+inames=", "if=", "priority=", "tags=", "groups=", "conflicts=", "dup=", "atomic"),
-    "mem_kind=",
+    *("asynchronous", "mem_kind="),
 )
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 

@@ -209,7 +209,8 @@ def make_instruction(
     if assignees[1:]:
         return MultiAssignment(insn_id, assignees, statement.values, **common)
     pair = assignees[0], statement.values[0]
-    return Assignment(insn_id, *pair, atomicity=statement.atomicity, **common)
+    common |= {"atomicity": statement.atomicity, "asynchronous": statement.asynchronous}
+    return Assignment(insn_id, *pair, **common)
 
 
 _SCOPES = {"lbarrier": AddressSpace.LOCAL, "gbarrier": AddressSpace.GLOBAL}
@@ -283,6 +284,7 @@ def _as_statement(insn: Instruction) -> Statement:
         inames=insn.within_inames,
         predicates=insn.predicates,
         atomicity=insn.atomicity if isinstance(insn, Assignment) else None,
+        asynchronous=isinstance(insn, Assignment) and insn.asynchronous,
         tags=insn.tags,
         groups=insn.groups,
         conflicts=insn.conflicts_with_groups,

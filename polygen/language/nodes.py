@@ -90,6 +90,7 @@ class Nodes(ExpressionNodes):
             raise Refused(
                 f"'... {name}' is never atomic", name.start_pos, "leave out the option atomic"
             )
+        _check_copies(said, name)
         if name.value != "nop":  # barriers that are written are for all memory
             said.pop("mem_kind", None)
         _check_no_barrier(said, name)
@@ -114,6 +115,7 @@ class Nodes(ExpressionNodes):
         *known, text = nodes
         if "atomicity" in said:
             raise Refused("verbatim C is never atomic", text.start_pos, "leave out the option")
+        _check_copies(said, text)
         _check_no_barrier(said, text)
         names = tuple(n.name.value for n in known)
         if len(set(names)) < len(names):
@@ -140,6 +142,8 @@ class Nodes(ExpressionNodes):
                 operator.start_pos,
                 "write an instruction for each of them",
             )
+        if assignees[1:]:
+            _check_copies(said, operator)
         if operator != "=":
             if declared:
                 raise Refused(
@@ -198,6 +202,15 @@ def _unquoted(token: _Token) -> str:
 def _check_no_barrier(said: dict[str, Any], token: _Token) -> None:
     if "mem_kind" in said:
         raise Refused("mem_kind= is for barriers", token.start_pos, "leave the option out")
+
+
+def _check_copies(said: dict[str, Any], token: _Token) -> None:
+    if "asynchronous" in said:
+        raise Refused(
+            "asynchronous is for a copy: one assignee, and one value",
+            token.start_pos,
+            "leave the option out",
+        )
 
 
 def _said(children: _Children) -> tuple[list[Any], dict[str, Any]]:

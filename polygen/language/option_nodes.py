@@ -107,6 +107,9 @@ class OptionNodes:
     def option_dup(self, children: _Children) -> Option:
         return Option("dup", 0, {"duplicated": tuple(children)})
 
+    def option_asynchronous(self, _children: _Children) -> Option:
+        return Option("asynchronous", 0, {"asynchronous": True})
+
     def option_mem_kind(self, children: _Children) -> Option:
         (kind,) = children
         if kind.value not in SCOPES[:2]:

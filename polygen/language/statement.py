@@ -36,6 +36,7 @@ class Statement(Said):
         declared: the variables that the line declares (``<> t = ...``), each with the type that
             the declaration gives, or None.
         atomicity: what its option ``atomic`` says, or None.
+        asynchronous: whether it has the option ``asynchronous``.
         text: the line.
         mark: ``lbarrier``, ``gbarrier`` or ``nop`` if the line is ``... lbarrier`` or the like,
             which assigns nothing; else empty.
@@ -47,6 +48,7 @@ class Statement(Said):
     values: tuple[Expression, ...] = ()
     declared: tuple[tuple[str, DType | None], ...] = ()
     atomicity: Atomicity | None = None
+    asynchronous: bool = False
     text: str = ""
     mark: str = ""
     verbatim: Verbatim | None = None

@@ -187,7 +187,7 @@ def _starts(node: Node, declaration: Declare) -> bool:
     return (
         declaration.extent is None
         and isinstance(node, Assign)
-        and not (node.others or node.atomicity)
+        and not (node.others or node.atomicity or node.asynchronous)
         and isinstance(node.target, ex.Variable)
         and node.target.name == declaration.name
         and declaration.name not in walk.free_variables(node.value)

@@ -14,7 +14,7 @@ from functools import reduce
 import islpy as isl
 
 from polygen.analysis.domains import domain_of
-from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
+from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, WaitNode, assignments
 from polygen.analysis.pairs import less, renamed
 from polygen.errors import InternalError, NotUnrollable
 from polygen.ir import expression as ex
@@ -33,7 +33,7 @@ from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
 from polygen.lower.conditions import Condition, has_values, reads_inside
 from polygen.lower.items import Item, Place, is_barrier, without, wrapped
 from polygen.lower.needed_guards import NeededGuards, equations
-from polygen.lower.program import Barrier, Block, Loop
+from polygen.lower.program import Barrier, Block, Loop, Wait
 from polygen.lower.separate import Separator, with_equality
 from polygen.lower.statements import Owners, Statements
 from polygen.lower.uniform import check_uniform
@@ -95,6 +95,8 @@ class Emitter:
             elif isinstance(node, BarrierNode):
                 seen = self.exchanged if node.insn_id is None else _SHARED
                 items.append(Item((Barrier(seen),), synchronizes=True))
+            elif isinstance(node, WaitNode):
+                items.append(Item((Wait(),)))
             elif isinstance(node, LoopNode):
                 items += self._loop(node, place)
             else:

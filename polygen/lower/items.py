@@ -10,7 +10,7 @@ import islpy as isl
 from polygen.ir.changed import changed
 from polygen.ir.expression import Expression
 from polygen.lower.conditions import Condition, conjunction
-from polygen.lower.program import Barrier, Block, If, Node
+from polygen.lower.program import Barrier, Block, If, Node, Wait
 from polygen.lower.separate import EVERYTHING, Part
 
 
@@ -106,5 +106,5 @@ def without(item: Item, conditions: tuple[Condition, ...]) -> Item:
 
 
 def is_barrier(item: Item) -> bool:
-    """Tell whether an item is a barrier, and nothing else."""
-    return len(item.nodes) == 1 and isinstance(item.nodes[0], Barrier)
+    """Tell whether an item is a barrier, or waits for copies, and nothing else."""
+    return len(item.nodes) == 1 and isinstance(item.nodes[0], Barrier | Wait)

@@ -28,6 +28,12 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.layout import USUAL_VECTOR_BYTES, VECTOR_BYTES, storage_count, vector_length
 from polygen.ir.tags import LocalTag
 from polygen.ir.verify import excerpt
+from polygen.lower.asynchronous import (
+    check_asynchronous,
+    check_sources,
+    place_waits,
+    without_asynchronous,
+)
 from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.bounds import Bounds, loop_bounds
@@ -119,6 +125,9 @@ def lower_prepared(
     Parameters and errors are those of `lower`.
     """
     check_separations(kernel)
+    check_asynchronous(kernel)
+    if model is Model.LOOPS:  # there, copies are made where they stand
+        kernel = without_asynchronous(kernel)
     realized = _realized(kernel)  # accumulators and their updates
     tree = loop_tree(realized)  # one loop an iname; siblings in order
     tree = place_barriers(realized, tree)  # where work items wait for each other
@@ -126,6 +135,8 @@ def lower_prepared(
     if host_loops:  # accumulators are private, and cannot be carried through these
         realized = _realized(kernel, quiet=True, host_loops=host_loops)
         tree = place_barriers(realized, loop_tree(realized, quiet=True))
+    if model is Model.GRID:
+        tree = place_waits(realized, tree)  # for asynchronous copies
     tree = with_lane_loops(realized, tree)  # innermost, around each instruction
     # Launches, guards, declarations.
     own = frozenset(kernel.variables)
@@ -255,6 +266,7 @@ class _Host:
         self, nodes: Sequence[TreeNode], outer: tuple[str, ...], known: isl.Set, *, alone: bool
     ) -> Launch:
         insns = list(assignments(nodes))
+        check_sources(self._kernel, insns)
         grid = grid_of(self._kernel, insns, outer, known)
         emitter = Emitter(self._kernel, grid.owners, self._model.vector_bytes)
         self._note_nonnegative(grid.axes, emitter)

@@ -65,6 +65,8 @@ class Assign:
             each stands for: those of unrolled loops, and of loops with one iteration.
         others: further targets and values: all is read before anything is written.
         atomicity: how it is atomic, if it is.
+        asynchronous: whether it is begun here, and carried out by the next `Wait` at the latest;
+            targets may carry it out here.
     """
 
     target: ex.Variable | ex.Subscript
@@ -73,6 +75,7 @@ class Assign:
     values: tuple[tuple[str, Expression], ...] = ()
     others: tuple[tuple[ex.Variable | ex.Subscript, Expression], ...] = ()
     atomicity: Atomicity | None = None
+    asynchronous: bool = False
 
     @property
     def pairs(self) -> tuple[tuple[ex.Variable | ex.Subscript, Expression], ...]:
@@ -165,7 +168,12 @@ class Barrier:
     address_spaces: frozenset[AddressSpace]
 
 
-Node: TypeAlias = Declare | Assign | Verbatim | Call | Loop | If | Barrier
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A work item waits until all asynchronous assignments that it has begun are carried out."""
+
+
+Node: TypeAlias = Declare | Assign | Verbatim | Call | Loop | If | Barrier | Wait
 Block: TypeAlias = tuple[Node, ...]
 
 
@@ -319,7 +327,8 @@ def _rows(block: Block, depth: int) -> Iterator[_Row]:
                 ", ".join(map(show_expression, side)) for side in zip(*node.pairs, strict=True)
             ]
             atomic = "" if node.atomicity is None else f" ({node.atomicity})"
-            yield f"{indent}{' = '.join(sides)}", node.insn_id + atomic
+            later = " (asynchronous)" if node.asynchronous else ""
+            yield f"{indent}{' = '.join(sides)}", node.insn_id + atomic + later
         elif isinstance(node, Verbatim):
             names = ", ".join(f"{name} = {show_expression(value)}" for name, value in node.names)
             yield f"{indent}code ({names}): {node.code!r}", node.insn_id
@@ -329,6 +338,8 @@ def _rows(block: Block, depth: int) -> Iterator[_Row]:
         elif isinstance(node, Barrier):
             spaces = ", ".join(sorted(space.value for space in node.address_spaces))
             yield f"{indent}barrier ({spaces})", ""
+        elif isinstance(node, Wait):
+            yield f"{indent}wait", "for asynchronous copies"
         elif isinstance(node, If):
             yield f"{indent}if {show_expression(node.condition)}:", ""
             yield from _rows(node.body, depth + 1)

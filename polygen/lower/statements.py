@@ -119,7 +119,8 @@ class Statements:
         elif isinstance(insn, KernelCall):
             node = self._call(insn, place)
         else:
-            node = Assign(*pairs[0], insn.id, values, tuple(pairs[1:]), insn.atomicity)
+            others = tuple(pairs[1:])
+            node = Assign(*pairs[0], insn.id, values, others, insn.atomicity, insn.asynchronous)
         return Item((node,), conditions, frozenset(insn.written_names))
 
     def predicates(self, insn: Assigning, place: Place) -> tuple[Expression, ...]:

@@ -110,6 +110,34 @@ class Conflicts:
         """Tell whether other work items touch an element that one has touched, one writing it."""
         return self.between(name, first, second, (), None) is not Scope.NOBODY
 
+    def meet(
+        self,
+        name: str,
+        first: Assigning,
+        second: Assigning,
+        loops: tuple[str, ...],
+        carried: str | None,
+    ) -> bool:
+        """Tell whether instances touch one element, one writing it, in whichever work items.
+
+        Which instances, `between` says.
+        """
+        return any(
+            in_conflict(self._kernel, a, b)
+            and self._may_meet(a.name, b.name)
+            and not self._in_one_group(a, b, self._pairs(a, b, loops, carried)).is_empty()
+            for a in self._accesses(first, name)
+            for b in self._accesses(second, name)
+        )
+
+    def _in_one_group(self, a: Access, b: Access, pairs: isl.Set) -> isl.Set:
+        """Return those pairs of instances in one group, where each group has what they touch."""
+        if not self.is_local(a.name):
+            return pairs
+        tags = self._kernel.tags
+        shared = [i for i in a.inames if i in b.inames and isinstance(tags.get(i), GroupTag)]
+        return reduce(isl.Set.intersect, map(equal, shared), pairs)
+
     def is_local(self, name: str) -> bool:
         """Tell whether a variable is in the local memory of a group."""
         return self._kernel.address_space(name) is AddressSpace.LOCAL

@@ -15,8 +15,8 @@ from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType
 from polygen.ir.layout import VECTOR_LENGTHS, has_vectors
 from polygen.targets.complex_helpers import VECTORS
-from polygen.targets.cuda_types import BITS, COMPLEX, HALF, HIDE, INFINITIES, VECTOR
-from polygen.targets.target import Atomics, Target
+from polygen.targets.cuda_types import BITS, COMPLEX, COPIES, HALF, HIDE, INFINITIES, VECTOR
+from polygen.targets.target import Atomics, Copies, Target
 
 _TYPE_NAMES = {
     "bool": "bool",
@@ -139,6 +139,8 @@ _ATOMICS = Atomics(
     retry_needs="bits",
 )
 
+_COPIES = Copies(sizes=(16, 8, 4), begin="pg_copy({0}, {1})", wait="pg_wait()", needs="copies")
+
 _EXTREME = f"""
 int $name(int a, int b)
 {{
@@ -167,6 +169,7 @@ CUDA = Target(
         "float16": HALF,
         **dict.fromkeys(("complex64", "complex128"), COMPLEX),
         "bits": BITS,
+        "copies": COPIES,
         **{
             f"{dtype}x{count}": f"struct {name} {{ {_TYPE_NAMES[dtype]} {fields}; }};"
             for (dtype, count), name in _RESULTS.items()
@@ -261,4 +264,5 @@ unsigned short $name(float a)
     aligned=" __attribute__((aligned({0})))",
     restrict="__restrict__",
     atomics=_ATOMICS,
+    copies=_COPIES,
 )

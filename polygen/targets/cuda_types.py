@@ -73,6 +73,30 @@ __device__ inline To pg_bits(From a)
     return b;
 }""".strip()
 
+# What a work item begins to copy is there, for itself, when it has waited; large copies leave out
+# the first cache.
+COPIES = """
+template <typename T>
+__device__ inline void pg_copy(T *to, T const *from)
+{
+#if __CUDA_ARCH__ >= 800
+    unsigned int const at = (unsigned int) __cvta_generic_to_shared(to);
+    if (sizeof(T) == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(at), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+                     :: "r"(at), "l"(from), "n"(sizeof(T)) : "memory");
+#else
+    *to = *from;
+#endif
+}
+__device__ inline void pg_wait()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}""".strip()
+
 # What math.h calls them; NVRTC has no headers.
 INFINITIES = """
 #ifndef INFINITY

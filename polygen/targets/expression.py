@@ -218,7 +218,11 @@ class ExpressionPrinter:
             return f"{place} {operator}= {operand.text}"
         return f"{place} = {right.text}"
 
-    def _lanes(self, lanes: tuple[str, int]) -> LanePrinter:
+    def address(self, node: ex.Variable | ex.Subscript) -> str:
+        """Return a pointer to a variable, or to an element of an array."""
+        return f"&{self.target(logic.in_memory(self._printer, node))}"
+
+    def in_lanes(self, lanes: tuple[str, int]) -> LanePrinter:
         """Return what prints expressions for all lanes of an iname, of that and their number."""
         if self._in_lanes is None:
             self._in_lanes = LanePrinter(self._printer, LANE_RULES)
@@ -228,7 +232,7 @@ class ExpressionPrinter:
 
     def is_scattered(self, target: ex.Subscript, lanes: tuple[str, int]) -> bool:
         """Tell whether what all lanes write is neither a vector nor next to each other."""
-        return not is_at_once(self._lanes(lanes), target)
+        return not is_at_once(self.in_lanes(lanes), target)
 
     def assignment_at_once(
         self, target: ex.Subscript, value: Expression, lanes: tuple[str, int]
@@ -243,7 +247,7 @@ class ExpressionPrinter:
         Raises:
             LiteralOutOfRange: see `value`.
         """
-        p, dtype = self._lanes(lanes), self.declared_type(ex.name_of(target))
+        p, dtype = self.in_lanes(lanes), self.declared_type(ex.name_of(target))
         p.annotate(value)
         text = assigned_lanes(p, target, p.value(value, dtype))
         p.forget()
@@ -261,7 +265,7 @@ class ExpressionPrinter:
         Raises:
             LiteralOutOfRange: see `value`.
         """
-        p, pairs = self._lanes(lanes), list(pairs)
+        p, pairs = self.in_lanes(lanes), list(pairs)
         apart = self._are_apart(pairs)
         later: list[Iterator[str]] = []
         for target, value in pairs:
@@ -294,7 +298,7 @@ class ExpressionPrinter:
 
     def _assigned(self, target: ex.Subscript, vector: str, lanes: tuple[str, int]) -> Iterator[str]:
         """Yield the assignments of a vector to the elements of all lanes."""
-        p = self._lanes(lanes)
+        p = self.in_lanes(lanes)
         whole = ex.Subscript(ex.Variable(vector), (0, ex.Variable(p.iname)))
         if is_at_once(p, target):
             yield self.assignment_at_once(target, whole, lanes)

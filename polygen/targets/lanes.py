@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import reduce
 from math import gcd
 from operator import mul
+from typing import cast
 
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace
@@ -13,7 +14,7 @@ from polygen.ir.dtype import DType, is_bfloat16
 from polygen.ir.expression import Expression
 from polygen.ir.parts import part_name
 from polygen.lower.vectorize import is_next_to_each_other
-from polygen.targets.lane_printer import LanePrinter
+from polygen.targets.lane_printer import LanePrinter, in_lane
 from polygen.targets.logic import index_text
 from polygen.targets.target import BOOL, FLOAT16, FLOAT32, INT32, UINT8
 from polygen.targets.term import ATOM, EQUALITY, UNARY, Lanes, Term, promoted
@@ -103,6 +104,33 @@ def _part(p: LanePrinter, node: ex.Subscript) -> str:
     return part_name(name, tuple([n for n in numbers if isinstance(n, int)]))
 
 
+def is_aligned(p: LanePrinter, node: ex.Subscript, width: int) -> bool:
+    """Tell whether lanes are next to each other, each `width` at a multiple of their size."""
+    return is_at_once(p, node) and _whole_vector(p, node) is None and _is_aligned(p, node, width)
+
+
+def from_lane(
+    p: LanePrinter, node: ex.Variable | ex.Subscript, lane: int
+) -> ex.Variable | ex.Subscript:
+    """Return the element of a lane."""
+    if isinstance(node, ex.Variable):
+        return node
+    offset, *chosen = ex.index_tuple(node)
+    if chosen or not is_next_to_each_other(offset, p.iname):
+        return cast("ex.Subscript", in_lane(node, p.iname, lane))
+    terms = [*_first_lane(node, p.iname), *((lane,) if lane else ())]
+    index = ex.sum_of(*terms) if terms[1:] else (*terms, 0)[0]
+    return ex.Subscript(node.aggregate, index)
+
+
+def pointer_to_lanes(p: LanePrinter, node: ex.Subscript, width: int) -> str:
+    """Return a pointer to an element of an array as to a vector that begins there."""
+    part = _part(p, node)
+    p.uses.names.add(part)
+    index = index_text(p, ex.Subscript(node.aggregate, ex.index_tuple(node)[0]))
+    return f"({p.vector_type(_held(p, node), width)} *) ({part} + {index})"
+
+
 def _pointed(p: LanePrinter, node: ex.Subscript) -> tuple[str, int, str, str]:
     """Return where the elements of all lanes begin, how many there are, and the vector's type.
 
@@ -118,14 +146,15 @@ def _pointed(p: LanePrinter, node: ex.Subscript) -> tuple[str, int, str, str]:
     return at, p.count, p.vector(_held(p, node)), p.target.qualifiers[space]
 
 
-def _is_aligned(p: LanePrinter, node: ex.Subscript) -> bool:
-    """Tell whether the elements of all lanes begin at a multiple of their size."""
-    size = p.count * _held(p, node).itemsize
+def _is_aligned(p: LanePrinter, node: ex.Subscript, width: int | None = None) -> bool:
+    """Tell whether all lanes, or every so many, begin at a multiple of their size."""
+    width = width or p.count
+    size = width * _held(p, node).itemsize
     begins, _ = p.names.alignments.get(ex.name_of(node), (1, AddressSpace.GLOBAL))
     return (
         bool(p.target.load_aligned)
         and begins % size == 0
-        and begins_at_multiple(node, p.iname, p.count, p.names.multiples)
+        and begins_at_multiple(node, p.iname, width, p.names.multiples)
     )
 
 

@@ -11,7 +11,7 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import identical
 from polygen.lower.conditions import conjunction
-from polygen.lower.program import Assign, Block, Call, Declare, If, Loop, Node, Verbatim
+from polygen.lower.program import Assign, Barrier, Block, Call, Declare, If, Loop, Node, Verbatim
 
 # A statement, and what is executed where its condition does not hold.
 WithOther: TypeAlias = tuple[Node, Block]
@@ -112,6 +112,6 @@ def _done_in(block: Iterable[Node]) -> tuple[set[str], bool]:
             inner, inner_waits = _done_in(node.body)
             written |= inner
             waits = waits or inner_waits
-        else:  # a barrier
+        elif isinstance(node, Barrier):
             waits = True
     return written, waits

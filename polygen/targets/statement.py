@@ -24,9 +24,11 @@ from polygen.lower.program import (
     Loop,
     Node,
     Verbatim,
+    Wait,
 )
 from polygen.targets.aliases import joined, merged, without_copies
 from polygen.targets.atomics import atomic_lines
+from polygen.targets.copies import copy_lines
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.guards import outwards, shown
 from polygen.targets.otherwise import WithOther, with_others
@@ -70,6 +72,16 @@ class StatementPrinter:
             return False
         space = self.spaces.get(ex.name_of(node.target), AddressSpace.GLOBAL)
         return space in atomics.shared
+
+    def is_asynchronous(self, node: Node | None) -> bool:
+        """Tell whether a statement only begins a copy."""
+        return isinstance(node, Assign) and node.asynchronous and self.target.copies is not None
+
+    def copy(self, node: Assign, depth: int, lanes: tuple[str, int] | None = None) -> None:
+        """Print what begins an asynchronous copy."""
+        assert self.target.copies is not None
+        for text in copy_lines(node, self.target.copies, self.expressions, lanes):
+            self.line(depth, f"{text};")
 
     def line(self, depth: int, text: str) -> None:
         """Print a line."""
@@ -145,6 +157,8 @@ class StatementPrinter:
         plain = isinstance(first, Call) or (
             isinstance(first, Loop) and first.at_once and not self.has_lines(first)
         )
+        if isinstance(first, Loop) and first.at_once:
+            plain = plain and not self.is_asynchronous(first.body[0])  # several copies, perhaps
         if isinstance(first, Assign):
             plain = not (first.others or self.is_atomic(first))
         return len(nodes) != 1 or not plain
@@ -188,6 +202,10 @@ class StatementPrinter:
             begun: what stands before it: the beginning of the vector's declaration, or nothing.
         """
         pairs, lanes = _in_lanes(loop)
+        (assign,) = loop.body
+        if isinstance(assign, Assign) and self.is_asynchronous(assign):
+            self.copy(assign, depth, lanes)
+            return
         if not self.has_lines(loop):
             text = self.expressions.assignment_at_once(*pairs[0], lanes)
             self.line(depth, f"{begun}{text};")
@@ -250,6 +268,9 @@ def _assign(p: StatementPrinter, node: Assign, depth: int) -> None:
         space = p.spaces.get(ex.name_of(node.target), AddressSpace.GLOBAL)
         for line in atomic_lines(node, p.target, p.expressions, space):
             p.line(depth, line)
+        return
+    if p.is_asynchronous(node):
+        p.copy(node, depth)
         return
     kept, pairs = one_by_one(node.pairs, p.expressions)
     inside = depth + bool(kept)
@@ -330,6 +351,12 @@ def _barrier(p: StatementPrinter, node: Barrier, depth: int) -> None:
     p.line(depth, p.target.barrier(node.address_spaces))
 
 
+def _wait(p: StatementPrinter, _node: Wait, depth: int) -> None:
+    if p.target.copies is not None:
+        p.expressions.uses.types.add(p.target.copies.needs)
+        p.line(depth, f"{p.target.copies.wait};")
+
+
 _RULES: Mapping[type[Node], _Write] = {
     Declare: _declare,
     Assign: _assign,
@@ -337,6 +364,7 @@ _RULES: Mapping[type[Node], _Write] = {
     Verbatim: _verbatim,
     Loop: _loop,
     Barrier: _barrier,
+    Wait: _wait,
 }
 
 

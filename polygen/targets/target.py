@@ -58,6 +58,23 @@ class Atomics:
     retry_needs: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """What a language has for copies to the memory of a group that are under way for a while.
+
+    Attributes:
+        sizes: how many bytes one copies, the largest first; addresses are multiples of that.
+        begin: the statement that begins one, of pointers to where it copies to and from.
+        wait: the statement after which those that the work item began are made.
+        needs: what the source has to begin with: a name in the target's `type_lines`.
+    """
+
+    sizes: tuple[int, ...]
+    begin: str
+    wait: str
+    needs: str
+
+
 # Halves are left out: drivers have them, and PoCL's reads other numbers.
 _PIXELS = ("float32", "int8", "int16", "int32", "uint8", "uint16", "uint32")
 
@@ -155,6 +172,7 @@ class Target:
         assume_aligned: a line at the beginning of a function about an argument and its alignment.
         restrict: how it says that a pointer is the only way to an array.
         atomics: what it has for atomic operations, or None.
+        copies: what it has for asynchronous copies; None if they are copies as any.
         parallel_loop: the line before loops that run on several threads, given their number;
             None if loops of the source cannot.
         unroll: the line before a loop that the compiler is asked to unroll, given the number of its
@@ -223,6 +241,7 @@ class Target:
     assume_aligned: str = ""
     restrict: str
     atomics: Atomics | None = None
+    copies: Copies | None = None
     parallel_loop: Callable[[int], str] | None = None
     unroll: Callable[[int | None], str] = lambda _: "#pragma unroll"
     runs_host: bool = False

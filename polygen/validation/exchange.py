@@ -7,7 +7,7 @@ the loop over the work items ends between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -23,7 +23,7 @@ from polygen.errors import WrongOrder
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
-from polygen.lower.program import Barrier
+from polygen.lower.program import Barrier, Wait
 from polygen.validation.constraints import is_affine, to_set
 from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
@@ -97,7 +97,8 @@ class Exchange:
         Raises:
             WrongOrder: if two instances that the kernel orders are in no order.
         """
-        if any(isinstance(t, GroupTag | LocalTag) for t in self._kernel.tags.values()):
+        parallel = any(isinstance(t, GroupTag | LocalTag) for t in self._kernel.tags.values())
+        if parallel or any(s.asynchronous for s in self._view.root.statements()):
             for pair in self._pairs():
                 self._check(pair)
 
@@ -136,7 +137,9 @@ class Exchange:
                 [c for c in work.copies if c.statement.frame.launch is launch]
                 for work in (first, second)
             )
-            if launch is None or not all(here) or not here[0][0].statement.frame.axes:
+            if launch is None or not all(here):
+                continue
+            if not (here[0][0].statement.frame.axes or any(map(_is_asynchronous, here[0]))):
                 continue
             hosts = {f.name for f in launch.outwards() if f.role is Role.HOST}
             for piece in pieces:
@@ -161,7 +164,8 @@ class Exchange:
         for group in groups:
             same, differ = self._indices(pair, group)
             if self._kernel.address_space(pair.name) is not AddressSpace.LOCAL:
-                self._refuse(pair, pairs.intersect(differ), "groups of one launch")
+                why = "they are in different groups of one launch"
+                self._refuse(pair, pairs.intersect(differ), why)
             pairs = pairs.intersect(same)
         kind = pair.conflict.kind
         heads = (
@@ -171,6 +175,7 @@ class Exchange:
         space = self._kernel.address_space(pair.name)
         if self._is_separated(pair.copies, pair.piece, heads, space):
             return
+        self._check_waits(pair, heads, pairs)
         items = [tag for tag in axes if isinstance(tag, LocalTag)]
         differing = [pairs.intersect(self._indices(pair, tag)[1]) for tag in items]
         differing = [found for found in differing if not found.is_empty()]
@@ -180,7 +185,20 @@ class Exchange:
             ):
                 for found in differing:
                     here = self._executed_by(pair, copies, found)
-                    self._refuse(pair, here, "work items, without a barrier between")
+                    why = "they are in different work items, without a barrier between"
+                    self._refuse(pair, here, why)
+
+    def _check_waits(
+        self, pair: _Pair, heads: tuple[str | None, str | None], pairs: isl.Set
+    ) -> None:
+        """Check that asynchronous copies are waited for before anything meets them."""
+        for copies in product(*pair.copies) if not pairs.is_empty() else ():
+            if not _is_asynchronous(copies[0]) or not _is_in_piece(*copies, pair.piece):
+                continue
+            before, after = self._paths_of(copies, heads)
+            if not self._is_between(before, after, pair.piece, _is_wait, of_items=False):
+                here = self._executed_by(pair, copies, pairs)
+                self._refuse(pair, here, "the first is asynchronous, and nothing waits for it")
 
     def _executed_by(self, pair: _Pair, copies: tuple[Copy, Copy], pairs: isl.Set) -> isl.Set:
         """Return the pairs of instances that two statements execute, of several."""
@@ -198,7 +216,7 @@ class Exchange:
         kept = {*work.insn.within_inames, *self._kernel.parameters}
         return project_out(points, [n for n in flat_names(points) if n not in kept])
 
-    def _refuse(self, pair: _Pair, pairs: isl.Set, where: str) -> None:
+    def _refuse(self, pair: _Pair, pairs: isl.Set, why: str) -> None:
         if pairs.is_empty():
             return
         point = witness(pairs)
@@ -208,7 +226,7 @@ class Exchange:
             self._view.kernel,
             f"{described(self._view.kernel, pair.first, point)} has to come before "
             f"{described(self._view.kernel, pair.second, point, other=True)}, for both{doubt} "
-            f"touch an element of '{pair.name}'; but they are in different {where}",
+            f"touch an element of '{pair.name}'; but {why}",
             pair.first.origin,
             pair.second.origin,
             point=point,
@@ -292,8 +310,21 @@ class Exchange:
         space: AddressSpace,
     ) -> bool:
         """Tell that of two statements; parameters are those of `_is_separated`."""
+        before, after = self._paths_of(copies, heads)
+        waits = _is_asynchronous(copies[0])
+
+        def is_barrier(frame: Frame, position: int) -> bool:
+            # A copy that is under way is behind no barrier.
+            made = not waits or (position > 0 and _is_wait(frame, position - 1))
+            return made and self._has_barrier(frame, position, space)
+
+        return self._is_between(before, after, piece, is_barrier, of_items=not waits)
+
+    def _paths_of(
+        self, copies: tuple[Copy, Copy], heads: tuple[str | None, str | None]
+    ) -> tuple[Path, Path]:
         before, after = (self._path(c.statement, h) for c, h in zip(copies, heads, strict=True))
-        return self._is_between(before, after, piece, space)
+        return before, after
 
     def _path(self, statement: Statement, head: str | None) -> Path:
         found = self._paths.get((statement, head))
@@ -301,8 +332,23 @@ class Exchange:
             found = self._paths[statement, head] = _path(statement, head)
         return found
 
-    def _is_between(self, before: Path, after: Path, piece: Piece, space: AddressSpace) -> bool:
-        """Tell whether what is at one place is executed by all items before the other by any."""
+    def _is_between(
+        self,
+        before: Path,
+        after: Path,
+        piece: Piece,
+        separates: Callable[[Frame, int], bool],
+        *,
+        of_items: bool = True,
+    ) -> bool:
+        """Tell whether something that separates stands between two places.
+
+        Parameters:
+            before, after: the places; the second is reached after the first.
+            piece: which instances.
+            separates: what is asked of a frame, and a position in its block.
+            of_items: whether the end of a loop over work items separates, too.
+        """
         common = [x for (x, _), (y, _) in zip(before, after, strict=False) if x is y]
         loops = [at for at, frame in enumerate(common) if _is_loop(frame, piece.less)]
         if loops:
@@ -315,19 +361,17 @@ class Exchange:
                 return False
             around, inside = common, last + 1
             between = range(before[last][1] + 1, after[last][1])
-        if all(frame.role is not Role.ITEM for frame in around):
+        if of_items and all(frame.role is not Role.ITEM for frame in around):
             return True
         return (
-            any(self._has_barrier(around[-1], at, space) for at in between)
+            any(separates(around[-1], at) for at in between)
             or any(
-                self._has_barrier(frame, at, space)
+                separates(frame, at)
                 for frame, position in before[inside:]
                 for at in range(position + 1, len(frame.block))
             )
             or any(
-                self._has_barrier(frame, at, space)
-                for frame, position in after[inside:]
-                for at in range(position)
+                separates(frame, at) for frame, position in after[inside:] for at in range(position)
             )
         )
 
@@ -338,6 +382,14 @@ class Exchange:
             and space in node.address_spaces
             and (frame, position) not in self._without
         )
+
+
+def _is_asynchronous(copy: Copy) -> bool:
+    return copy.statement.asynchronous
+
+
+def _is_wait(frame: Frame, position: int) -> bool:
+    return isinstance(frame.block[position], Wait)
 
 
 def _is_loop(frame: Frame, name: str | None) -> bool:

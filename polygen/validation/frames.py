@@ -34,6 +34,7 @@ from polygen.lower.program import (
     Loop,
     LoopProgram,
     Verbatim,
+    Wait,
 )
 from polygen.validation.faults import fault
 
@@ -154,6 +155,7 @@ class Statement:
         frame: the innermost frame around it.
         position: where in the frame's block it is.
         atomicity: how it is atomic, if it is.
+        asynchronous: whether it may be carried out as late as the next wait.
         verbatim: the verbatim C that it is, if it is no assignment.
         call: the call of a function that it is, if it is one.
     """
@@ -164,6 +166,7 @@ class Statement:
     frame: Frame
     position: int
     atomicity: Atomicity | None = None
+    asynchronous: bool = False
     verbatim: Verbatim | None = None
     call: Call | None = None
 
@@ -277,7 +280,7 @@ class _Reader:
             elif isinstance(node, Loop):
                 self._body(self._device_loop(node, frame, position), node)
             else:
-                assert isinstance(node, Barrier)  # found by position, when it is looked for
+                assert isinstance(node, Barrier | Wait)  # found by position, when it is looked for
 
     def _body(self, frame: Frame, node: If | Loop) -> None:
         frame.block = node.body
@@ -315,6 +318,7 @@ class _Reader:
         atomicity = node.atomicity if isinstance(node, Assign) else None
         values = dict(node.values)
         statement = Statement(node.insn_id, pairs, values, frame, position, atomicity)
+        statement.asynchronous = isinstance(node, Assign) and node.asynchronous
         statement.verbatim = node if isinstance(node, Verbatim) else None
         statement.call = node if isinstance(node, Call) else None
         frame.children.append(statement)

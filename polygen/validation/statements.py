@@ -47,6 +47,13 @@ def _check(view: View, work: Work, copy: Copy) -> None:
             f"for {work.what}, a statement is not atomic as it should be",
             work.origin,
         )
+    if statement.asynchronous and not work.insn.asynchronous:
+        raise fault(
+            WrongStatement,
+            view.kernel,
+            f"for {work.what}, a statement is asynchronous, which it should not be",
+            work.origin,
+        )
     parts = [
         part
         for found, wanted in zip(statement.pairs, work.insn.pairs, strict=True)

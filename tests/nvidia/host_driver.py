@@ -1,7 +1,8 @@
 """CUDA without a GPU: a driver that compiles CUDA C++ for the host, and runs it on threads.
 
 The memory of this device is the host's, so that what is copied there can be compared with NumPy.
-Halves are the compiler's own: on a GPU, instructions convert them.
+Halves are the compiler's own: on a GPU, instructions convert them.  Asynchronous copies are made
+when they are waited for.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _HALF = r"""struct \1 {
     operator float() const { return value; }
 };"""
 _INSTRUCTION = r'asm\("(\w+)\.approx\.ftz\.f32 %0, %1;" : "=f"\(b\) : "f"\(a\)\);'
+# Here, waits matter.
+_COPIES = r"template <typename T>\n__device__ inline void pg_copy\(.*?\n\}\n.*?\n\}\n"
 _POOL = r"extern __shared__ [^\n]*"
 _SHIM = Path(__file__).with_name("shim.hpp")
 _COMPILER = [
@@ -88,6 +91,7 @@ class HostDriver:
             text, library = Path(folder, "a.cpp"), Path(folder, "a.so")
             halves = re.sub(r"struct (pg_\w*half) \{.*?\n\};", _HALF, source, flags=re.DOTALL)
             halves = re.sub(_INSTRUCTION, r"b = pg_\1(a);", halves)
+            halves = re.sub(_COPIES, "", halves, flags=re.DOTALL)
             halves = re.sub(_POOL, "static unsigned char pg_shared[232448];", halves)
             text.write_text(f'#include "{self._shim}"\n{halves}\n{_launchers(source)}')
             command = [*_COMPILER, "-shared", str(text), "-o", str(library)]

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <type_traits>
@@ -23,6 +24,20 @@ static std::unique_ptr<std::barrier<>> pg_waiting;
 #define __threadfence() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define __threadfence_block() __threadfence()
 #define __threadfence_system() __threadfence()
+
+// Asynchronous copies are made as late as can be; until then, there is nothing of use.
+static thread_local std::vector<std::function<void()>> pg_begun;
+template <typename T> static inline void pg_copy(T *to, T const *from)
+{
+    memset((void *) to, 0xff, sizeof(T));
+    pg_begun.push_back([=] { *to = *from; });
+}
+static inline void pg_wait()
+{
+    for (auto const &copy : pg_begun)
+        copy();
+    pg_begun.clear();
+}
 
 using std::abs; using std::isfinite; using std::isinf; using std::isnan; using std::signbit;
 #define PG_EXTREMES(T) \

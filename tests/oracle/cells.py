@@ -41,6 +41,7 @@ class Cells:
         self._readers: dict[int, set[Who]] = {}
         self._writers: dict[int, set[Who]] = {}
         self._updaters: dict[int, set[tuple[str, Who]]] = {}  # by atomic updates
+        self._under_way: set[int] = set()  # what asynchronous copies will write
         # Where an element is that a subscript means, if that is not plain.
         self.places: Mapping[tuple[int, ...], int] | None = None
 
@@ -70,6 +71,8 @@ class Cells:
     def _check(self, offset: int) -> None:
         if not 0 <= offset < self.array.size:
             raise OracleError(f"{self.name}[{offset}] is outside: {self.array.size}")
+        if offset in self._under_way:
+            raise OracleError(f"a copy to {self.name}[{offset}] is under way")
 
     def _race(self, offset: int, who: Who, earlier: dict[int, set[Who]]) -> None:
         for other in earlier.get(offset, ()):
@@ -105,6 +108,16 @@ class Cells:
         self._race_with_updates(offset, who)
         self._readers.setdefault(offset, set()).add(who)
         return as_read(self.array[offset])
+
+    def begin(self, offset: int, who: Who) -> None:
+        """Begin an asynchronous copy to an element."""
+        self.write(offset, self.array.dtype.type(0), who)
+        self._under_way.add(offset)
+
+    def end(self, offset: int, value: Value, who: Who) -> None:
+        """End one."""
+        self._under_way.discard(offset)
+        self.write(offset, value, who)
 
     def write(self, offset: int, value: Value, who: Who) -> None:
         """Change an element."""
@@ -143,6 +156,14 @@ class Shifted:
     def write(self, offset: int, value: Value, who: Who) -> None:
         """Change an element."""
         self._cells.write(self._there(offset), value, who)
+
+    def begin(self, offset: int, who: Who) -> None:
+        """Begin an asynchronous copy to an element."""
+        self._cells.begin(self._there(offset), who)
+
+    def end(self, offset: int, value: Value, who: Who) -> None:
+        """End one."""
+        self._cells.end(self._there(offset), value, who)
 
     def update(self, offset: int, operation: str, who: Who) -> Value:
         """Begin an atomic update."""

@@ -4,6 +4,7 @@ Work items of a group run in lockstep from barrier to barrier, in a random order
 iterations of parallel loops, in a random order too.  Two of them that touch one element without a
 barrier in between, one writing, are a race, and an error: so are subscripts outside of an array,
 variables that are read before they are written, and barriers that not all items of a group reach.
+Asynchronous copies are made as late as can be; who meets one that is under way makes an error.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from polygen.lower.program import (
     Loop,
     LoopProgram,
     Verbatim,
+    Wait,
 )
 from tests.oracle.cells import Cells, Shifted, Who
 from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
@@ -237,6 +239,7 @@ class _Scope(Evaluator):
         self._who = who
         self._local = local
         self._path: tuple[int, ...] = ()
+        self._begun: list[tuple[Cells | Shifted, int, Cells | Shifted, int]] = []
 
     def bind(self, name: str, value: int) -> None:
         """Set a loop's variable."""
@@ -294,6 +297,8 @@ class _Scope(Evaluator):
             elif isinstance(node, Barrier):
                 self._who = self._who.after_barrier()
                 yield (*self._path, id(node), position)
+            elif isinstance(node, Wait):
+                self._finish()
             elif isinstance(node, If):
                 if self.holds(node.condition):
                     yield from self.block(node.body)
@@ -323,10 +328,32 @@ class _Scope(Evaluator):
         self._path = path
         self._env = self._env.parents
 
+    def _begin(self, node: Assign) -> None:
+        """Begin an asynchronous copy."""
+        assert isinstance(node.value, ex.Variable | ex.Subscript)
+        self.value(node.value)  # where what it reads is in a race
+        source = self._cells(ex.name_of(node.value)), self._place(node.value)
+        target = self._cells(ex.name_of(node.target)), self._place(node.target)
+        target[0].begin(target[1], self._who)
+        self._begun.append((*target, *source))
+
+    def _finish(self) -> None:
+        """Make the copies that were begun."""
+        for target, offset, source, place in self._machine.shuffled(self._begun):
+            target.end(offset, source.read(place, self._who), self._who)
+        self._begun = []
+
     def _at_once(self, node: Loop) -> None:
         """Make an assignment for all iterations at once: all is read before anything is written."""
         (assign,) = node.body
         assert isinstance(assign, Assign)
+        if assign.asynchronous:
+            for value in self._machine.shuffled(self.range(node)):
+                self._env = self._env.new_child()
+                self.bind(node.iname, value)
+                self._begin(assign)
+                self._env = self._env.parents
+            return
         writes: list[tuple[Cells | Shifted, int, Value]] = []
         for value in self._machine.shuffled(self.range(node)):
             self._env = self._env.new_child()
@@ -430,6 +457,9 @@ class _Scope(Evaluator):
     def _assign(self, node: Assign) -> None:
         if node.atomicity is not None and not node.atomicity.init:
             self._update(node)
+            return
+        if node.asynchronous:
+            self._begin(node)
             return
         writes: list[tuple[Cells | Shifted, int, Value]] = []
         for target, value in node.pairs:

@@ -67,6 +67,52 @@ def fetched_product() -> Kernel:
 
 
 @_example(n=5)
+def copied_asynchronously() -> Kernel:
+    """Tiles of one array are copied in vectors, and of the other one by one."""
+    fetch = steps(
+        _prefetch("a", "i_inner, k_inner", asynchronous=True, vector_width=2),
+        _prefetch("b", "k_inner, j_inner", asynchronous=True),
+    )
+    return steps(_tiles(2), fetch)(_product())
+
+
+@_example(n=5)
+def copied_a_tile_ahead() -> Kernel:
+    knl = steps(_tiles(2), _prefetch("a", "i_inner, k_inner", asynchronous=True))(_product())
+    return pg.double_buffer(knl, "a_fetch", "k_outer")
+
+
+@_example(n=3)
+def copied_for_oneself() -> Kernel:
+    """No work item needs what others copied, so there is no barrier."""
+    knl = kernel(
+        "{ [g,t,i]: 0<=g<n and 0<=t<3 and 0<=i<4 }",
+        """
+        tile[i] = a[g,t,i] {id=load, asynchronous}
+        out[g,t,i] = tile[i] {dep=load}
+        """,
+        pg.TemporaryVariable("tile", shape=(4,), address_space=LOCAL),
+        loop_priority="g, t, i",
+    )
+    return tag(g="g.0", i="l.0")(knl)
+
+
+@_example(n=3)
+def copied_by_one() -> Kernel:
+    """Without work items; the unrolled loop ends without a barrier."""
+    knl = kernel(
+        ["{ [g]: 0<=g<n }", "{ [t]: 0<=t<3 }", "{ [i]: 0<=i<2 }", "{ [j]: 0<=j<2 }"],
+        """
+        tile[i] = a[g,t,i] {id=load, inames=g:t:i, asynchronous}
+        out[g,t] = sum(j, tile[1-j]) {dep=load, inames=g:t}
+        """,
+        pg.TemporaryVariable("tile", shape=(2,), address_space=LOCAL),
+        loop_priority="g, t",
+    )
+    return tag(t="unr")(knl)
+
+
+@_example(n=5)
 def fetched_by_few() -> Kernel:
     """The copy is larger than the group: each work item loads several elements."""
     return steps(_tiles(2), split("k_outer", 2), _prefetch("a", "i_inner, k_outer_inner, k_inner"))(

@@ -24,6 +24,7 @@ from polygen.lower.program import (
     Loop,
     LoopProgram,
     Node,
+    Wait,
 )
 from tests.oracle.cases import launches
 
@@ -106,6 +107,16 @@ def _blocks(block: Block, rule: _Rule, place: _Place) -> Iterator[Block]:
 def _no_barrier(node: Node, _: _Place) -> Iterator[_Nodes]:
     if isinstance(node, Barrier):
         yield ()
+
+
+def _no_wait(node: Node, _: _Place) -> Iterator[_Nodes]:
+    if isinstance(node, Wait):
+        yield ()
+
+
+def _also_asynchronous(node: Node, _: _Place) -> Iterator[_Nodes]:
+    if isinstance(node, Assign) and isinstance(node.value, ex.Subscript):
+        yield (replace(node, asynchronous=not node.asynchronous),)
 
 
 def _narrow_barrier(node: Node, _: _Place) -> Iterator[_Nodes]:
@@ -241,6 +252,8 @@ def _no_start(node: Node, _: _Place) -> Iterator[_Nodes]:
 _BLOCK_RULES: tuple[tuple[str, _Rule], ...] = (
     ("a barrier is missing", _no_barrier),
     ("a barrier does not see all", _narrow_barrier),
+    ("nothing waits for copies", _no_wait),
+    ("another copy is asynchronous", _also_asynchronous),
     ("a barrier is divergent", _divergent),
     ("a guard is missing", _no_guard),
     ("a guard is too weak", _weak_guard),

@@ -1,0 +1,175 @@
+"""Asynchronous copies in CUDA C++: which they are, and that they are waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import NotAsynchronous
+from polygen.ir.kernel import Kernel
+from tests.nvidia.host_driver import HostDriver
+from tests.nvidia.nvrtc import compile_for
+
+TILE = 4
+
+
+def product(
+    dtype: str = "float32",
+    width: int | None = None,
+    *,
+    ahead: bool = True,
+    whole: bool = False,
+    alignment: int | None = None,
+    name: str = "product",
+) -> Kernel:
+    """Return a product of matrices, both copied to local memory, perhaps a tile ahead."""
+    knl = pg.make_kernel(
+        ["{ [i,j]: 0<=i<n and 0<=j<m }", "{ [k]: 0<=k<l }"],
+        "c[i,j] = sum(k, a[i,k]*b[k,j])",
+        [
+            pg.GlobalArg("a", dtype, "n, l", alignment=alignment),
+            pg.GlobalArg("b", dtype, "l, m", alignment=alignment),
+            "...",
+        ],
+        name=name,
+    )
+    if whole:
+        knl = pg.assume(knl, " and ".join(f"{size} mod {TILE} = 0" for size in "nml"))
+    knl = pg.split_iname(knl, "i", TILE, outer_tag="g.1", inner_tag="l.1")
+    knl = pg.split_iname(knl, "j", TILE, outer_tag="g.0", inner_tag="l.0")
+    knl = pg.split_iname(knl, "k", TILE)
+    for array, swept in (("a", "i_inner, k_inner"), ("b", "k_inner, j_inner")):
+        knl = pg.add_prefetch(knl, array, swept, vector_width=width, asynchronous=True)
+    return pg.double_buffer(knl, "a_fetch, b_fetch", "k_outer") if ahead else knl
+
+
+def source_of(knl: Kernel) -> str:
+    return str(pg.generate_code(knl, "cuda"))
+
+
+def kernel_of(source: str) -> str:
+    return source[source.index('extern "C"') :]
+
+
+def matrices(dtype: str, n: int, m: int, l: int) -> list[Any]:  # noqa: E741
+    rng = np.random.default_rng(n)
+    return [rng.integers(-9, 9, shape).astype(dtype) for shape in ((n, l), (l, m))]
+
+
+def test_the_text() -> None:
+    text = kernel_of(source_of(product(ahead=False, whole=True)))
+    _, _, loop = text.partition("for (int k_outer = 0; k_outer < l / 4; ++k_outer) {\n")
+    to = "_fetch[4 * i_inner + j_inner]"
+    sources = (
+        "(4 * i_outer + i_inner) * l + 4 * k_outer",
+        "(4 * k_outer + i_inner) * m + 4 * j_outer",
+    )
+    copies = [
+        f"pg_copy(&{name}{to}, &{name}[{at} + j_inner]);"
+        for name, at in zip("ab", sources, strict=True)
+    ]
+    lines = [line.strip() for line in loop.split("\n")]
+    assert lines[:4] == [*copies, "pg_wait();", "__syncthreads();"]
+    assert loop.count("pg_wait") == 1  # the barrier at the end of an iteration waits for no copy
+
+
+def test_a_tile_ahead_is_under_way_while_one_is_used() -> None:
+    text = kernel_of(source_of(product(whole=True)))
+    before, _, loop = text.partition("for (int k_outer")
+    assert before.count("pg_copy(") == 2
+    assert before.count("pg_wait();\n    __syncthreads();") == 1
+    copies, use, wait = (loop.index(x) for x in ("pg_copy(", "acc_k_outer_k_inner +=", "pg_wait("))
+    assert copies < use < wait
+    assert loop.count("pg_wait") == loop.count("__syncthreads") == 1
+
+
+@pytest.mark.parametrize(
+    ("dtype", "width", "alignment", "expected"),
+    [
+        ("float32", 4, 16, "pg_copy((pg_vector<float, 4> *) (a_fetch + "),
+        ("float64", 4, 16, "pg_copy((pg_vector<double, 2> *) (a_fetch + "),
+        ("float32", 4, None, "pg_copy(&a_fetch[4 * i_inner + 4 * j_inner + 3], "),
+        ("complex128", None, None, "pg_copy(&a_fetch["),
+    ],
+)
+def test_as_large_as_is_known_to_be_right(
+    dtype: str, width: int | None, alignment: int | None, expected: str
+) -> None:
+    source = source_of(product(dtype, width, whole=True, alignment=alignment))
+    assert expected in kernel_of(source)
+    for architecture in ("sm_80", "sm_90", "compute_75"):  # the last has no such copies
+        size, log = compile_for(architecture, source)
+        assert size, log
+        assert not log
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16"])
+def test_sizes_that_there_are_not(dtype: str) -> None:
+    knl = product(dtype)
+    with pytest.raises(NotAsynchronous, match="asynchronous, but") as caught:
+        source_of(knl)
+    assert "an element of 'a_fetch' has 1 bytes" in str(caught.value) or dtype == "float16"
+    assert "kept as float" in str(caught.value) or dtype == "int8"
+    for target in ("opencl", "c"):  # copies as any
+        assert "pg_copy" not in str(pg.generate_code(knl, target))
+
+
+def test_bytes_in_vectors() -> None:
+    knl = pg.make_kernel(
+        "{ [g,i]: 0<=g<n and 0<=i<32 }",
+        "out[g,i] = a[g,31-i]",
+        [pg.GlobalArg("a", "int8", "n, 32", alignment=16), "..."],
+    )
+    knl = pg.split_iname(pg.tag_inames(knl, "g: g.0"), "i", 8, outer_tag="l.0")
+    knl = pg.add_prefetch(knl, "a", "i_outer, i_inner", vector_width=8, asynchronous=True)
+    source = source_of(knl)
+    assert "pg_copy((pg_vector<signed char, 8> *) (a_fetch + 8 * " in source
+    assert compile_for("sm_80", source)[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "shapes"),
+    [
+        ({}, [(0, 4, 4), (4, 8, 0), (5, 7, 9), (1, 2, 13)]),
+        ({"width": 2, "ahead": False, "dtype": "float64"}, [(5, 7, 9), (4, 4, 3)]),
+        ({"width": 4, "whole": True, "alignment": 16}, [(4, 8, 12), (8, 4, 0)]),
+    ],
+)
+def test_products(host: HostDriver, options: Any, shapes: Sequence[tuple[int, int, int]]) -> None:
+    """Copies are made when they are waited for; until then there are no numbers."""
+    run = product(**options).executor("cuda")
+    for n, m, l in shapes:  # noqa: E741
+        a, b = matrices(options.get("dtype", "float32"), n, m, l)
+        np.testing.assert_array_equal(run(a=a, b=b)[1][0], a @ b)
+    assert host.compiled == 1
+
+
+def test_what_a_work_item_copied_for_itself(host: HostDriver) -> None:
+    knl = pg.make_kernel(
+        "{ [g,t,i]: 0<=g<n and 0<=t<3 and 0<=i<4 }",
+        "tile[i] = a[g,t,i] {id=load, asynchronous}\nout[g,t,i] = 2*tile[i] {dep=load}",
+        [pg.TemporaryVariable("tile", shape=4, address_space=pg.AddressSpace.LOCAL), "..."],
+        loop_priority="g, t, i",
+    )
+    knl = pg.tag_inames(knl, "g: g.0, i: l.0")
+    a = np.random.default_rng(0).standard_normal((3, 3, 4))
+    np.testing.assert_array_equal(knl.executor("cuda")(a=a)[1][0], 2 * a)
+    assert host.compiled == 1
+
+
+def test_that_a_missing_wait_would_be_noticed(
+    host: HostDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = host.compile
+
+    def without_waits(source: str, options: Sequence[str]) -> tuple[bytes, str]:
+        return compiled(source.replace("pg_wait();", ""), options)
+
+    monkeypatch.setattr(host, "compile", without_waits)
+    a, b = matrices("float32", 8, 8, 8)
+    _, (c,) = product(name="never_waits").executor("cuda")(a=a, b=b)
+    assert np.isnan(c).all()
