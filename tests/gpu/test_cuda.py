@@ -11,6 +11,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import LaunchFailed, MisalignedArray, OverlappingArguments, WrongDevice
+from tests.nvidia.copied_tiles import matrices, product
 from tests.random_kernels.check import check_compiled, make_case
 
 
@@ -60,6 +61,26 @@ def test_product_of_every_library(n: int) -> None:
     results: list[Any] = [on_host, of_cupy.get(), of_torch.cpu().numpy()]
     for found in results:
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("ahead", [False, True])
+def test_tiles_that_are_copied_asynchronously(dtype: str, ahead: bool) -> None:
+    knl = product(dtype, ahead=ahead, name=f"product_{dtype}_{ahead}")
+    for n, m, l in ((1, 2, 13), (64, 8, 0), (67, 70, 129)):  # noqa: E741
+        a, b = matrices(dtype, n, m, l)
+        np.testing.assert_array_equal(knl.executor("cuda")(a=a, b=b)[1][0], a @ b)
+
+
+@pytest.mark.parametrize(("dtype", "width"), [("float32", 2), ("float32", 4), ("float64", 4)])
+@pytest.mark.parametrize("alignment", [None, 16])
+def test_vectors_that_are_copied_asynchronously(
+    dtype: str, width: int, alignment: int | None
+) -> None:
+    knl = product(dtype, width, whole=True, alignment=alignment, name=f"in_{width}_{alignment}")
+    for n, m, l in ((4, 8, 4), (64, 68, 0), (68, 64, 128)):  # noqa: E741
+        a, b = (cupy.asarray(x) for x in matrices(dtype, n, m, l))
+        cupy.testing.assert_array_equal(knl(a=a, b=b)[1][0], a @ b)
 
 
 def test_streams_and_strides() -> None:
