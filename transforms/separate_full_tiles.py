@@ -75,7 +75,8 @@ def separate_full_tiles(kernel: Kernel, inames: Inames) -> Kernel:
     inner = to_names(inames)
     homes = dict.fromkeys(kernel.home_domains[i] for i in inner)
     around = with_surrounding(kernel, [i for d in homes for i in d.inames])
-    points = domain_of(kernel, around).intersect(kernel.assumptions.flat)
+    # What is known of remainders of sizes says nothing about convexity.
+    points = domain_of(kernel, around).intersect(kernel.assumptions.flat.remove_divs())
     if points.is_empty():
         return kernel
     ranges = {iname: _range(kernel, points, iname) for iname in inner}

@@ -288,6 +288,17 @@ def test_refused(step: Any, kind: type[pg.UserError], text: str) -> None:
         step()
 
 
+def test_what_is_known_of_remainders_of_sizes() -> None:
+    """It makes no domain less convex."""
+    text = "out[i,j] = a[i,j] + m"
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", text, assumptions="m mod 8 = 0")
+    knl = pg.separate_full_tiles(pg.split_iname(knl, "i", 4), "i_inner")
+    assert "SEPARATIONS:\n4*i_outer + 3 < n\n" in str(knl)
+    a = np.arange(7 * 8).reshape(7, 8)
+    _, (out,) = knl.executor("c")(a=a)
+    np.testing.assert_array_equal(out, a + 8)
+
+
 def three_nests() -> Kernel:
     text = "b[i] = a[i]  {id=b}\nc[i] = 2*a[i]  {id=c}\nd[i] = 3*a[i]  {id=d}"
     knl = pg.split_iname(kernel("{ [i]: 0<=i<n }", text), "i", 4, inner_iname="p")
