@@ -12,6 +12,7 @@ import pyopencl.array as cla
 import pytest
 
 import polygen as pg
+from tests.random_kernels.check import check_compiled, make_case
 
 SIZES = (1, 31, 128, 1000)
 
@@ -139,3 +140,13 @@ def test_same_source_twice() -> None:
         knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = sin(a[i])**2 + a[i]//3")
         knl = pg.add_dtypes(knl, {"a": np.float32})
         assert str(pg.generate_code(knl)) == str(pg.generate_code(pg.parse_kernel(str(knl))))
+
+
+@pytest.mark.parametrize(("start", "steps"), [(1_000, 0), (1_050, 0), (3_000, 6)])
+def test_random_kernels(start: int, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        seeds = range(start, start + 50)
+        cases = [make_case(seed, steps=steps, target="opencl") for seed in seeds]
+        least = 25 if steps else 49
+        assert check_compiled(cases, "opencl", monkeypatch, validated=False) > least

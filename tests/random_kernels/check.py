@@ -141,7 +141,7 @@ def check_compiled(
 
     Parameters:
         cases: the kernels.
-        target: ``"c"`` or ``"opencl"``.
+        target: ``"c"``, ``"opencl"`` or ``"cuda"``.
         patch: lets kernels be compiled together.
         validated: whether polygen compares the loop programs with the kernels, too.
     """
