@@ -45,7 +45,6 @@ def _described(found: Contents) -> list[str]:
         f"folder    {found.folder}{_remark(found.folder)}",
         f"in use    {'yes' if caching() else 'no: POLYGEN_NO_CACHE is set'}",
         f"entries   {found.entries}, {_size(found.entry_bytes)}",
-        f"PoCL's    {_size(found.pocl_bytes)}",
     ]
 
 
@@ -57,8 +56,7 @@ def _remark(folder: Path) -> str:
 
 def _cleared() -> list[str]:
     found = clear()
-    total = _size(found.entry_bytes + found.pocl_bytes)
-    return [f"removed {found.entries} entries and what PoCL kept, {total}, from {found.folder}"]
+    return [f"removed {found.entries} entries, {_size(found.entry_bytes)}, from {found.folder}"]
 
 
 def _size(count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import warnings
@@ -17,6 +18,7 @@ _OWN = tuple(
         Path(__file__).parent,
         (Path(__file__).parent / "transforms").resolve(),
         functools.__file__,  # cached properties of ours are called from there
+        contextlib.__file__,
         "<polygen:",  # wrappers that were generated
     )
 )

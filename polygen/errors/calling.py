@@ -85,6 +85,10 @@ class CompilationFailed(UserError):
     """The device's compiler rejected the generated code, or could not run."""
 
 
+class NoTemporaryFiles(UserError):
+    """Compiling needs temporary files, and they cannot be written."""
+
+
 class LaunchFailed(UserError):
     """The device refused to run a compiled kernel."""
 

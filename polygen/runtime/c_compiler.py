@@ -10,6 +10,7 @@ of the kernel stops that).
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import re
@@ -24,6 +25,7 @@ from pathlib import Path
 from polygen.errors import CompilationFailed, NoCompiler
 from polygen.runtime import cache as disk
 from polygen.runtime.compilation import failure
+from polygen.runtime.folders import no_temporary_files, private_folder, temporary_files
 from polygen.runtime.openmp import OPENMP
 from polygen.source import caller_location
 
@@ -111,7 +113,7 @@ def _processor() -> str:
     return "\n".join(described)
 
 
-def _run(command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+def _run(command: tuple[str, ...], **environment: str) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             command,
@@ -120,7 +122,7 @@ def _run(command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
             encoding="utf-8",
             errors="replace",
             # Messages in English, with plain quotes.
-            env={**os.environ, "LC_ALL": "C"},
+            env={**os.environ, "LC_ALL": "C", **environment},
         )
     except OSError as error:
         raise NoCompiler(
@@ -145,38 +147,41 @@ def load_library(source: str, options: tuple[str, ...] = ()) -> ctypes.CDLL:
     Raises:
         NoCompiler: if there is no compiler.
         CompilationFailed: if it does not accept the source or the options.
+        NoTemporaryFiles: if there is no room for these.
     """
     compiler = find_compiler()
     key = disk.key_of("c", source, compiler.identity, *FLAGS, "--", *options)
     if disk.caching() and key in _LOADED:
         return _LOADED[key]
-    binary = disk.load(f"{key}.so")
-    if binary is None:
-        binary = _compile(compiler, source, options)
+
+    def make() -> bytes:
         disk.store(f"{key}.c", source.encode())
-        disk.store(f"{key}.so", binary)
-    library = _load_binary(key, binary)
+        return _compile(compiler, source, options)
+
+    library = _load_binary(key, disk.kept(f"{key}.so", make))
     if disk.caching():
         _LOADED[key] = library
     return library
 
 
 def _compile(compiler: Compiler, source: str, options: tuple[str, ...]) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="polygen-") as folder:
+    with temporary_files(), tempfile.TemporaryDirectory(dir=private_folder()) as folder:
         text, result = Path(folder, "kernel.c"), Path(folder, "kernel.so")
         text.write_text(source, encoding="utf-8")
         command = (*compiler.command, *FLAGS, *options, "-o", str(result), str(text), "-lm")
-        finished = _run(command)
+        finished = _run(command, TMPDIR=folder)  # the compiler's own go with ours
         if finished.returncode == 0:
             return result.read_bytes()
         message = finished.stderr.replace(f"{folder}/", "")
+    if os.strerror(errno.ENOSPC) in message:
+        raise no_temporary_files(os.strerror(errno.ENOSPC))
     remedy = "the compiler lacks OpenMP (clang on Debian, Ubuntu: sudo apt install libomp-dev)"
     raise failure(
         f"the C compiler '{command[0]}'",
         message,
         options,
         _excerpt(source, message),
-        remedy if "omp" in message else None,
+        remedy if re.search(r"fopenmp|lomp|libomp|omp\.h", message) else None,
     )
 
 
@@ -198,10 +203,12 @@ def _load_binary(key: str, binary: bytes) -> ctypes.CDLL:
 
     Nobody can exchange or truncate it between the check and the use of its content.
     """
-    path = disk.private_folder(os.getpid()) / f"{key}.so"
+    path = private_folder() / f"{key}.so"
     try:
         return OPENMP.load(path, binary)
     except OSError as error:
+        if error.errno is not None:  # not the loader's, but of writing the file
+            raise no_temporary_files(error.strerror or str(error)) from None
         raise CompilationFailed(
             f"the compiled code cannot be loaded: {error}",
             where=caller_location(),

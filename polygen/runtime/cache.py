@@ -11,22 +11,24 @@ Environment:
 
 from __future__ import annotations
 
-import atexit
 import contextlib
+import fcntl
 import hashlib
+import importlib
 import os
-import shutil
 import stat
 import tempfile
 import time
-from functools import cache
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
-import platformdirs
+from polygen.runtime.folders import folder
 
 _MAGIC = b"polygen cache entry 1\n"
 _HEADER = len(_MAGIC) + hashlib.sha256().digest_size
-_STALE = 3600.0  # seconds after which nobody is still writing a temporary file
+_LONGEST_TURN = 60.0  # seconds after which a process no longer waits for another
+_PAUSE = 0.01
 
 
 def caching() -> bool:
@@ -35,24 +37,42 @@ def caching() -> bool:
 
 
 def key_of(*parts: str) -> str:
-    """Return a name for what these texts determine."""
+    """Return a name for what these texts, and this version of polygen, determine."""
     digest = hashlib.sha256()
-    for part in parts:
+    version: str = importlib.import_module("polygen").__version__  # it imports this module
+    for part in (version, *parts):
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(8, "little"))
         digest.update(encoded)
     return digest.hexdigest()
 
 
+def kept(name: str, make: Callable[[], bytes]) -> bytes:
+    """Return the content that was stored under a name; where there is none, make and store it.
+
+    Of processes that ask for it at the same time, one makes it, and the others wait.
+    """
+    found = load(name)
+    if found is not None or not caching():
+        return make() if found is None else found
+    with _turn(name):
+        found = load(name)
+        if found is None:
+            found = make()
+            store(name, found)
+    return found
+
+
 def load(name: str) -> bytes | None:
     """Return the content that was stored under a name, or None if it is not there, whole."""
     if not caching():
         return None
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         # An entry is a file that this user wrote: links and other users' files are none.
-        descriptor = os.open(folder() / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            if os.fstat(descriptor).st_uid != os.geteuid():
+        with os.fdopen(os.open(folder() / name, flags), "rb") as file:
+            status = os.fstat(file.fileno())
+            if status.st_uid != os.geteuid() or not stat.S_ISREG(status.st_mode):
                 return None
             entry = file.read()
     except OSError:
@@ -69,7 +89,6 @@ def store(name: str, content: bytes) -> None:
     if not caching():
         return
     root = folder()
-    _sweep(root)
     temporary = None
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=root)
@@ -88,58 +107,34 @@ def _header(name: str, content: bytes) -> bytes:
     return _MAGIC + hashlib.sha256(name.encode() + b"\0" + content).digest()
 
 
-# --- folders
+@contextmanager
+def _turn(name: str) -> Generator[None]:
+    """Let one process at a time make something with such a name; if in doubt, let all.
 
-
-def folder() -> Path:
-    """Return the folder of the cache, which belongs to this user and is closed to others.
-
-    Where that cannot be had, it is a folder of this process's own, which goes when it ends.
+    The lock goes with its process, however that ends.
     """
-    return _secured(str(chosen_folder()), os.getpid())
-
-
-def chosen_folder() -> Path:
-    """Return the folder that the cache should have; it need not be there, or be fit for it."""
-    chosen = os.environ.get("POLYGEN_CACHE_DIR") or platformdirs.user_cache_dir("polygen")
-    return Path(chosen).expanduser().absolute()
-
-
-@cache
-def _secured(path: str, pid: int) -> Path:
-    root = Path(path)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = root.stat()
-        if status.st_uid != os.geteuid():
-            return private_folder(pid)
-        if stat.S_IMODE(status.st_mode) & 0o077:
-            root.chmod(0o700)
-        with tempfile.TemporaryFile(dir=root):
-            pass
+        descriptor = os.open(folder() / f".turn-{name[:2]}", flags, 0o600)
     except OSError:
-        return private_folder(pid)
-    return root
+        yield
+        return
+    try:
+        _wait_for(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
 
 
-@cache
-def private_folder(pid: int) -> Path:
-    """Return a folder that only the process with this id uses, and that goes when it ends."""
-    path = Path(tempfile.mkdtemp(prefix="polygen-"))
-    atexit.register(_remove, path, pid)
-    return path
-
-
-def _remove(path: Path, pid: int) -> None:
-    # A process that was forked off inherits the parent's exit handlers, but not its folder.
-    if os.getpid() == pid:
-        shutil.rmtree(path, ignore_errors=True)
-
-
-@cache
-def _sweep(root: Path) -> None:
-    """Remove, once per process, what killed processes left half-written."""
-    for leftover in root.glob(".new-*"):
-        with contextlib.suppress(OSError):
-            if time.time() - leftover.stat().st_mtime > _STALE:
-                leftover.unlink()
+def _wait_for(descriptor: int) -> None:
+    """Lock a file, unless that cannot be, or takes too long."""
+    end = time.monotonic() + _LONGEST_TURN
+    while time.monotonic() < end:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_PAUSE)
+        except OSError:  # a file system without locks
+            return
+        else:
+            return

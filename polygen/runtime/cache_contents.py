@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from polygen.runtime.cache import chosen_folder
-
-# Only what has a name that polygen or PoCL gave it is touched: the folder may be one of many uses.
-_ENTRY = re.compile(r"[0-9a-f]{64}(\.[a-z]+)?")
-_UNFINISHED = re.compile(r"\.new-.*")
-_POCL = "pocl"
-_OF_POCL = re.compile(r"[A-P]{2}|tempfile.*|uncached")
+from polygen.runtime.folders import ENTRY, chosen_folder, is_own
 
 
 @dataclass(frozen=True)
@@ -25,15 +17,13 @@ class Contents:
 
     Attributes:
         folder: the folder; it need not be there.
-        entries: how many files of polygen's there are, and
-        entry_bytes: how large they are together.
-        pocl_bytes: how large PoCL's files are together.
+        entries: how many files there are with what was compiled, and
+        entry_bytes: how large all of polygen's files are together.
     """
 
     folder: Path
     entries: int
     entry_bytes: int
-    pocl_bytes: int
 
 
 def contents() -> Contents:
@@ -43,10 +33,9 @@ def contents() -> Contents:
         OSError: if the folder cannot be read.
     """
     folder = chosen_folder()
-    sizes = [path.lstat().st_size for path in _files(folder)]
-    in_pocl = [p for path in _folders_of_pocl(folder) for p in (path, *path.rglob("*"))]
-    pocl = sum(p.lstat().st_size for p in in_pocl if stat.S_ISREG(p.lstat().st_mode))
-    return Contents(folder, len(sizes), sum(sizes), pocl)
+    sizes = {path.name: path.lstat().st_size for path in _files(folder)}
+    entries = sum(bool(ENTRY.fullmatch(name)) for name in sizes)
+    return Contents(folder, entries, sum(sizes.values()))
 
 
 def clear() -> Contents:
@@ -60,26 +49,21 @@ def clear() -> Contents:
     found = contents()
     for path in _files(found.folder):
         path.unlink(missing_ok=True)
-    for path in _folders_of_pocl(found.folder):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
     return found
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield entries, and what killed processes left half-written."""
+    """Yield entries, locks, and what killed processes left half-written."""
     for path in _inside(folder):
-        named = _ENTRY.fullmatch(path.name) or _UNFINISHED.fullmatch(path.name)
-        if named and stat.S_ISREG(path.lstat().st_mode):
+        if is_own(path.name) and _is_file(path):
             yield path
 
 
-def _folders_of_pocl(folder: Path) -> Iterator[Path]:
-    inner = folder / _POCL
-    if not inner.is_symlink():
-        yield from (path for path in _inside(inner) if _OF_POCL.fullmatch(path.name))
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:  # another process may have been faster
+        return False
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -22,7 +22,16 @@ def make() -> Driver:
         DriverError: if there is no driver.
     """
     _checked(cu.cuInit(0))
+    if not int(_checked(cu.cuCtxGetCurrent())):
+        _use_first()
     return _Python()
+
+
+def _use_first() -> int:
+    """Make the first device current for this thread, and return it."""
+    first = _checked(cu.cuDeviceGet(0))
+    _checked(cu.cuCtxSetCurrent(_checked(cu.cuDevicePrimaryCtxRetain(first))))
+    return int(first)
 
 
 def _checked(result: tuple[Any, ...]) -> Any:
@@ -43,11 +52,7 @@ class _Python:
 
     def device(self) -> int:
         code, device = cu.cuCtxGetDevice()
-        if code == _OK:
-            return int(device)
-        first = _checked(cu.cuDeviceGet(0))
-        _checked(cu.cuCtxSetCurrent(_checked(cu.cuDevicePrimaryCtxRetain(first))))
-        return int(first)
+        return int(device) if code == _OK else _use_first()  # another thread than at first
 
     def attribute(self, name: str, device: int) -> int:
         wanted = getattr(cu.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
@@ -63,7 +68,7 @@ class _Python:
             given = [option.encode() for option in options]
             (code,) = nvrtc.nvrtcCompileProgram(program, len(given), given)
             _, size = nvrtc.nvrtcGetProgramLogSize(program)
-            log = b" " * size
+            log = b" " * (size + 1)  # of one byte, it would be what all of Python has for b" "
             nvrtc.nvrtcGetProgramLog(program, log)
             if code != _COMPILED:
                 return b"", log.decode(errors="replace")

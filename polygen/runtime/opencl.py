@@ -8,21 +8,29 @@ import shutil
 import sys
 import threading
 import warnings
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
-from polygen.errors import MisalignedArray, NoDevice, NoLinker
+import platformdirs
+
+from polygen.errors import MisalignedArray, NoDevice, NoLinker, NoTemporaryFiles
 from polygen.ir.array import GlobalArg
 from polygen.runtime import cache as disk
 from polygen.runtime.compilation import failure
 from polygen.runtime.device_image import DeviceImage
+from polygen.runtime.folders import check_room
+from polygen.runtime.pocl_cache import give_folder, kept
 from polygen.source import caller_location
 
 # pyopencl's classes cannot be named here: it is not to be loaded with polygen.
 Context: TypeAlias = Any
 Queue: TypeAlias = Any
 OpenCLArray: TypeAlias = Any
+_NO_CACHE = "PYOPENCL_NO_CACHE"
+_ROOM = 2**20  # bytes that pyopencl's files may need
 _REMEDY = "install an OpenCL driver; for this machine's processor: pip install 'polygen[pocl]'"
 
 
@@ -32,13 +40,14 @@ def pyopencl() -> Any:
     Raises:
         NoDevice: if it is not installed.
     """
-    _give_pocl_a_folder()
+    give_folder()
     loaded = sys.modules.get("pyopencl")  # this is asked at every call: importing takes longer
     if loaded is not None and "pyopencl.array" in sys.modules:
         return loaded
     try:
-        cl = importlib.import_module("pyopencl")
-        importlib.import_module("pyopencl.array")
+        with _without_cache():
+            cl = importlib.import_module("pyopencl")
+            importlib.import_module("pyopencl.array")
     except ImportError as error:
         raise NoDevice(
             f"pyopencl cannot be imported: {error}",
@@ -48,14 +57,27 @@ def pyopencl() -> Any:
     return cl
 
 
-@cache
-def _give_pocl_a_folder() -> None:
-    """Let PoCL have a folder that nobody else writes to: a truncated entry ends the process.
+@contextmanager
+def _without_cache() -> Generator[None]:
+    """Load pyopencl so that it keeps nothing on disk, if that could not be: else, kernels fail."""
+    if _NO_CACHE in os.environ or _has_room():
+        yield
+        return
+    os.environ[_NO_CACHE] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_NO_CACHE]
 
-    It reads this when it is first asked for a device.
-    """
-    folder = disk.folder() if disk.caching() else disk.private_folder(os.getpid())
-    os.environ.setdefault("POCL_CACHE_DIR", str(folder / "pocl"))
+
+def _has_room() -> bool:
+    """Tell whether pyopencl's helper can write to its folder."""
+    try:
+        folder = Path(platformdirs.user_cache_dir("pytools", "pytools"))
+        check_room(folder, _ROOM)
+    except (RuntimeError, NoTemporaryFiles):
+        return False
+    return os.access(folder, os.W_OK)
 
 
 def is_opencl_array(value: object) -> bool:
@@ -160,7 +182,7 @@ def build(context: Context, source: str, options: tuple[str, ...] = ()) -> Any:
         return _BUILT[key]
     cl = pyopencl()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), kept(context.devices[0], source, options):
             # Drivers that have nothing to complain of say so.
             warnings.simplefilter("ignore", cl.CompilerWarning)
             # Drivers have caches of their own; pyopencl's, which unpickles, is left out.

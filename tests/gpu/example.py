@@ -32,7 +32,7 @@ def run(name: str, target: str) -> int:
         return original(kernel, device)
 
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        pg.Kernel.executor = executor  # type: ignore[method-assign]
+        pg.Kernel.executor = executor  # type: ignore[method-assign, assignment]
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name=name)["main"](

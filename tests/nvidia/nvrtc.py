@@ -18,7 +18,7 @@ def compile_for(architecture: str, source: str) -> tuple[int, str]:
     options = [f"--gpu-architecture={architecture}".encode(), b"-default-device", b"--std=c++17"]
     (code,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     _, size = nvrtc.nvrtcGetProgramLogSize(program)
-    log = b" " * size
+    log = b" " * (size + 1)  # see polygen.runtime.cuda_python
     nvrtc.nvrtcGetProgramLog(program, log)
     size_of = nvrtc.nvrtcGetPTXSize if "compute" in architecture else nvrtc.nvrtcGetCUBINSize
     size = size_of(program)[1] if code == _OK else 0

@@ -17,6 +17,7 @@ from polygen.errors import (
     UnknownFunction,
     UserError,
 )
+from polygen.runtime import cuda_python
 from polygen.runtime.arguments import examine, form_of
 from polygen.runtime.separate import taken_apart
 from polygen.runtime.variant import make_variant
@@ -41,6 +42,14 @@ def source_of(kernel: Any, arguments: dict[str, Any]) -> str | None:
     except UserError:
         return None
     return variant.program.source
+
+
+def test_compiling_leaves_python_alone() -> None:
+    source = 'extern "C" __global__ void f() {}'
+    code, log = cuda_python._Python().compile(source, ["--gpu-architecture=sm_90"])  # pyright: ignore[reportPrivateUsage]
+    assert code[:4] == b"\x7fELF"
+    assert log.strip("\0 \n") == ""
+    assert bytes([32])[0] == 32  # there is one such object: the log must not be written there
 
 
 def tiled_product(dtype: str = "float32") -> Any:

@@ -1,6 +1,6 @@
 """What random kernels compute on a target: into a file, which another process compares.
 
-    python -m tests.random_kernels.agree TARGET FIRST COUNT FILE
+python -m tests.random_kernels.agree TARGET FIRST COUNT FILE
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ class Maker:
         data: what is declared.
         constructs: what statements there are in it.
         ids: the loops that each instruction is in.
-        target: ``"c"`` or ``"opencl"``, which differ in images and in memory orderings, or ``"every"``:
-            what all targets have.
+        target: ``"c"`` or ``"opencl"``, which differ in images and in memory orderings, or
+            ``"every"``: what all targets have.
         tags: tags of inames.
         program: what the kernel is of, if it was merged with those that it may call.
         nests: the inames of each nest, outermost first.

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from polygen.runtime import cache
+import polygen as pg
+from polygen.errors import NoTemporaryFiles
+from polygen.runtime import cache, folders
+from polygen.runtime.folders import folder as folder_of_cache
 
 _SCRIPT = """
 import numpy as np, polygen as pg
 for factor in range(2, 2 + {kernels}):
     knl = pg.make_kernel("{{ [i]: 0<=i<n }}", f"out[i] = {{factor}}*a[i]")
-    _, (out,) = knl.executor("c")(a=np.arange(5.0))
+    _, (out,) = knl.executor("{target}")(a=np.arange(5.0))
     assert (out == factor * np.arange(5)).all()
     print(factor, flush=True)
 """
 
 
-def _start(folder: Path, kernels: int = 1, **more: str) -> subprocess.Popen[str]:
+def _start(folder: Path, kernels: int = 1, target: str = "c", **more: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "POLYGEN_CACHE_DIR": str(folder), **more}
+    del environment["POCL_CACHE_DIR"]
     return subprocess.Popen(
-        [sys.executable, "-c", _SCRIPT.format(kernels=kernels)],
+        [sys.executable, "-c", _SCRIPT.format(kernels=kernels, target=target)],
         env=environment,
         text=True,
         stdout=subprocess.PIPE,
@@ -34,14 +40,16 @@ def _start(folder: Path, kernels: int = 1, **more: str) -> subprocess.Popen[str]
     )
 
 
-def _run(folder: Path, kernels: int = 1, **more: str) -> None:
-    process = _start(folder, kernels, **more)
+def _run(folder: Path, kernels: int = 1, target: str = "c", **more: str) -> None:
+    process = _start(folder, kernels, target, **more)
     _, shown = process.communicate()
     assert process.returncode == 0, shown
 
 
 def _entries(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    """Return what is kept: without locks, and what is half-written."""
+    files = (path for path in folder.iterdir() if path.is_file())
+    return {path.name: path.read_bytes() for path in files if not path.name.startswith(".")}
 
 
 @pytest.fixture
@@ -100,14 +108,14 @@ def test_folder_of_someone_else_is_left_alone(folder: Path) -> None:
     os.chown(folder, 12345, 12345)
     cache.store("x.so", b"content")
     assert list(folder.iterdir()) == []
-    assert cache.folder() != folder
+    assert folder_of_cache() != folder
     assert cache.load("x.so") == b"content"
 
 
 def test_open_folder_is_closed(folder: Path) -> None:
     folder.mkdir(mode=0o755)
     folder.chmod(0o777)
-    assert cache.folder() == folder
+    assert folder_of_cache() == folder
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
@@ -133,14 +141,113 @@ def test_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_leftovers_go(folder: Path) -> None:
-    cache.store("x.so", b"content")
+    folder.mkdir()
     old, new = folder / ".new-old", folder / ".new-new"
     for path in (old, new):
         path.touch()
     os.utime(old, (0, 0))
-    cache._sweep.cache_clear()  # pyright: ignore[reportPrivateUsage]
-    cache.store("y.so", b"content")
+    assert folder_of_cache() == folder
     assert new.exists() and not old.exists()
+
+
+def test_folders_of_killed_processes_go(tmp_path: Path) -> None:
+    dead, alive, new, other = (
+        tmp_path / name
+        for name in ("polygen-run-1", "polygen-run-2", "polygen-run-3", "polygen-tests-1")
+    )
+    for path in (dead, alive, new, other):
+        path.mkdir()
+        (path / ".lock").touch()
+        os.utime(path, None if path == new else (0, 0))
+    with (alive / ".lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folders._sweep_private(tmp_path)  # pyright: ignore[reportPrivateUsage]
+    assert [path.exists() for path in (dead, alive, new, other)] == [False, True, True, True]
+
+
+def test_a_folder_that_others_use_stays_open(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "thesis.tex").touch()
+    folder.chmod(0o777)
+    cache.store("x.so", b"content")
+    assert folder.stat().st_mode & 0o777 == 0o777
+    assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
+    assert cache.load("x.so") == b"content"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_link_of_someone_else_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir(mode=0o700)
+    folder.symlink_to(tmp_path / "mine")
+    os.chown(folder, 12345, 12345, follow_symlinks=False)
+    assert folder_of_cache() != folder
+
+
+def test_a_link_of_ones_own_is_followed(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir(mode=0o700)
+    folder.symlink_to(tmp_path / "mine")
+    assert folder_of_cache() == folder
+
+
+def test_what_is_no_file_is_no_entry(folder: Path) -> None:
+    folder.mkdir(mode=0o700)
+    os.mkfifo(folder / "x.so")
+    assert cache.load("x.so") is None
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("POLYGEN_CACHE_DIR")
+
+    def lost(_: str) -> str:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.setattr("platformdirs.user_cache_dir", lost)
+    assert folders.chosen_folder().name == f"polygen-{os.geteuid()}"
+
+
+def test_other_versions_of_polygen_have_other_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = cache.key_of("c", "source")
+    assert cache.key_of("c", "source") == name
+    monkeypatch.setattr(pg, "__version__", "0.0.1")
+    assert cache.key_of("c", "source") != name
+
+
+def test_one_of_several_makes_what_all_need(folder: Path) -> None:
+    made: list[int] = []
+
+    def make() -> bytes:
+        time.sleep(0.1)
+        made.append(1)
+        return b"content"
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: cache.kept("ab.so", make), range(4)))
+    assert found == [b"content"] * 4
+    assert made == [1]
+
+
+def test_a_turn_that_never_comes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_LONGEST_TURN", 0.05)
+    folder_of_cache()
+    with (folder / ".turn-ab").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert cache.kept("ab.so", lambda: b"content") == b"content"
+    assert cache.load("ab.so") == b"content"
+
+
+def test_no_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(_: Path, __: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 77*i")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(NoTemporaryFiles, match=f"to '{tmp_path}': No space left on device"):
+            knl.executor("c")(n=3)
+    assert list(knl.executor("c")(n=3)[1][0]) == [0, 77, 154]
+    with pytest.raises(NoTemporaryFiles, match=r"room for .* bytes, and .* may be needed"):
+        folders.check_room(tmp_path, 2**60)
 
 
 def test_nothing_is_kept_if_so_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,3 +309,15 @@ def test_killed_process(folder: Path, delay: float) -> None:
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     _run(folder, kernels=3)
+
+
+def test_what_pocl_compiled_is_kept_and_checked(folder: Path) -> None:
+    _run(folder, target="opencl")
+    ((name, entry),) = _entries(folder).items()
+    assert name.endswith(".pocl")
+    _run(folder, target="opencl")
+    assert _entries(folder) == {name: entry}  # what PoCL compiles again differs
+    # The process would end if PoCL saw this.
+    (folder / name).write_bytes(entry[: len(entry) // 2])
+    _run(folder, target="opencl")
+    assert cache.load(name) is not None

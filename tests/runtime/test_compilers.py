@@ -173,8 +173,37 @@ print("pyopencl" in sys.modules)
 
 
 def test_private_folder_for_pocl(tmp_path: Path) -> None:
-    environment = dict(os.environ, POLYGEN_CACHE_DIR=str(tmp_path / "cache"))
-    del environment["POCL_CACHE_DIR"]
-    script = _PREFIX + 'knl.executor("opencl")(a=np.ones(3))'
-    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
-    assert any((tmp_path / "cache" / "pocl").iterdir())
+    script = """
+import os; from pathlib import Path; from polygen.runtime.opencl import pyopencl
+pyopencl()
+print(os.environ["POCL_CACHE_DIR"], Path(os.environ["POCL_CACHE_DIR"]).parent.stat().st_mode)
+"""
+    others = str(tmp_path / "polygen-run-abc" / "pocl")  # a process inherits its parent's
+    for given in (None, others, str(tmp_path / "chosen")):
+        environment = {**os.environ, "TMPDIR": str(tmp_path), "POCL_CACHE_DIR": given or ""}
+        if given is None:
+            del environment["POCL_CACHE_DIR"]
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found, mode = done.stdout.split()
+        if given == str(tmp_path / "chosen"):
+            assert found == given
+        else:
+            assert found.startswith(f"{tmp_path}/polygen-run-") and found != others
+            assert int(mode) & 0o777 == 0o700
+    assert list(tmp_path.iterdir()) == []  # they go with their processes
+
+
+def test_pyopencl_keeps_nothing_where_it_cannot(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    shown = _run(
+        'knl.executor("opencl")(a=np.ones(3)); import pyopencl, os\n'
+        'print(pyopencl._PYOPENCL_NO_CACHE, "PYOPENCL_NO_CACHE" in os.environ)',
+        XDG_CACHE_HOME=str(tmp_path / "file" / "cache"),
+    )
+    assert shown == "True False\n"
