@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +35,15 @@ def make() -> Driver:
     """
     runtime.getDeviceCount()
     return _CuPy()
+
+
+@contextmanager
+def _driver_errors() -> Iterator[None]:
+    """Raise DriverError for what CuPy raises."""
+    try:
+        yield
+    except (cu.CUDADriverError, runtime.CUDARuntimeError) as error:
+        raise DriverError(str(error)) from None
 
 
 class _CuPy:
@@ -81,11 +91,47 @@ class _CuPy:
         except cu.CUDADriverError as error:
             raise DriverError(str(error)) from None
 
-    def allocate(self, size: int) -> int:
+    @_driver_errors()
+    def is_recorded(self, stream: int) -> bool:
+        return bool(runtime.streamIsCapturing(stream))
+
+    @_driver_errors()
+    def record(self, start: Callable[[int], None]) -> int:
+        # One that the default stream does not wait for, so that this may happen at any time.
+        stream = runtime.streamCreateWithFlags(runtime.streamNonBlocking)
         try:
+            runtime.streamBeginCapture(stream, runtime.streamCaptureModeRelaxed)
+            try:
+                start(stream)
+            except BaseException:
+                with suppress(runtime.CUDARuntimeError):
+                    runtime.streamEndCapture(stream)
+                raise
+            graph = runtime.streamEndCapture(stream)
+            found = int(runtime.graphInstantiate(graph))
+            runtime.graphDestroy(graph)
+        finally:
+            runtime.streamDestroy(stream)
+        return found
+
+    @_driver_errors()
+    def replay(self, graph: int, stream: int) -> None:
+        runtime.graphLaunch(graph, stream)
+
+    def drop(self, graph: int) -> None:
+        runtime.graphExecDestroy(graph)
+
+    @_driver_errors()
+    def allocate_on(self, stream: int, size: int) -> int:
+        return int(runtime.mallocAsync(size, stream))
+
+    @_driver_errors()
+    def free_on(self, stream: int, address: int) -> None:
+        runtime.freeAsync(address, stream)
+
+    def allocate(self, size: int) -> int:
+        with _driver_errors():
             return int(runtime.malloc(size))
-        except runtime.CUDARuntimeError as error:
-            raise DriverError(str(error)) from None
 
     def free(self, address: int) -> None:
         runtime.free(address)

@@ -6,7 +6,7 @@ Neither is loaded before a kernel is to run there.  Handles are plain integers.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Protocol
 
@@ -61,6 +61,30 @@ class Driver(Protocol):
         parameters: int,
     ) -> None:
         """Start a function; parameters are the address of addresses of their values."""
+        ...
+
+    def is_recorded(self, stream: int) -> bool:
+        """Tell whether what is started on a stream becomes part of a graph."""
+        ...
+
+    def record(self, start: Callable[[int], None]) -> int:
+        """Return a graph of what a function starts on the stream that it is given."""
+        ...
+
+    def replay(self, graph: int, stream: int) -> None:
+        """Start all that is in a graph."""
+        ...
+
+    def drop(self, graph: int) -> None:
+        """Give a graph back, once it is over."""
+        ...
+
+    def allocate_on(self, stream: int, size: int) -> int:
+        """Return the address of memory for what is started on a stream after this."""
+        ...
+
+    def free_on(self, stream: int, address: int) -> None:
+        """Give such memory back, after what was started on a stream."""
         ...
 
     def allocate(self, size: int) -> int:

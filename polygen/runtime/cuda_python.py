@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -101,6 +101,40 @@ class _Python:
         (code,) = cu.cuLaunchKernel(function, *grid, *group, shared, stream, parameters, 0)
         if code != _OK:
             _checked((code,))
+
+    def is_recorded(self, stream: int) -> bool:
+        status = _checked(cu.cuStreamIsCapturing(stream))
+        return bool(status != cu.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE)
+
+    def record(self, start: Callable[[int], None]) -> int:
+        # One that the default stream does not wait for, so that this may happen at any time.
+        stream = _checked(cu.cuStreamCreate(cu.CUstream_flags.CU_STREAM_NON_BLOCKING))
+        try:
+            mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+            _checked(cu.cuStreamBeginCapture(stream, mode))
+            try:
+                start(int(stream))
+            except BaseException:
+                cu.cuStreamEndCapture(stream)
+                raise
+            graph = _checked(cu.cuStreamEndCapture(stream))
+            found = int(_checked(cu.cuGraphInstantiate(graph, 0)))
+            _checked(cu.cuGraphDestroy(graph))
+        finally:
+            _checked(cu.cuStreamDestroy(stream))
+        return found
+
+    def replay(self, graph: int, stream: int) -> None:
+        _checked(cu.cuGraphLaunch(graph, stream))
+
+    def drop(self, graph: int) -> None:
+        cu.cuGraphExecDestroy(graph)
+
+    def allocate_on(self, stream: int, size: int) -> int:
+        return int(_checked(cu.cuMemAllocAsync(size, stream)))
+
+    def free_on(self, stream: int, address: int) -> None:
+        _checked(cu.cuMemFreeAsync(address, stream))
 
     def allocate(self, size: int) -> int:
         return int(_checked(cu.cuMemAlloc(size)))

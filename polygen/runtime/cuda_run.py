@@ -5,20 +5,21 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
+from operator import gt
 from typing import Any
 
 import numpy as np
 
 from polygen.errors import InternalError, LaunchFailed
-from polygen.ir import walk
 from polygen.ir.array import ValueArg
-from polygen.lower.program import Launch
 from polygen.runtime.arguments import Form
 from polygen.runtime.cuda_arrays import CudaEvent, DeviceMemory, array_class, stream_of
 from polygen.runtime.cuda_driver import Driver, DriverError, driver
-from polygen.runtime.grids import Grid, grid_of, sequence
+from polygen.runtime.cuda_graphs import Graphs
+from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.temporaries import bytes_of
 from polygen.source import caller_location
 from polygen.targets.program import DeviceFunction, Program
@@ -41,52 +42,35 @@ class CudaRun:
             fixed: the sizes, and the values of hidden arguments.
             names: the arguments that a call passes, in order.
         """
+        self._name = program.loop_program.name
         self._driver = driver()
         self._lock = threading.Lock()
-        self._fixed = fixed
-        self._host = program.loop_program.host
-        temporaries = program.loop_program.global_temporaries
         self._stream: int | None = None  # where temporaries were last in use
-        self._kept = {t.name: DeviceMemory(bytes_of(t, fixed)) for t in temporaries}
+        temporaries = program.loop_program.global_temporaries
+        self._sizes = {t.name: bytes_of(t, fixed) for t in temporaries}
+        self._memory: dict[str, DeviceMemory] = {}  # allocated when it is needed
+        self._places = {arg.name: _place_of(arg) for f in program.launches for arg in f.arguments}
+        for name in fixed.keys() & self._places.keys():
+            self._places[name].value = fixed[name]
+        self._passed = tuple([self._places.get(name, _Unused()) for name in names])
         self._launches = {
-            function.name: self._prepare(module, function, names) for function in program.launches
+            function.name: self._prepare(module, function, {*fixed, *self._sizes, *names})
+            for function in program.launches
         }
-        self._only = None
-        if len(self._host) == 1 and isinstance(self._host[0], Launch):
-            self._only = self._launches[self._host[0].name]
+        limits = _Limits(self._driver)
+        self._script = Script(program, fixed, limits.check)
+        self._graphs = Graphs(self._driver, self._script.pieces or (), self._start)
+        only = self._script.only if not temporaries else None
+        self._only = None if only is None else (self._launches[only.function.name], only.grid)
 
-    def _prepare(self, module: Any, function: DeviceFunction, names: Sequence[str]) -> _Prepared:
-        passed: list[tuple[int, Any]] = []
-        looped: list[tuple[str, Any]] = []
-        values: list[Any] = []
+    def _prepare(self, module: Any, function: DeviceFunction, known: AbstractSet[str]) -> _Prepared:
         for arg in function.arguments:
-            value = _place_of(arg)
-            values.append(value)
-            if arg.name in names:
-                passed.append((names.index(arg.name), value))
-            elif arg.name in self._kept:
-                value.value = self._kept[arg.name].address
-            elif not isinstance(arg, ValueArg):
+            if arg.name not in known and not isinstance(arg, ValueArg):
                 raise InternalError(f"nothing is passed for '{arg.name}' of '{function.name}'")
-            elif arg.name in self._fixed:
-                value.value = self._fixed[arg.name]
-            else:
-                looped.append((arg.name, value))
-        grid = None
-        if all(walk.free_variables(n) <= self._fixed.keys() for n in function.group_counts):
-            grid = grid_of(function, self._fixed)
-            _check_grid(self._driver, function, grid)
+        values = [self._places[arg.name] for arg in function.arguments]
         handle = self._driver.function(module, function.name, function.shared_bytes)
         addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
-        return _Prepared(
-            function,
-            handle,
-            tuple(passed),
-            tuple(looped),
-            (values, addresses),
-            ctypes.addressof(addresses),
-            grid,
-        )
+        return _Prepared(function, handle, (values, addresses), ctypes.addressof(addresses))
 
     def __call__(self, stream: int, *values: Any) -> CudaEvent:
         """Start everything on a stream.
@@ -95,21 +79,54 @@ class CudaRun:
             LaunchFailed: if the device refuses.
         """
         with self._lock:
-            if self._kept and self._stream not in (None, stream):
-                self._driver.wait_on(stream, self._stream or 0)
-            self._stream = stream
-            launch = self._only
-            if launch is None or launch.grid is None:
-                self._run_all(stream, values)
+            for place, value in zip(self._passed, values, strict=True):
+                place.value = value
+            if self._only is not None:
+                self._launch(*self._only, stream)
             else:
-                self._start(launch, launch.grid, stream, values)
+                self._run_several(stream)
         return CudaEvent(stream)
 
-    def _start(self, launch: _Prepared, grid: Grid, stream: int, values: Sequence[Any]) -> None:
-        if 0 in grid.size:
-            return
-        for position, value in launch.passed:
-            value.value = values[position]
+    def _run_several(self, stream: int) -> None:
+        try:
+            if self._driver.is_recorded(stream):
+                self._run_recorded(stream)
+            else:
+                self._run_all(stream)
+        except DriverError as error:
+            raise LaunchFailed(
+                f"the device refused the launches of kernel '{self._name}': {error}",
+                where=caller_location(),
+                remedy="is there memory for its global temporaries?",
+            ) from None
+
+    def _run_all(self, stream: int) -> None:
+        for name in self._sizes.keys() - self._memory.keys():
+            self._memory[name] = DeviceMemory(self._sizes[name])
+        for name, memory in self._memory.items():
+            self._places[name].value = memory.address
+        if self._memory and self._stream not in (None, stream):
+            self._driver.wait_on(stream, self._stream or 0)
+        self._stream = stream
+        if not self._graphs.run(stream, self._passed):
+            for step in self._script.steps():
+                self._start(step, stream)
+
+    def _run_recorded(self, stream: int) -> None:
+        """Put everything into a graph that the user makes, which gets temporaries of its own."""
+        for name, size in self._sizes.items():
+            self._places[name].value = self._driver.allocate_on(stream, size)
+        for step in self._script.steps():
+            self._start(step, stream)
+        for name in self._sizes:
+            self._driver.free_on(stream, self._places[name].value)
+
+    def _start(self, step: Step, stream: int) -> None:
+        for name, value in step.loops:
+            self._places[name].value = value
+        self._launch(self._launches[step.function.name], step.grid, stream)
+
+    def _launch(self, launch: _Prepared, grid: Grid, stream: int) -> None:
         shared = launch.function.shared_bytes
         try:
             self._driver.launch(launch.handle, *grid.launched, shared, stream, launch.addresses)
@@ -121,38 +138,22 @@ class CudaRun:
                 remedy="do all arrays belong to the current device, and is there memory for them?",
             ) from None
 
-    def _run_all(self, stream: int, values: Sequence[Any]) -> None:
-        for launch, loops in sequence(self._host, self._fixed):
-            prepared = self._launches[launch.name]
-            for name, value in prepared.looped:
-                value.value = loops[name]
-            grid = prepared.grid or grid_of(prepared.function, loops)
-            if prepared.grid is None:
-                _check_grid(self._driver, prepared.function, grid)
-            self._start(prepared, grid, stream, values)
-
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A launch whose arguments are set as far as they are known.
+    """A function of the program, and what it is passed.
 
     Attributes:
-        function: the launch.
-        handle: its function in the driver.
-        passed: the position in the call, and the place, of what a call passes.
-        looped: name and place of the variables of loops on the host.
+        function: the function.
+        handle: what the driver calls it.
         kept: the places of all values, and their addresses.
         addresses: where these are.
-        grid: its grid, or None if that depends on loops on the host.
     """
 
     function: DeviceFunction
     handle: int
-    passed: tuple[tuple[int, Any], ...]
-    looped: tuple[tuple[str, Any], ...]
     kept: tuple[Any, Any]
     addresses: int
-    grid: Grid | None
 
 
 def cuda_names(form: Form) -> dict[str, Any]:
@@ -177,6 +178,15 @@ def _wait_on(stream: int, event: Any) -> None:
         event.wait() if hasattr(event, "wait") else event.synchronize()
     elif event.stream != stream:
         driver().wait_on(stream, event.stream)
+
+
+class _Unused:
+    """The place of what no function is passed."""
+
+    value: Any = None
+
+    def __bytes__(self) -> bytes:
+        return b""
 
 
 class _Complex(ctypes.Structure):
@@ -224,32 +234,41 @@ def _place_of(arg: Any) -> Any:
     return np.ctypeslib.as_ctypes_type(arg.dtype)()
 
 
-def _check_grid(cuda: Driver, launch: DeviceFunction, grid: Grid) -> None:
-    """Raise LaunchFailed if the device does not take a grid."""
-    device = cuda.device()
-    most = cuda.attribute("MAX_THREADS_PER_BLOCK", device)
-    along = [cuda.attribute(f"MAX_BLOCK_DIM_{axis}", device) for axis in "XYZ"]
-    if prod(grid.group) > most or any(n > m for n, m in zip(grid.group, along, strict=False)):
-        raise LaunchFailed(
-            f"launch '{launch.name}' has groups of {grid.group} work items; the device has at "
-            f"most {most} in a group, and {tuple(along)} along its axes",
-            where=caller_location(),
-            remedy="split the inames tagged l.* by less",
-        )
-    groups = [n // m for n, m in zip(grid.size, grid.group, strict=True)]
-    limits = [cuda.attribute(f"MAX_GRID_DIM_{axis}", device) for axis in "XYZ"]
-    if any(n > m for n, m in zip(groups, limits, strict=False)):
-        raise LaunchFailed(
-            f"launch '{launch.name}' has a grid of {tuple(groups)} groups; the device has at most "
-            f"{tuple(limits)} along its axes",
-            where=caller_location(),
-            remedy="give the longest loop to g.0, or more iterations to each work item",
-        )
-    shared = cuda.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", device)
-    if launch.shared_bytes > shared:
-        raise LaunchFailed(
-            f"launch '{launch.name}' has {launch.shared_bytes} bytes of local memory; the device "
-            f"has at most {shared} for a group",
-            where=caller_location(),
-            remedy="use smaller tiles",
-        )
+class _Limits:
+    """What the current device takes."""
+
+    def __init__(self, cuda: Driver) -> None:
+        def ask(name: str) -> int:
+            return cuda.attribute(name, device)
+
+        device = cuda.device()
+        self._most = ask("MAX_THREADS_PER_BLOCK")
+        self._along = tuple([ask(f"MAX_BLOCK_DIM_{axis}") for axis in "XYZ"])
+        self._groups = tuple([ask(f"MAX_GRID_DIM_{axis}") for axis in "XYZ"])
+        self._shared = ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+
+    def check(self, launch: DeviceFunction, grid: Grid) -> None:
+        """Raise LaunchFailed if the device does not take a grid."""
+        groups, items = grid.launched
+        if prod(items) > self._most or any(map(gt, items, self._along)):
+            raise LaunchFailed(
+                f"launch '{launch.name}' has groups of {grid.group} work items; the device has at "
+                f"most {self._most} in a group, and {self._along} along its axes",
+                where=caller_location(),
+                remedy="split the inames tagged l.* by less",
+            )
+        if any(map(gt, groups, self._groups)):
+            counts = tuple([n // m for n, m in zip(grid.size, grid.group, strict=True)])
+            raise LaunchFailed(
+                f"launch '{launch.name}' has a grid of {counts} groups; the device has at most "
+                f"{self._groups} along its axes",
+                where=caller_location(),
+                remedy="give the longest loop to g.0, or more iterations to each work item",
+            )
+        if launch.shared_bytes > self._shared:
+            raise LaunchFailed(
+                f"launch '{launch.name}' has {launch.shared_bytes} bytes of local memory; the "
+                f"device has at most {self._shared} for a group",
+                where=caller_location(),
+                remedy="use smaller tiles",
+            )

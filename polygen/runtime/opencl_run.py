@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
 from polygen.errors import InternalError, LaunchFailed
-from polygen.ir import walk
 from polygen.ir.array import ValueArg
-from polygen.lower.program import Launch
-from polygen.runtime.grids import Grid, grid_of, sequence
+from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.opencl import Queue, pyopencl
 from polygen.runtime.temporaries import is_sized, new_buffer
 from polygen.source import caller_location
@@ -50,7 +49,6 @@ class Run:
         self._queue = queue
         self._lock = threading.Lock()
         self._fixed = fixed
-        self._host = program.loop_program.host
         # Launches that may run out of order have to wait for each other.
         self._chained = bool(
             queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
@@ -66,16 +64,14 @@ class Run:
         self._launches = {
             function.name: self._prepare(built, function, names) for function in program.launches
         }
+        self._script = Script(program, fixed, partial(_check_group, queue.device))
         # The usual case, which needs no walk through loops and launches.
-        self._only = None
-        temporaries = program.loop_program.global_temporaries
-        if len(self._host) == 1 and isinstance(self._host[0], Launch) and not temporaries:
-            self._only = self._launches[self._host[0].name]
+        self._only = self._script.only if not program.loop_program.global_temporaries else None
 
     def _prepare(self, built: Any, function: DeviceFunction, names: Sequence[str]) -> _Prepared:
         kernel = pyopencl().Kernel(built, function.name)
         passed: list[tuple[int, int]] = []
-        looped: list[tuple[int, str, Any]] = []
+        looped: list[tuple[int, Any]] = []
         sized: list[tuple[int, str]] = []
         for index, arg in enumerate(function.arguments):
             if arg.name in names:
@@ -89,12 +85,8 @@ class Run:
             elif arg.name in self._fixed:
                 kernel.set_arg(index, arg.dtype.type(self._fixed[arg.name]))
             else:
-                looped.append((index, arg.name, arg.dtype.type))
-        grid = None
-        if all(walk.free_variables(n) <= self._fixed.keys() for n in function.group_counts):
-            grid = grid_of(function, self._fixed)
-            _check_group(self._queue.device, function, grid)
-        return _Prepared(function, kernel, tuple(passed), tuple(looped), tuple(sized), grid)
+                looped.append((index, arg.dtype.type))
+        return _Prepared(kernel, tuple(passed), tuple(looped), tuple(sized))
 
     def __call__(self, wait: list[Any], *values: Any) -> Any:
         """Enqueue everything, after some events, and return the event of the last launch.
@@ -103,37 +95,40 @@ class Run:
             LaunchFailed: if the device refuses.
         """
         with self._lock:
-            launch = self._only
-            if launch is None or launch.grid is None:
+            step = self._only
+            if step is None:
                 return self._run_all(wait, values)
-            return self._start(launch, launch.grid, wait, values)
+            return self._start(step, self._launches[step.function.name], wait, values)
 
-    def _start(self, launch: _Prepared, grid: Grid, wait: list[Any], values: Sequence[Any]) -> Any:
-        kernel = launch.kernel
+    def _start(
+        self, step: Step, launch: _Prepared, wait: list[Any], values: Sequence[Any] | None
+    ) -> Any:
+        """Enqueue a launch, with what the call passes; without, if that is set already."""
+        grid, kernel = step.grid, launch.kernel
         try:
-            if 0 in grid.size:
-                return self._enqueue_marker(self._queue, wait_for=wait)
-            for index, position in launch.passed:
-                kernel.set_arg(index, values[position])
+            if values is not None:
+                for index, position in launch.passed:
+                    kernel.set_arg(index, values[position])
             return self._enqueue(self._queue, kernel, grid.size, grid.group, None, wait)
         except self._error as error:
-            raise _refused(launch.function, grid, str(error)) from None
+            raise _refused(step.function, grid, str(error)) from None
 
     def _run_all(self, wait: list[Any], values: Sequence[Any]) -> Any:
         if self._chained:
             wait = wait + self._last
         event = None
         buffers = {n: new_buffer(self._queue, t, self._fixed) for n, t in self._sized.items()}
-        for launch, loops in sequence(self._host, self._fixed):
-            prepared = self._launches[launch.name]
-            for index, name, to_type in prepared.looped:
-                prepared.kernel.set_arg(index, to_type(loops[name]))
-            for index, name in prepared.sized:
-                prepared.kernel.set_arg(index, buffers[name])
-            grid = prepared.grid or grid_of(prepared.function, loops)
-            if prepared.grid is None:
-                _check_group(self._queue.device, prepared.function, grid)
-            event = self._start(prepared, grid, wait, values)
+        for launch in self._launches.values():
+            for index, name in launch.sized:
+                launch.kernel.set_arg(index, buffers[name])
+        new = set(self._launches)
+        for step in self._script.steps():
+            name = step.function.name
+            launch = self._launches[name]
+            for (index, to_type), (_, value) in zip(launch.looped, step.loops, strict=True):
+                launch.kernel.set_arg(index, to_type(value))
+            event = self._start(step, launch, wait, values if name in new else None)
+            new.discard(name)
             wait = [event] if self._chained else []
         if event is None:
             event = self._enqueue_marker(self._queue, wait_for=wait)
@@ -146,20 +141,16 @@ class _Prepared:
     """A launch whose arguments are set as far as they are known.
 
     Attributes:
-        function: the launch.
         kernel: its kernel.
         passed: the position in the kernel, and in the call, of what a call passes.
-        looped: position, name and type of the variables of loops on the host.
+        looped: position and type of the variables of loops on the host, as in `Step.loops`.
         sized: position and name of the temporaries that are allocated for each call.
-        grid: its grid, or None if that depends on loops on the host.
     """
 
-    function: DeviceFunction
     kernel: Any
     passed: tuple[tuple[int, int], ...]
-    looped: tuple[tuple[int, str, Any], ...]
+    looped: tuple[tuple[int, Any], ...]
     sized: tuple[tuple[int, str], ...]
-    grid: Grid | None
 
 
 def _check_group(device: Any, launch: DeviceFunction, grid: Grid) -> None:

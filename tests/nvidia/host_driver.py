@@ -11,7 +11,7 @@ import ctypes
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,10 @@ class HostDriver:
     Attributes:
         live: the memory that was allocated and not given back, by address.
         compiled: how many sources were compiled.
+        launches: how many calls of `launch` there were.
+        recorded: the streams of which a user makes a graph: what is started on them runs at once,
+            too, which is what such a graph does later.
+        graphs: those that were not given back: functions, and copies of what they are passed.
     """
 
     def __init__(self, shim: Path) -> None:
@@ -71,6 +75,11 @@ class HostDriver:
         self.live: dict[int, Any] = {}
         self.compiled = 0
         self._loaded: list[Any] = []
+        self.launches = 0
+        self.recorded: set[int] = set()
+        self.graphs: dict[int, list[tuple[Any, ...]]] = {}
+        self._recording: list[tuple[Any, ...]] | None = None
+        self._graph_memory: set[int] = set()
 
     def stop(self) -> None:
         """Forget what was loaded."""
@@ -106,7 +115,9 @@ class HostDriver:
 
     def function(self, module: Any, name: str, shared: int) -> int:
         function = getattr(module, f"pg_launch_{name}")
-        self._loaded.append((module, function))
+        count = ctypes.c_uint.in_dll(module, f"pg_count_{name}").value
+        sizes = (ctypes.c_uint * count).in_dll(module, f"pg_sizes_{name}")
+        self._loaded.append((module, function, tuple(sizes)))
         return len(self._loaded) - 1
 
     def launch(
@@ -118,9 +129,56 @@ class HostDriver:
         stream: int,
         parameters: int,
     ) -> None:
+        self.launches += 1
+        if self._recording is not None:
+            copies = self._copied(function, parameters)
+            self._recording.append((function, grid, group, copies))
+        else:
+            self._run(function, grid, group, parameters)
+
+    def _run(self, function: int, grid: Any, group: Any, parameters: int) -> None:
         three = ctypes.c_uint * 3
-        _, run = self._loaded[function]
+        _, run, _ = self._loaded[function]
         run(ctypes.c_void_p(parameters), three(*grid), three(*group))
+
+    def _copied(self, function: int, parameters: int) -> Any:
+        """Return addresses of copies of parameters, and the copies."""
+        _, _, sizes = self._loaded[function]
+        addresses = (ctypes.c_void_p * len(sizes)).from_address(parameters)
+        copies = [ctypes.create_string_buffer(size) for size in sizes]
+        for copy, address, size in zip(copies, addresses, sizes, strict=True):
+            ctypes.memmove(copy, address, size)
+        return (ctypes.c_void_p * len(sizes))(*map(ctypes.addressof, copies)), copies
+
+    def is_recorded(self, stream: int) -> bool:
+        return stream in self.recorded
+
+    def record(self, start: Callable[[int], None]) -> int:
+        assert self._recording is None
+        self._recording = []
+        try:
+            start(99)
+            graph = 1 + max(self.graphs, default=0)
+            self.graphs[graph] = self._recording
+        finally:
+            self._recording = None
+        return graph
+
+    def replay(self, graph: int, stream: int) -> None:
+        for function, grid, group, (addresses, _) in self.graphs[graph]:
+            self._run(function, grid, group, ctypes.addressof(addresses))
+
+    def drop(self, graph: int) -> None:
+        del self.graphs[graph]
+
+    def allocate_on(self, stream: int, size: int) -> int:
+        address = self.allocate(size)
+        self._graph_memory.add(address)
+        return address
+
+    def free_on(self, stream: int, address: int) -> None:
+        self._graph_memory.remove(address)
+        self.free(address)
 
     def allocate(self, size: int) -> int:
         memory = ctypes.create_string_buffer(size + 255)
@@ -150,7 +208,10 @@ def _launchers(source: str) -> str:
     for name, parameters in _FUNCTION.findall(source):
         types = [_type_of(p) for p in _SEPARATOR.split(parameters) if p.strip() != "void"]
         values = [f"*({t} *) at[{k}]" for k, t in enumerate(types)]
+        sizes = ", ".join([*(f"sizeof({t})" for t in types), "0"])
         found.append(
+            f'extern "C" {{ unsigned pg_count_{name} = {len(types)}, '
+            f"pg_sizes_{name}[] = {{{sizes}}}; }}\n"
             f'extern "C" void pg_launch_{name}(void **at, unsigned *groups, unsigned *items)\n'
             f"{{\n    pg_grid(groups, items, [=] {{ {name}({', '.join(values)}); }});\n}}\n"
         )
