@@ -137,12 +137,15 @@ def _run(command: tuple[str, ...], **environment: str) -> subprocess.CompletedPr
 _LOADED: dict[str, ctypes.CDLL] = {}
 
 
-def load_library(source: str, options: tuple[str, ...] = ()) -> ctypes.CDLL:
+def load_library(
+    source: str, options: tuple[str, ...] = (), kernel: str | None = None
+) -> ctypes.CDLL:
     """Return a loaded library with the functions of a C source.
 
     Parameters:
         source: the text.
         options: passed to the compiler after polygen's own.
+        kernel: the name of the kernel that this is the source of.
 
     Raises:
         NoCompiler: if there is no compiler.
@@ -156,7 +159,7 @@ def load_library(source: str, options: tuple[str, ...] = ()) -> ctypes.CDLL:
 
     def make() -> bytes:
         disk.store(f"{key}.c", source.encode())
-        return _compile(compiler, source, options)
+        return _compile(compiler, source, options, kernel)
 
     library = _load_binary(key, disk.kept(f"{key}.so", make))
     if disk.caching():
@@ -164,7 +167,9 @@ def load_library(source: str, options: tuple[str, ...] = ()) -> ctypes.CDLL:
     return library
 
 
-def _compile(compiler: Compiler, source: str, options: tuple[str, ...]) -> bytes:
+def _compile(
+    compiler: Compiler, source: str, options: tuple[str, ...], kernel: str | None
+) -> bytes:
     with temporary_files(), tempfile.TemporaryDirectory(dir=private_folder()) as folder:
         text, result = Path(folder, "kernel.c"), Path(folder, "kernel.so")
         text.write_text(source, encoding="utf-8")
@@ -180,21 +185,9 @@ def _compile(compiler: Compiler, source: str, options: tuple[str, ...]) -> bytes
         f"the C compiler '{command[0]}'",
         message,
         options,
-        _excerpt(source, message),
+        source,
+        kernel,
         remedy if re.search(r"fopenmp|lomp|libomp|omp\.h", message) else None,
-    )
-
-
-def _excerpt(source: str, message: str) -> str | None:
-    """Return the lines around the first error, that one marked."""
-    found = re.search(r"kernel\.c:(\d+):.*error", message)
-    if found is None:
-        return None
-    at = int(found[1]) - 1
-    lines = source.splitlines()
-    return "\n".join(
-        f"{'->' if number == at else '  '} {number + 1:4} {lines[number]}"
-        for number in range(max(0, at - 2), min(len(lines), at + 3))
     )
 
 

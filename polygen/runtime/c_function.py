@@ -66,9 +66,10 @@ def load_function(program: Program) -> CFunction:
         CompilationFailed: if it does not accept the source, or the kernel's build options.
         WrongArgumentType: if a scalar argument is of a type that Python cannot pass.
     """
-    library = load_library(program.source, program.loop_program.options.build_options)
+    name = program.loop_program.name
+    library = load_library(program.source, program.loop_program.options.build_options, name)
     # Subscribing (and not an attribute) makes a function object of our own.
-    function: CFunction = library[program.loop_program.name]
+    function: CFunction = library[name]
     function.argtypes = [_ctype(argument) for argument in program.arguments]
     function.restype = None
     return function

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from polygen.errors import CompilationFailed
 from polygen.source import caller_location
 
 _MOST_LINES = 30
+# kernel.c:4:9: error (gcc, clang), polygen.cu(4): error (NVRTC), <kernel>:4:9: error (NVIDIA).
+_PLACE = re.compile(r"(?:\.c|\.cu|\.cl|<kernel>)[:(](\d+)[^\n]*\berror\b")
 
 
 def failure(
     compiler: str,
     message: str,
     options: tuple[str, ...],
-    excerpt: str | None,
+    source: str,
+    kernel: str | None,
     remedy: str | None = None,
 ) -> CompilationFailed:
     """Return the error that a compiler failed.
@@ -21,7 +26,8 @@ def failure(
         compiler: what it is called.
         message: what it said.
         options: those that the user gave it.
-        excerpt: of the source.
+        source: what it was given.
+        kernel: the name of the kernel that this is the source of, if it is that of one.
         remedy: what would help, if that is known.
     """
     if remedy is None:
@@ -31,6 +37,23 @@ def failure(
             else "the generated code should compile: please report this, with the kernel"
         )
     shown = "\n".join(message.strip("\0 \n").splitlines()[:_MOST_LINES])
+    what = "" if kernel is None else f" for kernel '{kernel}'"
     return CompilationFailed(
-        f"{compiler} failed:\n{shown}", where=caller_location(), excerpt=excerpt, remedy=remedy
+        f"{compiler} failed{what}:\n{shown}",
+        where=caller_location(),
+        excerpt=_excerpt(source, message),
+        remedy=remedy,
+    )
+
+
+def _excerpt(source: str, message: str) -> str | None:
+    """Return the lines around the first error, that one marked."""
+    found = re.search(_PLACE, message)
+    if found is None:
+        return None
+    at = int(found[1]) - 1
+    lines = source.splitlines()
+    return "\n".join(
+        f"{'->' if number == at else '  '} {number + 1:4} {lines[number]}"
+        for number in range(max(0, at - 2), min(len(lines), at + 3))
     )

@@ -16,6 +16,7 @@ from polygen.runtime.compilation import failure
 from polygen.source import caller_location
 
 _REMEDY = "pip install 'polygen[cuda]', on a machine with an NVIDIA GPU and its driver"
+_UPDATE = "is the driver as new as NVRTC, and is there memory left on the device?"
 # Functions that a user's text defines without saying where they run are for the device.
 _OPTIONS = ("-default-device", "--std=c++17")
 
@@ -151,11 +152,17 @@ def architecture(device: int) -> str:
 _MODULES: dict[tuple[int, str, tuple[str, ...]], Any] = {}
 
 
-def build(source: str, options: tuple[str, ...] = ()) -> Any:
+def build(source: str, options: tuple[str, ...] = (), kernel: str | None = None) -> Any:
     """Return a module with the functions of a source, on the current device.
 
+    Parameters:
+        source: the text.
+        options: passed to the compiler after polygen's own.
+        kernel: the name of the kernel that this is the source of.
+
     Raises:
-        CompilationFailed: if NVRTC does not accept the source or the options.
+        CompilationFailed: if NVRTC does not accept the source or the options, or the driver not
+            what it makes of them.
     """
     cuda = driver()
     device = cuda.device()
@@ -163,14 +170,19 @@ def build(source: str, options: tuple[str, ...] = ()) -> Any:
     if disk.caching() and key in _MODULES:
         return _MODULES[key]
     every = (f"--gpu-architecture={architecture(device)}", *_OPTIONS, *options)
-    name = disk.key_of("cuda", cuda.compiler_version(), source, *every)
-    code = disk.load(name)
-    if code is None:
+
+    def make() -> bytes:
         code, log = cuda.compile(source, every)
         if not code:
-            raise failure("NVRTC", log, options, source)
-        disk.store(name, code)
-    module = cuda.load(code)
+            raise failure("NVRTC", log, options, source, kernel)
+        return code
+
+    name = disk.key_of("cuda", cuda.compiler_version(), source, *every)
+    code = disk.kept(f"{name}.cubin", make)
+    try:
+        module = cuda.load(code)
+    except DriverError as error:
+        raise failure("CUDA's driver", str(error), options, source, kernel, _UPDATE) from None
     if disk.caching():
         _MODULES[key] = module
     return module

@@ -169,8 +169,16 @@ def check_alignments(device: Any, arrays: Iterable[GlobalArg]) -> None:
 _BUILT: dict[tuple[Context, str, tuple[str, ...]], Any] = {}
 
 
-def build(context: Context, source: str, options: tuple[str, ...] = ()) -> Any:
+def build(
+    context: Context, source: str, options: tuple[str, ...] = (), kernel: str | None = None
+) -> Any:
     """Return a pyopencl program, built for a context.
+
+    Parameters:
+        context: pyopencl's.
+        source: the text.
+        options: passed to the compiler.
+        kernel: the name of the kernel that this is the source of.
 
     Raises:
         NoLinker: if the driver is PoCL, and the linker that it starts is not there.
@@ -188,7 +196,7 @@ def build(context: Context, source: str, options: tuple[str, ...] = ()) -> Any:
             # Drivers have caches of their own; pyopencl's, which unpickles, is left out.
             program = cl.Program(context, source).build(list(options), cache_dir=False)
     except cl.Error as error:
-        raise failure("the OpenCL compiler", str(error), options, source) from None
+        raise failure("the OpenCL compiler", str(error), options, source, kernel) from None
     if disk.caching():
         _BUILT[key] = program
     return program

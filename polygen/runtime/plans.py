@@ -75,7 +75,7 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
     """Return what a wrapper for OpenCL may ask for."""
     program = variant.program
     options = options_for(queue.device, program.loop_program)
-    built = build(queue.context, program.source, options)
+    built = build(queue.context, program.source, options, form.kernel.name)
     fixed = {
         **call.sizes,
         **{hidden.name: value_of_hidden(hidden, call.places) for hidden in variant.hidden},
@@ -96,7 +96,8 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
 def plan_for_cuda(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
     """Return what a wrapper for CUDA may ask for."""
     program = variant.program
-    module = build_cuda(program.source, program.loop_program.options.build_options)
+    options = program.loop_program.options.build_options
+    module = build_cuda(program.source, options, form.kernel.name)
     fixed = {
         **call.sizes,
         **{hidden.name: value_of_hidden(hidden, call.places) for hidden in variant.hidden},

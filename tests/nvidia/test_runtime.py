@@ -240,9 +240,19 @@ def test_refusals_of_the_driver(
         with pytest.raises(LaunchFailed, match=r"refused launch 'polygen_kernel'.*too many"):
             doubling().executor("cuda")(a=np.zeros(3), shift=1)
     with monkeypatch.context() as patch:
-        patch.setattr(host, "compile", lambda *_: (b"", "error: no such thing"))
-        with pytest.raises(CompilationFailed, match="NVRTC failed:\nerror: no such thing"):
+        patch.setattr(host, "compile", lambda *_: (b"", "polygen.cu(2): error: no such thing"))
+        said = (
+            "NVRTC failed for kernel 'polygen_kernel':\n.*: no such thing(.*\n)*.*->    2 polygen_"
+        )
+        with pytest.raises(CompilationFailed, match=said):
             doubling().executor("cuda")(a=np.zeros(3), shift=2.5)
+    with monkeypatch.context() as patch:
+        patch.setattr(host, "load", refuse)
+        said = "CUDA's driver failed for kernel 'polygen_kernel':\ntoo many"
+        with pytest.raises(CompilationFailed, match=said):
+            doubling().executor("cuda")(a=np.zeros(3), shift=2.5)
+    run = doubling().executor("cuda")
+    np.testing.assert_array_equal(run(a=np.ones(3), shift=1)[1][0], [3, 3, 3])
 
 
 def test_a_source_is_compiled_once(
