@@ -116,6 +116,7 @@ from polygen.transforms.join_array_dims import join_array_dims
 from polygen.transforms.join_inames import join_inames
 from polygen.transforms.map_domain import map_domain
 from polygen.transforms.map_instructions import map_instructions
+from polygen.transforms.pad_iname import pad_iname
 from polygen.transforms.peel import peel
 from polygen.transforms.permute_array_dims import permute_array_dims
 from polygen.transforms.precompute import precompute
@@ -288,6 +289,7 @@ __all__ = [
     "map_instructions",
     "merge",
     "obligations",
+    "pad_iname",
     "parallel_inames",
     "parse_kernel",
     "parse_program",

@@ -128,12 +128,16 @@ class _Comparison:
         points = reduce(isl.Set.intersect, links, points).intersect(self._known)
         others = set(news.values()).difference(olds.values())
         context = Context(points, old, new)
-        if same_points(project_out(points, others), wanted):
+        there = project_out(points, others)
+        if same_points(there, wanted):
             found = self._at_instances(before, after, context)
             needed = None if found is None else self._needed(before, after)
             if needed is not None:
                 self._unneeded = self._unneeded or found
                 found = self._at_instances(before, after, context.restricted(new.flat(needed)))
+        elif wanted.is_subset(there) and self._may_be_more(before, after):
+            # Where nothing but further instances wrote, a read or the end would tell.
+            found = self._at_instances(before, after, context.restricted(wanted))
         else:
             found = Difference(before.id, what="it leaves out iterations, or has new ones")
         if (exact and also) or (found is not None and not found.certain):
@@ -144,6 +148,12 @@ class _Comparison:
         ):
             return None
         return undecided(before, None, "how often it is executed depends on data")
+
+    def _may_be_more(self, before: Assigning, after: Assigning) -> bool:
+        """Tell whether the sources of reads tell all that further instances could change."""
+        if isinstance(after, CInstruction) or after.atomicity is not None:
+            return False
+        return is_free_of_data(self._old, before.id) and is_free_of_data(self._new, after.id)
 
     def _needed(self, before: Assigning, after: Assigning) -> isl.Set | None:
         """Return the new instances that have to compute what they computed; None for all."""

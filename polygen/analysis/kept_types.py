@@ -118,6 +118,14 @@ def same_type(old: Kernel, name: str, new: Kernel, new_name: str) -> bool:
     return first is second is None and name == new_name and ids[0] == ids[1]
 
 
+def is_of_type(kernel: Kernel, node: Expression, part: Expression) -> bool:
+    """Tell whether an expression is known to have the type of one of its parts."""
+    known = _known(kernel)
+    if not walk.free_variables(node).intersection(kernel.variables) <= known.keys():
+        return False
+    return same_kind(type_of(node, known), type_of(part, known))
+
+
 def _has_type(found: tuple[Kind, bool] | None, dtype: Kind) -> bool:
     """Tell whether a value is known to be of a type of its own, and this one."""
     if found is None or not found[1]:

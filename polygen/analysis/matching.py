@@ -9,6 +9,7 @@ from polygen.analysis.access import evaluated_under
 from polygen.analysis.context import Context, Names
 from polygen.analysis.difference import Difference, other_work, undecided
 from polygen.analysis.instance_map import InstanceMap
+from polygen.analysis.kept_types import is_of_type
 from polygen.analysis.matching_reads import Reads
 from polygen.analysis.origins import Origins, is_access
 from polygen.analysis.settled import Settled
@@ -20,6 +21,10 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import identical
 from polygen.ir.kernel import Kernel
+
+_OTHER_TYPE = (
+    "what is chosen may be of another type in a choice; types that are declared may settle this"
+)
 
 
 class Matcher:
@@ -49,6 +54,8 @@ class Matcher:
             return None
         if at.old.is_too_deep or at.new.is_too_deep:
             return undecided(at.old.insn, None, "too many writes would have to be followed")
+        if isinstance(new, ex.If) and not isinstance(old, ex.If) and at.new.holds(new.condition):
+            return self._chosen(old, new, at)
         if is_access(old, at.old) or is_access(new, at.new):
             return self.reads.difference(old, new, at)
         if at.have_one_value(old, new):
@@ -60,6 +67,22 @@ class Matcher:
         if isinstance(old, ex.Reduction) and isinstance(new, ex.Reduction):
             return self.sums.difference(old, new, at)
         return self._parts(old, new, at)
+
+    def _chosen(self, old: Expression, new: ex.If, at: Context) -> Difference | None:
+        """Compare a value with what is chosen instead: where the one is, and where the other."""
+        there = at.new.holds(new.condition)
+        assert there is not None
+        for value, points, condition in (
+            (new.then, there, new.condition),
+            (new.else_, there.complement(), ex.LogicalNot(new.condition)),
+        ):
+            inner = Context(at.points.intersect(points), at.old, at.new.under(condition))
+            found = self.match(old, value, inner)
+            if found is None and not inner.is_empty and not is_of_type(at.new.kernel, new, value):
+                found = undecided(at.old.insn, None, _OTHER_TYPE)
+            if found is not None:
+                return found
+        return None
 
     def _parts(self, old: Expression, new: Expression, at: Context) -> Difference | None:
         if is_by_size(old) and is_by_size(new):

@@ -61,6 +61,10 @@ class NotBufferable(UserError):
     """A temporary whose values cannot be computed one iteration ahead."""
 
 
+class NotPaddable(UserError):
+    """A loop that cannot have further iterations of which nothing is used."""
+
+
 class AxisNotPossible(UserError):
     """An axis of an array that is not there, or that cannot be split, joined or padded."""
 

@@ -208,6 +208,11 @@ def _peel(knl: Kernel, r: random.Random) -> AnyStep | None:
     return None if iname is None or len(knl.separations) > 2 else AnyStep("peel", (iname, *ends))
 
 
+def _pad_loop(knl: Kernel, r: random.Random) -> AnyStep | None:
+    iname = _one(knl, r)
+    return None if iname is None else AnyStep("pad_iname", (iname, r.choice((2, 3, 4))))
+
+
 def _index_sets(knl: Kernel, r: random.Random) -> AnyStep | None:
     inames = _together(knl, r, 1)
     if inames is None or len(knl.separations) > 2:
@@ -563,6 +568,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "split_iname within": (_split_within, 2),
     "rename_iname within": (_rename_within, 2),
     "peel": (_peel, 2),
+    "pad_iname": (_pad_loop, 1),
     "index_set_split": (_index_sets, 2),
     "separate_full_tiles": (_full_tiles, 2),
     "chunk_iname": (_chunk, 1),
