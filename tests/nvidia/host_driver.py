@@ -23,8 +23,9 @@ _HALF = r"""struct \1 {
     operator float() const { return value; }
 };"""
 _INSTRUCTION = r'asm\("(\w+)\.approx\.ftz\.f32 %0, %1;" : "=f"\(b\) : "f"\(a\)\);'
-# Here, waits matter.
-_COPIES = r"template <typename T>\n__device__ inline void pg_copy\(.*?\n\}\n.*?\n\}\n"
+# Here, waits matter, too.
+_COPY = r"\*to = \*from;"
+_WAIT = r'#if .*\n    asm volatile\("cp.async.wait_all;" ::: "memory"\);\n#endif'
 _POOL = r"extern __shared__ [^\n]*"
 _SHIM = Path(__file__).with_name("shim.hpp")
 _COMPILER = [
@@ -100,7 +101,8 @@ class HostDriver:
             text, library = Path(folder, "a.cpp"), Path(folder, "a.so")
             halves = re.sub(r"struct (pg_\w*half) \{.*?\n\};", _HALF, source, flags=re.DOTALL)
             halves = re.sub(_INSTRUCTION, r"b = pg_\1(a);", halves)
-            halves = re.sub(_COPIES, "", halves, flags=re.DOTALL)
+            halves = re.sub(_COPY, "pg_begin(to, from);", halves)
+            halves = re.sub(_WAIT, "    pg_finish();", halves)
             halves = re.sub(_POOL, "static unsigned char pg_shared[232448];", halves)
             text.write_text(f'#include "{self._shim}"\n{halves}\n{_launchers(source)}')
             command = [*_COMPILER, "-shared", str(text), "-o", str(library)]

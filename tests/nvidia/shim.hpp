@@ -27,12 +27,12 @@ static std::unique_ptr<std::barrier<>> pg_waiting;
 
 // Asynchronous copies are made as late as can be; until then, there is nothing of use.
 static thread_local std::vector<std::function<void()>> pg_begun;
-template <typename T> static inline void pg_copy(T *to, T const *from)
+template <typename T> static inline void pg_begin(T *to, T const *from)
 {
     memset((void *) to, 0xff, sizeof(T));
     pg_begun.push_back([=] { *to = *from; });
 }
-static inline void pg_wait()
+static inline void pg_finish()
 {
     for (auto const &copy : pg_begun)
         copy();

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,11 @@ from polygen.ir.kernel import Kernel
 from tests.nvidia.copied_tiles import matrices, product
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.nvrtc import compile_for
+from tests.oracle.compare import make_arguments, typed
+from tests.oracle.interpreter import interpret
+from tests.properties.test_random_copies import REFUSALS, copied, random_kernel, tiled
+from tests.properties.together import run_together
+from tests.random_kernels.check import NO_CODE
 
 
 def source_of(knl: Kernel) -> str:
@@ -122,6 +129,28 @@ def test_what_a_work_item_copied_for_itself(host: HostDriver) -> None:
     knl = pg.tag_inames(knl, "g: g.0, i: l.0")
     a = np.random.default_rng(0).standard_normal((3, 3, 4))
     np.testing.assert_array_equal(knl.executor("cuda")(a=a)[1][0], 2 * a)
+    assert host.compiled == 1
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(100, 112), pytest.param(range(200, 300), marks=pytest.mark.deep)], ids=str
+)
+def test_random_copies(host: HostDriver, monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
+    kernels: list[tuple[Kernel, dict[str, Any]]] = []
+    expected: list[dict[str, Any]] = []
+    for seed in seeds:
+        shuffler = random.Random(seed)
+        plain = random_kernel(shuffler)
+        arguments = make_arguments(plain, {"n": 5}, seed)
+        plain = typed(plain, arguments)
+        with suppress(*REFUSALS):
+            kernels.append((copied(tiled(plain, shuffler), shuffler, asynchronous=True), arguments))
+            expected.append(interpret(plain, arguments, seed).arrays)
+    results = run_together(kernels, "cuda", monkeypatch, (*NO_CODE, NotAsynchronous))
+    there = [(r, e) for r, e in zip(results, expected, strict=True) if r is not None]
+    for found, wanted in there:
+        np.testing.assert_allclose(found["out"], wanted["out"], rtol=1e-12)
+    assert len(there) > len(seeds) // 2
     assert host.compiled == 1
 
 

@@ -375,6 +375,8 @@ def _vector_loads(knl: Kernel, r: random.Random) -> AnyStep | None:
     if not read or iname is None or len(knl.inames) > 7:
         return None
     options = {"default_tag": r.choice((None, None, "l.auto")), "vector_width": r.choice((2, 4))}
+    if options["default_tag"] is not None:
+        options["asynchronous"] = r.random() < 0.5
     return AnyStep("add_prefetch", (r.choice(read), iname), options)
 
 
