@@ -158,6 +158,24 @@ def _started(nest: Nest) -> None:
     nest.add(Line(f"{target} = sum({along}, {name}[{along}])", line_id, (), {add}), source)
 
 
+def _copied(nest: Nest) -> None:
+    """Elements that are copied asynchronously to local memory."""
+    maker = nest.maker
+    if maker.in_sequence or nest.fence:
+        return
+    name, over, along, line_id = maker.new("t"), maker.new("u"), maker.new("r"), _id(nest)
+    given, copy = maker.new("l"), _id(nest)
+    dtype = np.dtype(maker.random.choice(("int32", "uint32", "float64")))
+    maker.data[name] = pg.TemporaryVariable(name, dtype, 4, address_space=pg.AddressSpace.LOCAL)
+    maker.data[given] = pg.GlobalArg(given, dtype, (9,))
+    maker.domains += [f"{{ [{x}]: 0<={x}<4 }}" for x in (over, along)]
+    first = maker.random.randrange(6)
+    text = f"{name}[{over}] = {given}[{over} + {first}]"
+    nest.add(Line(text, copy, (over,), set(), options=("asynchronous",)))
+    target, source = nest.target(Value("", np.dtype(np.float64), 1e3), (), line_id)
+    nest.add(Line(f"{target} = sum({along}, {name}[{along}])", line_id, (), {copy}), source)
+
+
 # --- functions
 
 
@@ -239,6 +257,7 @@ MORE: dict[str, tuple[Statement, float]] = {
     "image": (_image, 1),
     "bfloat16": (_bfloat16, 1.5),
     "started": (_started, 1),
+    "copied": (_copied, 0.7),
     "words": (_words, 2),
     "grouped": (_grouped, 1),
     "unnamed": (_unnamed, 1),

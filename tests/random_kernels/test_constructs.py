@@ -26,7 +26,7 @@ from tests.random_kernels.functions import CALLS, GENERATORS
 from tests.random_kernels.maker import Maker, random_maker
 from tests.random_kernels.statements import STATEMENTS
 
-COUNT = 150
+COUNT = 165
 SCRIPTS = 60  # of so many of them
 
 
