@@ -41,13 +41,14 @@ def atomic_lines(
     if atomicity is None or atomics is None:
         raise InternalError(f"an atomic operation in '{node.insn_id}'")
     dtype = expressions.declared_type(ex.name_of(node.target))
+    held = expressions.held_type(ex.name_of(node.target))
     _check(atomics, target.name, atomicity, dtype, node.insn_id)
-    unsigned = _unsigned(dtype)
-    if dtype.itemsize in atomics.needs:
-        expressions.uses.types.add(atomics.needs[dtype.itemsize])
+    unsigned = _unsigned(held)
+    if held.itemsize in atomics.needs:
+        expressions.uses.types.add(atomics.needs[held.itemsize])
     names = {
         "at": expressions.target(node.target),
-        "T": expressions.type_name(dtype),
+        "T": expressions.type_name(held),
         "U": expressions.type_name(unsigned),
         "space": target.qualifiers[space],
         **atomics.scopes[atomicity.scope],
@@ -57,16 +58,19 @@ def atomic_lines(
     if atomicity.init:
         _note_needs(atomics, expressions)
         names["x"] = expressions.value(node.value, dtype)
-        return _filled(atomics.store(dtype.itemsize), names)
+        return _filled(atomics.store(held.itemsize), names)
     update = update_of(node.target, node.value, atomicity.operation)
     if update is None:
         raise InternalError(f"'{node.insn_id}' is no update")
-    native = _native(atomics, expressions, update, dtype)
+    # What is kept as another type is rounded after each update.
+    native = _native(atomics, expressions, update, dtype) if held == dtype else None
     if native is not None:
+        if dtype.name in atomics.native_needs:
+            expressions.uses.types.add(atomics.native_needs[dtype.name])
         names["x"] = expressions.value(update.operand, dtype)
         return _filled(native, names)
     _note_needs(atomics, expressions)
-    return _retried(atomics, expressions, node, names, dtype)
+    return _retried(atomics, expressions, node, names, (dtype, held))
 
 
 def _note_needs(atomics: Atomics, expressions: ExpressionPrinter) -> None:
@@ -117,9 +121,10 @@ def _retried(
     expressions: ExpressionPrinter,
     node: Assign,
     names: dict[str, str],
-    dtype: DType,
+    types: tuple[DType, DType],
 ) -> list[str]:
-    unsigned = _unsigned(dtype)
+    dtype, held = types  # of the numbers, and of what is in memory
+    unsigned = _unsigned(held)
     names["old"] = expressions.new_name("old", dtype)
     made = {"new": "next", "seen": "seen", "place": "place"}  # new is a keyword of C++
     names |= {name: expressions.new_name(like, unsigned) for name, like in made.items()}
@@ -129,7 +134,7 @@ def _retried(
     text = expressions.value(value, dtype)
     same = expressions.type_of(value, dtype) == dtype
     names["value"] = text if same else f"({names['T']}) ({text})"
-    return _filled(atomics.retry(dtype.itemsize), names)
+    return _filled(atomics.retry(held.itemsize), names)
 
 
 def _unsigned(dtype: DType) -> DType:

@@ -15,7 +15,16 @@ from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType
 from polygen.ir.layout import VECTOR_LENGTHS, has_vectors
 from polygen.targets.complex_helpers import VECTORS
-from polygen.targets.cuda_types import BITS, COMPLEX, COPIES, HALF, HIDE, INFINITIES, VECTOR
+from polygen.targets.cuda_types import (
+    ADD_HALF,
+    BITS,
+    COMPLEX,
+    COPIES,
+    HALF,
+    HIDE,
+    INFINITIES,
+    VECTOR,
+)
 from polygen.targets.target import Atomics, Copies, Target
 
 _TYPE_NAMES = {
@@ -58,6 +67,8 @@ _ATOMIC_NAMES = {
 
 def _atomic(operation: str, dtype: DType) -> str | None:
     name = _ATOMIC_NAMES.get(operation)
+    if dtype == np.float16 and operation == "sum":
+        return "${before}pg_add_half(&$at, $x);$after"
     if name is None or dtype.itemsize < 4:
         return None
     # Of the operations on numbers of 64 bits, only extrema know signs: the others are the same.
@@ -136,6 +147,7 @@ _ATOMICS = Atomics(
     native_floats=frozenset(("sum",)),
     retry=lambda size: _RETRY.replace("$scope", "") if size == 2 else _RETRY,
     store=_store,
+    native_needs={"float16": "add_half"},
     retry_needs="bits",
 )
 
@@ -170,6 +182,7 @@ CUDA = Target(
         **dict.fromkeys(("complex64", "complex128"), COMPLEX),
         "bits": BITS,
         "copies": COPIES,
+        "add_half": ADD_HALF,
         **{
             f"{dtype}x{count}": f"struct {name} {{ {_TYPE_NAMES[dtype]} {fields}; }};"
             for (dtype, count), name in _RESULTS.items()

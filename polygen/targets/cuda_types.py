@@ -73,6 +73,15 @@ __device__ inline To pg_bits(From a)
     return b;
 }""".strip()
 
+# CUDA C++ has a name for it only where there are headers.
+ADD_HALF = """
+__device__ inline void pg_add_half(void *at, float a)
+{
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(a));
+    asm volatile("red.relaxed.gpu.add.noftz.f16 [%0], %1;" :: "l"(at), "h"(bits) : "memory");
+}""".strip()
+
 # What a work item begins to copy is there, for itself, when it has waited; large copies leave out
 # the first cache.
 COPIES = """

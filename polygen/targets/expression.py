@@ -111,6 +111,11 @@ class ExpressionPrinter:
         """Return the type that a variable, or the elements of an array, are declared with."""
         return self._printer.names.dtypes[name]
 
+    def held_type(self, name: str) -> DType:
+        """Return the type that a variable has in memory: halves that are not passed are floats."""
+        dtype, stored = self.declared_type(name), name in self._printer.names.stored
+        return FLOAT32 if dtype == FLOAT16 and not stored else dtype
+
     def alignment(self, name: str) -> int | None:
         """Return what an array is to begin at a multiple of, in bytes, if anything needs that."""
         found = self._printer.names.alignments.get(name)

@@ -42,6 +42,7 @@ class Atomics:
         retry: an update of a size by compare and swap; ``$value`` is computed from ``$old``.
         store: the statement that writes a value of a size.
         needs: for a size, what the source has to begin with: a name in the target's `type_lines`.
+        native_needs: for the name of a type, the same for `native`.
         retry_needs: the same for `retry` and `store`; nothing if these need nothing.
     """
 
@@ -55,6 +56,7 @@ class Atomics:
     retry: Callable[[int], str]
     store: Callable[[int], str]
     needs: Mapping[int, str] = field(default_factory=new_dict)
+    native_needs: Mapping[str, str] = field(default_factory=new_dict)
     retry_needs: str = ""
 
 

@@ -26,6 +26,7 @@ _INSTRUCTION = r'asm\("(\w+)\.approx\.ftz\.f32 %0, %1;" : "=f"\(b\) : "f"\(a\)\)
 # Here, waits matter, too.
 _COPY = r"\*to = \*from;"
 _WAIT = r'#if .*\n    asm volatile\("cp.async.wait_all;" ::: "memory"\);\n#endif'
+_ADD_HALF = r"    unsigned short bits;\n.*\n    asm volatile\(\"red.relaxed.*;"
 _POOL = r"extern __shared__ [^\n]*"
 _SHIM = Path(__file__).with_name("shim.hpp")
 _COMPILER = [
@@ -102,6 +103,7 @@ class HostDriver:
             halves = re.sub(r"struct (pg_\w*half) \{.*?\n\};", _HALF, source, flags=re.DOTALL)
             halves = re.sub(_INSTRUCTION, r"b = pg_\1(a);", halves)
             halves = re.sub(_COPY, "pg_begin(to, from);", halves)
+            halves = re.sub(_ADD_HALF, "    pg_add(at, a);", halves)
             halves = re.sub(_WAIT, "    pg_finish();", halves)
             halves = re.sub(_POOL, "static unsigned char pg_shared[232448];", halves)
             text.write_text(f'#include "{self._shim}"\n{halves}\n{_launchers(source)}')

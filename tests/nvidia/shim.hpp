@@ -64,6 +64,10 @@ template <typename T, typename F> static inline T pg_update(T *at, F update)
     while (!__atomic_compare_exchange(at, &old, &wanted, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
     return old;
 }
+static inline void pg_add(void *at, float x)
+{
+    pg_update((_Float16 *) at, [x](_Float16 old) { return (_Float16) ((float) old + x); });
+}
 #define PG_ATOMIC(name, value) \
     template <typename T> static inline T name(T *at, std::type_identity_t<T> x) \
     { return pg_update(at, [x](T old) { return (T) (value); }); } \

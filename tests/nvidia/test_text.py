@@ -164,6 +164,7 @@ def test_as_much_local_memory_as_the_launch_asks_for() -> None:
         ("b[i % 4] = max(b[i % 4], a[i]) {atomic}", {"b": "int32"}, "atomicMax(&b[i % 4], a[i])"),
         ("b[i % 4] = max(b[i % 4], a[i]) {atomic}", {"b": "float64"}, "atomicCAS("),
         ("b[i % 4] = b[i % 4] * a[i] {atomic}", {"b": "float16"}, "atomicCAS("),
+        ("b[i % 4] = b[i % 4] + a[i] {atomic}", {"b": "float16"}, "pg_add_half(&b[i % 4], a[i])"),
         ("b[0] = b[0] * a[i] {atomic=all_devices}", {"b": "int32"}, "atomicCAS_system("),
     ],
 )
@@ -175,7 +176,9 @@ def test_atomic_operations(text: str, dtypes: dict[str, str], expected: str) -> 
     assert compile_for("sm_80", source)[0], source
 
 
-@pytest.mark.parametrize(("dtype", "expected"), [("uint16", ""), ("float32", "_block")])
+@pytest.mark.parametrize(
+    ("dtype", "expected"), [("uint16", ""), ("float16", "_block"), ("float32", "_block")]
+)
 def test_atomic_updates_of_a_group(dtype: str, expected: str) -> None:
     knl = pg.make_kernel(
         "{ [i,j,k]: 0<=i<32 and 0<=j,k<4 }",

@@ -77,6 +77,24 @@ def test_atomic_sums_and_extrema(host: HostDriver) -> None:
         np.testing.assert_array_equal(given["p"], [2 ** len(a[k::3]) for k in range(3)])
 
 
+@pytest.mark.parametrize("space", ["global", "local"])
+def test_sums_of_halves(host: HostDriver, space: str) -> None:
+    """In local memory, halves are kept as float."""
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<32 }", "{ [j]: 0<=j<4 }", "{ [k]: 0<=k<4 }"],
+        "t[k] = 2048 {id=z}\nt[i % 4] = t[i % 4] + a[i] {id=u, dep=z, atomic}\nb[j] = t[j] {dep=u}",
+        [
+            pg.TemporaryVariable("t", "float16", shape=4, address_space=pg.AddressSpace(space)),
+            "...",
+        ],
+    )
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"b": "float16"}), "i:l.0, j:l.0, k:l.0")
+    a = np.tile(np.array([1, 1.5, 3, 2], np.float16), 8)
+    _, (b,) = knl.executor("cuda")(a=a)
+    # From 2048 on, halves are even: to the nearest one, and from halfway to a multiple of four.
+    np.testing.assert_array_equal(b, np.array([2048, 2064, 2080, 2064], np.float16))
+
+
 def test_functions_that_are_spelled_out(host: HostDriver) -> None:
     text = """
         normal[i] = isnormal(a[i])
