@@ -229,8 +229,10 @@ uint16_t $name(float a)
     select_lanes="({3}) (({0} & ({4}) {1}) | (~{0} & ({4}) {2}))",
     same_lanes=_same_lanes,
     math_of_vectors=vector_functions,
+    # Else GCC takes two of AVX2's for one of AVX-512's.
     each_lane="""
     {0} result;
+    #pragma omp simd simdlen({1})
     for (int i = 0; i < {1}; ++i)
         result[i] = {2};
     return result;
