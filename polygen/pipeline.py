@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from polygen.analysis.index_type import INT32, index_type
 from polygen.analysis.proving import proofs_are_on
-from polygen.errors import UserError
+from polygen.errors import SubGroupTooLarge, UserError
 from polygen.ir.collection import without_collection
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
+from polygen.ir.tags import AutoLocalTag, LocalTag
 from polygen.ir.verify import excerpt
 from polygen.language.programs import TranslationUnit
 from polygen.lower.hidden import without_auto
@@ -86,11 +89,32 @@ def lower_kernel(kernel: Kernel | TranslationUnit, target: str | None = None) ->
 
 
 def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopProgram:
-    kernel = prepare(without_auto(kernel, index_dtype), index_dtype)
+    kernel = prepare(without_auto(_for_target(kernel, target), index_dtype), index_dtype)
     program = lower_prepared(kernel, _model(target), index_dtype)
     if proofs_are_on():
         validate(kernel, program)
     return without_size_arguments(program, kernel)
+
+
+def _for_target(kernel: Kernel, target: Target) -> Kernel:
+    """Return the kernel with what its options leave to the target.
+
+    Raises:
+        SubGroupTooLarge: if it counts on more work items in a sub-group than there are.
+    """
+    size = kernel.options.shuffling_on(target.name)
+    if target.most_shuffled is not None and size > target.most_shuffled:
+        raise SubGroupTooLarge(
+            f"the option sub_group_size of kernel '{kernel.name}' is {size}, and with target "
+            f"'{target.name}', {target.most_shuffled} work items read each other's registers",
+            where=kernel.location,
+            remedy=f"set_options(kernel, sub_group_size={target.most_shuffled})",
+        )
+    if size == kernel.options.sub_group_size or not any(
+        isinstance(tag, LocalTag | AutoLocalTag) for tag in kernel.tags.values()
+    ):
+        return kernel
+    return kernel.copy(options=replace(kernel.options, sub_group_size=size), target=target.name)
 
 
 def _model(target: Target) -> Model:

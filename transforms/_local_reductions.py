@@ -56,8 +56,12 @@ class LocalReduction:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the accumulators."""
+        return self.shape_for(self.axis.extent)
+
+    def shape_for(self, count: int) -> tuple[int, ...]:
+        """Return the shape of arrays with so many elements for what the group reduces."""
         outside, inside = ([axis.extent for _, axis in a] for a in (self.outside, self.inside))
-        return *outside, self.axis.extent, *inside
+        return *outside, count, *inside
 
     def element(self, name: str, place: Expression) -> ex.Subscript:
         """Return the element of an accumulator at a place of the group's."""
@@ -75,11 +79,15 @@ class LocalReduction:
 
     def stages(self) -> Iterator[tuple[int, int]]:
         """Yield for each stage how many places are updated, and how far away the others are."""
-        count = self.axis.extent
-        while count > 1:
-            half = (count + 1) // 2
-            yield count - half, half
-            count = half
+        return halves(self.axis.extent)
+
+
+def halves(count: int) -> Iterator[tuple[int, int]]:
+    """Yield the stages of a tree over places: how many are updated, how far away the others are."""
+    while count > 1:
+        half = (count + 1) // 2
+        yield count - half, half
+        count = half
 
 
 def local_reduction(

@@ -30,6 +30,7 @@ from polygen.ir.reduction import Parts, facts_of, identity_of, parts_of
 from polygen.ir.relation import MARK, widened
 from polygen.transforms._left_out import domains_without, priorities_among, unneeded
 from polygen.transforms._local_reductions import LocalReduction, all_contribute
+from polygen.transforms._shuffled_trees import ShuffledTree
 
 
 @dataclass(frozen=True)
@@ -127,21 +128,57 @@ class Trees:
             names: the accumulators.
             dtypes: their types.
         """
+        chain = self._begun(insn, reduction, conditions, shared, places, names, dtypes)
         combined = facts_of(reduction.operation).combined
-        chain = _Chain(insn, shared, names, self._new_name)
-        if conditions or not (places or all_contribute(self.kernel, insn, shared)):
-            place = self._share(names[0], shared.axis.extent, shared)
-            chain.add("init", place.name, place, identity_of(reduction.operation, dtypes))
-        parts = parts_of(ex.Reduction(reduction.operation, (), _operand(reduction, shared, places)))
-        own = places.iname if places else shared.iname
-        mine = ex.Variable(own) if places else shared.own_place
-        chain.add("update", own, mine, parts, conditions)
-        chain.wait()
         for count, distance in shared.stages():
             place = self._share(names[0], count, shared)
             here, there = chain.elements(place), chain.elements(ex.sum_of(place, distance))
-            chain.add("combine", place.name, place, combined(here, there, dtypes))
+            chain.add("combine", place.name, here, combined(here, there, dtypes))
         return tuple(chain.made)
+
+    def shuffled(
+        self,
+        insn: Instruction,
+        reduction: ex.Reduction,
+        conditions: Parts,
+        tree: ShuffledTree,
+        places: Places | None,
+        dtypes: tuple[DType, ...],
+    ) -> tuple[Assigning, ...]:
+        """Return what sub-groups do for a reduction, in turn; parameters are those of `stages`."""
+        shared, names = tree.shared, tree.own
+        chain = self._begun(insn, reduction, conditions, shared, places, names, dtypes)
+        combined = facts_of(reduction.operation).combined
+        stages = tree.stages(
+            lambda first, second: combined(first, second, dtypes),
+            lambda: self._share(names[0], shared.axis.extent, shared),
+        )
+        for kind, place, to, values, when in stages:
+            chain.add(kind, place.name, to, values, when)
+        return tuple(chain.made)
+
+    def _begun(
+        self,
+        insn: Instruction,
+        reduction: ex.Reduction,
+        conditions: Parts,
+        shared: LocalReduction,
+        places: Places | None,
+        names: tuple[str, ...],
+        dtypes: tuple[DType, ...],
+    ) -> _Chain:
+        """Return what gives each work item its part; parameters are those of `stages`."""
+        chain = _Chain(insn, shared, names, self._new_name)
+        if conditions or not (places or all_contribute(self.kernel, insn, shared)):
+            place = self._share(names[0], shared.axis.extent, shared)
+            identity = identity_of(reduction.operation, dtypes)
+            chain.add("init", place.name, chain.elements(place), identity)
+        parts = parts_of(ex.Reduction(reduction.operation, (), _operand(reduction, shared, places)))
+        own = places.iname if places else shared.iname
+        mine = ex.Variable(own) if places else shared.own_place
+        chain.add("update", own, chain.elements(mine), parts, conditions)
+        chain.wait()
+        return chain
 
     def _share(self, like: str, count: int, shared: LocalReduction) -> ex.Variable:
         """Return a new iname on the axis, of which so many work items take part."""
@@ -185,12 +222,17 @@ class _Chain:
         return tuple([self._shared.element(name, place) for name in self._names])
 
     def add(
-        self, kind: str, iname: str, place: Expression, values: Parts, when: Parts = ()
+        self,
+        kind: str,
+        iname: str,
+        elements: tuple[ex.Subscript, ...],
+        values: Parts,
+        when: Parts = (),
     ) -> None:
-        """Add an instruction that assigns to the elements at a place."""
+        """Add an instruction that assigns to elements."""
         made = assigning(
             self._new_name(f"{self._insn.id}_{kind}"),
-            self.elements(place),
+            elements,
             values,
             within_inames=self._insn.within_inames | {iname},
             depends_on=frozenset([before.id for before in self.made[-1:]]),

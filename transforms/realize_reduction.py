@@ -32,6 +32,7 @@ from polygen.source import caller_location
 from polygen.transformation import Within, transformation
 from polygen.transforms._local_reductions import LocalReduction, local_reduction
 from polygen.transforms._reduction_trees import Trees, with_old_names
+from polygen.transforms._shuffled_trees import ShuffledTree, shuffled_tree
 
 
 @transformation
@@ -154,6 +155,7 @@ class _Realizer:
         self._names: set[str] = set()
         self._kinds = dict(kinds(kernel))
         self._by_id = dict(kernel.instructions_by_id)
+        self._shuffled: dict[str, ShuffledTree] = {}  # by the first result's accumulator
         self.temporaries: list[TemporaryVariable] = []
         self.priorities: list[tuple[str, ...]] = []
 
@@ -269,12 +271,18 @@ class _Realizer:
         names, dtypes = tuple(map(ex.name_of, accumulators)), self._types(reduction)
         own = self._trees.places(insn, shared, conditions)
         self._kinds |= {new: self._kinds[old] for new, old in self._trees.olds.items()}
-        stages = self._trees.stages(insn, reduction, conditions, shared, own, names, dtypes)
+        tree = self._shuffled.get(names[0])
+        if tree is None:
+            groups: tuple[tuple[str, ...], ...] = (names,)
+            stages = self._trees.stages(insn, reduction, conditions, shared, own, names, dtypes)
+        else:
+            groups = tree.groups
+            stages = self._trees.shuffled(insn, reduction, conditions, tree, own, dtypes)
         if proofs_are_on():
             # A priority of its own would let it come first.
             after = use.copy(depends_on=frozenset([stages[-1].id]))
             values, inner = own.instead_of(shared) if own else ({}, {})
-            staged = Staged(reduction, (names,), dtypes, conditions, stages, after, values, inner)
+            staged = Staged(reduction, groups, dtypes, conditions, stages, after, values, inner)
             kernel = self._with((*stages, after))
             check_stages(kernel.expanded, _without_rules(kernel, staged))
         return stages
@@ -326,25 +334,36 @@ class _Realizer:
         self, insn: Instruction, reduction: ex.Reduction
     ) -> tuple[ex.Variable | ex.Subscript, ...]:
         """Return where the results are found: in variables, or in the first places of arrays."""
-        shared = local_reduction(self._trees.kernel, insn, reduction)
-        olds = [self._trees.olds.get(i, i) for i in reduction.inames]
-        found: list[ex.Variable | ex.Subscript] = []
-        for dtype in self._types(reduction):
-            name = self._new_name("acc_" + "_".join(olds))
-            self._kinds[name] = dtype
-            if shared is None:
-                self.temporaries.append(TemporaryVariable(name, dtype))
-                found.append(ex.Variable(name))
-                continue
-            array = TemporaryVariable(name, dtype, shared.shape, AddressSpace.LOCAL)
-            self.temporaries.append(array)
-            found.append(shared.element(name, 0))
-        return tuple(found)
+        kernel = self._trees.kernel
+        shared = local_reduction(kernel, insn, reduction)
+        like = "acc_" + "_".join([self._trees.olds.get(i, i) for i in reduction.inames])
+        dtypes = self._types(reduction)
+        size = kernel.options.shuffling_on(kernel.target)
+        found = shared and shuffled_tree(
+            kernel, insn, shared, size, dtypes, lambda: self._new_name(like)
+        )
+        if shared and found:
+            tree, variables = found
+            self._shuffled[tree.last[0]] = tree
+            results = tuple([_first(name, shared) for name in tree.last])
+        else:
+            shape = shared.shape if shared else ()
+            space = AddressSpace.LOCAL if shared else AddressSpace.PRIVATE
+            variables = [TemporaryVariable(self._new_name(like), t, shape, space) for t in dtypes]
+            results = tuple([_first(v.name, shared) for v in variables])
+        self.temporaries += variables
+        self._kinds |= {v.name: v.dtype for v in variables if v.dtype is not None}
+        return results
 
     def _new_name(self, like: str) -> str:
         name = self._kernel.new_name(like, self._names)
         self._names.add(name)
         return name
+
+
+def _first(name: str, shared: LocalReduction | None) -> ex.Variable | ex.Subscript:
+    """Return an accumulator, or the first place of one that a group shares."""
+    return ex.Variable(name) if shared is None else shared.element(name, 0)
 
 
 def _side_by_side(sequences: list[list[list[Instruction]]]) -> list[list[Instruction]]:

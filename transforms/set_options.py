@@ -9,7 +9,7 @@ from typing import Any, cast
 from polygen import errors
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.kernel import Kernel
-from polygen.ir.options import Options
+from polygen.ir.options import Options, is_sub_group_size
 from polygen.source import caller_location
 from polygen.transformation import transformation
 
@@ -38,6 +38,9 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             anew in each iteration of the loops around it;
             ``fix_sizes``: a call runs code in which the sizes that it has are numbers; code is
             generated and compiled for each combination of sizes, of which the latest 64 are kept;
+            ``sub_group_size``: how many work items of a group are taken to read each other's
+            registers: a power of two up to 128, or 0 for local memory alone; None, which is the
+            default, stands for 32 with CUDA, and 0 with OpenCL, where devices differ;
             ``silenced_warnings``: a sequence of names of warnings that are not issued, such as
             ``"AmbiguousNesting"``.
 
@@ -78,6 +81,14 @@ def _value(name: str, value: object) -> Any:
         if not isinstance(value, bool):
             raise InvalidArgument(
                 f"the option '{name}' is True or False, not {value!r}", where=caller_location()
+            )
+        return value
+    if name == "sub_group_size":
+        if not is_sub_group_size(value):
+            raise InvalidArgument(
+                "the option 'sub_group_size' is 0, a power of two up to 128, or None, not "
+                f"{value!r}",
+                where=caller_location(),
             )
         return value
     texts = _texts(value)

@@ -208,7 +208,7 @@ class _Contributions:
             raise _WrongError(f"'{insn.id}' combines a part with itself")
         if not (self._facts.regroups or self._is_before(first, second)):
             raise _WrongError(f"'{insn.id}' combines parts in another order")
-        return first.union(second)
+        return first.union(second).coalesce()
 
     def _is_before(self, first: isl.Set, second: isl.Set) -> bool:
         """Tell whether all of some parts come before all of others in the reduction's loop."""

@@ -70,6 +70,10 @@ class AtomicNotSupported(UserError):
     """An atomic operation that the target language does not have."""
 
 
+class SubGroupTooLarge(UserError):
+    """An option ``sub_group_size`` that is more than the target has."""
+
+
 class MixedAssignees(UserError):
     """Assignees of one instruction that different work items would have to write."""
 
@@ -108,6 +112,10 @@ class DivergentBarrier(WrongLoopProgram):
 
 class WrongStorage(WrongLoopProgram):
     """A variable of another type or size than in the kernel, or that loses its value."""
+
+
+class WrongShuffle(WrongLoopProgram):
+    """A work item that reads a register of another one than it should, or of none."""
 
 
 class UnsafeCondition(WrongLoopProgram):

@@ -224,4 +224,6 @@ def _variable(variable: Argument | TemporaryVariable) -> str:
     if variable.address_space is not AddressSpace.PRIVATE:
         parts.append(f"address_space=pg.{variable.address_space}")
     parts += _layout(variable)
+    if variable.shuffled:
+        parts.append("shuffled=True")
     return f"pg.TemporaryVariable({', '.join(parts)})"

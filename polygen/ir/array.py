@@ -192,6 +192,9 @@ class TemporaryVariable(_ByValue):
         initializer: the elements of a table of constants, which is part of the generated code;
             else None.  All share a table.
         read_only: whether it is such a table: instructions may not write to it.
+        shuffled: whether a local array, each element of which one work item writes, may be in
+            these work items' registers, where others of their sub-group read it: on a target that
+            has such reads, if all other accesses are such; else it is in local memory.
 
     Where one is declared for `polygen.make_kernel`, type and shape are those of the initializer:
     ``TemporaryVariable("w", initializer=np.array([1.0, 2.0]), read_only=True)``.  If it is not
@@ -209,6 +212,7 @@ class TemporaryVariable(_ByValue):
     alignment: int | None = None
     initializer: np.ndarray[Any, Any] | None = None
     read_only: bool = False
+    shuffled: bool = False
 
     def as_argument(self) -> GlobalArg:
         """Return it as generated functions see one that is global: as an array that is passed."""
@@ -234,6 +238,7 @@ class TemporaryVariable(_ByValue):
             alignment: int | None = None,
             initializer: np.ndarray[Any, Any] | np.generic | None = None,
             read_only: bool = False,
+            shuffled: bool = False,
         ) -> None: ...
 
 

@@ -8,6 +8,7 @@ from polygen.errors import UnknownTarget, did_you_mean
 from polygen.source import caller_location
 
 TARGET_NAMES = ("opencl", "cuda", "c")
+SUB_GROUP_SIZES = {"cuda": 32}  # of targets of which they are known
 
 
 def unknown_target(name: str) -> UnknownTarget:
@@ -17,6 +18,13 @@ def unknown_target(name: str) -> UnknownTarget:
         where=caller_location(),
         remedy=did_you_mean(name, TARGET_NAMES),
     )
+
+
+def is_sub_group_size(value: object) -> bool:
+    """Tell whether a value is one of those of the option ``sub_group_size``."""
+    if value is None or value is False or value is True:
+        return value is None
+    return isinstance(value, int) and (value == 0 or value in (2**n for n in range(8)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,8 @@ class Options:
         fix_sizes: code is generated for the sizes of a call, which are numbers in it.
         force_scan: no code is generated for a reduction that is computed anew in each iteration of
             a loop around it: each has to be a scan.
+        sub_group_size: how many work items can read each other's registers: a power of two; 0 for
+            code that makes no use of that; None for what is known of the target.
     """
 
     write_code: bool = False
@@ -49,3 +59,16 @@ class Options:
     allow_reassociation: bool = True
     force_scan: bool = False
     fix_sizes: bool = False
+    sub_group_size: int | None = None
+
+    def shuffling_on(self, target: str | None) -> int:
+        """Return how many work items of a target share their registers; 0 if none do.
+
+        Parameters:
+            target: its name; None if it is not known.
+        """
+        if target == "c":  # it has no work items
+            return 0
+        if self.sub_group_size is not None:
+            return self.sub_group_size
+        return SUB_GROUP_SIZES.get(target or "", 0)

@@ -90,6 +90,8 @@ def show_temporary(temporary: TemporaryVariable) -> str:
     line += _dim_names(temporary) + _alignment(temporary)
     if temporary.address_space is not AddressSpace.PRIVATE:
         line += f", aspace: {temporary.address_space.value}"
+    if temporary.shuffled:
+        line += ", shuffled"
     if temporary.initializer is not None:
         line += f", read_only, initializer: {show_elements(temporary.initializer)}"
     return line

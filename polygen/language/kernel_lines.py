@@ -27,7 +27,7 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.layout import auto
 from polygen.ir.names import check_name
 from polygen.ir.operation import Special
-from polygen.ir.options import Options
+from polygen.ir.options import Options, is_sub_group_size
 from polygen.ir.sizes import DerivedSize
 from polygen.ir.substitution import Rules
 from polygen.ir.tags import InameTag, parse_tag
@@ -117,6 +117,9 @@ class _KernelNodes(Nodes):
                 did_you_mean(children[0], names),
             )
         return names[children[0]]
+
+    def shuffled(self, _children: _Children) -> dict[str, Any]:
+        return {"shuffled": True}
 
     def type(self, children: _Children) -> DType | None:
         return element_type(children[0]) if children else None
@@ -309,15 +312,20 @@ def read_option(line: str, options: Options) -> Options:
     try:
         value: Any = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError):
-        value = None
-    is_flag = isinstance(known[name], bool)
-    if not (isinstance(value, bool) if is_flag else _are_strings(value)):
+        value = ""  # which no option has
+    is_flag, is_size = isinstance(known[name], bool), name == "sub_group_size"
+    fits = is_sub_group_size(value) if is_size else _are_strings(value)
+    if not (isinstance(value, bool) if is_flag else fits):
         raise located(
             MalformedText,
             f"the option '{name}' does not have this value",
             line,
             len(line) - len(text.lstrip()),
-            "write True or False" if is_flag else "write a tuple of strings",
+            "write True or False"
+            if is_flag
+            else "write 0 or a power of two"
+            if is_size
+            else "write a tuple of strings",
         )
     return replace(options, **{name: value})
 

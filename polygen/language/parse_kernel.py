@@ -281,8 +281,8 @@ def _read_line(parts: _Parts, section: str, line: str) -> str:
     if colon and not rest and title in _SECTIONS:
         return title
     if not section and title in ("KERNEL", "TARGET") and rest.strip():
-        check_function_name(rest.strip())
         if title == "KERNEL":
+            check_function_name(rest.strip())
             parts.name = rest.strip()
         elif rest.strip() not in TARGET_NAMES:
             raise unknown_target(rest.strip())

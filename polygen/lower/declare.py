@@ -10,7 +10,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
 from polygen.ir.expression import Expression
-from polygen.lower.program import Assign, Block, Call, Declare, If, Loop, Node, Verbatim
+from polygen.lower.program import Assign, Block, Call, Declare, If, Loop, Node, Shuffle, Verbatim
 
 
 def expressions(node: Node) -> Iterator[Expression]:
@@ -28,6 +28,8 @@ def expressions(node: Node) -> Iterator[Expression]:
         yield node.upper
     elif isinstance(node, If):
         yield node.condition
+    elif isinstance(node, Shuffle):
+        yield node.element
     elif isinstance(node, Declare) and node.initial is not None:
         yield node.initial
 

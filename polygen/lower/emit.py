@@ -8,7 +8,7 @@ neighbours with a condition in common share it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 import islpy as isl
@@ -16,6 +16,7 @@ import islpy as isl
 from polygen.analysis.domains import domain_of
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, WaitNode, assignments
 from polygen.analysis.pairs import less, renamed
+from polygen.analysis.shuffles import shuffles_of
 from polygen.errors import InternalError, NotUnrollable
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -66,6 +67,8 @@ class Emitter:
         self._guards = NeededGuards(frozenset(t.name for t in kernel.temporaries))
         self._separate = Separator(kernel, owners)
         self._statements = Statements(kernel, owners, arrays, self._guards, self._separate)
+        self._shuffles = shuffles_of(kernel)
+        self._taken: set[str] = set()  # names of what is read of others
         self._negative: set[str] = set()  # loops that may have negative values
         self.nonnegative: set[str] = set()
         self.exchanged = _SHARED  # what automatic barriers are for
@@ -91,7 +94,7 @@ class Emitter:
         for node in nodes:
             if isinstance(node, Assigning):
                 if not any(p is False for p in self._statements.predicates(node, place)):
-                    items.append(self._statements.item(node, place))
+                    items += self._statement(node, place)
             elif isinstance(node, BarrierNode):
                 seen = self.exchanged if node.insn_id is None else _SHARED
                 items.append(Item((Barrier(seen),), synchronizes=True))
@@ -102,6 +105,30 @@ class Emitter:
             else:
                 raise InternalError(f"'{node.id}' is no statement")
         return items
+
+    def _statement(self, insn: Assigning, place: Place) -> list[Item]:
+        """Return what an instruction becomes, behind what reads the registers of others for it.
+
+        All work items do that, whatever they do then.
+        """
+        far = self._shuffles.of(insn.id)
+        if not far:
+            return [self._statements.item(insn, place)]
+        names: dict[ex.Subscript, str] = {}
+        for node in far:
+            name = self._kernel.new_name(f"{ex.name_of(node)}_other", self._taken)
+            names[node] = name
+            self._taken.add(name)
+        item = self._statements.item(_with_names(insn, names), place)
+        uniform: list[Condition] = []
+        for c in item.conditions:
+            if self._is_uniform(c) and all(before in uniform for before in c.after):
+                uniform.append(c)
+        shuffles = [
+            self._statements.shuffle(insn, node, (names[node], distance), place)
+            for node, distance in far.items()
+        ]
+        return [*(Item((s,), tuple(uniform), synchronizes=True) for s in shuffles), item]
 
     # --- loops
 
@@ -151,7 +178,7 @@ class Emitter:
         if unrolled:
             vector = self._vector(node, bounds, inner)
             return self._unrolled(node, bounds, inner) if vector is None else [vector]
-        if _has_barrier(node):
+        if self._synchronizes(node):
             check_uniform(self._kernel, node, bounds)
         self._note_sign(node.iname, bounds)
         conditions, needed = self._around_data(node, bounds, place)
@@ -171,6 +198,10 @@ class Emitter:
                 any(item.synchronizes for item in items),
             )
         ]
+
+    def _synchronizes(self, node: LoopNode) -> bool:
+        """Tell whether work items meet in a loop: at a barrier, or where they read of others."""
+        return _has_barrier(node) or any(self._shuffles.of(i.id) for i in assignments((node,)))
 
     def _may_stand_for(self, node: LoopNode, value: Expression) -> bool:
         """Tell whether a value may stand for an iname: data has a type, an iname's follows."""
@@ -219,7 +250,7 @@ class Emitter:
         if not data:
             return (), universe()
         kept = place.loops | self._parallel(node)
-        if _has_barrier(node):
+        if self._synchronizes(node):
             kept -= self._local_inames
         needed = place.part.of(self._values(node, kept | {node.iname}))
         computed = [t.name for t in self._kernel.temporaries if t.name in flat_names(needed)]
@@ -249,7 +280,7 @@ class Emitter:
     ) -> Bounds:
         """Return the bounds of a loop, if `fixed` for this copy of an unrolled loop's body."""
         kept = place.loops | {node.iname} | self._parallel(node)
-        if _has_barrier(node):
+        if self._synchronizes(node):
             kept -= self._local_inames  # all items of a group make the same iterations
         first = place.part.of(self._values(node, kept))
         if place.part.points is not None:
@@ -315,6 +346,16 @@ class Emitter:
             and not isinstance(self._kernel.variables.get(name), TemporaryVariable)
             for name in condition.names
         )
+
+
+def _with_names(insn: Assigning, names: Mapping[ex.Subscript, str]) -> Assigning:
+    """Return an instruction with names for some elements that it reads."""
+
+    def named(node: Expression) -> Expression:
+        name = names.get(node) if isinstance(node, ex.Subscript) else None
+        return node if name is None else ex.Variable(name)
+
+    return insn.with_pairs(tuple([(to, walk.rewrite(value, named)) for to, value in insn.pairs]))
 
 
 def _is_outside_of_subscripts(name: str, node: Expression) -> bool:

@@ -17,6 +17,7 @@ from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments, loop_tree
 from polygen.analysis.relations import with_plain_dependencies
+from polygen.analysis.shuffles import shuffles_of
 from polygen.analysis.spaces import with_spaces
 from polygen.errors import BarrierNotPossible, InternalError, PrivateAcrossLaunches
 from polygen.ir import expression as ex
@@ -329,6 +330,8 @@ class _Host:
         count = storage_count(temporary) if temporary.shape else None
         space, vector = temporary.address_space, vector_length(temporary)
         declared = Declare(temporary.name, temporary.dtype, count, space, vector=vector)
+        if temporary.name in shuffles_of(self._kernel).names:
+            return replace(declared, in_registers=True)
         return replace(declared, alignment=temporary.alignment) if temporary.alignment else declared
 
     def _passed(

@@ -38,6 +38,7 @@ class Declare:
         constant: whether nothing assigns to it later; a vector gets its value right after it.
         insn_id: the instruction that gives it the initial value, if one does.
         values: as those of an assignment.
+        in_registers: whether it is a local array of which each work item has its element itself.
     """
 
     name: str
@@ -50,6 +51,27 @@ class Declare:
     values: tuple[tuple[str, Expression], ...] = ()
     vector: int | None = None
     alignment: int | None = None
+    in_registers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """Work items read elements of an array in registers that others have.
+
+    All work items of a group are there together.  What is read stands for the element in the next
+    statement, and has no value where there is no such work item in the sub-group.
+
+    Attributes:
+        name: what it is called.
+        dtype: its type.
+        element: the element, with a linear subscript; or the scalar that stands for the array.
+        distance: how many work items further on it is.
+    """
+
+    name: str
+    dtype: DType
+    element: ex.Variable | ex.Subscript
+    distance: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +195,7 @@ class Wait:
     """A work item waits until all asynchronous assignments that it has begun are carried out."""
 
 
-Node: TypeAlias = Declare | Assign | Verbatim | Call | Loop | If | Barrier | Wait
+Node: TypeAlias = Declare | Shuffle | Assign | Verbatim | Call | Loop | If | Barrier | Wait
 Block: TypeAlias = tuple[Node, ...]
 
 
@@ -322,6 +344,9 @@ def _rows(block: Block, depth: int) -> Iterator[_Row]:
     for node in block:
         if isinstance(node, Declare):
             yield indent + _declaration(node), ""
+        elif isinstance(node, Shuffle):
+            whose = f"of the work item {node.distance:+} of the sub-group"
+            yield f"{indent}{node.dtype.name} {node.name} = {show_expression(node.element)}", whose
         elif isinstance(node, Assign):
             sides = [
                 ", ".join(map(show_expression, side)) for side in zip(*node.pairs, strict=True)
@@ -350,6 +375,8 @@ def _rows(block: Block, depth: int) -> Iterator[_Row]:
 
 def _declaration(node: Declare) -> str:
     space = "" if node.address_space is AddressSpace.PRIVATE else f"{node.address_space.value} "
+    if node.in_registers:
+        space = "registers "
     of = "" if node.vector is None else f"x{node.vector}"
     text = f"{space}{'const ' if node.constant else ''}{node.dtype.name}{of} {node.name}"
     if node.extent is not None:

@@ -33,6 +33,7 @@ from polygen.lower.program import (
     Loop,
     LoopProgram,
     Node,
+    Shuffle,
     Verbatim,
 )
 
@@ -96,7 +97,7 @@ class _Once:
             if not self._is_plain(size) and _divides(body, size):
                 name = self._named("divisor", size, declared)
                 self.nonnegative.add(name.name)
-                body = tuple([_mapped(node, _by(size, name)) for node in body])
+                body = tuple([mapped(node, _by(size, name)) for node in body])
         known = known.union(d.name for d in declared)
         return replace(launch, body=(*declared, *self._block(body, known)))
 
@@ -112,7 +113,7 @@ class _Once:
         if nested < 1:
             while (division := self._repeated(block, known)) is not None:
                 names = self._declare(division, block, declared)
-                block = tuple([_mapped(node, names) for node in block])
+                block = tuple([mapped(node, names) for node in block])
                 known = known.union(d.name for d in declared)
         return (*declared, *(self._inside(node, known, nested) for node in block))
 
@@ -247,7 +248,7 @@ def _all_nodes(block: Block) -> Iterator[Node]:
             yield from _all_nodes(node.body)
 
 
-def _mapped(node: Node, change: _Change) -> Node:
+def mapped(node: Node, change: _Change) -> Node:
     """Return a statement with its expressions changed, those inside of it too."""
     if isinstance(node, Assign):
         target, *others = [(_target(t, change), change(v)) for t, v in node.pairs]
@@ -258,11 +259,13 @@ def _mapped(node: Node, change: _Change) -> Node:
         return replace(node, arguments=tuple(map(change, node.arguments)))
     if isinstance(node, Declare):
         return node if node.initial is None else replace(node, initial=change(node.initial))
+    if isinstance(node, Shuffle):
+        return replace(node, element=_target(node.element, change))
     if isinstance(node, If):
-        body = tuple([_mapped(n, change) for n in node.body])
+        body = tuple([mapped(n, change) for n in node.body])
         return replace(node, condition=change(node.condition), body=body)
     if isinstance(node, Loop):
-        body = tuple([_mapped(n, change) for n in node.body])
+        body = tuple([mapped(n, change) for n in node.body])
         return replace(node, lower=change(node.lower), upper=change(node.upper), body=body)
     return node
 

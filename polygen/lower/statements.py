@@ -22,7 +22,7 @@ from polygen.lower.address import linearize, simplify
 from polygen.lower.conditions import Condition
 from polygen.lower.items import Item, Place
 from polygen.lower.needed_guards import NeededGuards
-from polygen.lower.program import Assign, Call, Node, Verbatim
+from polygen.lower.program import Assign, Call, Node, Shuffle, Verbatim
 from polygen.lower.separate import Separator
 
 Owners: TypeAlias = Mapping[GroupTag | LocalTag, tuple[str, Expression]]
@@ -122,6 +122,23 @@ class Statements:
             others = tuple(pairs[1:])
             node = Assign(*pairs[0], insn.id, values, others, insn.atomicity, insn.asynchronous)
         return Item((node,), conditions, frozenset(insn.written_names))
+
+    def shuffle(
+        self, insn: Assigning, node: ex.Subscript, read: tuple[str, int], place: Place
+    ) -> Shuffle:
+        """Return what gives an element that another work item has a name.
+
+        Parameters:
+            insn: the instruction that reads it.
+            node: the element.
+            read: the name, and how many work items further on it is.
+            place: where that is.
+        """
+        dtype = self._kernel.array(ex.name_of(node)).dtype
+        element = self._linear(insn, walk.substitute(node, place.values))
+        assert dtype is not None
+        assert isinstance(element, ex.Subscript)
+        return Shuffle(read[0], dtype, element, read[1])
 
     def predicates(self, insn: Assigning, place: Place) -> tuple[Expression, ...]:
         """Return an instruction's predicates, but those that hold, and False for one that does not.

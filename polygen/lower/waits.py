@@ -24,6 +24,7 @@ from polygen.analysis.known import known_parameters
 from polygen.analysis.nest import TreeNode, assignments
 from polygen.analysis.pairs import equal, greater, in_conflict, less, renamed
 from polygen.analysis.second import OTHER
+from polygen.analysis.shuffles import shuffles_of
 from polygen.errors import InternalError, WaitNeeded
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg
@@ -80,6 +81,7 @@ class Conflicts:
         self._axes = sorted({t for t in kernel.tags.values() if isinstance(t, _ON_GRID)}, key=str)
         private = AddressSpace.PRIVATE
         shared = {n for n in kernel.writers if kernel.address_space(n) is not private}
+        shared -= shuffles_of(kernel).names  # nobody waits for registers
         self._arguments = {a.name: a for a in kernel.arguments if isinstance(a, GlobalArg)}
         aliasing = any(a.may_alias for a in self._arguments.values())
         self._found: dict[tuple[str, str, str, tuple[str, ...], str | None], Scope] = {}

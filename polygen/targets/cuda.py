@@ -55,6 +55,11 @@ def _index(letter: str, axis: int) -> str:
     return f"{'blockIdx' if letter == 'g' else 'threadIdx'}.{'xyz'[axis]}"
 
 
+def _shuffle(value: str, distance: int) -> str:
+    way = "down" if distance > 0 else "up"
+    return f"__shfl_{way}_sync(0xffffffffu, {value}, {abs(distance)})"
+
+
 _ATOMIC_NAMES = {
     "sum": "Add",
     "min": "Min",
@@ -275,6 +280,8 @@ unsigned short $name(float a)
     select_lanes="pg_select({0}, {1}, {2})",
     same_lanes=lambda vector, number, _: f"pg_same<{vector}>({number})",
     aligned=" __attribute__((aligned({0})))",
+    shuffle=_shuffle,
+    most_shuffled=32,
     restrict="__restrict__",
     atomics=_ATOMICS,
     copies=_COPIES,

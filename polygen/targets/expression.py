@@ -187,6 +187,26 @@ class ExpressionPrinter:
         self._printer.forget()
         return text
 
+    def shuffled(self, node: ex.Variable | ex.Subscript, dtype: DType, distance: int) -> str:
+        """Return the value that a scalar has for another work item of the sub-group.
+
+        Parameters:
+            node: the scalar.
+            dtype: its type.
+            distance: how many work items further on that one is.
+        """
+        target, name = self._printer.target, ex.name_of(node)
+        if target.shuffle is None:
+            raise InternalError(f"registers of others in a program for target '{target.name}'")
+        name = self.aliases.get(name, name)
+        self.uses.names.add(name)
+        self.uses.types.add("shuffle")
+        if dtype.kind != "c":
+            return target.shuffle(name, distance)
+        parts = [target.complex_forms[part].format(name) for part in ("real", "imag")]
+        read = [target.shuffle(part, distance) for part in parts]
+        return target.complex_literal.format(self.type_name(dtype), *read)
+
     def _packed(self, node: Expression) -> Term:
         """Return the 16 bits of an expression as a bfloat16."""
         p = self._printer

@@ -26,6 +26,11 @@ def _barrier(address_spaces: frozenset[AddressSpace]) -> str:
 
 _INDICES = {"g": "get_group_id", "l": "get_local_id"}
 
+
+def _shuffle(value: str, distance: int) -> str:
+    return f"sub_group_shuffle_{'down' if distance > 0 else 'up'}({value}, {abs(distance)}u)"
+
+
 _ATOMIC_NAMES = {
     "sum": "add",
     "min": "min",
@@ -100,6 +105,8 @@ OPENCL = Target(
         **dict.fromkeys(("float64", "complex128"), "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"),
         "sampler": "__constant sampler_t pg_sampler =\n    CLK_NORMALIZED_COORDS_FALSE"
         " | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;",
+        "shuffle": "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
+        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle_relative : enable",
         "atomic64": "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
         "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable",
     },
@@ -194,6 +201,7 @@ ushort $name(float a)
     store_aligned="*({3}{2} *) ({0}) = {4}",
     same_lanes=lambda vector, number, _: f"({vector}) ({number})",
     aligned=" __attribute__((aligned({0})))",
+    shuffle=_shuffle,
     restrict="restrict",
     atomics=_ATOMICS,
 )

@@ -38,6 +38,7 @@ from polygen.targets.helpers import helper_functions, helpers_need_math, types_o
 from polygen.targets.lane_helpers import vector_helpers
 from polygen.targets.program import DeviceFunction, Program
 from polygen.targets.program_names import names_of, passed_for
+from polygen.targets.registers import with_registers
 from polygen.targets.shared_memory import shared_bytes, shared_lines
 from polygen.targets.statement import StatementPrinter, all_nodes, hoist_local
 from polygen.targets.tables import table_lines
@@ -59,6 +60,7 @@ def print_program(program: LoopProgram, target: Target) -> Program:
         LiteralOutOfRange: if an integer is used at a type that cannot hold it.
         TypeMismatch: if an operation does not exist for its operands.
     """
+    lowered, program = program, with_registers(program)
     for name, kind in program.dtypes.items():
         if isinstance(kind, np.dtype):
             target.type_name(kind, name)
@@ -87,7 +89,7 @@ def print_program(program: LoopProgram, target: Target) -> Program:
     if target.math_of_vectors is not None:
         lines += target.math_of_vectors(texts)
     source = "\n\n".join([*begin, *lines, *texts]) + "\n"
-    return Program(target, source, functions, passed, program)
+    return Program(target, source, functions, passed, lowered)
 
 
 def _registered(program: LoopProgram, target: Target) -> list[str]:

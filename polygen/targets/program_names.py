@@ -32,6 +32,7 @@ from polygen.lower.program import (
     Loop,
     LoopProgram,
     Node,
+    Shuffle,
     Verbatim,
 )
 from polygen.targets.aliases import copied
@@ -54,6 +55,8 @@ def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -
     declared = [node for node in nodes if isinstance(node, Declare)]
     for node in declared:
         dtypes[node.name] = node.dtype
+    dtypes |= {node.name: node.dtype for node in nodes if isinstance(node, Shuffle)}
+    for node in declared:
         if node.vector is not None:
             component = None if node.vector == 1 else 0
             shared = node.address_space if node.name in program.shared_vectors else None

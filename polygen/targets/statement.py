@@ -23,6 +23,7 @@ from polygen.lower.program import (
     If,
     Loop,
     Node,
+    Shuffle,
     Verbatim,
     Wait,
 )
@@ -263,6 +264,11 @@ def _declare(p: StatementPrinter, node: Declare, depth: int) -> None:
     p.line(depth, p.declaration(node, initialized=True))
 
 
+def _shuffle(p: StatementPrinter, node: Shuffle, depth: int) -> None:
+    value = p.expressions.shuffled(node.element, node.dtype, node.distance)
+    p.line(depth, f"{p.expressions.variable_type(node.dtype)} const {node.name} = {value};")
+
+
 def _assign(p: StatementPrinter, node: Assign, depth: int) -> None:
     if p.is_atomic(node):
         space = p.spaces.get(ex.name_of(node.target), AddressSpace.GLOBAL)
@@ -359,6 +365,7 @@ def _wait(p: StatementPrinter, _node: Wait, depth: int) -> None:
 
 _RULES: Mapping[type[Node], _Write] = {
     Declare: _declare,
+    Shuffle: _shuffle,
     Assign: _assign,
     Call: _call,
     Verbatim: _verbatim,

@@ -119,6 +119,8 @@ class Exchange:
     def _exchanged(self) -> Iterator[tuple[str, str | None]]:
         """Yield what several work items may touch, and arrays that may overlap."""
         for name in self._kernel.writers:
+            if name in self._view.in_registers:  # see shuffles.py
+                continue
             if self._kernel.address_space(name) is not AddressSpace.PRIVATE:
                 yield name, None
         for name, other in sorted(overlapping(self._kernel)):

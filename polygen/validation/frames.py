@@ -33,6 +33,7 @@ from polygen.lower.program import (
     Launch,
     Loop,
     LoopProgram,
+    Shuffle,
     Verbatim,
     Wait,
 )
@@ -69,9 +70,20 @@ class Storage:
     frame: Frame
 
 
+@dataclass(eq=False, slots=True)
+class Read:
+    """An element of an array in registers that another work item has.
+
+    Attributes:
+        node: what reads it.
+    """
+
+    node: Shuffle
+
+
 # What a name stands for: a loop's variable (None), another name for values of these, an argument,
-# or a variable.
-Meaning: TypeAlias = Expression | Argument | Storage | None
+# a variable, or an element of one.
+Meaning: TypeAlias = Expression | Argument | Storage | Read | None
 
 
 @dataclass(eq=False, slots=True)
@@ -275,6 +287,8 @@ class _Reader:
                 self._statement(node, (), frame, position)
             elif isinstance(node, Declare):
                 self._declare(node, frame, position)
+            elif isinstance(node, Shuffle):
+                self._bind(frame, node.name, Read(node))
             elif isinstance(node, If):
                 self._body(self._enter(Frame(Role.BRANCH, frame, position, node)), node)
             elif isinstance(node, Loop):

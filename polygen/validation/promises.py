@@ -13,7 +13,7 @@ from polygen.ir.expression import Expression
 from polygen.lower.program import Loop
 from polygen.validation.constraints import plain
 from polygen.validation.faults import fault
-from polygen.validation.frames import Frame, Meaning, Role, Storage
+from polygen.validation.frames import Frame, Meaning, Read, Role, Storage
 from polygen.validation.points import set_of
 from polygen.validation.polynomial import Floor, Polynomial
 from polygen.validation.terms import Terms
@@ -55,7 +55,7 @@ class _Signs:
         """Check a name of a loop, of an axis, or another name for values of these."""
         if name == frame.name:
             certain = self._is_certain(frame.first, self._view.terms(frame.parent or frame))
-        elif meaning is None or isinstance(meaning, GlobalArg | ValueArg | Storage):
+        elif meaning is None or isinstance(meaning, Read | GlobalArg | ValueArg | Storage):
             return  # checked where it comes from
         else:
             certain = self._is_certain(meaning, self._view.terms(frame))

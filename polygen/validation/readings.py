@@ -22,7 +22,7 @@ from polygen.ir.layout import Auto, Nested, Strided, Vector
 from polygen.ir.tags import HardwareTag, LocalTag, is_lane
 from polygen.lower.program import Loop
 from polygen.validation.faults import fault
-from polygen.validation.frames import Frame, Role, Storage
+from polygen.validation.frames import Frame, Read, Role, Storage
 from polygen.validation.polynomial import (
     Polynomial,
     constant,
@@ -267,7 +267,7 @@ class ProgramTerms(Terms):
             return of_atom(name)
         if isinstance(meaning, ValueArg):
             return of_atom(name) if name in self._layouts.sizes else None
-        if isinstance(meaning, GlobalArg | Storage):
+        if isinstance(meaning, GlobalArg | Storage | Read):
             return None
         return self.index(meaning)
 
@@ -276,7 +276,7 @@ class ProgramTerms(Terms):
         for frame in self._frame.outwards():
             if name in frame.bound:
                 meaning = frame.bound[name]
-                if isinstance(meaning, GlobalArg | ValueArg | Storage):
+                if isinstance(meaning, GlobalArg | ValueArg | Storage | Read):
                     return None
                 return meaning
         return None
@@ -284,6 +284,8 @@ class ProgramTerms(Terms):
     def scalar(self, name: str) -> Term:
         """Return the term of any other variable."""
         meaning = self._frame.find(name)
+        if isinstance(meaning, Read):
+            return self.value(meaning.node.element)
         if isinstance(meaning, Storage) and self.is_expanded(meaning):
             raise fault(
                 WrongStorage,

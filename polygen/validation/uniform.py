@@ -1,4 +1,4 @@
-"""All work items of a group reach the same barriers.
+"""All work items of a group reach the same barriers, and read each other's registers together.
 
 Where a target has no grid, conditions and bounds around the loops over work items are asked once
 for all of them: these have to be the same for all, too.
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from polygen.errors import DivergentBarrier
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
-from polygen.lower.program import Barrier
+from polygen.lower.program import Barrier, Shuffle
 from polygen.validation.faults import fault
 from polygen.validation.frames import Frame, Role, Statement, Storage, head_names
 from polygen.validation.view import View
@@ -25,15 +25,16 @@ def check_uniform(view: View) -> None:
     """
     for launch in view.frames:
         if launch.role is Role.LAUNCH:
-            heads = dict.fromkeys(_shared_heads(view, launch))
-            if heads:
-                _check(view, launch, heads)
+            for meeting, what in ((Barrier, "barriers"), (Shuffle, "shuffles")):
+                heads = dict.fromkeys(_shared_heads(view, launch, meeting))
+                if heads:
+                    _check(view, launch, heads, what)
 
 
-def _shared_heads(view: View, launch: Frame) -> Iterator[Frame]:
+def _shared_heads(view: View, launch: Frame, meeting: type[Barrier | Shuffle]) -> Iterator[Frame]:
     """Yield the frames whose conditions and bounds all work items of a group have in common."""
     for frame in launch.inside():
-        if any(isinstance(node, Barrier) for node in frame.block):
+        if any(isinstance(node, meeting) for node in frame.block):
             yield from _heads(frame)
         if frame.role is Role.ITEM and frame.parent is not None and view.items(launch):
             yield from _heads(frame.parent)
@@ -47,7 +48,7 @@ def _heads(frame: Frame) -> Iterator[Frame]:
             yield around
 
 
-def _check(view: View, launch: Frame, heads: dict[Frame, None]) -> None:
+def _check(view: View, launch: Frame, heads: dict[Frame, None], what: str) -> None:
     varying = _varying(launch)
     for frame in heads:
         for name in sorted(head_names(frame) & varying):
@@ -57,7 +58,7 @@ def _check(view: View, launch: Frame, heads: dict[Frame, None]) -> None:
             raise fault(
                 DivergentBarrier,
                 view.kernel,
-                f"not all work items of a group reach the same barriers, for '{name}' differs "
+                f"not all work items of a group reach the same {what}, for '{name}' differs "
                 f"between them where {_shown(frame)} is decided",
                 *insns[:1],
             )

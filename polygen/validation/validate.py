@@ -18,6 +18,7 @@ from polygen.validation.heads import check_heads
 from polygen.validation.instances import Instances
 from polygen.validation.promises import check_promises
 from polygen.validation.sequence import check_sequence
+from polygen.validation.shuffles import check_shuffles
 from polygen.validation.statements import check_statements
 from polygen.validation.storage import check_storage
 from polygen.validation.uniform import check_uniform
@@ -66,6 +67,7 @@ def check(kernel: Kernel, program: LoopProgram) -> None:
     check_sequence(view, works)  # a work item does it in the kernel's order
     check_uniform(view)  # all work items of a group reach the same barriers
     Exchange(view, works).check()  # what they exchange comes in the kernel's order
+    check_shuffles(view, works)  # and read each other's registers where the value is that they need
     check_storage(view, works)  # variables hold what is written until it is read
     check_copies(view, works)  # and each work item finds its own
     check_heads(view, works)  # conditions may be asked, and mean what they say

@@ -17,7 +17,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.tags import HardwareTag
 from polygen.lower.program import HardwareAxis, HostLoop, If, Loop, LoopProgram
 from polygen.validation.constraints import Facts, add_loop
-from polygen.validation.frames import Frame, frames_of
+from polygen.validation.frames import Frame, Storage, frames_of
 from polygen.validation.polynomial import Polynomial, constant, plus, scaled
 from polygen.validation.readings import Layouts, ProgramTerms, items_of
 
@@ -73,6 +73,14 @@ class View:
                 first = info.get_offset().get_constant_val().to_python()
                 found[name] = plus({(f"{name} // {step}",): step}, constant(first))
         return found
+
+    @cached_property
+    def in_registers(self) -> frozenset[str]:
+        """The arrays of which each work item has its element in a register."""
+        meanings = (m for frame in self.frames for m in frame.bound.values())
+        return frozenset(
+            [m.node.name for m in meanings if isinstance(m, Storage) and m.node.in_registers]
+        )
 
     @property
     def known(self) -> isl.Set:

@@ -86,13 +86,48 @@ template <typename T> static inline T atomicCAS(T *at, T seen, T wanted)
 template <typename T> static inline T atomicCAS_block(T *a, T b, T c) { return atomicCAS(a, b, c); }
 template <typename T> static inline T atomicCAS_system(T *a, T b, T c) { return atomicCAS(a, b, c); }
 
+// Work items of a warp meet where they read each other's registers.  What is read of nobody is no
+// sensible value.
+static unsigned pg_count;
+static thread_local unsigned pg_item;
+static std::vector<std::unique_ptr<std::barrier<>>> pg_warps;
+static std::vector<uint64_t> pg_registers;
+template <typename T> static inline T pg_shuffle(unsigned mask, T value, int further)
+{
+    static_assert(sizeof(T) <= sizeof(uint64_t));
+    std::barrier<> &warp = *pg_warps[pg_item / 32];
+    memcpy(&pg_registers[pg_item], &value, sizeof value);
+    warp.arrive_and_wait();
+    int const other = (int) pg_item + further;
+    if (other >= 0 && other / 32 == (int) pg_item / 32 && mask == 0xffffffffu) {
+        uint64_t read = 0xa5a5a5a5a5a5a5a5u;
+        memcpy(&value, other < (int) pg_count ? &pg_registers[other] : &read, sizeof value);
+    }
+    warp.arrive_and_wait();
+    return value;
+}
+// As there is for numbers of 32 and 64 bits, to which others are promoted.
+#define PG_SHUFFLES(T) \
+    static inline T __shfl_down_sync(unsigned mask, T a, unsigned by) \
+    { return pg_shuffle(mask, a, (int) by); } \
+    static inline T __shfl_up_sync(unsigned mask, T a, unsigned by) \
+    { return pg_shuffle(mask, a, -(int) by); }
+PG_SHUFFLES(int) PG_SHUFFLES(unsigned) PG_SHUFFLES(long long) PG_SHUFFLES(unsigned long long)
+PG_SHUFFLES(float) PG_SHUFFLES(double)
+
 template <typename F> static void pg_grid(unsigned const *groups, unsigned const *items, F run)
 {
     unsigned const count = items[0] * items[1] * items[2];
     pg_waiting = std::make_unique<std::barrier<>>(count);
+    pg_count = count;
+    pg_registers.assign(count, 0);
+    pg_warps.clear();
+    for (unsigned first = 0; first < count; first += 32)
+        pg_warps.push_back(std::make_unique<std::barrier<>>(count - first < 32 ? count - first : 32));
     std::vector<std::thread> threads;
     for (unsigned item = 0; item < count; ++item) {
         threads.emplace_back([=] {
+            pg_item = item;
             pg_index const own = {item % items[0], item / items[0] % items[1],
                                   item / items[0] / items[1]};
             for (unsigned group = 0; group < groups[0] * groups[1] * groups[2]; ++group) {
