@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields, replace
 from typing import Any, TypeAlias, cast
 
@@ -313,21 +313,28 @@ def read_option(line: str, options: Options) -> Options:
         value: Any = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError):
         value = ""  # which no option has
-    is_flag, is_size = isinstance(known[name], bool), name == "sub_group_size"
-    fits = is_sub_group_size(value) if is_size else _are_strings(value)
-    if not (isinstance(value, bool) if is_flag else fits):
-        raise located(
-            MalformedText,
-            f"the option '{name}' does not have this value",
-            line,
-            len(line) - len(text.lstrip()),
-            "write True or False"
-            if is_flag
-            else "write 0 or a power of two"
-            if is_size
-            else "write a tuple of strings",
-        )
+    fits, remedy = _values_of(name)
+    if not fits(value):
+        at = len(line) - len(text.lstrip())
+        what = f"the option '{name}' does not have this value"
+        raise located(MalformedText, what, line, at, remedy)
     return replace(options, **{name: value})
+
+
+def _values_of(name: str) -> tuple[Callable[[object], bool], str]:
+    """Return what tells the values of an option from others, and what to write."""
+    if name == "sub_group_size":
+        return is_sub_group_size, "write 0 or a power of two"
+    default = getattr(Options(), name)
+    if isinstance(default, bool):
+        return lambda value: isinstance(value, bool), "write True or False"
+    if isinstance(default, int):
+        return _is_count, "write a number"
+    return _are_strings, "write a tuple of strings"
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _are_strings(value: object) -> bool:

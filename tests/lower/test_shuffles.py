@@ -87,14 +87,18 @@ def test_what_all_use_is_in_local_memory() -> None:
 
 
 def test_as_instructions() -> None:
-    knl = rows(target="cuda")
+    knl = pg.set_options(rows(), sub_group_size=32)
     new = pg.realize_reduction(knl)
     assert "acc_j: type: float32, shape: (64), aspace: local, shuffled" in str(new)
     assert pg.parse_kernel(str(new)) == new
     assert code(new, "cuda") == code(knl, "cuda")
     a = np.random.default_rng(1).integers(-9, 9, (3, 64)).astype(np.float32)
-    for target in ("c", "opencl"):  # in local memory
-        assert np.array_equal(new.executor(target)(a=a)[1][0], a.sum(1))
+    in_memory = pg.set_options(new, sub_group_size=0)
+    for target in ("c", "opencl"):
+        assert np.array_equal(in_memory.executor(target)(a=a)[1][0], a.sum(1))
+    of_cuda = rows(target="cuda")
+    assert pg.parse_kernel(str(of_cuda)) == of_cuda
+    assert code(pg.realize_reduction(of_cuda), "cuda") == code(knl, "cuda")
 
 
 def test_one_atomic_update_for_each_group() -> None:

@@ -169,6 +169,7 @@ PLAIN: Kernel = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
 def test_each_option(name: str) -> None:
     value = VALUES[name]
     knl = pg.set_options(PLAIN, **{name: value})
+    assert pg.parse_kernel(str(knl)) == knl
     expected: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value}
     assert knl.options == replace(Options(), **expected)
     assert pg.set_options(knl, **{name: value}) is knl
