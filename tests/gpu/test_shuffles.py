@@ -10,7 +10,7 @@ import pytest
 
 import polygen as pg
 from polygen.ir.dtype import to_dtype
-from tests.nvidia.test_shuffles import TYPES, rows
+from tests.nvidia.shuffled import TYPES, rows
 from tests.properties.together import run_together
 
 

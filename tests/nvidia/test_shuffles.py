@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,16 +13,11 @@ from polygen.ir.dtype import to_dtype
 from polygen.ir.kernel import Kernel
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.nvrtc import compile_for
+from tests.nvidia.shuffled import TYPES, rows
 from tests.properties.together import own_helpers, run_together
 
 SIZES = (1, 2, 3, 5, 31, 32, 33, 48, 64, 100, 257, 1000)  # of groups
 ROWS = 2
-
-
-def rows(size: int, text: str = "b[i] = sum(j, a[i,j])") -> Kernel:
-    """Return a kernel with a row for each group, and an element for each work item."""
-    knl = pg.make_kernel(f"{{ [i,j]: 0<=i<n and 0<=j<{size} }}", text)
-    return pg.tag_inames(knl, {"i": "g.0", "j": "l.0"})
 
 
 _Case: TypeAlias = tuple[Kernel, dict[str, Any], Sequence[Any]]
@@ -94,20 +89,6 @@ def test_every_axis(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
             assert ("__shfl" in text) == (reduced in shuffled)
             cases.append((knl, {"a": a}, [a.sum(len(extents) - reduced)]))
     check(cases, monkeypatch)
-
-
-TYPES: dict[str, tuple[str, Callable[[Any], Sequence[Any]]]] = {
-    "int8": ("b[i] = sum<int8>(j, a[i,j])", lambda a: [a.sum(1, np.int8)]),
-    "uint16": ("b[i] = max(j, a[i,j])", lambda a: [a.max(1)]),
-    "int64": ("b[i], c[i] = argmin(j, a[i,j], j)", lambda a: [a.min(1), a.argmin(1)]),
-    "float16": ("b[i] = sum(j, a[i,j])", lambda a: [a.sum(1)]),
-    "bfloat16": ("b[i] = max(j, a[i,j])", lambda a: [a.max(1)]),
-    "float32": ("b[i], c[i] = argmax(j, a[i,j], j)", lambda a: [a.max(1), a.argmax(1)]),
-    "float64": ("b[i] = product(j, a[i,j])", lambda a: [a.prod(1)]),
-    "bool": ("b[i] = all(j, a[i,j])", lambda a: [a.all(1)]),
-    "complex64": ("b[i] = sum(j, a[i,j])", lambda a: [a.sum(1)]),
-    "complex128": ("b[i] = product(j, a[i,j])", lambda a: [a.prod(1)]),
-}
 
 
 def test_every_type(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
