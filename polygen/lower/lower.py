@@ -125,6 +125,8 @@ def lower_prepared(
 
     Parameters and errors are those of `lower`.
     """
+    if model is Model.LOOPS and kernel.options.sub_group_size:  # it has no work items
+        kernel = kernel.copy(options=replace(kernel.options, sub_group_size=0))
     check_separations(kernel)
     check_asynchronous(kernel)
     if model is Model.LOOPS:  # there, copies are made where they stand

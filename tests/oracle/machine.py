@@ -35,11 +35,12 @@ from polygen.lower.program import (
     Launch,
     Loop,
     LoopProgram,
+    Shuffle,
     Verbatim,
     Wait,
 )
 from tests.oracle.cells import Cells, Shifted, Who
-from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
+from tests.oracle.evaluate import Evaluator, Event, OracleError, Value, as_read
 from tests.oracle.interpreter import Outcome
 from tests.oracle.layouts import places
 from tests.oracle.verbatim import assignments
@@ -75,6 +76,7 @@ class _Machine:
             name: 1 if kind is int else np.dtype(kind).type(1)
             for name, kind in program.dtypes.items()
         }
+        self.group: tuple[int, ...] = ()  # how many work items along each axis
         self._globals: dict[str, Any] = {}
         for arg in program.arguments:
             value = arguments[arg.name]
@@ -140,6 +142,7 @@ class _Machine:
         sizes = {axis.tag: at.integer(axis.size) for axis in launch.axes}
         groups = [tag for tag in sizes if isinstance(tag, GroupTag)]
         items = [tag for tag in sizes if not isinstance(tag, GroupTag)]
+        self.group = tuple([sizes[tag] for tag in items])
         for group in self.shuffled(product(*(range(sizes[t]) for t in groups))):
             local: dict[str, Cells] = {}
             running: list[_Steps] = []
@@ -177,6 +180,11 @@ class _Machine:
     def synchronize(self) -> None:
         """Let everything that happened be seen by all: at the borders of parallel loops."""
         self._forget()
+
+    @property
+    def sub_group_size(self) -> int:
+        """How many work items in a row read each other's registers."""
+        return self._program.options.sub_group_size or 1
 
     @property
     def nonnegative(self) -> frozenset[str]:
@@ -219,6 +227,30 @@ def _declared(node: Declare) -> Cells:
     return cells
 
 
+class _Register(Cells):
+    """An element of an array in registers: that of one work item.
+
+    Attributes:
+        holds: its place in the array.
+    """
+
+    def __init__(self, name: str, dtype: np.dtype[Any]) -> None:
+        super().__init__(name, dtype, 1)
+        self.holds: int | None = None
+
+    def place(self, index: tuple[int, ...]) -> int:
+        (offset,) = index
+        if self.holds not in (None, offset):
+            raise OracleError(f"a work item that has {self.name}[{self.holds}] touches {offset}")
+        self.holds = offset
+        return 0
+
+    def of_another(self, offset: int) -> Value | None:
+        """Return the element that another work item asks for; None if it is another one."""
+        return as_read(self.array[0]) if self.holds == offset and self._written[0] else None
+
+
+_NOTHING = object()  # what is read of nobody
 _NOBODY = Who((), ())
 _OLD = "the old value"
 
@@ -249,6 +281,8 @@ class _Scope(Evaluator):
 
     def variable(self, name: str) -> Value:
         found = self._env[name]
+        if found is _NOTHING:
+            raise OracleError(f"{name} is read of no work item that has it")
         if isinstance(found, Cells):
             found = found.read(0, self._who)
             return int(found) if type(self._machine.samples.get(name)) is int else found
@@ -287,7 +321,7 @@ class _Scope(Evaluator):
 
     # --- statements: generators that yield at each barrier
 
-    def block(self, block: Block) -> _Steps:
+    def block(self, block: Block) -> _Steps:  # noqa: C901  (a case for each kind of node)
         self._env = self._env.new_child()
         for position, node in enumerate(block):
             if isinstance(node, Assign):
@@ -297,6 +331,10 @@ class _Scope(Evaluator):
             elif isinstance(node, Barrier):
                 self._who = self._who.after_barrier()
                 yield (*self._path, id(node), position)
+            elif isinstance(node, Shuffle):
+                yield (*self._path, id(node), position)
+                self._env[node.name] = self._of_another(node)
+                yield (*self._path, id(node), position, 1)
             elif isinstance(node, Wait):
                 self._finish()
             elif isinstance(node, If):
@@ -309,6 +347,27 @@ class _Scope(Evaluator):
             else:
                 yield from self._any_loop(node)
         self._env = self._env.parents
+
+    def _of_another(self, node: Shuffle) -> Value:
+        """Return what a work item further on in the sub-group has; nothing if that is no sense."""
+        assert self._local is not None
+        self.samples = {**self.samples, node.name: node.dtype.type(1)}
+        own, size = self._number(), self._machine.sub_group_size
+        register: Any = self._local.get(f"{ex.name_of(node.element)} of {own + node.distance}")
+        if register is None or own // size != (own + node.distance) // size:
+            return _NOTHING
+        (offset,) = self.index(node.element) if isinstance(node.element, ex.Subscript) else (0,)
+        found = register.of_another(offset)
+        return _NOTHING if found is None else found
+
+    def _number(self) -> int:
+        """Return the number of the work item in its group, the first axis first."""
+        number = 0
+        for index, size in zip(
+            reversed(self._who.item), reversed(self._machine.group), strict=True
+        ):
+            number = number * size + index
+        return number
 
     def _any_loop(self, node: Loop) -> _Steps:
         if node.parallel:
@@ -483,6 +542,11 @@ class _Scope(Evaluator):
     def _declare_local(self, node: Declare) -> None:
         # Targets declare it at the top of the function, and its first value is an assignment.
         assert self._local is not None
+        if node.in_registers:
+            register = _Register(node.name, node.dtype)
+            self._env[node.name] = register
+            self._local[f"{node.name} of {self._number()}"] = register
+            return
         cells = self._local.setdefault(node.name, _declared(node))
         self._env[node.name] = cells
         if node.initial is not None:

@@ -400,6 +400,34 @@ def waves() -> Kernel:
     return pg.peel(pg.wavefront(knl, "i", "j", "g.0"), "j", 1, 2)
 
 
+def _shuffled(knl: Kernel, size: int) -> Kernel:
+    return pg.set_options(knl, sub_group_size=size)
+
+
+@_example(n=3)
+def shuffles() -> Kernel:
+    """Sub-groups, the last of which is smaller, and their sums."""
+    knl = kernel(("{ [i]: 0<=i<n }", "{ [j]: 0<=j<11 }"), "out[i] = sum(j, a[i,j])")
+    return _shuffled(pg.tag_inames(knl, {"i": "g.0", "j": "l.0"}), 4)
+
+
+@_example(n=3)
+def shuffles_for_all() -> Kernel:
+    """Rows of a group that are parts of sub-groups; all work items use the results."""
+    knl = kernel(
+        ("{ [i]: 0<=i<n }", "{ [j,k]: 0<=j,k<4 }"),
+        "<> v, <> p = argmax(j, a[i,j], j)\nout[i,k] = v + a[i,k]*p",
+    )
+    knl = pg.split_iname(knl, "i", 2, outer_tag="g.0", inner_tag="l.1")
+    return _shuffled(pg.tag_inames(knl, {"j": "l.0", "k": "l.0"}), 8)
+
+
+@_example(n=3)
+def shuffles_in_a_loop() -> Kernel:
+    knl = kernel(("{ [i]: 0<=i<n }", "{ [j]: 0<=j<8 }"), "out[i] = sum(j, a[i,j]) + max(j, a[i,j])")
+    return _shuffled(pg.tag_inames(knl, {"j": "l.0"}), 4)
+
+
 def _arguments(knl: Kernel, sizes: Mapping[str, int]) -> dict[str, Any]:
     found = make_arguments(knl, sizes)
     if "where" in found:

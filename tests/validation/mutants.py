@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.array import AddressSpace
 from polygen.ir.expression import Expression
 from polygen.ir.tags import LocalTag
 from polygen.lower.program import (
@@ -24,6 +25,7 @@ from polygen.lower.program import (
     Loop,
     LoopProgram,
     Node,
+    Shuffle,
     Wait,
 )
 from tests.oracle.cases import launches
@@ -119,6 +121,29 @@ def _also_asynchronous(node: Node, _: _Place) -> Iterator[_Nodes]:
         yield (replace(node, asynchronous=not node.asynchronous),)
 
 
+def _wrong_shuffle(node: Node, _: _Place) -> Iterator[_Nodes]:
+    if not isinstance(node, Shuffle) or not isinstance(node.element, ex.Subscript):
+        return
+    further = ex.Subscript(node.element.aggregate, ex.sum_of(node.element.index, 1))
+    yield (replace(node, distance=node.distance + 1),)
+    yield (replace(node, distance=-node.distance),)
+    yield (replace(node, element=further),)
+    yield (replace(node, element=further, distance=node.distance + 1),)
+
+
+def _divergent_shuffle(node: Node, place: _Place) -> Iterator[_Nodes]:
+    """Let only some work items reach a shuffle."""
+    if isinstance(node, Shuffle):
+        for iname in place.items:
+            yield (If(ex.Comparison(ex.Variable(iname), ">", 0), (node,)),)
+
+
+def _other_memory(node: Node, _: _Place) -> Iterator[_Nodes]:
+    """Put an array into registers, or out of them."""
+    if isinstance(node, Declare) and node.address_space is AddressSpace.LOCAL:
+        yield (replace(node, in_registers=not node.in_registers),)
+
+
 def _narrow_barrier(node: Node, _: _Place) -> Iterator[_Nodes]:
     if isinstance(node, Barrier):
         for space in node.address_spaces:
@@ -166,7 +191,7 @@ def _bounds(node: Node, _: _Place) -> Iterator[_Nodes]:
 
 
 def _no_statement(node: Node, _: _Place) -> Iterator[_Nodes]:
-    if isinstance(node, Assign):
+    if isinstance(node, Assign | Shuffle):
         yield ()
 
 
@@ -255,6 +280,9 @@ _BLOCK_RULES: tuple[tuple[str, _Rule], ...] = (
     ("nothing waits for copies", _no_wait),
     ("another copy is asynchronous", _also_asynchronous),
     ("a barrier is divergent", _divergent),
+    ("a shuffle is wrong", _wrong_shuffle),
+    ("a shuffle is divergent", _divergent_shuffle),
+    ("an array is elsewhere", _other_memory),
     ("a guard is missing", _no_guard),
     ("a guard is too weak", _weak_guard),
     ("a guard too many", _guarded),
