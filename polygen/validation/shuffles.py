@@ -97,6 +97,9 @@ class _Registers:
                 stride *= size
 
     def check(self) -> None:
+        scalars = self._view.in_registers - self._view.layouts.arrays
+        if scalars:
+            self._refuse(f"'{min(scalars)}' is in registers, and no array")
         for frame in self._launch.inside():
             named = head_names(frame) & self._view.in_registers
             if named:
