@@ -30,7 +30,7 @@ class NegativeSize(UserError):
 
 
 class OutOfMemory(UserError):
-    """A temporary that is larger than the memory there is for it."""
+    """An array or a temporary that is larger than the memory there is for it."""
 
 
 class WrongStrides(UserError):
@@ -91,6 +91,10 @@ class NoTemporaryFiles(UserError):
 
 class LaunchFailed(UserError):
     """The device refused to run a compiled kernel."""
+
+
+class KernelFault(LaunchFailed):
+    """A device failed while a kernel ran: it accessed memory that is not there, say."""
 
 
 class NoSympy(UserError):

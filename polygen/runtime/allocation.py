@@ -14,6 +14,7 @@ from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import DType
 from polygen.ir.layout import Auto, element_strides, unit
 from polygen.runtime.arrays import ArrayInfo, rounded_up
+from polygen.runtime.device_errors import is_no_memory, no_memory_for
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.opencl import Queue, pyopencl
 from polygen.source import caller_location
@@ -98,11 +99,19 @@ def aligned(count: int, dtype: DType, make: Callable[..., Any], alignment: int |
 
 def device_allocator(queue: Queue, info: ArrayInfo, dtype: DType, make: Callable[..., Any]) -> Any:
     """Return what makes the device's array for an output: see `allocator`."""
-    if info.is_row_major and info.offset == 0:
-        return partial(make, queue, info.shape, dtype)
+    error_class = pyopencl().Error
+    plain = info.is_row_major and info.offset == 0
+    shape = info.shape if plain else _span(info)
 
     def new(allocator: Any = None) -> Any:
-        flat = make(queue, _span(info), dtype, allocator=allocator)
+        try:
+            flat = make(queue, shape, dtype, allocator=allocator)
+        except error_class as error:
+            if not is_no_memory(error):
+                raise
+            raise no_memory_for(info.name, info.shape, dtype, error) from None
+        if plain:
+            return flat
         return pyopencl().array.Array(
             queue,
             info.shape,

@@ -16,9 +16,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from polygen.errors import OutOfMemory, WrongArgumentType
+from polygen.errors import WrongArgumentType
 from polygen.ir.dtype import DType
 from polygen.runtime.cuda_driver import DriverError, driver
+from polygen.runtime.device_errors import driver_error, is_no_memory, no_memory
 from polygen.source import caller_location
 
 
@@ -100,20 +101,23 @@ class DeviceArray:
 class DeviceMemory:
     """Memory of the current device, which is given back when nothing refers to it."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, what: str | None = None) -> None:
         """Allocate it.
 
+        Parameters:
+            size: how many bytes.
+            what: what they are for, if that is not for the caller to say.
+
         Raises:
-            OutOfMemory: if the device has not as much.
+            OutOfMemory: if the device has not as much for what they are for.
+            DriverError: if it has not as much, or failed before.
         """
         try:
             self.address = driver().allocate(max(1, size))
         except DriverError as error:
-            raise OutOfMemory(
-                f"{size} bytes are needed on the device, which refuses ({error})",
-                where=caller_location(),
-                remedy="pass smaller arrays",
-            ) from None
+            if what is None or not is_no_memory(error):
+                raise
+            raise no_memory(f"{what} needs {size} bytes on the device", error) from None
         self._free: Callable[[int], None] = driver().free
 
     def __del__(self) -> None:
@@ -370,13 +374,20 @@ def stream_of(queue: Any) -> int:
 class CudaEvent:
     """The event of a call: over when all is that was on its stream when somebody asks."""
 
-    __slots__ = ("stream",)
+    __slots__ = ("kernel", "stream")
 
-    def __init__(self, stream: int) -> None:
-        self.stream = stream
+    def __init__(self, stream: int, kernel: str) -> None:
+        self.stream, self.kernel = stream, kernel
 
     def wait(self) -> None:
-        """Wait until it is over."""
-        driver().wait(self.stream)
+        """Wait until it is over.
+
+        Raises:
+            KernelFault: if the device failed in the kernel, or in what was started before it.
+        """
+        try:
+            driver().wait(self.stream)
+        except DriverError as error:
+            raise driver_error(self.kernel, error) from None
 
     synchronize = wait

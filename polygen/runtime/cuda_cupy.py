@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
@@ -11,17 +11,18 @@ from polygen.runtime.cuda_driver import Driver, DriverError
 
 # They say nothing of their types.
 cupy: Any = import_module("cupy")
-cu: Any = import_module("cupy.cuda.driver")
-runtime: Any = import_module("cupy.cuda.runtime")
+cu: Any = import_module("cupy_backends.cuda.api.driver")
+runtime: Any = import_module("cupy_backends.cuda.api.runtime")
 nvrtc: Any = import_module("cupy_backends.cuda.libs.nvrtc")
 
+# CUDA's numbers: which of their names CuPy has, depends on its version.
 _ATTRIBUTES = {
-    "COMPUTE_CAPABILITY_MAJOR": "cudaDevAttrComputeCapabilityMajor",
-    "COMPUTE_CAPABILITY_MINOR": "cudaDevAttrComputeCapabilityMinor",
-    "MAX_THREADS_PER_BLOCK": "cudaDevAttrMaxThreadsPerBlock",
-    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": "cudaDevAttrMaxSharedMemoryPerBlockOptin",
-    **{f"MAX_BLOCK_DIM_{a}": f"cudaDevAttrMaxBlockDim{a}" for a in "XYZ"},
-    **{f"MAX_GRID_DIM_{a}": f"cudaDevAttrMaxGridDim{a}" for a in "XYZ"},
+    "COMPUTE_CAPABILITY_MAJOR": 75,
+    "COMPUTE_CAPABILITY_MINOR": 76,
+    "MAX_THREADS_PER_BLOCK": 1,
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 97,
+    **{f"MAX_BLOCK_DIM_{a}": 2 + k for k, a in enumerate("XYZ")},
+    **{f"MAX_GRID_DIM_{a}": 5 + k for k, a in enumerate("XYZ")},
 }
 _DYNAMIC_SHARED_SIZE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _TO_DEVICE, _TO_HOST = 1, 2
@@ -38,12 +39,12 @@ def make() -> Driver:
 
 
 @contextmanager
-def _driver_errors() -> Iterator[None]:
+def _driver_errors() -> Generator[None]:
     """Raise DriverError for what CuPy raises."""
     try:
         yield
     except (cu.CUDADriverError, runtime.CUDARuntimeError) as error:
-        raise DriverError(str(error)) from None
+        raise DriverError(str(error), error.status) from None
 
 
 class _CuPy:
@@ -52,8 +53,9 @@ class _CuPy:
     def device(self) -> int:
         return int(cupy.cuda.Device().use().id)
 
+    @_driver_errors()
     def attribute(self, name: str, device: int) -> int:
-        return int(runtime.deviceGetAttribute(getattr(runtime, _ATTRIBUTES[name]), device))
+        return int(runtime.deviceGetAttribute(_ATTRIBUTES[name], device))
 
     def compiler_version(self) -> str:
         return ".".join(map(str, nvrtc.getVersion()))
@@ -68,9 +70,11 @@ class _CuPy:
         finally:
             nvrtc.destroyProgram(program)
 
+    @_driver_errors()
     def load(self, code: bytes) -> Any:
         return cu.moduleLoadData(code)
 
+    @_driver_errors()
     def function(self, module: Any, name: str, shared: int) -> int:
         function = cu.moduleGetFunction(module, name)
         if shared:
@@ -88,8 +92,8 @@ class _CuPy:
     ) -> None:
         try:
             cu.launchKernel(function, *grid, *group, shared, stream, parameters, 0)
-        except cu.CUDADriverError as error:
-            raise DriverError(str(error)) from None
+        except cu.CUDADriverError as error:  # not with _driver_errors: this takes time
+            raise DriverError(str(error), error.status) from None
 
     @_driver_errors()
     def is_recorded(self, stream: int) -> bool:
@@ -129,23 +133,28 @@ class _CuPy:
     def free_on(self, stream: int, address: int) -> None:
         runtime.freeAsync(address, stream)
 
+    @_driver_errors()
     def allocate(self, size: int) -> int:
-        with _driver_errors():
-            return int(runtime.malloc(size))
+        return int(runtime.malloc(size))
 
     def free(self, address: int) -> None:
-        runtime.free(address)
+        with suppress(runtime.CUDARuntimeError):  # nothing is to be done where a context is lost
+            runtime.free(address)
 
+    @_driver_errors()
     def copy(self, to: int, source: int, size: int, stream: int, *, to_host: bool) -> None:
         runtime.memcpyAsync(to, source, size, _TO_HOST if to_host else _TO_DEVICE, stream)
         self.wait(stream)
 
+    @_driver_errors()
     def clear(self, address: int, size: int, stream: int) -> None:
         runtime.memsetAsync(address, 0, size, stream)
 
+    @_driver_errors()
     def wait(self, stream: int) -> None:
         runtime.streamSynchronize(stream)
 
+    @_driver_errors()
     def wait_on(self, stream: int, other: int) -> None:
         event = runtime.eventCreateWithFlags(runtime.eventDisableTiming)
         runtime.eventRecord(event, other)

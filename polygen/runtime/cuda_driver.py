@@ -22,7 +22,15 @@ _OPTIONS = ("-default-device", "--std=c++17")
 
 
 class DriverError(Exception):
-    """What the driver says."""
+    """What the driver says.
+
+    Attributes:
+        code: CUDA's number for it; 0 if that is not known.
+    """
+
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Driver(Protocol):

@@ -22,6 +22,7 @@ from polygen.runtime.cuda_arrays import (
     seen,
 )
 from polygen.runtime.cuda_driver import driver
+from polygen.runtime.device_errors import is_no_memory, no_memory_for
 from polygen.runtime.staging import check_hosts, copied_place
 
 
@@ -41,7 +42,12 @@ def cuda_allocator(
     empty = (like or POLYGEN).empty
 
     def new(array: Any, stream: int) -> Any:
-        found = empty(array, info.shape, dtype, strides, before)
+        try:
+            found = empty(array, info.shape, dtype, strides, before)
+        except Exception as error:
+            if not is_no_memory(error):
+                raise
+            raise no_memory_for(info.name, info.shape, dtype, error) from None
         if cleared:
             size = before + bytes_between(info.shape, dtype, strides)
             driver().clear(seen(found).address - before, size, stream)
@@ -87,7 +93,7 @@ def _staged(stream: int, arg: GlobalArg, args: Mapping[str, Any], *, copy: bool)
     size = value.dtype.itemsize
     strides = tuple([stride * size for stride in info.strides])
     count = info.offset + info.reach[1] + 1
-    memory = DeviceMemory(count * size)
+    memory = DeviceMemory(count * size, f"the copy of '{arg.name}'")
     array = DeviceArray(memory, value.shape, value.dtype, strides, info.offset * size)
     if copy and value.size:
         host = np.zeros(count, value.dtype)

@@ -43,7 +43,7 @@ def _checked(result: tuple[Any, ...]) -> Any:
     code, *values = result
     if code != _OK:
         _, text = cu.cuGetErrorString(code)
-        raise DriverError(text.decode() if text else str(code))
+        raise DriverError(text.decode() if text else str(code), int(code))
     return values[0] if values else None
 
 

@@ -19,6 +19,7 @@ from polygen.runtime.arguments import Form
 from polygen.runtime.cuda_arrays import CudaEvent, DeviceMemory, array_class, stream_of
 from polygen.runtime.cuda_driver import Driver, DriverError, driver
 from polygen.runtime.cuda_graphs import Graphs
+from polygen.runtime.device_errors import is_fatal
 from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.temporaries import bytes_of
 from polygen.source import caller_location
@@ -53,12 +54,11 @@ class CudaRun:
         for name in fixed.keys() & self._places.keys():
             self._places[name].value = fixed[name]
         self._passed = tuple([self._places.get(name, _Unused()) for name in names])
+        self._script = Script(program, fixed, _Limits(self._driver).check)
         self._launches = {
             function.name: self._prepare(module, function, {*fixed, *self._sizes, *names})
             for function in program.launches
         }
-        limits = _Limits(self._driver)
-        self._script = Script(program, fixed, limits.check)
         self._graphs = Graphs(self._driver, self._script.pieces or (), self._start)
         only = self._script.only if not temporaries else None
         self._only = None if only is None else (self._launches[only.function.name], only.grid)
@@ -85,24 +85,17 @@ class CudaRun:
                 self._launch(*self._only, stream)
             else:
                 self._run_several(stream)
-        return CudaEvent(stream)
+        return CudaEvent(stream, self._name)
 
     def _run_several(self, stream: int) -> None:
-        try:
-            if self._driver.is_recorded(stream):
-                self._run_recorded(stream)
-            else:
-                self._run_all(stream)
-        except DriverError as error:
-            raise LaunchFailed(
-                f"the device refused the launches of kernel '{self._name}': {error}",
-                where=caller_location(),
-                remedy="is there memory for its global temporaries?",
-            ) from None
+        if self._driver.is_recorded(stream):
+            self._run_recorded(stream)
+        else:
+            self._run_all(stream)
 
     def _run_all(self, stream: int) -> None:
         for name in self._sizes.keys() - self._memory.keys():
-            self._memory[name] = DeviceMemory(self._sizes[name])
+            self._memory[name] = DeviceMemory(self._sizes[name], f"the temporary '{name}'")
         for name, memory in self._memory.items():
             self._places[name].value = memory.address
         if self._memory and self._stream not in (None, stream):
@@ -131,6 +124,8 @@ class CudaRun:
         try:
             self._driver.launch(launch.handle, *grid.launched, shared, stream, launch.addresses)
         except DriverError as error:
+            if is_fatal(error):
+                raise
             raise LaunchFailed(
                 f"the device refused launch '{launch.function.name}' with {grid.size} work items "
                 f"in groups of {grid.group}: {error}",

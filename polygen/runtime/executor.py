@@ -25,6 +25,7 @@ from polygen.runtime.cuda_arrays import device_of, stream_address, to_host
 from polygen.runtime.cuda_driver import driver
 from polygen.runtime.cuda_memory import stage_on_gpu
 from polygen.runtime.cuda_run import cuda_names
+from polygen.runtime.device_errors import translated
 from polygen.runtime.device_image import HostImage
 from polygen.runtime.devices import default_target, place_of
 from polygen.runtime.homes import elsewhere, home_of
@@ -158,6 +159,15 @@ class Executor:
 
     def run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
         """Run the kernel: `__call__` with the arguments in a dictionary."""
+        try:
+            return self._run_parts(queue, wait_for, args)
+        except Exception as error:
+            said = translated(self.kernel.name, error)
+            if said is None:
+                raise
+            raise said from None
+
+    def _run_parts(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
         if image_names(self.kernel) and self._target_of(queue, args) == "opencl":
             args = {**args, **seen_as_numpy(foreign_arrays(self.kernel, args), args)}
             args = with_images(self.kernel, args, lambda a: queue or self._find_queue(a))

@@ -20,6 +20,7 @@ from polygen.errors import MisalignedArray, NoDevice, NoLinker, NoTemporaryFiles
 from polygen.ir.array import GlobalArg
 from polygen.runtime import cache as disk
 from polygen.runtime.compilation import failure
+from polygen.runtime.device_errors import is_fault
 from polygen.runtime.device_image import DeviceImage
 from polygen.runtime.folders import check_room
 from polygen.runtime.pocl_cache import give_folder, kept
@@ -196,6 +197,8 @@ def build(
             # Drivers have caches of their own; pyopencl's, which unpickles, is left out.
             program = cl.Program(context, source).build(list(options), cache_dir=False)
     except cl.Error as error:
+        if is_fault(error):
+            raise
         raise failure("the OpenCL compiler", str(error), options, source, kernel) from None
     if disk.caching():
         _BUILT[key] = program

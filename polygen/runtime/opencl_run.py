@@ -9,8 +9,9 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from polygen.errors import InternalError, LaunchFailed
+from polygen.errors import InternalError, LaunchFailed, OutOfMemory
 from polygen.ir.array import ValueArg
+from polygen.runtime.device_errors import is_fault, is_no_memory, no_memory
 from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.opencl import Queue, pyopencl
 from polygen.runtime.temporaries import is_sized, new_buffer
@@ -111,7 +112,9 @@ class Run:
                     kernel.set_arg(index, values[position])
             return self._enqueue(self._queue, kernel, grid.size, grid.group, None, wait)
         except self._error as error:
-            raise _refused(step.function, grid, str(error)) from None
+            if is_fault(error):
+                raise
+            raise _refused(step.function, kernel, self._queue.device, grid, error) from None
 
     def _run_all(self, wait: list[Any], values: Sequence[Any]) -> Any:
         if self._chained:
@@ -153,6 +156,18 @@ class _Prepared:
     sized: tuple[tuple[int, str], ...]
 
 
+def check_local_memory(device: Any, launches: Sequence[DeviceFunction]) -> None:
+    """Raise LaunchFailed if launches use more local memory than a device has."""
+    for launch in launches:
+        if launch.local_bytes > device.local_mem_size:
+            raise LaunchFailed(
+                f"launch '{launch.name}' has {launch.local_bytes} bytes of local memory; device "
+                f"'{device.name}' has at most {device.local_mem_size} for a group",
+                where=caller_location(),
+                remedy="use smaller tiles",
+            ) from None
+
+
 def _check_group(device: Any, launch: DeviceFunction, grid: Grid) -> None:
     most = device.max_work_item_sizes
     too_long = any(n > m for n, m in zip(grid.group, most, strict=False))
@@ -166,10 +181,18 @@ def _check_group(device: Any, launch: DeviceFunction, grid: Grid) -> None:
         )
 
 
-def _refused(launch: DeviceFunction, grid: Grid, message: str) -> LaunchFailed:
+def _refused(
+    launch: DeviceFunction, kernel: Any, device: Any, grid: Grid, error: Any
+) -> LaunchFailed | OutOfMemory:
+    if is_no_memory(error):
+        return no_memory(f"launch '{launch.name}' begins", error)
+    asked = pyopencl().kernel_work_group_info
+    most = kernel.get_work_group_info(asked.WORK_GROUP_SIZE, device)
+    local = kernel.get_work_group_info(asked.LOCAL_MEM_SIZE, device)
     return LaunchFailed(
         f"the device refused launch '{launch.name}' with {grid.size} work items in groups of "
-        f"{grid.group}: {message}",
+        f"{grid.group}: {error}; groups of this launch have at most {most} work items, and take "
+        f"{local} of {device.local_mem_size} bytes of local memory",
         where=caller_location(),
-        remedy="do all arrays belong to the queue's context, and is there memory for them?",
+        remedy="do all arrays belong to the queue's context, and are the groups too large?",
     )

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from polygen.errors import CompilationFailed
 from polygen.ir.layout import Auto
 from polygen.runtime.allocation import allocator, device_allocator
 from polygen.runtime.arguments import Call, Form
@@ -17,7 +18,7 @@ from polygen.runtime.cuda_run import CudaRun
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.layouts import value_of_hidden
 from polygen.runtime.opencl import Queue, build, check_alignments, pyopencl
-from polygen.runtime.opencl_run import Run
+from polygen.runtime.opencl_run import Run, check_local_memory
 from polygen.runtime.outputs import is_fully_written
 from polygen.runtime.pocl import options_for
 from polygen.runtime.scalars import passed_as
@@ -75,7 +76,11 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
     """Return what a wrapper for OpenCL may ask for."""
     program = variant.program
     options = options_for(queue.device, program.loop_program)
-    built = build(queue.context, program.source, options, form.kernel.name)
+    try:
+        built = build(queue.context, program.source, options, form.kernel.name)
+    except CompilationFailed:
+        check_local_memory(queue.device, program.launches)  # compilers do not say it as clearly
+        raise
     fixed = {
         **call.sizes,
         **{hidden.name: value_of_hidden(hidden, call.places) for hidden in variant.hidden},

@@ -39,7 +39,7 @@ from polygen.targets.lane_helpers import vector_helpers
 from polygen.targets.program import DeviceFunction, Program
 from polygen.targets.program_names import names_of, passed_for
 from polygen.targets.registers import with_registers
-from polygen.targets.shared_memory import shared_bytes, shared_lines
+from polygen.targets.shared_memory import local_bytes, shared_bytes, shared_lines
 from polygen.targets.statement import StatementPrinter, all_nodes, hoist_local
 from polygen.targets.tables import table_lines
 from polygen.targets.target import Target
@@ -134,8 +134,10 @@ def _local_size(launch: Launch) -> tuple[int, ...]:
 
 def _device_function(launch: Launch, target: Target) -> DeviceFunction:
     groups, size = _sizes(launch, GroupTag), _local_size(launch)
-    shared = shared_bytes(hoist_local(launch.body)[0], target)
-    return DeviceFunction(launch.name, passed_for(launch.arguments), groups, size, shared)
+    local = hoist_local(launch.body)[0]
+    shared = shared_bytes(local, target)
+    arguments = passed_for(launch.arguments)
+    return DeviceFunction(launch.name, arguments, groups, size, shared, local_bytes(local))
 
 
 def _written(block: Block) -> frozenset[str]:

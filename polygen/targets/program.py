@@ -23,6 +23,7 @@ class DeviceFunction:
             it is counted in work items, is the product of the two.
         shared_bytes: how much memory of the work group's the launch has to ask for: what is not
             declared with a size.
+        local_bytes: how much memory of the work group's it uses in all.
     """
 
     name: str
@@ -30,6 +31,7 @@ class DeviceFunction:
     group_counts: tuple[Expression, ...] = ()
     local_size: tuple[int, ...] = ()
     shared_bytes: int = 0
+    local_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,11 @@ def shared_bytes(shared: Sequence[Declare], target: Target) -> int:
     return size if target.most_shared is not None and size > target.most_shared else 0
 
 
+def local_bytes(shared: Sequence[Declare]) -> int:
+    """Return how much memory the variables of a group take, without gaps between them."""
+    return sum(map(_size, shared))
+
+
 def shared_lines(
     shared: Sequence[Declare], target: Target, expressions: ExpressionPrinter
 ) -> list[str]:

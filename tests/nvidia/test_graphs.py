@@ -127,7 +127,9 @@ def test_what_the_driver_refuses(host: HostDriver, monkeypatch: pytest.MonkeyPat
             run(a=Foreign(a), steps=100, c=0.0)
     with monkeypatch.context() as patch:
         patch.setattr(host, "replay", refuse)
-        with pytest.raises(LaunchFailed, match=r"launches of kernel 'polygen_kernel': no more"):
+        with pytest.raises(
+            LaunchFailed, match=r"call of kernel 'polygen_kernel' asks for: no more"
+        ):
             run(a=Foreign(a), steps=100, c=0.0)
     expected = np.roll(a, -100)
     run(a=Foreign(a), steps=100, c=0.0)

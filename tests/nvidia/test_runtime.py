@@ -11,9 +11,11 @@ import pytest
 import polygen as pg
 from polygen.errors import (
     CompilationFailed,
+    KernelFault,
     LaunchFailed,
     MisalignedArray,
     NoDevice,
+    OutOfMemory,
     OverlappingArguments,
     WrongArgumentType,
     WrongDevice,
@@ -253,6 +255,56 @@ def test_refusals_of_the_driver(
             doubling().executor("cuda")(a=np.zeros(3), shift=2.5)
     run = doubling().executor("cuda")
     np.testing.assert_array_equal(run(a=np.ones(3), shift=1)[1][0], [3, 3, 3])
+
+
+def _failing(message: str, code: int) -> Any:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise DriverError(message, code)
+
+    return fail
+
+
+def test_a_kernel_that_fails_as_it_runs(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    knl, a = doubling(name="scaling"), on_device(np.arange(4.0))
+    event, _ = knl(a=a, shift=1.0)
+    illegal = _failing("an illegal memory access was encountered", 700)
+    said = "failed in kernel 'scaling', or in what was started before it: an illegal memory access"
+    with monkeypatch.context() as patch:
+        patch.setattr(host, "wait", illegal)
+        with pytest.raises(KernelFault, match=said):
+            event.wait()
+    for where in ("launch", "allocate", "copy"):
+        with monkeypatch.context() as patch:
+            patch.setattr(host, where, illegal)
+            with pytest.raises(KernelFault, match=f"{said}.*\n.*\n.*CUDA_LAUNCH_BLOCKING=1"):
+                knl.executor("cuda")(a=np.arange(4.0), shift=1.0)
+    np.testing.assert_array_equal(knl(a=a, shift=1.0)[1][0].get(), 2 * np.arange(4.0) + 1)
+
+
+def test_memory_that_the_device_has_not(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i,j<n }",
+        "u[i] = a[i]*a[i] {id=first}\nb[j] = u[n - 1 - j] {dep=first}",
+        [pg.TemporaryVariable("u", shape="n", address_space=pg.AddressSpace.GLOBAL), "..."],
+    )
+    knl, a = pg.tag_inames(knl, "i:g.0, j:g.0"), np.arange(1000.0)
+    allocate, taken = host.allocate, [0]
+
+    def limited(size: int) -> int:
+        if size + taken[0] > limit:
+            raise DriverError("out of memory", 2)
+        taken[0] += size
+        return allocate(size)
+
+    wanted = ("the copy of 'a'", "a new array would be made for 'b', .*1000", "the temporary 'u'")
+    for step, said in enumerate(wanted):
+        limit, taken[0] = 8000 * step, 0
+        with monkeypatch.context() as patch:
+            patch.setattr(host, "allocate", limited)
+            with pytest.raises(OutOfMemory, match=f"{said}.*: .*out of memory"):
+                knl.executor("cuda")(a=a)
+    np.testing.assert_array_equal(knl.executor("cuda")(a=a)[1][0], (a * a)[::-1])
+    assert len(host.live) == 1  # the temporary's, which the plan keeps
 
 
 def test_a_source_is_compiled_once(
