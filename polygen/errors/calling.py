@@ -81,6 +81,10 @@ class WrongDevice(UserError):
     """A call whose arrays, queue and kernel belong to different devices."""
 
 
+class DeviceLacks(UserError):
+    """A device that has not what the generated code uses."""
+
+
 class CompilationFailed(UserError):
     """The device's compiler rejected the generated code, or could not run."""
 

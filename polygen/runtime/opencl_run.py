@@ -14,6 +14,7 @@ from polygen.ir.array import ValueArg
 from polygen.runtime.device_errors import is_fault, is_no_memory, no_memory
 from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.opencl import Queue, pyopencl
+from polygen.runtime.opencl_lacks import check_sub_groups
 from polygen.runtime.temporaries import is_sized, new_buffer
 from polygen.source import caller_location
 from polygen.targets.program import DeviceFunction, Program
@@ -65,6 +66,9 @@ class Run:
         self._launches = {
             function.name: self._prepare(built, function, names) for function in program.launches
         }
+        for function in program.launches:
+            kernel = self._launches[function.name].kernel
+            check_sub_groups(queue.device, program, kernel, function.local_size)
         self._script = Script(program, fixed, partial(_check_group, queue.device))
         # The usual case, which needs no walk through loops and launches.
         self._only = self._script.only if not program.loop_program.global_temporaries else None

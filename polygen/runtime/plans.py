@@ -18,6 +18,7 @@ from polygen.runtime.cuda_run import CudaRun
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.layouts import value_of_hidden
 from polygen.runtime.opencl import Queue, build, check_alignments, pyopencl
+from polygen.runtime.opencl_lacks import check_extensions
 from polygen.runtime.opencl_run import Run, check_local_memory
 from polygen.runtime.outputs import is_fully_written
 from polygen.runtime.pocl import options_for
@@ -75,6 +76,7 @@ def _alignment(form: Form, array: ArrayInfo) -> int:
 def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> dict[str, Any]:
     """Return what a wrapper for OpenCL may ask for."""
     program = variant.program
+    check_extensions(queue.device, program)
     options = options_for(queue.device, program.loop_program)
     try:
         built = build(queue.context, program.source, options, form.kernel.name)

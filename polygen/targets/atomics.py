@@ -65,8 +65,9 @@ def atomic_lines(
     # What is kept as another type is rounded after each update.
     native = _native(atomics, expressions, update, dtype) if held == dtype else None
     if native is not None:
-        if dtype.name in atomics.native_needs:
-            expressions.uses.types.add(atomics.native_needs[dtype.name])
+        needed = atomics.native_needs(update.operation, dtype)
+        if needed:
+            expressions.uses.types.add(needed)
         names["x"] = expressions.value(update.operand, dtype)
         return _filled(native, names)
     _note_needs(atomics, expressions)

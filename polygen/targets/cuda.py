@@ -152,7 +152,7 @@ _ATOMICS = Atomics(
     native_floats=frozenset(("sum",)),
     retry=lambda size: _RETRY.replace("$scope", "") if size == 2 else _RETRY,
     store=_store,
-    native_needs={"float16": "add_half"},
+    native_needs=lambda _, dtype: "add_half" if dtype.name == "float16" else "",
     retry_needs="bits",
 )
 

@@ -51,6 +51,10 @@ def _atomic(operation: str, dtype: DType) -> str | None:
     return f"{_prefix(dtype.itemsize)}_{_ATOMIC_NAMES[operation]}(&$at, $x);"
 
 
+def _needs(operation: str, dtype: DType) -> str:
+    return "extended64" if dtype.itemsize == 8 and operation != "sum" else ""
+
+
 def _retry(size: int) -> str:
     return f"""
 {{
@@ -74,6 +78,7 @@ _ATOMICS = Atomics(
     retry=_retry,
     store=lambda size: f"{_prefix(size)}_xchg((volatile $space$U *) &$at, as_$U(($T) ($x)));",
     needs={8: "atomic64"},
+    native_needs=_needs,
 )
 
 OPENCL = Target(
@@ -107,8 +112,14 @@ OPENCL = Target(
         " | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;",
         "shuffle": "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
         "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle_relative : enable",
-        "atomic64": "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
-        "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable",
+        "atomic64": "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable",
+        "extended64": "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable",
+    },
+    extensions={
+        **dict.fromkeys(("float64", "complex128"), ("cl_khr_fp64",)),
+        "shuffle": ("cl_khr_subgroups", "cl_khr_subgroup_shuffle_relative"),
+        "atomic64": ("cl_khr_int64_base_atomics",),
+        "extended64": ("cl_khr_int64_extended_atomics",),
     },
     math_names={"nearbyint": "rint", "scalbln": "ldexp", "scalbn": "ldexp"},
     # What its own smoothstep makes of numbers that are none is not said, and ctz came with 2.0.

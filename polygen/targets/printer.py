@@ -89,7 +89,7 @@ def print_program(program: LoopProgram, target: Target) -> Program:
     if target.math_of_vectors is not None:
         lines += target.math_of_vectors(texts)
     source = "\n\n".join([*begin, *lines, *texts]) + "\n"
-    return Program(target, source, functions, passed, lowered)
+    return Program(target, source, functions, passed, lowered, _extensions(target, expressions))
 
 
 def _registered(program: LoopProgram, target: Target) -> list[str]:
@@ -291,10 +291,24 @@ def _function(head: str, parameters: list[str], body: list[str]) -> str:
     return "\n".join([line, "{", *body, "}"])
 
 
+def _types(target: Target, expressions: ExpressionPrinter) -> frozenset[str]:
+    """Return what the text uses of what a source may have to begin with."""
+    uses = expressions.uses
+    return types_of_helpers(target, uses.helpers) | uses.types
+
+
+def _extensions(target: Target, expressions: ExpressionPrinter) -> frozenset[str]:
+    """Return what the text uses of the language that not all devices have."""
+    used = _types(target, expressions)
+    return frozenset(
+        name for key, names in target.extensions.items() if key in used for name in names
+    )
+
+
 def _preamble(target: Target, expressions: ExpressionPrinter) -> tuple[list[str], list[str]]:
     """Return what the source begins with, and helpers: as much of it as the functions use."""
     uses = expressions.uses
-    types = uses.types | types_of_helpers(target, uses.helpers)
+    types = _types(target, expressions)
     lines = {line for name, line in target.type_lines.items() if name in types}
     if uses.math or helpers_need_math(target, uses.helpers):
         lines.update(target.math_lines)

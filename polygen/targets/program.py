@@ -46,6 +46,7 @@ class Program:
             which they stand there.
         arguments: what a call passes, in order, with types: the kernel's arguments, then the
             global temporaries, which the runtime allocates.
+        extensions: what of the language it uses that not all devices have.
         loop_program: what the text was printed from: the loops around the launches are there.
     """
 
@@ -54,6 +55,7 @@ class Program:
     launches: tuple[DeviceFunction, ...]
     arguments: tuple[Argument, ...]
     loop_program: LoopProgram
+    extensions: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return self.source.rstrip("\n")

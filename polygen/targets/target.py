@@ -42,7 +42,7 @@ class Atomics:
         retry: an update of a size by compare and swap; ``$value`` is computed from ``$old``.
         store: the statement that writes a value of a size.
         needs: for a size, what the source has to begin with: a name in the target's `type_lines`.
-        native_needs: for the name of a type, the same for `native`.
+        native_needs: the same for a native operation on numbers of a type; or nothing.
         retry_needs: the same for `retry` and `store`; nothing if these need nothing.
     """
 
@@ -56,7 +56,7 @@ class Atomics:
     retry: Callable[[int], str]
     store: Callable[[int], str]
     needs: Mapping[int, str] = field(default_factory=new_dict)
-    native_needs: Mapping[str, str] = field(default_factory=new_dict)
+    native_needs: Callable[[str, DType], str] = lambda _operation, _dtype: ""
     retry_needs: str = ""
 
 
@@ -92,6 +92,7 @@ class Target:
         type_names: the types that it has.
         literal_suffixes: what follows a literal of a type; nothing if the type is not listed.
         type_lines: a line that the source must begin with where the type is used.
+        extensions: what of the language not all devices have that is needed where such a line is.
         math_lines: a line that the source must begin with where mathematics is used.
         math_suffixes: what follows the name of a mathematical function for a type.
         math_names: functions that it has under another name than the usual one.
@@ -189,6 +190,7 @@ class Target:
     type_names: Mapping[str, str]
     literal_suffixes: Mapping[str, str]
     type_lines: Mapping[str, str] = field(default_factory=new_dict)
+    extensions: Mapping[str, tuple[str, ...]] = field(default_factory=new_dict)
     math_lines: tuple[str, ...] = ()
     math_suffixes: Mapping[str, str] = field(default_factory=new_dict)
     math_names: Mapping[str, str] = field(default_factory=new_dict)
