@@ -1,98 +1,46 @@
-"""A matrix product in single precision by transformations alone, beside cuBLAS (TF32 off).
+"""Products of matrices by transformations alone, beside cuBLAS (TF32 off).
 
     python benchmarks/cuda_product.py
 
-A group of 16 x 16 work items computes 128 x 128 elements, 8 x 8 of them an item: two by two pieces
-of 4 x 4.  Tiles of both matrices, 32 deep, are in local memory, that of the first transposed, so
-that an item reads four neighbours of either at a time; its rows are padded by four.
+The recipes are those of examples/fast_product.py.  In double precision, cuBLAS works on tensor
+cores; the peer is what units without them can do: as many multiply-adds in a row as fit, none of
+which waits for memory.
 """
 
 from __future__ import annotations
 
+import runpy
 import warnings
+from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
 from typing import Any
 
-import polygen as pg
+EXAMPLE = Path(__file__).parents[1] / "examples" / "fast_product.py"
+FAST = SimpleNamespace(**runpy.run_path(str(EXAMPLE)))
 
-TILE, ITEMS, LANES, DEPTH, PADDING = 128, 16, 4, 32, 4
-SIZES = (2048, 4096, 8192)
+SINGLE = FAST.Shape()
+DOUBLE = FAST.Shape(columns=128, items=(8, 16, 2), lanes=2)
+SMALL = FAST.Shape(columns=128, depth=32, items=(8, 16, 2), resident=2)
 
-
-def product() -> pg.Kernel:
-    matrices = [pg.GlobalArg(name, "float32", "n, n") for name in "abc"]
-    return pg.make_kernel(
-        ["{ [i, j]: 0<=i<n and 0<=j<n }", "{ [k]: 0<=k<n }"],
-        """
-        for i, j
-            <> acc = 0  {id=clear}
-            for k
-                acc = acc + a[i, k]*b[k, j]  {id=add, dep=clear}
-            end
-            c[i, j] = acc  {id=store, dep=add}
-        end
-        """,
-        [*matrices, "..."],
-        name="product",
-    )
-
-
-def tiled(knl: pg.Kernel) -> pg.Kernel:
-    """Cut c into tiles for groups, these into pieces of four for items."""
-    for iname, axis in (("i", 1), ("j", 0)):
-        rest = f"{iname}_rest"
-        knl = pg.split_iname(knl, iname, TILE, outer_tag=f"g.{axis}")
-        knl = pg.split_iname(
-            knl, f"{iname}_inner", LANES, outer_iname=rest, inner_iname=f"{iname}_lane"
-        )
-        part, item = f"{iname}_part", f"{iname}_item"
-        knl = pg.split_iname(
-            knl, rest, ITEMS, outer_iname=part, inner_iname=item, inner_tag=f"l.{axis}"
-        )
-    return pg.prioritize_loops(pg.split_iname(knl, "k", DEPTH), "k_outer, k_inner")
-
-
-def with_registers(knl: pg.Kernel) -> pg.Kernel:
-    """Let an item add to all of its elements for each k."""
-    own = ("i_part", "i_lane", "j_part", "j_lane")
-    knl = pg.privatize_temporaries_with_inames(knl, ", ".join(own))
-    tags = dict.fromkeys((*own, "k_inner"), "unr")
-    for insn in ("clear", "store"):
-        knl = pg.duplicate_inames(knl, ", ".join(own), within=f"id:{insn}", suffix=f"_{insn}")
-        others = [f"{iname}_{insn}" for iname in own]
-        knl = pg.prioritize_loops(knl, ", ".join(others))
-        tags |= dict.fromkeys(others, "unr")
-    knl = pg.prioritize_loops(knl, ", ".join(("k_outer", "k_inner", *own)))
-    return pg.tag_inames(knl, tags)
-
-
-def prefetched(knl: pg.Kernel) -> pg.Kernel:
-    """Let the items of a group load tiles together, and each what it needs of these."""
-    group = "i_outer, j_outer, k_outer"
-    swept = {"a": "i_part, i_item, i_lane, k_inner", "b": "k_inner, j_part, j_item, j_lane"}
-    for array, inames in swept.items():
-        tile = f"{array}_tile"
-        knl = pg.add_prefetch(knl, array, inames, temporary_name=tile, fetch_outer_inames=group)
-    knl = pg.permute_array_dims(knl, "a_tile", (1, 0))
-    knl = pg.add_padding(
-        pg.add_dtypes(knl, {"a_tile": "float32"}), "a_tile", 0, 4 * (TILE + PADDING)
-    )
-    for array, iname in (("a", "i"), ("b", "j")):
-        knl = pg.split_array_dim(knl, (f"{array}_tile", 1), LANES, auto_split_inames=False)
-        knl = pg.add_prefetch(
-            knl,
-            f"{array}_tile",
-            f"{iname}_part, {iname}_lane",
-            temporary_name=f"{array}_own",
-            fetch_outer_inames=f"{group}, k_inner, i_item, j_item",
-            default_tag="unr",
-        )
-    return knl
-
-
-def recipe(n: int) -> pg.Kernel:
-    """Return the product of matrices of one size, which the tiles divide."""
-    return prefetched(with_registers(tiled(pg.fix_parameters(product(), n=n))))
+CHAIN = """
+extern "C" __global__ void __launch_bounds__(256) chain(double *out, double x, int n)
+{
+    double r[8];
+    for (int i = 0; i < 8; ++i)
+        r[i] = threadIdx.x + i;
+    for (int k = 0; k < n; ++k) {
+        #pragma unroll
+        for (int i = 0; i < 128; ++i)
+            r[i % 8] = r[i % 8] * x + x;
+    }
+    double s = 0;
+    for (int i = 0; i < 8; ++i)
+        s += r[i];
+    if (s == 12345)
+        *out = s;
+}
+"""
 
 
 def milliseconds(run: Any, cupy: Any, times: int = 20) -> float:
@@ -107,22 +55,43 @@ def milliseconds(run: Any, cupy: Any, times: int = 20) -> float:
     return float(median(cupy.cuda.get_elapsed_time(*pair) for pair in events))
 
 
+def compare(name: str, knl: Any, n: int, dtype: str, cupy: Any) -> None:
+    """Print the rates of cuBLAS and of a kernel for square matrices, whose product it checks."""
+    a, b = (cupy.random.rand(n, n, dtype=dtype) - 0.5 for _ in range(2))
+    c, expected = cupy.empty_like(a), a @ b
+    theirs = milliseconds(lambda: cupy.matmul(a, b, out=c), cupy)
+    c[:] = 0
+    ours = milliseconds(lambda: knl(a=a, b=b, c=c), cupy)
+    assert float(abs(c - expected).max() / abs(expected).max()) < 1e-5
+    rates = [f"{ms:7.3f} ms {2 * n**3 / ms / 1e9:5.1f} TF" for ms in (theirs, ours)]
+    print(f"{name:9} {n:5}  {rates[0]}  {rates[1]}  {ours / theirs:.3f}", flush=True)
+
+
+def limit(cupy: Any) -> float:
+    """Return how many TFLOP/s units for double precision do without memory."""
+    chain, out, times = cupy.RawKernel(CHAIN, "chain"), cupy.zeros(1), 4000
+    blocks = 8 * cupy.cuda.runtime.getDeviceProperties(0)["multiProcessorCount"]
+    ms = milliseconds(lambda: chain((blocks,), (256,), (out, 0.5, cupy.int32(times))), cupy)
+    return 2 * 128 * 256 * blocks * times / ms / 1e9
+
+
 def main() -> None:
-    import cupy  # noqa: PLC0415  (the recipe needs none)
+    import cupy  # noqa: PLC0415  (the recipes need none)
 
     warnings.simplefilter("ignore")
     print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())
-    print("n      cuBLAS             polygen            ratio of times")
-    for n in SIZES:
-        a, b = (cupy.random.rand(n, n, dtype="float32") for _ in range(2))
-        c, expected = cupy.empty_like(a), a @ b
-        knl = recipe(n)
-        theirs = milliseconds(lambda: cupy.matmul(a, b, out=c), cupy)  # noqa: B023
-        c[:] = 0
-        ours = milliseconds(lambda: knl(a=a, b=b, c=c), cupy)  # noqa: B023
-        assert float(abs(c - expected).max() / expected.max()) < 1e-5
-        rates = [f"{ms:7.3f} ms {2 * n**3 / ms / 1e9:5.1f} TF" for ms in (theirs, ours)]
-        print(f"{n:5}  {rates[0]}  {rates[1]}  {ours / theirs:.3f}")
+    print("float32       n      cuBLAS             polygen            ratio of times")
+    for n in (2048, 4096, 8192):
+        compare("whole", FAST.recipe("float32", SINGLE, n=n, m=n, l=n), n, "float32", cupy)
+    for n in (2049, 4093):
+        knl = FAST.padded_recipe("float32", SMALL, n=n, m=n, l=n)
+        compare("padded", knl, n, "float32", cupy)
+    knl = FAST.padded_recipe("float32", SMALL)
+    for n in (2049, 4093):
+        compare("symbolic", knl, n, "float32", cupy)
+    print(f"float64: multiply-adds alone {limit(cupy):.1f} TF; cuBLAS on tensor cores")
+    for n in (2048, 4096, 8192):
+        compare("whole", FAST.recipe("float64", DOUBLE, n=n, m=n, l=n), n, "float64", cupy)
 
 
 if __name__ == "__main__":
