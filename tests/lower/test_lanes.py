@@ -268,7 +268,8 @@ def test_functions_of_vectors() -> None:
     )
     assert (
         "static inline pg_float32_vec2 pg_sin_f32_vec2(pg_float32_vec2 a)\n{\n"
-        "    pg_float32_vec2 result;\n    #pragma omp simd simdlen(2)\n    for (int i = 0; i < 2; ++i)\n"
+        "    pg_float32_vec2 result;\n    #pragma omp simd simdlen(2)\n"
+        "    for (int i = 0; i < 2; ++i)\n"
         "        result[i] = sinf(a[i]);\n    return result;\n}\n" in c
     )
 

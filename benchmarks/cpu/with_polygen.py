@@ -1,0 +1,332 @@
+"""The kernels in polygen, for C with OpenMP: each a plain kernel, and steps."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+import polygen as pg
+from benchmarks.cpu.data import Data, Run
+from examples import packed_product
+
+FLOATS, DOUBLES = (packed_product.vector_bytes() // size for size in (4, 8))  # of a vector
+
+
+def _calling(knl: pg.Kernel, d: Data, names: str, results: str = "out") -> Run:
+    run_kernel = knl.executor("c")
+    given = {name: d[name] for name in names.split()}
+    found = [d[name] for name in results.split()]
+
+    def run() -> Any:
+        run_kernel(**given)
+        return found[0] if len(found) == 1 else tuple(found)
+
+    return run
+
+
+def _in_lanes(knl: pg.Kernel, loop: str, lanes: int, operation: str, value: str) -> pg.Kernel:
+    """Let each lane have a part of a reduction over a loop, and reduce the parts in the end.
+
+    Parameters:
+        knl: a kernel with a reduction.
+        loop: the iname that it runs over.
+        lanes: how many there are.
+        operation: that of the reduction.
+        value: what is reduced, in terms of the iname.
+    """
+    lane, vector = f"{loop}_lane", f"{loop}_vector"
+    knl = pg.split_iname(knl, loop, lanes, inner_iname=lane, outer_iname=vector)
+    knl = pg.split_reduction_outward(knl, lane)
+    of_a_lane = f"{operation}({vector}, {value.format(f'{lanes}*{vector} + {lane}')})"
+    knl = pg.extract_subst(knl, f"{loop}_part", of_a_lane, lane)
+    return pg.precompute(knl, f"{loop}_part", lane, default_tag="vec")
+
+
+# --- streams
+
+
+def _stream(knl: pg.Kernel, lanes: int) -> pg.Kernel:
+    knl = pg.split_iname(knl, "i", 1 << 12, outer_tag="g.0", inner_iname="i_near")
+    return pg.strip_mine_to_vector(pg.separate_full_tiles(knl, "i_near"), "i_near", lanes)
+
+
+def saxpy(d: Data) -> Run:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a*x[i] + out[i]", name="saxpy")
+    knl = pg.add_dtypes(knl, {"a, x, out": np.float32})
+    return _calling(_stream(knl, FLOATS), d, "a x out")
+
+
+def triad(d: Data) -> Run:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = b[i] + s*c[i]", name="triad")
+    knl = pg.add_dtypes(knl, {"b, c, s": np.float64})
+    return _calling(_stream(knl, DOUBLES), d, "b c s out")
+
+
+def black_scholes(d: Data) -> Run:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        """
+        cumulative(x) := if(x > 0, 1 - tail(x), tail(x))
+        tail(x) := 0.3989422804014327*exp(-0.5*x*x)*sum_of_powers(1/(1 + 0.2316419*fabs(x)))
+        sum_of_powers(k) := (((quadratic(k))*k - 0.356563782)*k + 0.319381530)*k
+        quadratic(k) := (1.330274429*k - 1.821255978)*k + 1.781477937
+        <> spread = volatility*sqrt(years[i])
+        <> d1 = (log(price[i]/strike[i]) + (rate + 0.5*volatility*volatility)*years[i])/spread
+        <> d2 = d1 - spread
+        <> now = strike[i]*exp(-rate*years[i])
+        <> tail1 = tail(d1)
+        <> tail2 = tail(d2)
+        <> below1 = if(d1 > 0, 1 - tail1, tail1)
+        <> below2 = if(d2 > 0, 1 - tail2, tail2)
+        out[i] = price[i]*below1 - now*below2
+        put[i] = now*(1 - below2) - price[i]*(1 - below1)
+        """,
+        name="black_scholes",
+    )
+    knl = pg.add_dtypes(knl, {"price, strike, years, rate, volatility": np.float64})
+    names = "price strike years rate volatility out put"
+    return _calling(_stream(knl, DOUBLES), d, names, "out put")
+
+
+# --- stencils
+
+
+def _stepping(knl: pg.Kernel, first: str, second: str, steps: int, rows: int) -> pg.Kernel:
+    """Share the rows of two sweeps in a loop over time among threads.
+
+    Few threads take tiles of time and rows: what was written stays in a cache for some steps.  For
+    many there are not enough tiles at once.
+
+    Parameters:
+        knl: a kernel with the loops t and, in it, over rows for either sweep.
+        first: the rows of the first sweep.
+        second: the rows of the second one, which needs a row more of the first.
+        steps: how many are in a tile.
+        rows: how many are in a tile.
+    """
+    if len(os.sched_getaffinity(0)) > 4:
+        return pg.tag_inames(knl, {first: "g.0", second: "g.0"})
+    knl = pg.skew(pg.fuse_loops(knl, first, second), "t", first, 2)
+    return pg.wavefront(pg.tile(knl, {"t": steps, first: rows}), "t_outer", f"{first}_outer")
+
+
+def stencil_5(d: Data) -> Run:
+    knl = pg.make_kernel(
+        "{ [i, j]: 1<=i<n-1 and 1<=j<m-1 }",
+        "out[i, j] = 0.2*(a[i-1, j] + a[i+1, j] + a[i, j-1] + a[i, j+1] + a[i, j])",
+        [pg.GlobalArg("a, out", np.float64, shape="n, m"), "..."],
+        name="stencil_5",
+        loop_priority="i, j",
+    )
+    knl = pg.strip_mine_to_vector(knl, "j", DOUBLES)
+    return _calling(pg.tag_inames(knl, {"i": "g.0"}), d, "a out")
+
+
+def stencil_27(d: Data) -> Run:
+    near = (-1, 0, 1)
+    shifts = [(x, y, z) for x in near for y in near for z in near]
+    sums = [
+        " + ".join(f"a[i+{x}, j+{y}, k+{z}]" for x, y, z in shifts if x * x + y * y + z * z == far)
+        for far in range(4)
+    ]
+    value = " + ".join(f"w[{far}]*({one})" for far, one in enumerate(sums)).replace("+-", "-")
+    knl = pg.make_kernel(
+        "{ [i, j, k]: 1<=i<n-1 and 1<=j<m-1 and 1<=k<l-1 }",
+        f"out[i, j, k] = {value}",
+        [
+            pg.GlobalArg("a, out", np.float64, shape="n, m, l"),
+            pg.GlobalArg("w", np.float64, shape=(4,)),
+            "...",
+        ],
+        name="stencil_27",
+        loop_priority="i, j, k",
+    )
+    knl = pg.strip_mine_to_vector(pg.shift(knl, "k", -1), "k", DOUBLES)
+    return _calling(pg.tag_inames(knl, {"i": "g.0"}), d, "a w out")
+
+
+def jacobi_2d(d: Data) -> Run:
+    def value(a: str, i: str, j: str) -> str:
+        return (
+            f"0.2*({a}[{i}, {j}] + {a}[{i}, {j}-1] + {a}[{i}, {j}+1]"
+            f" + {a}[{i}+1, {j}] + {a}[{i}-1, {j}])"
+        )
+
+    knl = pg.make_kernel(
+        "{ [t, i, j, p, q]: 0<=t<steps and 1<=i,p<n-1 and 1<=j,q<m-1 }",
+        f"""
+        b[i, j] = {value("out", "i", "j")} {{id=b, dep=*, inames=t:i:j}}
+        out[p, q] = {value("b", "p", "q")} {{id=a, dep=b, inames=t:p:q}}
+        """,
+        [pg.GlobalArg("out, b", np.float64, shape="n, m"), "..."],
+        name="jacobi_2d",
+        loop_priority=["t, i, j", "t, p, q"],
+        assumptions="n >= 3 and m >= 3 and steps >= 1",
+    )
+    for iname in ("j", "q"):
+        knl = pg.strip_mine_to_vector(knl, iname, DOUBLES)
+    return _calling(_stepping(knl, "i", "p", 4, 32), d, "steps out b")
+
+
+def heat_3d(d: Data) -> Run:
+    def value(a: str, i: str, j: str, k: str) -> str:
+        at = f"{a}[{i}, {j}, {k}]"
+        return (
+            f"0.125*({a}[{i}+1, {j}, {k}] - 2.0*{at} + {a}[{i}-1, {j}, {k}])"
+            f" + 0.125*({a}[{i}, {j}+1, {k}] - 2.0*{at} + {a}[{i}, {j}-1, {k}])"
+            f" + 0.125*({a}[{i}, {j}, {k}+1] - 2.0*{at} + {a}[{i}, {j}, {k}-1]) + {at}"
+        )
+
+    knl = pg.make_kernel(
+        "{ [t, i, j, k, p, q, r]: 0<=t<steps and 1<=i,p<n-1 and 1<=j,q<m-1 and 1<=k,r<l-1 }",
+        f"""
+        b[i, j, k] = {value("out", "i", "j", "k")} {{id=b, dep=*, inames=t:i:j:k}}
+        out[p, q, r] = {value("b", "p", "q", "r")} {{id=a, dep=b, inames=t:p:q:r}}
+        """,
+        [pg.GlobalArg("out, b", np.float64, shape="n, m, l"), "..."],
+        name="heat_3d",
+        loop_priority=["t, i, j, k", "t, p, q, r"],
+        assumptions="n >= 3 and m >= 3 and l >= 3 and steps >= 1",
+    )
+    for iname in ("k", "r"):
+        knl = pg.strip_mine_to_vector(pg.shift(knl, iname, -1), iname, DOUBLES)
+    return _calling(_stepping(knl, "i", "p", 2, 8), d, "steps out b")
+
+
+# --- reductions
+
+
+def softmax(d: Data) -> Run:
+    knl = pg.make_kernel(
+        "{ [i, j, k, l, p]: 0<=i<n and 0<=j,k,l,p<m }",
+        """
+        for i
+            <> most = max(j, x[i, j])
+            out[i, k] = exp(x[i, k] - most)  {id=power}
+            <> total = sum(l, out[i, l])  {id=total, dep=power}
+            out[i, p] = out[i, p] / total  {id=divide, dep=total}
+        end
+        """,
+        [pg.GlobalArg("x, out", np.float32, shape="n, m"), "..."],
+        name="softmax",
+        assumptions=f"m mod {FLOATS} = 0 and m >= {FLOATS}",
+    )
+    knl = _in_lanes(knl, "j", FLOATS, "max", "x[i, {}]")
+    knl = _in_lanes(knl, "l", FLOATS, "sum", "out[i, {}]")
+    for iname in ("k", "p"):
+        knl = pg.strip_mine_to_vector(knl, iname, FLOATS)
+    return _calling(pg.tag_inames(knl, {"i": "g.0"}), d, "x out")
+
+
+def csr_product(d: Data) -> Run:
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: row_start<=j<row_end }"],
+        """
+        <> row_start = rowptr[i]
+        <> row_end = rowptr[i + 1]
+        out[i] = sum(j, values[j] * x[columns[j]])
+        """,
+        [
+            pg.GlobalArg("values", shape="nonzeros"),
+            pg.GlobalArg("columns", shape="nonzeros"),
+            pg.GlobalArg("x", shape="width"),
+            "...",
+        ],
+        name="csr_product",
+    )
+    knl = pg.split_iname(knl, "i", 256, outer_tag="g.0")
+    return _calling(knl, d, "rowptr columns values x out")
+
+
+# --- products
+
+
+def _product(d: Data) -> Run:
+    return _calling(packed_product.on_the_processor(d["a"].dtype.type, len(d["b"])), d, "a b out")
+
+
+product_32 = product_64 = _product
+
+
+def syrk(d: Data) -> Run:
+    rows, columns = packed_product.ROWS, packed_product.VECTORS * DOUBLES
+    # Sums are computed for all of a tile that has something of the lower triangle.
+    touched = f"{columns}*floor(j/{columns}) <= {rows}*floor(i/{rows}) + {rows - 1}"
+    knl = pg.make_kernel(
+        f"{{ [i, j, k]: 0<=i,j<n and 0<=k<m and {touched} }}",
+        """
+        right(p, q) := a[q, p]
+        for i, j
+            <> acc = 0  {id=clear}
+            for k
+                acc = acc + a[i, k]*right(k, j)  {id=add, dep=clear}
+            end
+            out[i, j] = beta*out[i, j] + alpha*acc  {id=store, dep=add, if=j <= i}
+        end
+        """,
+        [pg.GlobalArg("out", np.float64, shape="n, n"), "..."],
+        name="syrk",
+        assumptions=f"n mod {columns} = 0",
+    )
+    knl = pg.add_dtypes(knl, {"a, alpha, beta": np.float64})
+    knl = pg.fix_parameters(knl, m=d["a"].shape[1])
+    knl = packed_product.in_registers(packed_product.tiled(knl, DOUBLES, 32))
+    return _calling(packed_product.packed(knl), d, "a alpha beta out")
+
+
+# --- others
+
+
+def floyd_warshall(d: Data) -> Run:
+    knl = pg.make_kernel(
+        "{ [i, j, k, p, q, r]: 0<=i,j,k,p,q,r<n }",
+        """
+        out[p, q] = start[p, q]  {id=copy, dep=*}
+        for k
+            to[r] = out[k, r]  {id=to, dep=copy}
+            <> through = out[i, k]  {id=through, dep=copy}
+            out[i, j] = min(out[i, j], through + to[j])  {id=step, dep=to:through:copy}
+        end
+        """,
+        [
+            pg.GlobalArg("out, start", np.int32, shape="n, n"),
+            pg.TemporaryVariable("to", np.int32, ("n",), pg.AddressSpace.GLOBAL),
+            "...",
+        ],
+        name="floyd_warshall",
+        loop_priority=["k, i, j", "k, r", "p, q"],
+    )
+    for iname in ("j", "q"):
+        knl = pg.strip_mine_to_vector(knl, iname, FLOATS)
+    return _calling(pg.tag_inames(knl, {"i": "g.0", "p": "g.0"}), d, "start out")
+
+
+def mandelbrot(d: Data) -> Run:
+    knl = pg.make_kernel(
+        ["{ [i, j]: 0<=i<n and 0<=j<m }", "{ [t]: 0<=t<limit }"],
+        """
+        for i, j
+            <> re = x[j]
+            <> a = re  {id=a}
+            <> b = y[i]  {id=b}
+            <> count = 0.0  {id=count}
+            for t
+                <> aa = a*a  {id=aa, dep=a}
+                <> bb = b*b  {id=bb, dep=b}
+                # What has gone away does not come back, and no number is not near.
+                count = count + if(aa + bb <= 4, 1.0, 0.0)  {id=next_count, dep=count:aa:bb}
+                b = 2*a*b + y[i]  {id=next_b, dep=aa:bb:next_count}
+                a = aa - bb + re  {id=next_a, dep=next_b}
+            end
+            out[i, j] = int32(count)  {dep=next_count}
+        end
+        """,
+        [pg.GlobalArg("out", np.int32), "..."],
+        name="mandelbrot",
+    )
+    knl = pg.split_iname(knl, "j", 4 * DOUBLES, inner_iname="j_near")
+    knl = pg.separate_full_tiles(knl, "j_near")
+    knl = pg.split_iname(knl, "j_near", DOUBLES, outer_tag="ilp", inner_tag="vec")
+    return _calling(pg.tag_inames(knl, {"i": "g.0"}), d, "x y limit out")
