@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test test-deep bench fmt clean
+.PHONY: demo test test-deep test-gpu bench fmt clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -32,6 +32,12 @@ bench: $(READY)
 test-deep: $(READY)
 	$(BIN)/pytest -m "deep and not gpu"
 	$(BIN)/python -m tests.deep.mutate --count 40 --needed 60
+
+# On a machine with an NVIDIA GPU: CUDA and NVIDIA's OpenCL each in a process of its own.
+test-gpu: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cuda]' torch
+	$(BIN)/pytest -m gpu tests/gpu --ignore=tests/gpu/test_opencl.py
+	$(BIN)/pytest -m gpu tests/gpu/test_opencl.py
 
 fmt: $(READY)
 	$(BIN)/ruff check --fix

@@ -10,7 +10,7 @@ import pytest
 from tests.nvidia.host_driver import HostDriver, compiled_shim
 
 # Where its name stands.
-_PLACES = ("cuda_driver", "cuda_run", "cuda_arrays", "cuda_memory", "executor")
+PLACES = ("cuda_driver", "cuda_run", "cuda_arrays", "cuda_memory", "executor")
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def host(monkeypatch: pytest.MonkeyPatch, shim: Path) -> Iterator[HostDriver]:
     """A driver for the host's processor, in the place of a GPU's."""
     found = HostDriver(shim)
-    for place in _PLACES:
+    for place in PLACES:
         monkeypatch.setattr(f"polygen.runtime.{place}.driver", lambda: found)
     monkeypatch.setattr("polygen.runtime.cuda_driver._MODULES", {})
     yield found

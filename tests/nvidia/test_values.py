@@ -10,6 +10,7 @@ import pytest
 import polygen as pg
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.test_text import tiled_product
+from tests.random_kernels.agree import cases_of, check_agreement, found_by
 from tests.random_kernels.check import check_compiled, make_case
 
 pytestmark = [
@@ -36,6 +37,15 @@ def test_random_kernels(
     least = len(seeds) // 2 + 1 if steps else len(seeds)
     assert check_compiled(cases, "cuda", monkeypatch) >= least
     assert host.compiled == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "count"), [(7_400, 6), pytest.param(7_410, 60, marks=pytest.mark.deep)]
+)
+def test_three_targets_agree(host: HostDriver, first: int, count: int) -> None:
+    cases = cases_of(first, count)
+    found = {target: found_by(cases, target) for target in ("c", "opencl", "cuda")}
+    assert check_agreement(cases, found) > count // 2
 
 
 def test_tiles_in_local_memory(host: HostDriver) -> None:
