@@ -160,21 +160,18 @@ class Executor:
     def run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
         """Run the kernel: `__call__` with the arguments in a dictionary."""
         try:
-            return self._run_parts(queue, wait_for, args)
+            if image_names(self.kernel) and self._target_of(queue, args) == "opencl":
+                args = {**args, **seen_as_numpy(foreign_arrays(self.kernel, args), args)}
+                args = with_images(self.kernel, args, lambda a: queue or self._find_queue(a))
+            if self._separate:
+                event, outputs = self._run(queue, wait_for, taken_apart(self.kernel, args))
+                return event, self._put_together(outputs)
+            return self._run(queue, wait_for, args)
         except Exception as error:
             said = translated(self.kernel.name, error)
             if said is None:
                 raise
             raise said from None
-
-    def _run_parts(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
-        if image_names(self.kernel) and self._target_of(queue, args) == "opencl":
-            args = {**args, **seen_as_numpy(foreign_arrays(self.kernel, args), args)}
-            args = with_images(self.kernel, args, lambda a: queue or self._find_queue(a))
-        if self._separate:
-            event, outputs = self._run(queue, wait_for, taken_apart(self.kernel, args))
-            return event, self._put_together(outputs)
-        return self._run(queue, wait_for, args)
 
     def _put_together(self, outputs: Any) -> Any:
         """Return what is returned with the parts of arguments as tuples."""

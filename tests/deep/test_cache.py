@@ -60,7 +60,7 @@ def test_sixteen_processes_start_together(target: str, count: int, tmp_path: Pat
 def test_killed_at_any_moment(target: str, tmp_path: Path) -> None:
     draw = random.Random(target)
     (tmp_path / "t").mkdir()
-    for _ in range(15):
+    for _ in range(8):
         process = start(target, 200, tmp_path / "cache", TMPDIR=str(tmp_path / "t"))
         assert process.stdout is not None
         process.stdout.readline()
@@ -78,7 +78,7 @@ def test_killed_at_any_moment(target: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_damaged_entries(target: str, tmp_path: Path) -> None:
     draw, cache = random.Random(target), tmp_path / "cache"
-    for _ in range(6):
+    for _ in range(4):
         check(target, 4, cache)
         for path in cache.iterdir():
             content = path.read_bytes()

@@ -97,6 +97,11 @@ def groups(target: str) -> None:
     wide = pg.split_iname(knl, "i", 4096, outer_tag="g.0", inner_tag="l.0")
     with pytest.raises(LaunchFailed, match=r"'wide' has groups of \(4096,\) .* at most 1024"):
         wide.executor(target)(a=np.zeros(3))
+    tall, a = pg.tag_inames(knl, "i:g.1"), np.arange(70_000.0)
+    try:
+        np.testing.assert_array_equal(tall.executor(target)(a=a)[1][0], 2 * a)
+    except LaunchFailed as error:
+        assert "(1, 70000) groups; the device has at most" in str(error)
 
 
 def source(target: str) -> None:
