@@ -13,6 +13,7 @@ from polygen.errors import InternalError, MixedAssignees, SubscriptNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Array
+from polygen.ir.domain import project_out
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, KernelCall, first_element
 from polygen.ir.kernel import Kernel
@@ -200,6 +201,10 @@ class Statements:
     def _statement_guards(self, insn: Assigning, place: Place) -> tuple[Condition, ...]:
         needed = domain_of(self._kernel, insn.within_inames)
         needed = place.part.of(needed)
+        if place.lane is not None:
+            # Where one lane is executed, all are, if sizes are such.
+            some = project_out(needed, (place.lane,))
+            needed = some if some.intersect(place.known).is_subset(needed) else needed
         return self._guards.of(insn.within_inames, needed, place.known, place.values)
 
     def _owner_conditions(self, insn: Assigning) -> tuple[Condition, ...]:

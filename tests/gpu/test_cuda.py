@@ -83,6 +83,23 @@ def test_vectors_that_are_copied_asynchronously(
         cupy.testing.assert_array_equal(knl(a=a, b=b)[1][0], a @ b)
 
 
+@pytest.mark.parametrize("space", ["global", "local"])
+def test_atomic_sums_of_halves(space: str) -> None:
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<32 }", "{ [j]: 0<=j<4 }", "{ [k]: 0<=k<4 }"],
+        "t[k] = 2048 {id=z}\nt[i % 4] = t[i % 4] + a[i] {id=u, dep=z, atomic}\nb[j] = t[j] {dep=u}",
+        [
+            pg.TemporaryVariable("t", "float16", shape=4, address_space=pg.AddressSpace(space)),
+            "...",
+        ],
+    )
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"b": "float16"}), "i:l.0, j:l.0, k:l.0")
+    a = np.tile(np.array([1, 1.5, 3, 2], np.float16), 8)
+    _, (b,) = knl(a=cupy.asarray(a))
+    # To the nearest one, and from halfway to an even one.
+    np.testing.assert_array_equal(b.get(), np.array([2048, 2064, 2080, 2064], np.float16))
+
+
 def test_streams_and_strides() -> None:
     knl = doubling()
     a = cupy.arange(4000, dtype=np.float64)

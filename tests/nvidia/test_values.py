@@ -69,6 +69,24 @@ def test_lanes(host: HostDriver) -> None:
         np.testing.assert_array_equal(b, np.where(a > 2, np.sqrt(a), -a) + 2 * a)
 
 
+def test_lanes_that_sizes_fill(host: HostDriver) -> None:
+    """Where one lane is executed, all are: no condition is asked for each."""
+    arrays = [pg.GlobalArg(name, "float32", "n", alignment=16) for name in "ab"]
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }", "b[i] = 2*a[i]", [*arrays, "..."], assumptions="n mod 4 = 0"
+    )
+    knl = pg.split_iname(knl, "i", 4, inner_tag="vec")
+    knl = pg.split_iname(knl, "i_outer", 8, outer_tag="g.0", inner_tag="l.0")
+    source = str(pg.generate_code(knl, "cuda"))
+    assert (
+        "*(pg_vector<float, 4> *) (b + 32 * i_outer_outer + 4 * i_outer_inner) = 2.0f * " in source
+    )
+    assert source.count("if (") == source.count("if (32 * i_outer_outer + 4 * i_outer_inner") == 1
+    for n in (0, 4, 32, 36):
+        a = np.arange(n, dtype=np.float32)
+        np.testing.assert_array_equal(knl.executor("cuda")(a=a)[1][0], 2 * a)
+
+
 def test_atomic_sums_and_extrema(host: HostDriver) -> None:
     text = """
         s[i % 3] = s[i % 3] + a[i]      {atomic, id=s}
