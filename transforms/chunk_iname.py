@@ -51,15 +51,16 @@ def chunk_iname(  # noqa: PLR0913, PLR0917 -- Loo.py's arguments
     Before -> After:
 
         >>> import polygen as pg
-        >>> knl = pg.make_kernel("{ [i]: 0<=i<100 }", "b[i] = 2*a[i]", name="twice")
+        >>> knl = pg.make_kernel("{ [i]: 0<=i<100000 }", "b[i] = 2*a[i]", name="twice")
         >>> knl = pg.chunk_iname(pg.add_dtypes(knl, {"a": "float32"}), "i", 4, outer_tag="g.0")
         >>> print(pg.generate_code(knl, "c"))
         void twice(float const *restrict a, float *restrict b)
         {
             #pragma omp parallel for
             for (int i_outer = 0; i_outer < 4; ++i_outer) {
-                for (int i_inner = 0; i_inner < 25; ++i_inner)
-                    b[25 * i_outer + i_inner] = 2.0f * a[25 * i_outer + i_inner];
+                #pragma omp simd
+                for (int i_inner = 0; i_inner < 25000; ++i_inner)
+                    b[25000 * i_outer + i_inner] = 2.0f * a[25000 * i_outer + i_inner];
             }
         }
         >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]", assumptions="n % 4 = 0")
@@ -68,8 +69,9 @@ def chunk_iname(  # noqa: PLR0913, PLR0917 -- Loo.py's arguments
         void polygen_kernel(float const *restrict a, float *restrict b, int const n)
         {
             int const i_length = n / 4;
-            #pragma omp parallel for
+            #pragma omp parallel for if(n / 4 >= 8192)
             for (int i_outer = 0; i_outer < 4; ++i_outer) {
+                #pragma omp simd
                 for (int i_inner = 0; i_inner < n / 4; ++i_inner)
                     b[i_length * i_outer + i_inner] = 2.0f * a[i_length * i_outer + i_inner];
             }

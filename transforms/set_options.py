@@ -14,6 +14,7 @@ from polygen.source import caller_location
 from polygen.transformation import transformation
 
 _NAMES = {f.name: f.default for f in fields(Options)}
+_NUMBERS = {"resident_groups": "work groups", "serial_below": "executions"}
 
 
 @transformation(declared=True)
@@ -34,6 +35,11 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             the compiler leaves registers (CUDA: ``__launch_bounds__``); 0 if it decides;
             ``allow_reassociation``: whether steps may change the order in which a floating-point
             sum or product is computed, and so how it is rounded; they may unless it is False;
+            ``vectorize_sums``: C: whether innermost loops may add up and multiply floating-point
+            numbers in several parts at once, which rounds otherwise; they may not unless it is
+            True, nor where ``allow_reassociation`` is False;
+            ``serial_below``: C: a parallel loop in which less often than that something is executed
+            runs on one thread: starting others takes longer.  It is 32768; 0 for always several;
             ``force_scan``: no code is generated for a reduction that is no scan: that is computed
             anew in each iteration of the loops around it;
             ``fix_sizes``: a call runs code in which the sizes that it has are numbers; code is
@@ -70,10 +76,10 @@ def _value(name: str, value: object) -> Any:
             where=caller_location(),
             remedy=did_you_mean(name, _NAMES),
         )
-    if name == "resident_groups":
+    if name in _NUMBERS:
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise InvalidArgument(
-                f"the option '{name}' is a number of work groups, or 0, not {value!r}",
+                f"the option '{name}' is a number of {_NUMBERS[name]}, or 0, not {value!r}",
                 where=caller_location(),
             )
         return value

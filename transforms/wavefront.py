@@ -54,7 +54,7 @@ def wavefront(
         void sweep(float *restrict a, int const n)
         {
             for (int j = 2; j < n + 8; ++j) {
-                #pragma omp parallel for
+                #pragma omp parallel for if(n - 1 >= 32768)
                 for (int i = 1; i < n; ++i) {
                     if (j <= i + 8 && i < j)
                         a[8 * i + j] = a[8 * i + j - 9] + a[8 * i + j - 1];

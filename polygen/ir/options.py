@@ -43,6 +43,10 @@ class Options:
         resident_groups: how many work groups a multiprocessor is to run at once: the compiler
             leaves registers for them (CUDA); 0 if it decides.
         fix_sizes: code is generated for the sizes of a call, which are numbers in it.
+        vectorize_sums: innermost loops may add up (and multiply) floating-point numbers in several
+            parts at once, and so in another order (C).
+        serial_below: a parallel loop in which less often than that something is executed runs on
+            one thread (C).
         force_scan: no code is generated for a reduction that is computed anew in each iteration of
             a loop around it: each has to be a scan.
         sub_group_size: how many work items can read each other's registers: a power of two; 0 for
@@ -57,6 +61,8 @@ class Options:
     resident_groups: int = 0
     silenced_warnings: tuple[str, ...] = ()
     allow_reassociation: bool = True
+    vectorize_sums: bool = False
+    serial_below: int = 1 << 15
     force_scan: bool = False
     fix_sizes: bool = False
     sub_group_size: int | None = None

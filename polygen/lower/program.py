@@ -33,6 +33,8 @@ class Declare:
         extent: the number of its elements, or vectors, if it is an array, else None.
         vector: how many components its elements have, if they are vectors.
         alignment: what its address is a multiple of, in bytes; None for what its type needs.
+        interleaved: whether, of an array that has a part for each work item, the first elements of
+            all items come first, then the second ones, and so on.
         address_space: who shares it.
         initial: the value that a scalar starts with, or None.
         constant: whether nothing assigns to it later; a vector gets its value right after it.
@@ -52,6 +54,7 @@ class Declare:
     vector: int | None = None
     alignment: int | None = None
     in_registers: bool = False
+    interleaved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +159,7 @@ class Loop:
     Attributes:
         parallel: how many perfectly nested loops, this one first, are independent of each other
             in every iteration and may run on several threads; 0 if this one runs upward.
+        unordered: whether it runs over groups or work items: no iteration needs another one's.
         unroll: whether the compiler is asked to unroll it.
         at_once: whether its body, an assignment, is executed for all iterations at once: all is
             read before anything is written.
@@ -167,6 +171,7 @@ class Loop:
     body: Block
     step: int = 1
     parallel: int = 0
+    unordered: bool = False
     unroll: bool = False
     at_once: bool = False
 

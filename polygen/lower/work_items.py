@@ -1,7 +1,9 @@
 """A launch as loops, for targets without a grid: loops over groups, and inside over work items.
 
 Where work items have to wait for each other, the loops over work items end and start anew.  What
-a work item keeps for itself across such a point becomes an array with an element for each item.
+a work item keeps for itself across such a point becomes an array with an element for each item;
+of an array that it keeps, neighbours' elements are neighbours if that is so of all else that items
+read and write: then their iterations become vectors.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from polygen.ir.tags import GroupTag, LocalTag
 from polygen.lower.address import simplify
 from polygen.lower.declare import expressions, mentioned, place_declarations
 from polygen.lower.launches import Axis
+from polygen.lower.neighbours import are_neighbours, nodes_in
 from polygen.lower.program import Assign, Barrier, Block, Call, Declare, If, Loop, Node, Verbatim
 
 _Carries: TypeAlias = Callable[[str, frozenset[str]], bool]
@@ -95,7 +98,7 @@ def _axis_loop(axis: Axis, body: Block, parallel: int = 0) -> Loop:
     """Return the loop over an axis."""
     name, first = axis.inames[0]
     upper = simplify(_shifted(axis.size, 0, first))
-    return Loop(name, first, upper, body, parallel=parallel)
+    return Loop(name, first, upper, body, parallel=parallel, unordered=True)
 
 
 def _shifted(value: Expression, old: Expression, new: Expression) -> Expression:
@@ -128,10 +131,21 @@ class _WorkItems:
         kept = {n: d for n, d in private.items() if self._axes and self._is_kept(n)}
         own = {n: d for n, d in private.items() if n not in kept}
         shared = {n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.LOCAL}
+        interleaved = self._are_interleaved(body, kept)
+        kept = {n: replace(d, interleaved=interleaved) for n, d in kept.items()}
         expanded = {n: replace(d, extent=(d.extent or 1) * self._items()) for n, d in kept.items()}
         result = self._split(body, own, kept)
         items = frozenset(axis.inames[0][0] for axis in self._axes)
         return place_declarations(result, {**shared, **expanded}, items)
+
+    def _are_interleaved(self, body: Block, kept: Collection[str]) -> bool:
+        """Tell whether iterations of the innermost loop over work items may become vectors."""
+        nodes = list(nodes_in(body))
+        if not self._axes or self._axes[0].size in (1, 2, 3):
+            return False
+        if any(isinstance(node, Call) for node in nodes):  # which are given parts as they are
+            return False
+        return all(are_neighbours(nodes, name, kept) for name, _ in self._axes[0].inames)
 
     def _is_kept(self, name: str) -> bool:
         """Tell whether a private variable has to keep its value from one region to another."""
@@ -175,7 +189,7 @@ class _WorkItems:
                 result += self._around(tuple(region), own, kept)
                 region = []
             if isinstance(node, Loop | If):
-                head = _expanded(replace(node, body=()), kept, 0)  # all items find the same
+                head = _expanded(replace(node, body=()), kept, 0, self._items())  # same for all
                 assert isinstance(head, Loop | If)
                 result.append(replace(head, body=self._split(node.body, own, kept)))
         return tuple(result)
@@ -185,7 +199,7 @@ class _WorkItems:
     ) -> Block:
         names = mentioned(region)
         if any(name in names for name in kept):
-            region = tuple(_expanded(node, kept, self._item()) for node in region)
+            region = tuple(_expanded(node, kept, self._item(), self._items()) for node in region)
         region = place_declarations(region, {n: d for n, d in own.items() if n in names})
         used = _used(region, self._within)
         for axis in self._axes:
@@ -213,15 +227,14 @@ def _mentioned_by_head(node: Loop | If) -> frozenset[str]:
     return mentioned((replace(node, body=()),))
 
 
-def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression) -> Node:
+def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression, items: int) -> Node:
     """Return `node` with each kept variable an array that the work item has a part of."""
 
     def rule(e: Expression) -> Expression:
         # Outermost first: the array of a subscript is a variable too.
         if isinstance(e, ex.Subscript) and ex.name_of(e) in kept:
-            extent = kept[ex.name_of(e)].extent or 1
             first, *chosen = ex.index_tuple(e)
-            index = simplify(ex.sum_of(ex.product_of(extent, item), rule(first)))
+            index = _own_element(kept[ex.name_of(e)], rule(first), item, items)
             return ex.Subscript(e.aggregate, (index, *chosen) if chosen else index)
         if isinstance(e, ex.Variable) and e.name in kept:
             return ex.Subscript(e, item)
@@ -240,13 +253,20 @@ def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression) -> Node
     if isinstance(node, Verbatim):
         return _expanded_verbatim(node, kept, rule)
     if isinstance(node, Loop):
-        body = tuple(_expanded(child, kept, item) for child in node.body)
+        body = tuple(_expanded(child, kept, item, items) for child in node.body)
         return replace(node, lower=rule(node.lower), upper=rule(node.upper), body=body)
     if isinstance(node, If):
-        body = tuple(_expanded(child, kept, item) for child in node.body)
+        body = tuple(_expanded(child, kept, item, items) for child in node.body)
         return replace(node, condition=rule(node.condition), body=body)
     assert not list(expressions(node))  # declarations come later
     return node
+
+
+def _own_element(kept: Declare, index: Expression, item: Expression, items: int) -> Expression:
+    """Return the subscript of an element of the part that a work item has."""
+    if kept.interleaved:
+        return simplify(ex.sum_of(ex.product_of(items, index), item))
+    return simplify(ex.sum_of(ex.product_of(kept.extent or 1, item), index))
 
 
 def _expanded_verbatim(

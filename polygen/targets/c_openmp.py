@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from polygen.analysis.functions import FAST
@@ -17,9 +19,16 @@ from polygen.targets.target import Atomics, Target
 from polygen.targets.vector_math import vector_functions
 
 
-def _parallel_loop(loops: int) -> str:
-    collapse = f" collapse({loops})" if loops > 1 else ""
-    return f"#pragma omp parallel for{collapse}"
+def _parallel_loop(loops: int, condition: str, part: str, vectors: bool) -> str:
+    clauses = " simd" if vectors else ""
+    clauses += f" collapse({loops})" if loops > 1 else ""
+    clauses += f" if({condition})" if condition else ""
+    return f"#pragma omp parallel for{clauses}" + (f" schedule(dynamic, {part})" if part else "")
+
+
+def _vector_loop(accumulated: Sequence[tuple[str, str]]) -> str:
+    clauses = [f" reduction({operation}:{name})" for operation, name in accumulated]
+    return f"#pragma omp simd{''.join(clauses)}"
 
 
 _MOST_COPIES, _SOME_COPIES = 64, 8
@@ -242,6 +251,11 @@ uint16_t $name(float a)
     restrict="restrict",
     atomics=_ATOMICS,
     parallel_loop=_parallel_loop,
+    vector_loop=_vector_loop,
+    accumulation="""
+#pragma omp declare reduction({0} : {1} : omp_out = {0}(omp_out, omp_in)) \\
+    initializer(omp_priv = omp_orig)
+""",
     unroll=_unroll,
     runs_host=True,
 )

@@ -21,7 +21,7 @@ from polygen.targets.lane_printer import LanePrinter, in_lane
 from polygen.targets.lane_rules import LANE_RULES
 from polygen.targets.lanes import assigned_lanes, is_at_once
 from polygen.targets.names import Choice, Names, Uses
-from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, Target
+from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, SHORT_NAMES, Target
 from polygen.targets.term import SUM, Term, promoted
 
 RULES: Mapping[type, Rule] = {
@@ -120,6 +120,15 @@ class ExpressionPrinter:
         """Return what an array is to begin at a multiple of, in bytes, if anything needs that."""
         found = self._printer.names.alignments.get(name)
         return None if found is None else found[0]
+
+    def accumulation(self, operation: str, name: str) -> str:
+        """Return what the target calls an operation that accumulates in a variable."""
+        dtype = self.declared_type(name)
+        if operation not in ("max", "min") or dtype.kind != "f":
+            return operation
+        helper = f"pg_{operation}_{SHORT_NAMES[dtype.name]}"
+        self.uses.accumulations.add((helper, self.type_name(dtype)))
+        return helper
 
     def overlapping(self, name: str) -> frozenset[str]:
         """Return the names of the arrays that a write of a variable may change, too."""

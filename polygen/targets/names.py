@@ -44,6 +44,7 @@ class Uses:
         helpers: the helper functions that it calls, with the types they are called for.
         preambles: what functions of the user's need, in order.
         vectors: the helper functions of vectors that it calls.
+        accumulations: the helper functions that accumulate in loops that are told so, with types.
     """
 
     names: set[str] = field(default_factory=new_set)
@@ -52,6 +53,7 @@ class Uses:
     helpers: set[tuple[str, str]] = field(default_factory=new_set)
     preambles: dict[str, None] = field(default_factory=new_dict)
     vectors: set[VectorHelper] = field(default_factory=new_set)
+    accumulations: set[tuple[str, str]] = field(default_factory=new_set)
 
     def add(self, other: Uses) -> None:
         """Add what another function of the source needs; names of variables are its own."""
@@ -60,6 +62,7 @@ class Uses:
         self.helpers |= other.helpers
         self.preambles |= other.preambles
         self.vectors |= other.vectors
+        self.accumulations |= other.accumulations
 
 
 @dataclass(frozen=True, slots=True)

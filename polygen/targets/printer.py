@@ -215,7 +215,8 @@ class _FunctionPrinter:
         """Print all launches, with the loops around them, as one function."""
         launches = tuple(_launches(program.host))
         written = NO_NAMES.union(*(_written(launch.body) for launch in launches))
-        statements = StatementPrinter(self._target, self._expressions)
+        options = program.options
+        statements = StatementPrinter(self._target, self._expressions, options=options)
         statements.threads = statements.threads or head is not None  # who calls it is not known
         statements.spaces |= {a.name: a.space for a in arguments if isinstance(a, PartArg)}
         self._host_nodes(statements, program.host, 1)
@@ -313,4 +314,5 @@ def _preamble(target: Target, expressions: ExpressionPrinter) -> tuple[list[str]
     if uses.math or helpers_need_math(target, uses.helpers):
         lines.update(target.math_lines)
     helpers = helper_functions(target, uses.helpers) + vector_helpers(target, uses.vectors)
+    helpers += [target.accumulation.strip().format(*u) for u in sorted(uses.accumulations)]
     return ["\n".join(sorted(lines))] * bool(lines), [*helpers, *uses.preambles]

@@ -13,6 +13,7 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
+from polygen.ir.options import Options
 from polygen.lower.program import (
     Assign,
     Barrier,
@@ -33,9 +34,11 @@ from polygen.targets.copies import copy_lines
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.guards import outwards, shown
 from polygen.targets.otherwise import WithOther, with_others
+from polygen.targets.simd import Accumulated, accumulated_at_once, is_short
 from polygen.targets.simultaneous import one_by_one
 from polygen.targets.target import Target
 from polygen.targets.term import SUM
+from polygen.targets.threads import Threads, nest
 
 INDENT = "    "
 
@@ -48,23 +51,29 @@ class StatementPrinter:
     Parameters:
         target: whose C it is.
         expressions: prints the expressions in them.
-
         shared: the variables of the work group that are declared before.
+        options: the kernel's.
 
     Attributes:
         lines: what was printed.
     """
 
     def __init__(
-        self, target: Target, expressions: ExpressionPrinter, shared: Iterable[Declare] = ()
+        self,
+        target: Target,
+        expressions: ExpressionPrinter,
+        shared: Iterable[Declare] = (),
+        options: Options | None = None,
     ) -> None:
         self.target = target
         self.expressions = expressions
+        self.options = options or Options()
         self.lines: list[str] = []
         self.spaces = {node.name: node.address_space for node in shared}
         # Where loops of the source run on several threads, the others run on one.
         self.threads = target.parallel_loop is None
         self.nested = 0  # how many loops have to be directly inside of what is printed
+        self.says_vectors = False  # whether compilers have to be told which loops become vectors
 
     def is_atomic(self, node: Assign) -> bool:
         """Tell whether an assignment has to be atomic where it stands."""
@@ -330,25 +339,70 @@ def _call(p: StatementPrinter, node: Call, depth: int) -> None:
 
 
 def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:
-    if p.nested or node.parallel:  # loops that run in parallel together nest perfectly
-        p.nested = max(p.nested, node.parallel) - 1
-    elif isinstance(node.body[-1], Loop | If):
-        outer = outwards(node, p.expressions)
+    before = p.threads, p.says_vectors
+    pragma = ""
+    if p.nested:  # loops that run in parallel together nest perfectly
+        p.nested -= 1
+    elif node.parallel and (pragma := _parallel(p, node)):
+        p.threads = True
+    else:
+        nested = bool(node.body) and isinstance(node.body[-1], Loop | If)
+        outer = outwards(node, p.expressions) if nested else node
         if isinstance(outer, If):
             p.condition(outer, (), depth)
             return
         node = outer
-    if node.parallel and p.target.parallel_loop is not None:
-        p.line(depth, p.target.parallel_loop(node.parallel))
-        p.threads = True
+        pragma = _at_once(p, node)
+    if pragma:
+        p.line(depth, pragma)
     if node.unroll:
         count = None
         if isinstance(node.lower, int) and isinstance(node.upper, int):
             count = len(range(node.lower, node.upper, node.step))
         p.line(depth, p.target.unroll(count))
     p.body(p.loop_head(node), node.body, depth)
-    if node.parallel:
-        p.threads = p.target.parallel_loop is None
+    p.threads, p.says_vectors = before
+
+
+def _parallel(p: StatementPrinter, node: Loop) -> str:
+    """Return the line before a loop on threads; nothing if it is not worth any."""
+    if p.target.parallel_loop is None:
+        return ""
+    loops = list(nest(node, node.parallel))
+    vector = _accumulated(p, loops[-1]) is not None
+    # A compiler makes no vectors of loops that are one.
+    if vector and len(loops) > 1 and not is_short(loops[-2]):
+        loops.pop()
+    threads = Threads(loops, p.expressions)
+    condition = threads.condition(p.options.serial_below)
+    if condition is None:
+        return ""
+    p.nested = len(loops) - 1
+    alone = vector and node.parallel == 1
+    p.says_vectors = not alone
+    return p.target.parallel_loop(len(loops), condition, threads.part(), alone)
+
+
+def _at_once(p: StatementPrinter, node: Loop) -> str:
+    """Return the line before a loop that becomes vectors, if compilers have to be told."""
+    if not p.says_vectors or p.target.vector_loop is None:
+        return ""
+    found = _accumulated(p, node)
+    if found is None:
+        return ""
+    p.says_vectors = False
+    aliases = p.expressions.aliases
+    return p.target.vector_loop(
+        [(p.expressions.accumulation(how, name), aliases.get(name, name)) for how, name in found]
+    )
+
+
+def _accumulated(p: StatementPrinter, node: Loop) -> Accumulated | None:
+    aliases = p.expressions.aliases
+    private = {name for name, space in p.spaces.items() if space is AddressSpace.PRIVATE}
+    scalars = private | {name for name, same in aliases.items() if same in private}
+    reassociate = p.options.vectorize_sums and p.options.allow_reassociation
+    return accumulated_at_once(node, p.expressions, scalars, reassociate=reassociate)
 
 
 def _barrier(p: StatementPrinter, node: Barrier, depth: int) -> None:

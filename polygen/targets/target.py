@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -179,8 +179,13 @@ class Target:
         restrict: how it says that a pointer is the only way to an array.
         atomics: what it has for atomic operations, or None.
         copies: what it has for asynchronous copies; None if they are copies as any.
-        parallel_loop: the line before loops that run on several threads, given their number;
-            None if loops of the source cannot.
+        parallel_loop: the line before loops that run on several threads: given their number, when
+            several are worth it (always if nothing), how many iterations threads take at a time
+            (all at once if nothing), and whether iterations become vectors; None if there is none.
+        vector_loop: the line before a loop whose iterations become vectors, given what these
+            accumulate: operations and names.
+        accumulation: what lets a function of two numbers be such an operation, of its name and
+            the type.
         unroll: the line before a loop that the compiler is asked to unroll, given the number of its
             iterations, or None if that is no constant.
         runs_host: whether its functions run loops around launches, and all launches, themselves.
@@ -251,7 +256,9 @@ class Target:
     restrict: str
     atomics: Atomics | None = None
     copies: Copies | None = None
-    parallel_loop: Callable[[int], str] | None = None
+    parallel_loop: Callable[[int, str, str, bool], str] | None = None
+    vector_loop: Callable[[Sequence[tuple[str, str]]], str] | None = None
+    accumulation: str = ""
     unroll: Callable[[int | None], str] = lambda _: "#pragma unroll"
     runs_host: bool = False
 

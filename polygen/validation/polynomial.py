@@ -126,6 +126,13 @@ def substituted(value: Polynomial, values: Mapping[str, Polynomial]) -> Polynomi
     return result
 
 
+def divided(value: Polynomial, divisor: int) -> Polynomial | None:
+    """Return the polynomial divided by a number; None if that leaves a remainder somewhere."""
+    if any(coefficient % divisor for coefficient in value.values()):
+        return None
+    return {m: c // divisor for m, c in value.items()}
+
+
 def number(value: Polynomial) -> int | None:
     """Return the number that it is, or None if it is none."""
     if not value:

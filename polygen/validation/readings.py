@@ -26,6 +26,7 @@ from polygen.validation.frames import Frame, Read, Role, Storage
 from polygen.validation.polynomial import (
     Polynomial,
     constant,
+    divided,
     floor_divided,
     number,
     of_atom,
@@ -338,8 +339,12 @@ class ProgramTerms(Terms):
             at = number(offset)
             inside = at is not None and not is_array and 0 <= at < total
             item = constant(at or 0) if inside else {}
-        own = plus(offset, scaled(item, count), -1)
-        if own and not is_array:
+        own: Polynomial | None
+        if storage.node.interleaved:
+            own = divided(plus(offset, item, -1), total)
+        else:
+            own = plus(offset, scaled(item, count), -1)
+        if own is None or (own and not is_array):
             raise fault(
                 WrongStatement,
                 self._layouts.kernel,

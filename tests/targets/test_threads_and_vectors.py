@@ -1,0 +1,193 @@
+"""C: when loops run on threads, which become vectors; that results are as NumPy's then."""
+
+from __future__ import annotations
+
+import runpy
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RNG = np.random.default_rng(seed=8)
+F32 = {"a": np.float32}
+
+
+def kernel(domains: Any, text: str, tags: str, *arguments: Any, **options: Any) -> pg.Kernel:
+    knl = pg.make_kernel(domains, text, [*arguments, "..."], target="c")
+    return pg.set_options(pg.tag_inames(knl, tags), **options)
+
+
+def code(knl: pg.Kernel, **dtypes: Any) -> str:
+    return str(pg.generate_code(pg.add_dtypes(knl, dtypes or F32)))
+
+
+def result(knl: pg.Kernel, **given: Any) -> Any:
+    """Return the output of a kernel that runs on threads."""
+    _, (out,) = pg.set_options(knl, serial_below=0)(**given)
+    return out
+
+
+# --- threads
+
+
+def test_small_calls_start_no_threads() -> None:
+    knl = kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", "i: g.0")
+    assert "#pragma omp parallel for simd if(n >= 32768)\n" in code(knl)
+    plane = kernel("{ [i,j]: 0<=i<n and 1<=j<m }", "out[i,j] = 2*a[i,j]", "i: g.0")
+    assert "#pragma omp parallel for if(1LL * n * (m - 1) >= 32768)\n" in code(plane)
+    always = pg.set_options(knl, serial_below=0)
+    assert "#pragma omp parallel for simd\n" in code(always)
+    for size, parallel in ((32767, False), (32768, True)):
+        text = code(pg.fix_parameters(knl, n=size))
+        assert ("#pragma omp parallel for simd\n" in text, "omp" in text) == (parallel, parallel)
+
+
+def test_iterations_that_differ_are_handed_out_in_parts() -> None:
+    triangle = kernel("{ [i,j]: 0<=i<n and 0<=j<=i }", "out[i,j] = 2*a[i,j]", "i: g.0")
+    clauses = "if(1LL * n * n >= 32768) schedule(dynamic, 1 + n / 256)\n"
+    assert f"#pragma omp parallel for {clauses}" in code(triangle)
+    rows = kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: low<=j<high }"],
+        "<> low = start[i]\n<> high = start[i + 1]\nout[i] = sum(j, a[j])",
+        "i: g.0",
+    )
+    text = code(rows, a=np.float64, start=np.int32)
+    assert "#pragma omp parallel for if(n >= 128) schedule(dynamic, 1 + n / 256)\n" in text
+    start = np.array([0, 0, 3, 4, 9], np.int32)
+    a = RNG.normal(size=9)
+    wanted = [a[low:high].sum() for low, high in pairwise(start)]
+    assert np.allclose(result(rows, a=a, start=start, n=4), wanted)
+
+
+def test_bodies_count() -> None:
+    lines = "\n".join(f"out{k}[i] = a[i] + {k}" for k in range(64))
+    assert "if(n >= 512)" in code(kernel("{ [i]: 0<=i<n }", lines, "i: g.0"))
+    own = '... code() "out[i] = work(i);" writes(out[i])  {inames=i}'
+    text = code(kernel("{ [i]: 0<=i<n }", own, "i: g.0"), out=np.float32)
+    assert "#pragma omp parallel for\n" in text
+
+
+def test_tiles_do_the_same() -> None:
+    knl = kernel("{ [i,j]: 0<=i<n and 32*i<=j<32*i+32 and j<m }", "out[j] = 2*a[j]", "i: g.0")
+    assert "schedule" not in code(knl)
+
+
+# --- vectors
+
+
+def test_of_several_parallel_loops_the_innermost_becomes_vectors() -> None:
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = 2*a[i,j]", "i: g.1, j: g.0")
+    text = code(knl)
+    assert "collapse" not in text
+    assert "#pragma omp simd\n        for (int j = 0; j < m; ++j)" in text
+    across = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = 2*a[j,i]", "i: g.1, j: g.0")
+    assert "#pragma omp parallel for collapse(2) if(" in code(across)
+    assert "simd" not in code(across)
+    a = RNG.normal(size=(40, 50)).astype(np.float32)
+    assert (result(knl, a=a) == 2 * a).all()
+    assert (result(across, a=a) == 2 * a.T).all()
+
+
+CARRIED = [
+    "out[i,j] = if(j == 0, a[i,0], out[i,j-1] + a[i,j])",  # reads what was written before
+    "out[i,(j*j) % m] = a[i,j]",  # may write an element twice: the last one counts
+]
+
+
+@pytest.mark.parametrize("text", CARRIED)
+def test_iterations_in_an_order_stay_in_it(text: str) -> None:
+    out = pg.GlobalArg("out", np.float32, "n, m")
+    with pg.without_proofs():
+        knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", text, "i: g.0", out)
+        assert "omp simd" not in code(knl)
+        a = RNG.normal(size=(9, 37)).astype(np.float32)
+        found = result(knl, a=a, out=np.zeros_like(a))
+    wanted = np.zeros_like(a)
+    for j in range(37):
+        if "if" in text:
+            wanted[:, j] = a[:, j] + (wanted[:, j - 1] if j else 0)
+        else:
+            wanted[:, j * j % 37] = a[:, j]
+    assert np.array_equal(found, wanted)
+
+
+def test_elements_of_its_own() -> None:
+    text = "out[i,j] = if(out[i,j] > a[i,j], (out[i,j] - a[i,j])**2, out[i,j])"
+    out = pg.GlobalArg("out", np.float32, "n, m")
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", text, "i: g.0", out)
+    assert "#pragma omp simd\n" in code(knl)
+    a, b = RNG.normal(size=(2, 7, 100)).astype(np.float32)
+    wanted = (b - a) ** 2
+    wanted[b <= a] = b[b <= a]
+    assert np.array_equal(result(knl, a=a, out=b.copy()), wanted)
+
+
+def test_overlapping_arrays() -> None:
+    both = [pg.GlobalArg(n, np.float32, "n, m", may_alias=True) for n in ("a", "out")]
+    with pg.without_proofs():
+        knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = a[i,j]", "i: g.0", *both)
+        assert "omp simd" not in code(pg.prioritize_loops(knl, "i, j"))
+
+
+# --- what is accumulated
+
+
+def test_order_of_sums() -> None:
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i] = sum(j, a[i,j])", "i: g.0")
+    assert "simd" not in code(knl)
+    fast = pg.set_options(knl, vectorize_sums=True)
+    assert "#pragma omp simd reduction(+:acc_j)\n" in code(fast)
+    assert "simd" not in code(pg.set_options(fast, allow_reassociation=False))
+    assert "reduction(+:acc_j)" in code(knl, a=np.int32)  # nothing is rounded
+    for dtype in (np.float32, np.float64, np.int32):
+        a = RNG.integers(-50, 50, (12, 1000)).astype(dtype)
+        for each in (knl, fast):
+            assert (result(each, a=a) == a.sum(axis=1)).all()
+
+
+def test_extremes() -> None:
+    """The order makes no difference, and NaN is greater, and less, than all."""
+    for name, least in (("max", -np.inf), ("min", np.inf)):
+        knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", f"out[i] = {name}(j, a[i,j])", "i: g.0")
+        assert f"#pragma omp simd reduction(pg_{name}_f64:acc_j)\n" in code(knl, a=np.float64)
+        for dtype in (np.float32, np.float64, np.int32):
+            a = (RNG.normal(size=(30, 77)) * 100).astype(dtype)
+            if dtype != np.int32:
+                a[3, 50], a[4], a[5, 0] = np.nan, least, -least
+            wanted = getattr(a, name)(axis=1)
+            assert np.array_equal(result(knl, a=a), wanted, equal_nan=dtype != np.int32)
+
+
+# --- work items
+
+
+def test_work_items_become_vectors() -> None:
+    """What they keep across barriers is in arrays in which neighbours are neighbours."""
+    example = runpy.run_path(str(EXAMPLES / "sgemm.py"))
+    text = str(pg.generate_code(example["typed"](), "c"))
+    assert text.count("for (int j_item") == text.count("#pragma omp simd\n") == 4
+    assert "acc[8 * i_item + j_item + 960] += a_own[3] * b_own[3];" in text
+    a, b, c = RNG.integers(-9, 9, (3, 64, 64)).astype(np.float32)
+    knl = pg.set_options(example["prefetched"](), serial_below=0)
+    _, (found,) = knl.executor("c")(a=a, b=b, c=c.copy(), alpha=2, beta=3)
+    assert (found == 2 * (a @ b) + 3 * c).all()
+
+
+def test_work_items_that_are_no_neighbours() -> None:
+    """Each keeps its numbers beside each other: their elements of arrays lie apart anyway."""
+    knl = pg.make_kernel(
+        "{ [i,k,l]: 0<=i<n and 0<=k,l<3 }",
+        "own[k] = a[i,k]  {id=own}\nout[i] = sum(l, (l + 1)*own[l])  {dep=own}",
+        [pg.TemporaryVariable("own", shape=(3,)), "..."],
+        target="c",
+        loop_priority="i, k",
+    )
+    knl = pg.split_iname(knl, "i", 16, outer_tag="g.0", inner_tag="l.0")
+    assert "simd" not in code(knl)
+    a = RNG.integers(-9, 9, (100, 3)).astype(np.float32)
+    assert (result(knl, a=a) == a @ [1, 2, 3]).all()
