@@ -2,8 +2,8 @@
 
     python examples/coulomb_potential.py
 
-Each work item has one point.  A group copies 64 charges at a time to its local memory, one an item,
-with their places; then each item goes through them.
+Each work item has two points.  A group copies 128 charges at a time to its local memory, one an
+item, with their places; then each item goes through them.
 """
 
 from typing import Any
@@ -12,42 +12,66 @@ import numpy as np
 
 import polygen as pg
 
-ITEMS = 64
+ITEMS, OWN, UNROLLED = 128, 2, 32
 
 
 def make_potential() -> pg.Kernel:
     return pg.make_kernel(
         ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }"],
         """
-        <> x = point[i, 0]
-        <> y = point[i, 1]
-        <> z = point[i, 2]
-        dx(j) := source[j, 0] - x
-        dy(j) := source[j, 1] - y
-        dz(j) := source[j, 2] - z
-        potential[i] = sum(j, source[j, 3] * rsqrt(dx(j)*dx(j) + dy(j)*dy(j) + dz(j)*dz(j)))
+        dx(i, j) := source[j, 0] - point[i, 0]
+        dy(i, j) := source[j, 1] - point[i, 1]
+        dz(i, j) := source[j, 2] - point[i, 2]
+        squared(i, j) := dx(i, j)*dx(i, j) + dy(i, j)*dy(i, j) + dz(i, j)*dz(i, j)
+        potential[i] = sum(j, source[j, 3] * native_rsqrt(squared(i, j)))
         """,
-        [pg.GlobalArg("point", shape="n, 3"), pg.GlobalArg("source", shape="m, 4"), "..."],
+        [
+            pg.GlobalArg("point", "float32", "n, 3"),
+            pg.GlobalArg("source", "float32", "m, 4", alignment=16),
+            "...",
+        ],
         name="coulomb",
     )
 
 
-def prefetched() -> pg.Kernel:
+def prefetched(unrolled: int = UNROLLED) -> pg.Kernel:
     """Return one whose groups go through the charges in tiles."""
-    knl = pg.split_iname(make_potential(), "i", ITEMS, outer_tag="g.0", inner_tag="l.0")
-    knl = pg.split_iname(knl, "j", ITEMS)
-    knl = pg.prioritize_loops(knl, "j_outer, j_inner")
+    knl = pg.split_iname(make_potential(), "i", ITEMS * OWN, outer_tag="g.0")
+    knl = pg.split_iname(
+        knl, "i_inner", ITEMS, outer_iname="own", inner_iname="item", outer_tag="ilp"
+    )
+    knl = pg.tag_inames(knl, "item: l.0")
+    knl = pg.add_prefetch(
+        knl,
+        "point",
+        "own",
+        fetch_outer_inames="i_outer, item",
+        temporary_address_space=pg.AddressSpace.PRIVATE,
+        default_tag="unr",
+    )
+    knl = pg.prioritize_loops(pg.split_iname(knl, "j", ITEMS), "j_outer, j_inner")
     knl = pg.add_prefetch(
         knl,
         "source",
         "j_inner",
-        dim_arg_names=["load", "part"],
+        dim_arg_names=("load", "part"),
         fetch_outer_inames="i_outer, j_outer",
         temporary_address_space=pg.AddressSpace.LOCAL,
         default_tag=None,
+        temporary_name="tile",
+        vector_width=4,
     )
-    knl = pg.tag_inames(knl, {"load": "l.0", "part": "unr"})
-    return pg.separate_full_tiles(knl, "j_inner")
+    knl = pg.add_prefetch(
+        pg.tag_inames(knl, "load: l.0"),
+        "tile",
+        fetch_outer_inames="i_outer, item, j_outer, j_inner",
+        temporary_name="charge",
+        temporary_address_space=pg.AddressSpace.PRIVATE,
+        default_tag="unr",
+        vector_width=4,
+    )
+    knl = pg.split_iname(knl, "j_inner", unrolled, inner_tag="unr")
+    return pg.separate_full_tiles(knl, "j_inner_outer, j_inner_inner")
 
 
 def expected(point: Any, source: Any) -> Any:
@@ -66,7 +90,7 @@ def check(knl: pg.Kernel, target: str, n: int, m: int) -> None:
 
 
 def main() -> None:
-    knl = prefetched()
+    knl = prefetched(unrolled=4)
     print(pg.generate_code(pg.add_dtypes(knl, {"point, source": np.float32}), "opencl"))
     for target in ("opencl", "c"):
         for n, m in ((1, 1), (64, 128), (100, 131)):

@@ -2,113 +2,280 @@
 
     python examples/finite_elements.py
 
-Tetrahedra of 20 nodes, 10 of them on each of the four faces.  The volume kernel applies three
-matrices of derivatives to each element, and the element's own map to the results.  The surface
-kernel looks up the neighbours' values, and lifts jumps from the faces to all nodes.
+Tetrahedra, of any order.  The volume kernel applies three matrices of derivatives to the values of
+each element, and the element's own map to the results.  The surface kernel looks up the neighbours'
+values, and lifts jumps from the four faces to all nodes.
+
+Two recipes for either.  For low orders an element is a work item's, and the matrices are numbers in
+the code: nothing of them is loaded.  For high orders an item has a tile of a few nodes of a few
+elements, and loads a column of the matrices ahead of the one that it works with.
 """
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import polygen as pg
 
-NODES, FACES, FACE_NODES = 20, 4, 10
-ELEMENTS = 4  # of a group
+Matrices = NDArray[np.float32]
+ITEMS = 64  # of a group, if they have an element each
+LANES, OWN = 4, 8  # nodes and elements of a work item, if it has a tile
 
 
-def make_volume() -> pg.Kernel:
-    knl = pg.make_kernel(
-        ["{ [e, i]: 0<=e<elements and 0<=i<nodes }", "{ [j]: 0<=j<nodes }"],
+def nodes(order: int) -> int:
+    return (order + 1) * (order + 2) * (order + 3) // 6
+
+
+def face_nodes(order: int) -> int:
+    return (order + 1) * (order + 2) // 2
+
+
+def matrices(name: str, shape: tuple[int, ...], known: Matrices | None) -> Any:
+    """Return an argument, or a table that is a part of the kernel."""
+    if known is None:
+        return pg.GlobalArg(name, "float32", shape, alignment=16)
+    return pg.TemporaryVariable(
+        name, initializer=known, read_only=True, address_space=pg.AddressSpace.GLOBAL
+    )
+
+
+def make_volume(order: int, D: Matrices | None = None) -> pg.Kernel:
+    n = nodes(order)
+    return pg.make_kernel(
+        [f"{{ [e, i]: 0<=e<elements and 0<=i<{n} }}", f"{{ [j]: 0<=j<{n} }}"],
         """
-        <> ur = sum(j, D[0, i, j]*u[e, j])
-        <> us = sum(j, D[1, i, j]*u[e, j])
-        <> ut = sum(j, D[2, i, j]*u[e, j])
+        <> ur = sum(j, D[0, j, i]*u[e, j])
+        <> us = sum(j, D[1, j, i]*u[e, j])
+        <> ut = sum(j, D[2, j, i]*u[e, j])
         gradient[0, e, i] = ur*geo[e, 0, 0] + us*geo[e, 1, 0] + ut*geo[e, 2, 0]
         gradient[1, e, i] = ur*geo[e, 0, 1] + us*geo[e, 1, 1] + ut*geo[e, 2, 1]
         gradient[2, e, i] = ur*geo[e, 0, 2] + us*geo[e, 1, 2] + ut*geo[e, 2, 2]
         """,
+        [
+            matrices("D", (3, n, n), D),
+            pg.GlobalArg("u", "float32", f"elements, {n}", alignment=16),
+            pg.GlobalArg("geo", "float32", "elements, 3, 3"),
+            pg.GlobalArg("gradient", "float32", f"3, elements, {n}", alignment=16),
+            "...",
+        ],
         name="volume",
     )
-    return pg.fix_parameters(knl, nodes=NODES)
 
 
-def make_surface() -> pg.Kernel:
-    knl = pg.make_kernel(
-        [
-            "{ [e, i]: 0<=e<elements and 0<=i<nodes }",
-            "{ [f, p]: 0<=f<faces and 0<=p<face_nodes }",
-        ],
+def make_surface(order: int, lift: Matrices | None = None) -> pg.Kernel:
+    n, f = nodes(order), face_nodes(order)
+    return pg.make_kernel(
+        [f"{{ [e, i]: 0<=e<elements and 0<=i<{n} }}", f"{{ [f, p]: 0<=f<4 and 0<=p<{f} }}"],
         """
         flux(f, p) := scale[e, f]*(u[outside[e, f, p]] - u[inside[e, f, p]])
-        change[e, i] = sum((f, p), lift[i, f, p]*flux(f, p))
+        change[e, i] = sum((f, p), lift[f, p, i]*flux(f, p))
         """,
-        [pg.GlobalArg("u", shape="elements*nodes"), "..."],
+        [
+            matrices("lift", (4, f, n), lift),
+            pg.GlobalArg("u", "float32", f"elements*{n}"),
+            pg.GlobalArg("scale", "float32", "elements, 4"),
+            pg.GlobalArg("outside, inside", "int32", f"elements, 4, {f}"),
+            pg.GlobalArg("change", "float32", f"elements, {n}", alignment=16),
+            "...",
+        ],
         name="surface",
     )
-    return pg.fix_parameters(knl, nodes=NODES, faces=FACES, face_nodes=FACE_NODES)
 
 
-def on_the_grid(knl: pg.Kernel) -> pg.Kernel:
-    """Let a group have several elements, and an item one node of one."""
-    knl = pg.split_iname(knl, "e", ELEMENTS, outer_tag="g.0", inner_tag="l.1")
-    return pg.tag_inames(knl, {"i": "l.0"})
+def in_turn(
+    knl: pg.Kernel, loops: tuple[str, ...], items: tuple[int, ...], lanes: int = LANES
+) -> pg.Kernel:
+    """Share the iterations of some loops among the items of a group: each takes the next ones."""
+    name = f"{loops[0]}_all"
+    knl = pg.join_inames(knl, loops, name)
+    if lanes > 1:
+        knl = pg.split_iname(knl, name, lanes, outer_iname=f"{name}_at", inner_tag="vec")
+        name = f"{name}_at"
+    knl = pg.split_iname(knl, name, int(np.prod(items)), inner_iname=f"{name}_item")
+    if len(items) == 1:
+        return pg.tag_inames(knl, {f"{name}_item": "l.0"})
+    return pg.split_iname(knl, f"{name}_item", items[0], outer_tag="l.1", inner_tag="l.0")
 
 
-def volume_with_local_values() -> pg.Kernel:
-    """Read the values of a group's elements once; all of its items use them."""
-    knl = on_the_grid(make_volume())
+def written_together(knl: pg.Kernel, name: str) -> pg.Kernel:
+    """Let a group gather its results in local memory, and write them as they lie in memory."""
+    there = set(knl.inames)
+    knl = pg.buffer_array(knl, name, "e_inner, i", temporary_scope="local", default_tag=None)
+    *outer, element, node = (iname for iname in knl.inames if iname not in there)
+    return pg.tag_inames(in_turn(knl, (element, node), (ITEMS,)), dict.fromkeys(outer, "unr"))
+
+
+# --- an element of each work item, and matrices in the code
+
+
+def by_elements(knl: pg.Kernel) -> pg.Kernel:
+    knl = pg.assume(knl, f"elements mod {ITEMS} = 0 and elements >= 1")
+    return pg.split_iname(knl, "e", ITEMS, outer_tag="g.0", inner_tag="l.0")
+
+
+def own(knl: pg.Kernel, name: str, *swept: str) -> pg.Kernel:
+    """Let each work item keep what it needs of an array in registers."""
     return pg.add_prefetch(
-        knl, "u", "e_inner, j", fetch_outer_inames="e_outer", default_tag="l.auto"
+        knl,
+        name,
+        swept,
+        fetch_outer_inames="e_outer, e_inner",
+        temporary_name=f"{name}_own",
+        temporary_address_space=pg.AddressSpace.PRIVATE,
+        default_tag="unr",
     )
 
 
-def surface_with_local_fluxes() -> pg.Kernel:
-    """Compute each flux once; all nodes of its element use it."""
-    knl = pg.prioritize_loops(on_the_grid(make_surface()), "f, p")
-    return pg.precompute(
-        knl, "flux", "e_inner, f, p", precompute_outer_inames="e_outer", default_tag="l.auto"
+def volume_in_code(order: int, D: Matrices) -> pg.Kernel:
+    """Return the volume kernel with the matrices as numbers in the code."""
+    knl = pg.add_prefetch(
+        by_elements(make_volume(order, D)),
+        "u",
+        "e_inner, j",
+        dim_arg_names=("element", "node"),
+        fetch_outer_inames="e_outer",
+        temporary_name="values",
+        temporary_address_space=pg.AddressSpace.LOCAL,
+        default_tag=None,
     )
+    knl = in_turn(knl, ("element", "node"), (ITEMS,))
+    knl = own(own(knl, "values", "j"), "geo")
+    knl = pg.add_dtypes(pg.tag_inames(knl, "j: unr"), {"geo": "float32"})
+    return pg.tag_inames(written_together(knl, "gradient"), "i: unr")
 
 
-def check_volume(knl: pg.Kernel, target: str, elements: int) -> None:
+def surface_in_code(order: int, lift: Matrices) -> pg.Kernel:
+    """Return the surface kernel with the matrix as numbers in the code; each flux is found once."""
+    knl = pg.precompute(
+        pg.prioritize_loops(by_elements(make_surface(order, lift)), "f, p"),
+        "flux",
+        "e_inner, f, p",
+        precompute_outer_inames="e_outer",
+        precompute_inames=("element", "face", "node"),
+        temporary_name="fluxes",
+        temporary_address_space=pg.AddressSpace.LOCAL,
+        default_tag=None,
+    )
+    knl = in_turn(knl, ("element", "face", "node"), (ITEMS,), lanes=1)
+    knl = pg.tag_inames(own(knl, "fluxes", "f", "p"), "f: unr, p: unr")
+    return pg.tag_inames(written_together(knl, "change"), "i: unr")
+
+
+# --- a tile of each work item
+
+
+def by_tiles(knl: pg.Kernel, down: int) -> pg.Kernel:
+    knl = pg.assume(knl, f"elements mod {OWN * down} = 0 and elements >= 1")
+    knl = pg.split_iname(knl, "e", OWN * down, outer_tag="g.0")
+    knl = pg.split_iname(knl, "e_inner", OWN, outer_tag="l.1", inner_tag="ilp")
+    return pg.split_iname(knl, "i", LANES, outer_tag="l.0", inner_tag="vec")
+
+
+def columns_ahead(knl: pg.Kernel, name: str, iname: str, unrolled: int) -> pg.Kernel:
+    """Load the column of a matrix that is used next while one is used."""
+    knl = pg.add_prefetch(
+        knl,
+        name,
+        "i_inner",
+        fetch_outer_inames=f"e_outer, e_inner_outer, i_outer, {iname}",
+        temporary_name="column",
+        temporary_address_space=pg.AddressSpace.PRIVATE,
+        default_tag="unr",
+        vector_width=LANES,
+    )
+    knl = pg.double_buffer(knl, "column", iname)
+    knl = pg.split_iname(knl, iname, unrolled, inner_tag="unr")
+    return pg.prioritize_loops(knl, f"{iname}_outer, {iname}_inner")
+
+
+def volume_in_tiles(order: int, down: int = 4, unrolled: int = 4) -> pg.Kernel:
+    """Return the volume kernel with the values of a group's elements in local memory."""
+    knl = pg.add_prefetch(
+        by_tiles(make_volume(order), down),
+        "u",
+        "e_inner_outer, e_inner_inner, j",
+        dim_arg_names=("element", "node"),
+        fetch_outer_inames="e_outer",
+        temporary_name="values",
+        temporary_address_space=pg.AddressSpace.LOCAL,
+        default_tag=None,
+    )
+    knl = in_turn(knl, ("element", "node"), (nodes(order) // LANES, down), lanes=1)
+    return columns_ahead(knl, "D", "j", unrolled)
+
+
+def surface_in_tiles(order: int, down: int = 16, unrolled: int = 4) -> pg.Kernel:
+    """Return the surface kernel with the fluxes of a group's elements in local memory."""
+    knl = pg.precompute(
+        pg.prioritize_loops(by_tiles(make_surface(order), down), "f, p"),
+        "flux",
+        "e_inner_outer, e_inner_inner, f, p",
+        precompute_outer_inames="e_outer",
+        precompute_inames=("element", "face", "node"),
+        temporary_name="fluxes",
+        temporary_address_space=pg.AddressSpace.LOCAL,
+        default_tag=None,
+    )
+    knl = in_turn(knl, ("element", "face", "node"), (nodes(order) // LANES, down), lanes=1)
+    return columns_ahead(pg.join_inames(knl, "f, p", "q"), "lift", "q", unrolled)
+
+
+# --- checks
+
+
+def random_mesh(order: int, elements: int, near: int = 10) -> dict[str, Any]:
+    """Return values, and which are beside which: element to element, node to node of a face.
+
+    Numbers of elements beside each other differ by `near` at most.
+    """
     rng = np.random.default_rng(seed=elements)
-    shapes = (3, NODES, NODES), (elements, 3, 3), (elements, NODES)
-    D, geo, u = (rng.normal(size=shape) for shape in shapes)
-    _, (found,) = knl.executor(target)(D=D, geo=geo, u=u)
-    np.testing.assert_allclose(found, np.einsum("rij,ej,erx->xei", D, u, geo), atol=1e-12)
-
-
-def random_mesh(elements: int) -> dict[str, Any]:
-    """Return data of the right form: whose values are beside whose, and how faces are scaled."""
-    rng = np.random.default_rng(seed=elements)
-    count, faces = elements * NODES, (elements, FACES, FACE_NODES)
+    n, f = nodes(order), face_nodes(order)
+    faces = np.stack([rng.choice(n, f, replace=False) for _ in range(4)])
+    own = np.arange(elements)[:, None, None]
+    beside = (own + rng.integers(-near, near, size=(elements, 4, 1), endpoint=True)) % elements
     return {
-        "u": rng.normal(size=count),
-        "scale": rng.uniform(1, 2, size=(elements, FACES)),
-        "lift": rng.normal(size=(NODES, FACES, FACE_NODES)),
-        "inside": rng.integers(0, count, size=faces, dtype=np.int32),
-        "outside": rng.integers(0, count, size=faces, dtype=np.int32),
+        "u": rng.normal(size=elements * n).astype(np.float32),
+        "scale": rng.uniform(1, 2, size=(elements, 4)).astype(np.float32),
+        "inside": (n * own + faces).astype(np.int32),
+        "outside": (n * beside + faces[rng.integers(0, 4, size=(elements, 4))]).astype(np.int32),
     }
 
 
-def check_surface(knl: pg.Kernel, target: str, elements: int) -> None:
-    mesh = random_mesh(elements)
-    jump = mesh["u"][mesh["outside"]] - mesh["u"][mesh["inside"]]
-    expected = np.einsum("ifp,ef,efp->ei", mesh["lift"], mesh["scale"], jump)
-    _, (found,) = knl.executor(target)(**mesh)
-    np.testing.assert_allclose(found, expected, atol=1e-11)
+def check_volume(knl: pg.Kernel, target: str, D: Matrices, elements: int) -> None:
+    rng = np.random.default_rng(seed=elements)
+    u, geo = (rng.normal(size=(elements, *s)).astype(np.float32) for s in (D.shape[1:2], (3, 3)))
+    given = {} if knl.temporaries and "D" in {t.name for t in knl.temporaries} else {"D": D}
+    _, (found,) = knl.executor(target)(u=u, geo=geo, **given)
+    expected = np.einsum("rji,ej,erx->xei", D, u, geo, dtype=np.float64)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def check_surface(knl: pg.Kernel, target: str, lift: Matrices, order: int, elements: int) -> None:
+    mesh = random_mesh(order, elements)
+    jump = mesh["scale"][:, :, None] * (mesh["u"][mesh["outside"]] - mesh["u"][mesh["inside"]])
+    given = {} if "lift" in {t.name for t in knl.temporaries} else {"lift": lift}
+    _, (found,) = knl.executor(target)(**mesh, **given)
+    np.testing.assert_allclose(found, np.einsum("fpi,efp->ei", lift, jump), atol=1e-4)
 
 
 def main() -> None:
-    volume, surface = volume_with_local_values(), surface_with_local_fluxes()
-    print(pg.generate_code(pg.add_dtypes(volume, {"D, geo, u": np.float32}), "opencl"))
-    types = {"u, scale, lift": np.float32, "inside, outside": np.int32}
-    print(pg.generate_code(pg.add_dtypes(surface, types), "opencl"))
+    rng = np.random.default_rng(1)
+
+    def some(*shape: int) -> Matrices:
+        return rng.normal(size=shape).astype(np.float32)
+
+    D, lift = some(3, nodes(1), nodes(1)), some(4, face_nodes(1), nodes(1))
+    in_code = volume_in_code(1, D), surface_in_code(1, lift)
+    larger, lifting = some(3, nodes(3), nodes(3)), some(4, face_nodes(3), nodes(3))
+    in_tiles = volume_in_tiles(3), surface_in_tiles(3, down=4)
+    for knl in (*in_code, *in_tiles):
+        print(pg.generate_code(knl, "opencl"))
     for target in ("opencl", "c"):
-        for elements in (1, 4, 7):
-            check_volume(volume, target, elements)
-            check_surface(surface, target, elements)
+        check_volume(in_code[0], target, D, 2 * ITEMS)
+        check_surface(in_code[1], target, lift, 1, 2 * ITEMS)
+        check_volume(in_tiles[0], target, larger, 2 * ITEMS)
+        check_surface(in_tiles[1], target, lifting, 3, 2 * ITEMS)
         print(f"{target}: as NumPy")
 
 
