@@ -201,6 +201,7 @@ class Rates:
 
     @staticmethod
     def of(device: Device) -> Rates:
+        """Measure a device."""
         added = {dtype: rate(device, "t*s + r", dtype) for dtype in DTYPES}
         roots = rate(device, "native_rsqrt(t)", "float32")
         return Rates(copied_bytes_per_second(device), added, roots)

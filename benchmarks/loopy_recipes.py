@@ -1,4 +1,4 @@
-"""Loo.py's own recipes for batched products, the Coulomb potential and the kernels of finite elements.
+"""Loo.py's own recipes for batched products, the Coulomb potential and finite elements.
 
 As its documentation and its paper have them: tiles that are prefetched to local memory, work items
 along the axes of what is computed, and several elements an item (`ilp`) where that is faster.

@@ -51,6 +51,8 @@ class Device(Protocol):
 
 
 class Cuda:
+    """An NVIDIA GPU, its memory CuPy's arrays."""
+
     def __init__(self) -> None:
         import cupy  # noqa: PLC0415  (only where it is used)
 
@@ -58,24 +60,30 @@ class Cuda:
         self.name: str = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
 
     def random(self, shape: tuple[int, ...], dtype: str = "float32") -> Any:
+        """Return an array of random numbers between 0 and 1."""
         return self.cupy.random.rand(*shape, dtype=dtype)
 
     def upload(self, array: Any) -> Any:
+        """Return an array with the values of one of NumPy's."""
         return self.cupy.asarray(array)
 
     def download(self, array: Any) -> Any:
+        """Return an array of NumPy's with the values of one."""
         return array.get()
 
     def call(self, knl: Any, **arguments: Any) -> Any:
+        """Call a kernel."""
         return knl(**arguments)[0]
 
     def copy(self, target: Any, source: Any) -> Any:
+        """Copy an array to another one."""
         to_device = 3  # cudaMemcpyDeviceToDevice
         self.cupy.cuda.runtime.memcpyAsync(
             target.data.ptr, source.data.ptr, source.nbytes, to_device, 0
         )
 
     def milliseconds(self, run: Callable[[], Any], times: int = 20) -> float:
+        """Return how long something takes on the device: the median."""
         for _ in range(WARM):
             run()
         events = [(self.cupy.cuda.Event(), self.cupy.cuda.Event()) for _ in range(times)]
@@ -88,6 +96,8 @@ class Cuda:
 
 
 class OpenCL:
+    """The device that PyOpenCL chooses (`PYOPENCL_CTX`)."""
+
     def __init__(self) -> None:
         import pyopencl as cl  # noqa: PLC0415  (only where it is used)
         import pyopencl.array as cla  # noqa: PLC0415
@@ -100,26 +110,35 @@ class OpenCL:
         self.name: str = context.devices[0].name
 
     def random(self, shape: tuple[int, ...], dtype: str = "float32") -> Any:
+        """Return an array of random numbers between 0 and 1."""
         found = self.cla.empty(self.queue, shape, dtype)
-        flat, some = found.reshape(-1), np.random.default_rng(0).random(2**24).astype(dtype)
-        for start in range(0, flat.size, some.size):
-            part = flat[start : start + some.size]
-            part.set(some[: part.size])
+        some = np.random.default_rng(0).random(min(found.size, 2**24)).astype(dtype)
+        part = self.cla.to_device(self.queue, some)
+        for start in range(0, found.nbytes, part.nbytes):
+            count = min(part.nbytes, found.nbytes - start)
+            self.cl.enqueue_copy(
+                self.queue, found.base_data, part.base_data, dst_offset=start, byte_count=count
+            )
         return found
 
     def upload(self, array: Any) -> Any:
+        """Return an array with the values of one of NumPy's."""
         return self.cla.to_device(self.queue, np.ascontiguousarray(array))
 
     def download(self, array: Any) -> Any:
+        """Return an array of NumPy's with the values of one."""
         return array.get()
 
     def call(self, knl: Any, **arguments: Any) -> Any:
+        """Call a kernel."""
         return knl(self.queue, **arguments)[0]
 
     def copy(self, target: Any, source: Any) -> Any:
+        """Copy an array to another one."""
         return self.cl.enqueue_copy(self.queue, target.base_data, source.base_data)
 
     def milliseconds(self, run: Callable[[], Any], times: int = 20) -> float:
+        """Return how long something takes on the device: the median."""
         taken: list[float] = []
         for _ in range(WARM + times):
             event = run()
@@ -132,7 +151,8 @@ def copied_bytes_per_second(device: Device, count: int = 2**28) -> float:
     """Return how many bytes a copy of the device's own reads and writes in a second."""
     source = device.random((count,))
     target = device.random((count,))
-    return 2 * source.nbytes / device.milliseconds(lambda: device.copy(target, source)) * 1e3
+    taken = device.milliseconds(lambda: device.copy(target, source))
+    return float(2 * source.nbytes / taken * 1e3)
 
 
 def rate(device: Device, step: str, dtype: str, steps: int = 2048) -> float:
@@ -166,4 +186,4 @@ def rate(device: Device, step: str, dtype: str, steps: int = 2048) -> float:
     given = {name: np.dtype(dtype).type(0.5) for name in "sr" if name in knl.variables}
     knl = pg.add_dtypes(knl, {"t": dtype, **dict.fromkeys(given, dtype)})
     taken = device.milliseconds(lambda: device.call(knl, out=out, **given))
-    return out.size * steps / taken * 1e3
+    return float(out.size * steps / taken * 1e3)

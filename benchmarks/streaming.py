@@ -126,7 +126,7 @@ def measure(device: Device, n: int = N, side: int = SIDE, edge: int = EDGE) -> N
         assert case.check(), case.name
         taken = device.milliseconds(lambda: device.call(case.kernel, **case.given))
         achieved = case.moved / taken * 1e3
-        print(f"{case.name:16} {achieved / 1e12:5.2f}   {copied / achieved:.3f}")
+        print(f"{case.name:16} {achieved / 1e12:5.2f}   {copied / achieved:.3f}", flush=True)
 
     for case in streams(device, n):
         show(case)
