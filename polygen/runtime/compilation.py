@@ -8,8 +8,10 @@ from polygen.errors import CompilationFailed
 from polygen.source import caller_location
 
 _MOST_LINES = 30
-# kernel.c:4:9: error (gcc, clang), polygen.cu(4): error (NVRTC), <kernel>:4:9: error (NVIDIA).
-_PLACE = re.compile(r"(?:\.c|\.cu|\.cl|<kernel>)[:(](\d+)[^\n]*\berror\b")
+# kernel.c:4:9: error (gcc, clang), polygen.cu(4): error (NVRTC), <kernel>:4:9: error (NVIDIA's
+# OpenCL), error: tempfile.cl:4:9 (PoCL).
+_FILE = r"(?:\.c|\.cu|\.cl|<kernel>)[:(](\d+)"
+_PLACE = re.compile(rf"{_FILE}[^\n]*\berror\b|\berror: \S*{_FILE}")
 
 
 def failure(
@@ -51,7 +53,7 @@ def _excerpt(source: str, message: str) -> str | None:
     found = re.search(_PLACE, message)
     if found is None:
         return None
-    at = int(found[1]) - 1
+    at = int(found[1] or found[2]) - 1
     lines = source.splitlines()
     return "\n".join(
         f"{'->' if number == at else '  '} {number + 1:4} {lines[number]}"

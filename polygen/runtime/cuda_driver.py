@@ -21,6 +21,9 @@ _UPDATE = "is the driver as new as NVRTC, and is there memory left on the device
 _OPTIONS = ("-default-device", "--std=c++17")
 
 
+_FATAL = frozenset({214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719})
+
+
 class DriverError(Exception):
     """What the driver says.
 
@@ -31,6 +34,11 @@ class DriverError(Exception):
     def __init__(self, message: str, code: int = 0) -> None:
         super().__init__(message)
         self.code = code
+
+    @property
+    def is_fatal(self) -> bool:
+        """Whether the context can do nothing any more."""
+        return self.code in _FATAL
 
 
 class Driver(Protocol):
@@ -190,6 +198,8 @@ def build(source: str, options: tuple[str, ...] = (), kernel: str | None = None)
     try:
         module = cuda.load(code)
     except DriverError as error:
+        if error.is_fatal:
+            raise
         raise failure("CUDA's driver", str(error), options, source, kernel, _UPDATE) from None
     if disk.caching():
         _MODULES[key] = module

@@ -19,7 +19,6 @@ from polygen.runtime.arguments import Form
 from polygen.runtime.cuda_arrays import CudaEvent, DeviceMemory, array_class, stream_of
 from polygen.runtime.cuda_driver import Driver, DriverError, driver
 from polygen.runtime.cuda_graphs import Graphs
-from polygen.runtime.device_errors import is_fatal
 from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.temporaries import bytes_of
 from polygen.source import caller_location
@@ -124,7 +123,7 @@ class CudaRun:
         try:
             self._driver.launch(launch.handle, *grid.launched, shared, stream, launch.addresses)
         except DriverError as error:
-            if is_fatal(error):
+            if error.is_fatal:
                 raise
             raise LaunchFailed(
                 f"the device refused launch '{launch.function.name}' with {grid.size} work items "

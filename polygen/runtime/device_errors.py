@@ -10,8 +10,6 @@ from polygen.ir.dtype import DType
 from polygen.runtime.cuda_driver import DriverError
 from polygen.source import caller_location
 
-# After these, a context of CUDA's can do nothing any more.
-_FATAL = frozenset({214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719})
 _NO_MEMORY = 2
 # What NVIDIA's OpenCL says after a kernel has failed: at first, and later.
 _ILLEGAL_ACCESS = -9999
@@ -54,11 +52,6 @@ def translated(kernel: str, error: Exception) -> UserError | None:
     return fault(kernel, str(error)) if is_fault(error) else _refused(kernel, error)
 
 
-def is_fatal(error: DriverError) -> bool:
-    """Tell whether nothing runs any more on a device in this process."""
-    return error.code in _FATAL
-
-
 def is_fault(error: Any) -> bool:
     """Tell whether an error of OpenCL's is what follows on a kernel that failed."""
     codes = sys.modules["pyopencl"].status_code
@@ -70,7 +63,7 @@ def is_fault(error: Any) -> bool:
 
 def driver_error(kernel: str, error: DriverError) -> UserError:
     """Return the error that CUDA refused what a call of a kernel asks for, or failed before."""
-    return fault(kernel, str(error)) if is_fatal(error) else _refused(kernel, error)
+    return fault(kernel, str(error)) if error.is_fatal else _refused(kernel, error)
 
 
 def is_no_memory(error: Any) -> bool:

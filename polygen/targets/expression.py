@@ -242,7 +242,10 @@ class ExpressionPrinter:
         right = p.term(value, left.dtype)
         # Storing a half rounds.
         rounds = left.dtype == FLOAT16 and ex.name_of(target) in p.names.stored
-        right = right if rounds else self._converted(right, left.dtype)
+        if not rounds:
+            right = self._converted(right, left.dtype)
+        elif right.dtype.kind != "f" and p.target.store_half:
+            right = p.convert(right, FLOAT32)  # for integers, there is no such function
         p.forget()
         if rounds and isinstance(target, ex.Subscript) and p.target.store_half:
             index, (name, _) = logic.index_text(p, target), logic.place_of(p, target)

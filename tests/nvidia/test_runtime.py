@@ -253,6 +253,9 @@ def test_refusals_of_the_driver(
         said = "CUDA's driver failed for kernel 'polygen_kernel':\ntoo many"
         with pytest.raises(CompilationFailed, match=said):
             doubling().executor("cuda")(a=np.zeros(3), shift=2.5)
+        patch.setattr(host, "load", _failing("an illegal memory access", 700))
+        with pytest.raises(KernelFault, match="an illegal memory access"):
+            doubling().executor("cuda")(a=np.zeros(3), shift=2.5)
     run = doubling().executor("cuda")
     np.testing.assert_array_equal(run(a=np.ones(3), shift=1)[1][0], [3, 3, 3])
 

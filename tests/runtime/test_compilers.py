@@ -111,6 +111,7 @@ def test_opencl_source_that_does_not_compile(queue: Any) -> None:
     with pytest.raises(errors.CompilationFailed) as error:
         build(queue.context, "__kernel void f(__global int *x) { x[0] = y; }")
     assert "undeclared identifier 'y'" in str(error.value)
+    assert "->    1 __kernel void f(" in str(error.value)
 
 
 def test_build_options(double: pg.Kernel, numbers: Any, target: str) -> None:

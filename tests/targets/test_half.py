@@ -81,3 +81,18 @@ def test_what_the_source_says() -> None:
     assert "cl_khr_fp16" not in opencl
     assert "a[i] = 2.0f * a[i];" in c
     assert "typedef _Float16 half;" in c
+
+
+@TARGETS
+def test_halves_of_integers(target: str) -> None:
+    types = ("bool", "int8", "uint8", "int32", "uint64", "int64")
+    text = "\n".join(f"{t}_half[i] = {t}_number[i]" for t in types)
+    halves = [pg.GlobalArg(f"{t}_half", HALF) for t in types]
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", text, [*halves, "..."])
+    values = np.array([0, 1, 100, 65503, 65519, 65520, 2**24 + 1, 2**31 - 1])
+    given = {f"{t}_number": values.astype(t) for t in types}
+    out = {f"{t}_half": np.zeros(len(values), HALF) for t in types}
+    knl.executor(target)(**given, **out)
+    with np.errstate(over="ignore"):
+        for t in types:
+            np.testing.assert_array_equal(out[f"{t}_half"], given[f"{t}_number"].astype(HALF))
