@@ -106,7 +106,7 @@ def _check_refused(seeds: range) -> Counter[str]:
 
 
 def test_what_is_refused_is_harmful() -> None:
-    counted = _check_refused(range(20, 36))
+    counted = _check_refused(range(36, 52))
     assert counted["accepted"] > 30
     assert counted["wrong"] > 5
 
