@@ -60,8 +60,10 @@ class Threads:
         """
         if not self._work.factors:
             return "" if self._work.number >= fewest else None
-        least = -(-fewest // self._work.number)
-        return f"{self._text(self._work.factors, SUM)} >= {least}" if least > 1 else ""
+        if not fewest:
+            return ""
+        least = max(2, -(-fewest // self._work.number))  # one iteration needs one thread
+        return f"{self._text(self._work.factors, SUM)} >= {least}"
 
     def part(self) -> str:
         """Return how many iterations threads take at a time; nothing if all do as much."""

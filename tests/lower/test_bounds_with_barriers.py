@@ -45,7 +45,7 @@ def test_loops_over_work_items_end_at_a_bound() -> None:
     lines = [line.strip() for line in str(pg.generate_code(_rows("counts[g]"), "c")).splitlines()]
     at = lines.index("for (int t = 0; t < count[0]; ++t) {")
     assert lines.index("count[i] = counts[g];") < at
-    assert lines[at + 1] == "for (int i = 0; i < 4; ++i)"
+    assert lines[at + 1 : at + 3] == ["#pragma omp simd", "for (int i = 0; i < 4; ++i)"]
 
 
 @pytest.mark.parametrize("count", ["counts[i]", "mine + 1"])

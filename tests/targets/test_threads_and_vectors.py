@@ -64,6 +64,12 @@ def test_iterations_that_differ_are_handed_out_in_parts() -> None:
     assert np.allclose(result(rows, a=a, start=start, n=4), wanted)
 
 
+def test_one_iteration_needs_one_thread() -> None:
+    knl = kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", "")
+    knl = pg.split_iname(knl, "i", 1 << 16, outer_tag="g.0")
+    assert "if((n + 65535) / 65536 >= 2)" in code(knl)
+
+
 def test_bodies_count() -> None:
     lines = "\n".join(f"out{k}[i] = a[i] + {k}" for k in range(64))
     assert "if(n >= 512)" in code(kernel("{ [i]: 0<=i<n }", lines, "i: g.0"))
