@@ -65,7 +65,7 @@ def test_iterations_that_differ_are_handed_out_in_parts() -> None:
 
 
 def test_one_iteration_needs_one_thread() -> None:
-    knl = kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", "")
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", target="c")
     knl = pg.split_iname(knl, "i", 1 << 16, outer_tag="g.0")
     assert "if((n + 65535) / 65536 >= 2)" in code(knl)
 
@@ -75,7 +75,7 @@ def test_bodies_count() -> None:
     assert "if(n >= 512)" in code(kernel("{ [i]: 0<=i<n }", lines, "i: g.0"))
     own = '... code() "out[i] = work(i);" writes(out[i])  {inames=i}'
     text = code(kernel("{ [i]: 0<=i<n }", own, "i: g.0"), out=np.float32)
-    assert "#pragma omp parallel for\n" in text
+    assert "#pragma omp parallel for if(n >= 2)\n" in text
 
 
 def test_tiles_do_the_same() -> None:
