@@ -2,7 +2,7 @@
 
 python -m benchmarks.opencl_streaming [size]
 
-The size, 1 if it is not given, is what extents are divided by: 8 for a device with little memory.
+The size, 1 if it is not given, is what extents are divided by: 4 for a device with little memory.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def with_own_cells(knl: pg.Kernel, swept: str, names: tuple[str, ...]) -> pg.Ker
     )
 
 
-def plate(rows: int = 4, across: int = 1024, groups: int = 1) -> pg.Kernel:
+def plate(rows: int = 4, across: int = 512, groups: int = 2) -> pg.Kernel:
     """Return the stencil of a plate, with registers for so many groups on a multiprocessor."""
     knl = pg.tag_inames(in_tiles(make_plate(), rows, across), "i_outer: g.1")
     knl = with_own_cells(knl, "", ("row", "column"))
