@@ -122,16 +122,6 @@ def coulomb(device: Device, less: int) -> Case:
     )
 
 
-def with_registers(device: Device, knl: pg.Kernel, groups: int = 12) -> pg.Kernel:
-    """Leave registers for so many groups of 64 work items on a multiprocessor."""
-    if isinstance(device, Cuda):
-        return pg.set_options(knl, resident_groups=groups)
-    if "NVIDIA" not in device.name:
-        return knl
-    registers = 2**16 // (groups * finite_elements.ITEMS) // 8 * 8
-    return pg.set_options(knl, build_options=(f"-cl-nv-maxrregcount={registers}",))
-
-
 def volume(device: Device, order: int, less: int) -> Case:
     n, elements = nodes(order), ELEMENTS[order] // less
     D = np.random.default_rng(order).normal(size=(3, n, n)).astype(np.float32)
@@ -141,7 +131,7 @@ def volume(device: Device, order: int, less: int) -> Case:
     def ours() -> pg.Kernel:
         if order <= IN_CODE:
             knl = finite_elements.volume_in_code(order, D)
-            return with_registers(device, knl) if order == 3 else knl
+            return pg.set_options(knl, resident_groups=12) if order == 3 else knl
         return finite_elements.volume_in_tiles(order)
 
     def check() -> bool:

@@ -78,9 +78,8 @@ def streams(device: Device, n: int) -> Iterator[Case]:
 
 
 def plate(device: Device, side: int) -> Case:
-    # OpenCL does not say how many groups are to be resident: larger ones have more registers.
-    across = 512 if isinstance(device, Cuda) else 1024
-    knl = register_stencils.plate(across=across)
+    larger = {} if isinstance(device, Cuda) else {"across": 1024, "groups": 1}
+    knl = register_stencils.plate(**larger)
     knl = pg.assume(knl, "n mod 4 = 0 and m mod 4096 = 0")
     a, out = device.random((side + 2, side + 8)), device.random((side, side))
 

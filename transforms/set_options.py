@@ -32,7 +32,8 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             ``skip_arg_checks``: do not check shapes, types and overlap at a call;
             ``build_options``: a sequence of texts, passed on to the device's compiler;
             ``resident_groups``: how many work groups a multiprocessor is to run at once, for which
-            the compiler leaves registers (CUDA: ``__launch_bounds__``); 0 if it decides;
+            the compiler leaves registers (CUDA: ``__launch_bounds__``; NVIDIA's OpenCL: the most
+            registers of a work item); 0 if it decides;
             ``allow_reassociation``: whether steps may change the order in which a floating-point
             sum or product is computed, and so how it is rounded; they may unless it is False;
             ``vectorize_sums``: C: whether innermost loops may add up and multiply floating-point

@@ -41,7 +41,7 @@ class Options:
         allow_reassociation: steps may change the order in which sums and products are added up
             and multiplied, and so how they are rounded.
         resident_groups: how many work groups a multiprocessor is to run at once: the compiler
-            leaves registers for them (CUDA); 0 if it decides.
+            leaves registers for them (CUDA, and NVIDIA's OpenCL); 0 if it decides.
         fix_sizes: code is generated for the sizes of a call, which are numbers in it.
         vectorize_sums: innermost loops may add up (and multiply) floating-point numbers in several
             parts at once, and so in another order (C).

@@ -17,6 +17,7 @@ from polygen.runtime.cuda_memory import cuda_allocator
 from polygen.runtime.cuda_run import CudaRun
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.layouts import value_of_hidden
+from polygen.runtime.nvidia_opencl import register_options
 from polygen.runtime.opencl import Queue, build, check_alignments, pyopencl
 from polygen.runtime.opencl_lacks import check_extensions
 from polygen.runtime.opencl_run import Run, check_local_memory
@@ -77,7 +78,10 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
     """Return what a wrapper for OpenCL may ask for."""
     program = variant.program
     check_extensions(queue.device, program)
-    options = options_for(queue.device, program.loop_program)
+    options = (
+        *options_for(queue.device, program.loop_program),
+        *register_options(queue.device, program),
+    )
     try:
         built = build(queue.context, program.source, options, form.kernel.name)
     except CompilationFailed:
