@@ -20,6 +20,7 @@ import importlib
 import importlib.util
 import os
 import platform
+import random
 import time
 from collections.abc import Sequence
 from multiprocessing import get_context
@@ -36,6 +37,7 @@ PEERS = ("numpy", "numba", "dace", "jax")
 _USUAL_SPINS = "300000"
 ROUNDS, SECONDS = 40, 2.0  # of each kernel: at most so many rounds, in about this time
 CALLS, TURN = 6, 0.05  # of a turn: at most so many calls, and no more after these seconds
+PAUSE = 0.003  # between turns, in which threads of the one before fall asleep
 LONGER_THAN = 0.5  # a library that takes so many seconds a call is timed three times at most
 
 
@@ -131,8 +133,11 @@ def measure(kernel: str, workers: dict[str, Worker]) -> dict[str, float]:
             raise SystemExit(f"{kernel}: {library} differs from NumPy by {wrong}")
     times: dict[str, list[float]] = {library: [] for library in able}
     until = time.perf_counter() + SECONDS
+    order = list(able.items())
     for turn in range(ROUNDS):
-        for library, worker in able.items():
+        # Each comes after each of the others at times.
+        for library, worker in random.sample(order, len(order)):
+            time.sleep(PAUSE)
             if turn < 3 or min(times[library]) < LONGER_THAN:
                 times[library].append(worker.time())
         if turn >= 2 and time.perf_counter() > until:

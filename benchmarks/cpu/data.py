@@ -11,6 +11,9 @@ Data: TypeAlias = dict[str, Any]
 Run: TypeAlias = Callable[[], Any]
 """Does the work once, and returns the result."""
 
+_PAGE = 1 << 21
+_APART = 11 * 64  # bytes between places in a page
+
 
 def saxpy(rng: np.random.Generator, n: int = 1 << 24) -> Data:
     x, y = rng.random((2, n), dtype=np.float32)
@@ -123,19 +126,25 @@ KERNELS: dict[str, Callable[..., Data]] = {
 
 
 def arguments(kernel: str, *sizes: int) -> Data:
-    """Return the arguments of a kernel: the same ones in each process, arrays at cache lines.
+    """Return the arguments of a kernel: the same ones in each process, each array at its own place.
 
     Parameters:
         kernel: its name.
         sizes: others than those that are measured.
     """
     found = KERNELS[kernel](np.random.default_rng(seed=1), *sizes)
-    return {n: _aligned(v) if isinstance(v, np.ndarray) else v for n, v in found.items()}
+    arrays = [name for name, value in found.items() if isinstance(value, np.ndarray)]
+    return found | {name: _placed(found[name], at) for at, name in enumerate(arrays)}
 
 
-def _aligned(array: np.ndarray[Any, Any]) -> Any:
-    room = np.empty(array.nbytes + 64, np.uint8)
-    start = -room.ctypes.data % 64
+def _placed(array: np.ndarray[Any, Any], at: int) -> Any:
+    """Return a copy that begins at a large page, but for some cache lines.
+
+    So each library gets large pages.  Processors take a read for one of what was just written if
+    both are at one place of their pages: arrays are not.
+    """
+    room = np.empty(array.nbytes + _PAGE, np.uint8)
+    start = (at * _APART - room.ctypes.data) % _PAGE
     result = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
     result[...] = array
     return result

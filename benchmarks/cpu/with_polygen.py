@@ -93,6 +93,21 @@ def black_scholes(d: Data) -> Run:
 # --- stencils
 
 
+def _several_rows(knl: pg.Kernel, rows: str, columns: str, count: int) -> pg.Kernel:
+    """Compute some rows side by side: what they both read is loaded once.
+
+    Parameters:
+        knl: computes a value in one instruction, and stores it in another.
+        rows: an iname that begins with 1.
+        columns: that of the loop inside.
+        count: how many rows.
+    """
+    near = f"{rows}_near"
+    knl = pg.split_iname(pg.shift(knl, rows, -1), rows, count, inner_iname=near, inner_tag="ilp")
+    knl = pg.separate_full_tiles(knl, near)
+    return pg.strip_mine_to_vector(pg.shift(knl, columns, -1), columns, DOUBLES)
+
+
 def _stepping(knl: pg.Kernel, first: str, second: str, steps: int, rows: int) -> pg.Kernel:
     """Share the rows of two sweeps in a loop over time among threads.
 
@@ -115,13 +130,16 @@ def _stepping(knl: pg.Kernel, first: str, second: str, steps: int, rows: int) ->
 def stencil_5(d: Data) -> Run:
     knl = pg.make_kernel(
         "{ [i, j]: 1<=i<n-1 and 1<=j<m-1 }",
-        "out[i, j] = 0.2*(a[i-1, j] + a[i+1, j] + a[i, j-1] + a[i, j+1] + a[i, j])",
+        """
+        <> value = 0.2*(a[i-1, j] + a[i+1, j] + a[i, j-1] + a[i, j+1] + a[i, j])
+        out[i, j] = value
+        """,
         [pg.GlobalArg("a, out", np.float64, shape="n, m"), "..."],
         name="stencil_5",
         loop_priority="i, j",
     )
-    knl = pg.strip_mine_to_vector(knl, "j", DOUBLES)
-    return _calling(pg.tag_inames(knl, {"i": "g.0"}), d, "a out")
+    knl = _several_rows(knl, "i", "j", 4)
+    return _calling(pg.tag_inames(knl, {"i_outer": "g.0"}), d, "a out")
 
 
 def stencil_27(d: Data) -> Run:
@@ -134,7 +152,7 @@ def stencil_27(d: Data) -> Run:
     value = " + ".join(f"w[{far}]*({one})" for far, one in enumerate(sums)).replace("+-", "-")
     knl = pg.make_kernel(
         "{ [i, j, k]: 1<=i<n-1 and 1<=j<m-1 and 1<=k<l-1 }",
-        f"out[i, j, k] = {value}",
+        f"<> value = {value}\nout[i, j, k] = value",
         [
             pg.GlobalArg("a, out", np.float64, shape="n, m, l"),
             pg.GlobalArg("w", np.float64, shape=(4,)),
@@ -143,7 +161,7 @@ def stencil_27(d: Data) -> Run:
         name="stencil_27",
         loop_priority="i, j, k",
     )
-    knl = pg.strip_mine_to_vector(pg.shift(knl, "k", -1), "k", DOUBLES)
+    knl = _several_rows(knl, "j", "k", 2)
     return _calling(pg.tag_inames(knl, {"i": "g.0"}), d, "a w out")
 
 
@@ -217,6 +235,9 @@ def softmax(d: Data) -> Run:
     knl = _in_lanes(knl, "l", FLOATS, "sum", "out[i, {}]")
     for iname in ("k", "p"):
         knl = pg.strip_mine_to_vector(knl, iname, FLOATS)
+    # Powers are added up as they come.
+    knl = pg.remove_dependency(pg.realize_reduction(knl, "l_part"), "l_part_init", "power")
+    knl = pg.fuse_loops(knl, "k_outer", "l_vector")
     return _calling(pg.tag_inames(knl, {"i": "g.0"}), d, "x out")
 
 
