@@ -140,9 +140,11 @@ class _Python:
         return int(_checked(cu.cuMemAlloc(size)))
 
     def free(self, address: int) -> None:
+        self.device()  # whichever thread this is
         cu.cuMemFree(address)
 
     def copy(self, to: int, source: int, size: int, stream: int, *, to_host: bool) -> None:
+        self.device()
         if to_host:
             _checked(cu.cuMemcpyDtoHAsync(to, source, size, stream))
         else:
@@ -153,9 +155,11 @@ class _Python:
         _checked(cu.cuMemsetD8Async(address, 0, size, stream))
 
     def wait(self, stream: int) -> None:
+        self.device()
         _checked(cu.cuStreamSynchronize(stream))
 
     def wait_on(self, stream: int, other: int) -> None:
+        self.device()
         event = _checked(cu.cuEventCreate(2))  # without timing
         _checked(cu.cuEventRecord(event, other))
         _checked(cu.cuStreamWaitEvent(stream, event, 0))

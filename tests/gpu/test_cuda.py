@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 import polygen as pg
 from polygen.errors import LaunchFailed, MisalignedArray, OverlappingArguments, WrongDevice
+from polygen.runtime.cuda_arrays import DeviceArray, DeviceMemory
+from polygen.runtime.cuda_driver import driver
 from tests.nvidia.copied_tiles import matrices, product
 from tests.random_kernels.check import check_compiled, make_case
 
@@ -143,6 +146,33 @@ def test_what_is_wrong() -> None:
     np.testing.assert_array_equal(out.get(), 2 * np.arange(32, dtype=np.float32).reshape(8, 4))
     with pytest.raises(MisalignedArray):
         vectors(a=data[1:].reshape(8, 4))
+
+
+def test_threads() -> None:
+    """Each thread has to make the device's context current, also one that only waits, or frees."""
+    knl, given = doubling(), np.arange(1000.0)
+    run = knl.executor("cuda")
+
+    def call(k: int) -> Any:
+        return run(a=given + k, shift=1.0)[1][0]
+
+    with ThreadPoolExecutor(4) as pool:
+        for k, found in enumerate(pool.map(call, range(20))):
+            np.testing.assert_array_equal(found, 2 * (given + k) + 1)
+    event, (out,) = knl(a=DeviceArray(*_on_device(given)), shift=2.0)
+    kept = [out]
+    del out
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(event.wait).result()
+        found = pool.submit(kept[0].get).result()
+        pool.submit(kept.clear).result()
+    np.testing.assert_array_equal(found, 2 * given + 2)
+
+
+def _on_device(values: Any) -> tuple[Any, ...]:
+    memory = DeviceMemory(values.nbytes)
+    driver().copy(memory.address, values.ctypes.data, values.nbytes, 0, to_host=False)
+    return memory, values.shape, values.dtype, values.strides, 0
 
 
 def test_two_launches_and_memory_between_them() -> None:
