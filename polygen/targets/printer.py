@@ -198,8 +198,12 @@ class _FunctionPrinter:
         for iname, first in axis.inames:
             if iname not in self._expressions.uses.names:
                 continue
-            start = "" if first == 0 else f" + {self._expressions.index(first).within(SUM + 1)}"
             counter = self._expressions.counter_type
+            if axis.size == 1:  # compilers do not all know that the index is 0
+                only = self._expressions.index(first).text
+                statements.line(1, f"{counter} const {iname} = {only};")
+                continue
+            start = "" if first == 0 else f" + {self._expressions.index(first).within(SUM + 1)}"
             cast = f"({counter}) " if start and self._target.unsigned_indices else ""
             statements.line(1, f"{counter} const {iname} = {cast}{index}{start};")
 

@@ -275,6 +275,16 @@ def test_quick_functions() -> None:
         assert compile_for("compute_90", str(pg.generate_code(one, "cuda")))[0], name
 
 
+def test_an_axis_of_one_work_item() -> None:
+    """Its index is a number: with one that compilers do not know, arrays are in no registers."""
+    knl = pg.make_kernel("{ [i, j]: 0<=i<n and 2<=j<6 }", "<> t = a[i, j]\nout[i, j] = t*t")
+    knl = pg.split_iname(pg.add_dtypes(knl, {"a": "float32"}), "i", 64, outer_tag="g.0")
+    knl = pg.split_iname(knl, "j", 8, outer_tag="l.1", inner_tag="unr")
+    for target in ("cuda", "opencl"):
+        text = str(pg.generate_code(pg.tag_inames(knl, "i_inner: l.0"), target))
+        assert "int const j_outer = 0;" in text
+
+
 @pytest.mark.parametrize("function", ["min", "max"])
 @pytest.mark.parametrize("dtype", ["int8", "int32"])
 def test_extrema_are_computed_one_by_one(function: str, dtype: str) -> None:
