@@ -19,7 +19,9 @@ from typing import Any
 import polygen as pg
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-NAMES = tuple(sorted(path.stem for path in EXAMPLES.glob("*.py")))
+# The others are for processors alone.
+_ON_DEVICES = [path for path in EXAMPLES.glob("*.py") if '"opencl"' in path.read_text()]
+NAMES = tuple(sorted(path.stem for path in _ON_DEVICES))
 
 
 def run(name: str, target: str) -> int:
