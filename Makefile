@@ -26,6 +26,7 @@ bench: $(READY)
 	POLYGEN_NO_CACHE=1 $(BIN)/python benchmarks/long_recipes.py
 	$(BIN)/python benchmarks/call_overhead.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/lanes.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/c_loops.py
 	$(BIN)/python benchmarks/import_time.py
 
 # Long runs, and those that need more tools.

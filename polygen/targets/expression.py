@@ -116,6 +116,10 @@ class ExpressionPrinter:
         dtype, stored = self.declared_type(name), name in self._printer.names.stored
         return FLOAT32 if dtype == FLOAT16 and not stored else dtype
 
+    def is_real(self, name: str) -> bool:
+        """Tell whether a variable is a floating-point number."""
+        return self.declared_type(name).kind == "f"
+
     def alignment(self, name: str) -> int | None:
         """Return what an array is to begin at a multiple of, in bytes, if anything needs that."""
         found = self._printer.names.alignments.get(name)

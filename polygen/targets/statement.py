@@ -74,6 +74,7 @@ class StatementPrinter:
         self.threads = target.parallel_loop is None
         self.nested = 0  # how many loops have to be directly inside of what is printed
         self.says_vectors = False  # whether compilers have to be told which loops become vectors
+        self.in_vectors = False  # whether what is printed is in such a loop
 
     def is_atomic(self, node: Assign) -> bool:
         """Tell whether an assignment has to be atomic where it stands."""
@@ -339,7 +340,7 @@ def _call(p: StatementPrinter, node: Call, depth: int) -> None:
 
 
 def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:
-    before = p.threads, p.says_vectors
+    before = p.threads, p.says_vectors, p.in_vectors
     pragma = ""
     if p.nested:  # loops that run in parallel together nest perfectly
         p.nested -= 1
@@ -361,7 +362,7 @@ def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:
             count = len(range(node.lower, node.upper, node.step))
         p.line(depth, p.target.unroll(count))
     p.body(p.loop_head(node), node.body, depth)
-    p.threads, p.says_vectors = before
+    p.threads, p.says_vectors, p.in_vectors = before
 
 
 def _parallel(p: StatementPrinter, node: Loop) -> str:
@@ -379,18 +380,18 @@ def _parallel(p: StatementPrinter, node: Loop) -> str:
         return ""
     p.nested = len(loops) - 1
     alone = vector and node.parallel == 1
-    p.says_vectors = not alone
+    p.says_vectors, p.in_vectors = True, alone
     return p.target.parallel_loop(len(loops), condition, threads.part(), alone)
 
 
 def _at_once(p: StatementPrinter, node: Loop) -> str:
     """Return the line before a loop that becomes vectors, if compilers have to be told."""
-    if not p.says_vectors or p.target.vector_loop is None:
+    if p.in_vectors or p.target.vector_loop is None:
         return ""
     found = _accumulated(p, node)
-    if found is None:
+    if found is None or not (p.says_vectors or any(p.expressions.is_real(n) for _, n in found)):
         return ""
-    p.says_vectors = False
+    p.in_vectors = True
     aliases = p.expressions.aliases
     return p.target.vector_loop(
         [(p.expressions.accumulation(how, name), aliases.get(name, name)) for how, name in found]

@@ -149,6 +149,9 @@ def test_order_of_sums() -> None:
     fast = pg.set_options(knl, vectorize_sums=True)
     assert "#pragma omp simd reduction(+:acc_j)\n" in code(fast)
     assert "simd" not in code(pg.set_options(fast, allow_reassociation=False))
+    one = pg.make_kernel("{ [j]: 0<=j<m }", "out[0] = sum(j, a[j])", target="c")
+    assert "simd" not in code(one)
+    assert "#pragma omp simd reduction(+:acc_j)\n" in code(pg.set_options(one, vectorize_sums=True))
     assert "reduction(+:acc_j)" in code(knl, a=np.int32)  # nothing is rounded
     for dtype in (np.float32, np.float64, np.int32):
         a = RNG.integers(-50, 50, (12, 1000)).astype(dtype)
