@@ -40,7 +40,8 @@ def _calling(program: Any, d: Data, names: str, results: str = "out", **sizes: i
 
 @dace.program
 def _saxpy(a: f4, x: f4[N], out: f4[N]):
-    out[:] = a * x + out
+    for i in dace.map[0:N]:
+        out[i] = a * x[i] + out[i]
 
 
 def saxpy(d: Data) -> Run:

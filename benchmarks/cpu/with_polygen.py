@@ -108,25 +108,6 @@ def _several_rows(knl: pg.Kernel, rows: str, columns: str, count: int) -> pg.Ker
     return pg.strip_mine_to_vector(pg.shift(knl, columns, -1), columns, DOUBLES)
 
 
-def _stepping(knl: pg.Kernel, first: str, second: str, steps: int, rows: int) -> pg.Kernel:
-    """Share the rows of two sweeps in a loop over time among threads.
-
-    Few threads take tiles of time and rows: what was written stays in a cache for some steps.  For
-    many there are not enough tiles at once.
-
-    Parameters:
-        knl: a kernel with the loops t and, in it, over rows for either sweep.
-        first: the rows of the first sweep.
-        second: the rows of the second one, which needs a row more of the first.
-        steps: how many are in a tile.
-        rows: how many are in a tile.
-    """
-    if len(os.sched_getaffinity(0)) > 4:
-        return pg.tag_inames(knl, {first: "g.0", second: "g.0"})
-    knl = pg.skew(pg.fuse_loops(knl, first, second), "t", first, 2)
-    return pg.wavefront(pg.tile(knl, {"t": steps, first: rows}), "t_outer", f"{first}_outer")
-
-
 def stencil_5(d: Data) -> Run:
     knl = pg.make_kernel(
         "{ [i, j]: 1<=i<n-1 and 1<=j<m-1 }",
@@ -185,7 +166,12 @@ def jacobi_2d(d: Data) -> Run:
     )
     for iname in ("j", "q"):
         knl = pg.strip_mine_to_vector(knl, iname, DOUBLES)
-    return _calling(_stepping(knl, "i", "p", 4, 32), d, "steps out b")
+    if len(os.sched_getaffinity(0)) > 4:  # more than there are tiles at once
+        return _calling(pg.tag_inames(knl, {"i": "g.0", "p": "g.0"}), d, "steps out b")
+    # Tiles of time and rows: what was written stays in a cache for some steps.
+    knl = pg.skew(pg.fuse_loops(knl, "i", "p"), "t", "i", 2)
+    knl = pg.wavefront(pg.tile(knl, {"t": 4, "i": 32}), "t_outer", "i_outer")
+    return _calling(knl, d, "steps out b")
 
 
 def heat_3d(d: Data) -> Run:
@@ -200,17 +186,18 @@ def heat_3d(d: Data) -> Run:
     knl = pg.make_kernel(
         "{ [t, i, j, k, p, q, r]: 0<=t<steps and 1<=i,p<n-1 and 1<=j,q<m-1 and 1<=k,r<l-1 }",
         f"""
-        b[i, j, k] = {value("out", "i", "j", "k")} {{id=b, dep=*, inames=t:i:j:k}}
-        out[p, q, r] = {value("b", "p", "q", "r")} {{id=a, dep=b, inames=t:p:q:r}}
+        <> u = {value("out", "i", "j", "k")}  {{id=u, dep=*, inames=t:i:j:k}}
+        b[i, j, k] = u  {{id=b, dep=u, inames=t:i:j:k}}
+        <> v = {value("b", "p", "q", "r")}  {{id=v, dep=b, inames=t:p:q:r}}
+        out[p, q, r] = v  {{id=a, dep=v, inames=t:p:q:r}}
         """,
         [pg.GlobalArg("out, b", np.float64, shape="n, m, l"), "..."],
         name="heat_3d",
         loop_priority=["t, i, j, k", "t, p, q, r"],
         assumptions="n >= 3 and m >= 3 and l >= 3 and steps >= 1",
     )
-    for iname in ("k", "r"):
-        knl = pg.strip_mine_to_vector(pg.shift(knl, iname, -1), iname, DOUBLES)
-    return _calling(_stepping(knl, "i", "p", 2, 8), d, "steps out b")
+    knl = _several_rows(_several_rows(knl, "j", "k", 2), "q", "r", 2)
+    return _calling(pg.tag_inames(knl, {"i": "g.0", "p": "g.0"}), d, "steps out b")
 
 
 # --- reductions
