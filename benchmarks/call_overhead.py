@@ -1,28 +1,34 @@
 """What a call costs beyond the launch itself, beside Loo.py on the same kernel.
 
     .venv/bin/pip install -e '.[benchmarks]'
-    .venv/bin/python benchmarks/call_overhead.py
+    .venv/bin/python benchmarks/call_overhead.py [opencl] [c] [cuda]
 
-The queue is held shut while calls are timed, so that the kernel's own time does not count and
+OpenCL's queue is held shut while calls are timed, so that the kernel's own time does not count and
 PoCL's threads do not disturb.  For C, the bare call of the compiled function is what is compared
-with, addresses known; and, for scale, one that asks NumPy for the two addresses.
+with, addresses known; and, for scale, one that asks NumPy for the two addresses.  For CUDA it is
+CuPy's RawKernel, and, for scale, the driver's launch with all that it is passed prepared; Loo.py
+does not run there: its own executor on the same GPU is measured through OpenCL, in another process.
+Last comes a loop on the host around two launches, to its end, per launch.
 """
 
 from __future__ import annotations
 
+import ctypes
 import statistics
+import sys
 import time
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-import loopy
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
 
 import polygen as pg
 from polygen.runtime.c_function import load_function
+from polygen.runtime.opencl import default_context
 
 CALLS = 300
 REPEATS = 25
@@ -42,12 +48,24 @@ def _microseconds(call: Callable[[], Any], queue: Any) -> float:
     return taken / CALLS * 1e6
 
 
-def _compare(calls: dict[str, Callable[[], Any]], queue: Any) -> None:
+def _on_gpu(call: Callable[[], Any], wait: Callable[[], Any]) -> float:
+    wait()
+    start = time.perf_counter()
+    for _ in range(CALLS):
+        call()
+    taken = time.perf_counter() - start
+    wait()
+    return taken / CALLS * 1e6
+
+
+def _compare(
+    calls: dict[str, Callable[[], Any]], where: Any, measure: Callable[..., float] = _microseconds
+) -> None:
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(REPEATS):
         # In turn, so that all meet the same disturbances.
         for name, call in calls.items():
-            times[name].append(_microseconds(call, queue))
+            times[name].append(measure(call, where))
     first = next(iter(calls))
     print(f"{'':40}  minimum   median   beyond {first}, medians")
     for name, found in times.items():
@@ -55,7 +73,10 @@ def _compare(calls: dict[str, Callable[[], Any]], queue: Any) -> None:
         print(f"{name:40} {min(found):8.2f} {statistics.median(found):8.2f} {more:8.2f} us")
 
 
-def _opencl(queue: Any) -> None:
+def _opencl() -> None:
+    queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+    print(f"OpenCL on {queue.device.name}")
+    loopy: Any = import_module("loopy")
     knl = pg.make_kernel(DOMAIN, INSTRUCTION)
     knl = pg.split_iname(knl, "i", 16, outer_tag="g.0", inner_tag="l.0")
     peer = loopy.make_kernel(DOMAIN, INSTRUCTION)
@@ -85,7 +106,9 @@ def _opencl(queue: Any) -> None:
     )
 
 
-def _c(queue: Any) -> None:
+def _c() -> None:
+    print("C")
+    queue = cl.CommandQueue(default_context())
     knl = pg.make_kernel(DOMAIN, INSTRUCTION)
     a, out = np.zeros(16, np.float32), np.zeros(16, np.float32)
     program = pg.generate_code(pg.add_dtypes(knl, {"a": np.float32}), target="c")
@@ -104,15 +127,83 @@ def _c(queue: Any) -> None:
     )
 
 
-def main() -> None:
+def _cuda() -> None:
+    cupy: Any = import_module("cupy")
+    device = cupy.cuda.Device()
+    print(f"CUDA on {cupy.cuda.runtime.getDeviceProperties(device.id)['name'].decode()}")
+    knl = pg.make_kernel(DOMAIN, INSTRUCTION)
+    knl = pg.split_iname(knl, "i", 16, outer_tag="g.0", inner_tag="l.0")
+    a, out = cupy.zeros(16, np.float32), cupy.zeros(16, np.float32)
+    executor = knl.executor("cuda")
+    program = pg.generate_code(pg.add_dtypes(knl, {"a": np.float32}), "cuda")
+    raw = cupy.RawKernel(program.source, "polygen_kernel")
+    n = np.int32(16)
+    values = [ctypes.c_uint64(a.data.ptr), ctypes.c_int32(16), ctypes.c_uint64(out.data.ptr)]
+    addresses = (ctypes.c_void_p * 3)(*map(ctypes.addressof, values))
+    launch = cupy.cuda.driver.launchKernel
+    raw((1,), (16,), (a, n, out))
+    handle, where = raw.kernel.ptr, ctypes.addressof(addresses)
+    calls = {
+        "CuPy's RawKernel": lambda: raw((1,), (16,), (a, n, out)),
+        "the driver's launch": lambda: launch(handle, 1, 1, 1, 16, 1, 1, 0, 0, where, 0),
+        "polygen, knl(...)": lambda: knl(a=a, out=out),
+        "polygen, knl.executor('cuda')": lambda: executor(a=a, out=out),
+        "polygen, knl(...), output allocated": lambda: knl(a=a),
+        "CuPy, cupy.multiply(a, 2, out)": lambda: cupy.multiply(a, 2, out),
+    }
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        tensors = [torch.zeros(16, device="cuda") for _ in range(2)]
+        calls |= {
+            "polygen, PyTorch's tensors": lambda: knl(a=tensors[0], out=tensors[1]),
+            "PyTorch, torch.mul(a, 2, out=out)": lambda: torch.mul(tensors[0], 2, out=tensors[1]),
+        }
+    for call in calls.values():
+        call()  # type: ignore[no-untyped-call]
+    _compare(calls, device.synchronize, _on_gpu)
+    _loop_on_the_host(cupy)
+
+
+def _loop_on_the_host(cupy: Any) -> None:
+    text = "for t\n u[i] = a[(i+1) % n] + 1 {id=u, dep=*}\n a[j] = u[j] {dep=u}\nend"
+    u = pg.TemporaryVariable("u", shape="n", address_space=pg.AddressSpace.GLOBAL)
+    knl = pg.make_kernel("{ [t,i,j]: 0<=t<steps and 0<=i,j<n }", text, [u, "..."])
+    for iname in "ij":
+        knl = pg.split_iname(knl, iname, 128, outer_tag="g.0", inner_tag="l.0")
+    program = pg.generate_code(pg.add_dtypes(knl, {"a": np.float64}), "cuda")
+    module = cupy.RawModule(code=program.source)
+    first, second = (module.get_function(launch.name) for launch in program.launches)
+    n, wait = np.int32(4096), cupy.cuda.Device().synchronize
+    a, memory = cupy.arange(4096.0), cupy.zeros(4096)
+    order = [[arg.name for arg in launch.arguments] for launch in program.launches]
+    given = {"a": a, "u": memory, "n": n}
+
+    def by_hand() -> None:
+        for _ in range(CALLS):
+            for function, names in ((first, order[0]), (second, order[1])):
+                function((32,), (128,), [given[name] for name in names])
+
+    def ours() -> None:
+        knl(a=a, steps=CALLS)
+
+    for name, run in (("CuPy's RawKernel", by_hand), ("polygen, knl(...)", ours)):
+        times: list[float] = []
+        for _ in range(REPEATS):
+            wait()
+            start = time.perf_counter()
+            run()
+            wait()
+            times.append((time.perf_counter() - start) / (2 * CALLS) * 1e6)
+        print(f"a loop on the host, {name:30} {min(times):6.2f} {statistics.median(times):6.2f} us")
+
+
+def main(wanted: list[str]) -> None:
     """Measure and print."""
     warnings.simplefilter("ignore")
-    queue = cl.CommandQueue(cl.create_some_context(interactive=False))
-    print(f"OpenCL on {queue.device.name}; {CALLS} calls, {REPEATS} times")
-    _opencl(queue)
-    print("C")
-    _c(queue)
+    print(f"{CALLS} calls, {REPEATS} times")
+    for name in wanted:
+        {"opencl": _opencl, "c": _c, "cuda": _cuda}[name]()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or ["opencl", "c"])

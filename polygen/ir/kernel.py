@@ -147,6 +147,8 @@ class Kernel(Offering):
             queue: a pyopencl command queue, or None to run on the default device.
             arguments: arrays and scalars by name.  Sizes, types and strides are found from the
                 arrays; arrays that are only written may be left out and are then allocated.
+                ``out=array``, or ``out=(first, second)``, stands for what is written, in the order
+                in which it is returned, unless there is an argument of that name.
             wait_for: events of pyopencl's that have to be over before.
             check_assumptions: check first whether the data is as `polygen.obligations` and the
                 kernel's claims say.  That takes time, and copies arrays from the device.

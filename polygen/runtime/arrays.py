@@ -18,7 +18,7 @@ from polygen.errors import (
 from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import DType, computed_in
 from polygen.ir.layout import unit
-from polygen.runtime.cuda_arrays import is_cuda_array, seen
+from polygen.runtime.cuda_arrays import check_plain, is_cuda_array, seen
 from polygen.runtime.opencl import is_opencl_array
 from polygen.source import caller_location
 
@@ -95,6 +95,7 @@ def describe(arg: GlobalArg, value: Any) -> ArrayInfo:
         MisalignedArray: if the first does not lie at a multiple of their size in its buffer.
     """
     if is_cuda_array(value):
+        check_plain(arg.name, value)
         value = seen(value)
     dtype: DType = value.dtype
     if computed_in(dtype).kind not in _KINDS or dtype.itemsize > 16:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
-from operator import attrgetter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -19,41 +19,16 @@ from numpy.lib.stride_tricks import as_strided
 from polygen.errors import WrongArgumentType
 from polygen.ir.dtype import DType
 from polygen.runtime.cuda_driver import DriverError, driver
-from polygen.runtime.device_errors import driver_error, is_no_memory, no_memory
+from polygen.runtime.cuda_seen import (
+    SeenArray,
+    is_dlpack_on_gpu,
+    seen_by_dlpack,
+    seen_by_interface,
+)
+from polygen.runtime.device_errors import is_no_memory, no_memory
 from polygen.source import caller_location
 
-
-@dataclass(frozen=True, slots=True)
-class SeenArray:
-    """What there is to know of an array, under NumPy's names.
-
-    Attributes:
-        dtype: the type of its elements.
-        shape: its extents.
-        strides: in bytes.
-        address: where its first element is.
-    """
-
-    dtype: DType
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    address: int
-
-    @property
-    def size(self) -> int:
-        """The number of its elements."""
-        return prod(self.shape)
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        """As NumPy asks for it; nothing may be read from the address."""
-        return {
-            "version": 3,
-            "data": (self.address, False),
-            "shape": self.shape,
-            "strides": self.strides,
-            "typestr": self.dtype.str,
-        }
+_DEFAULT_STREAM = 1  # what `__cuda_array_interface__` calls it
 
 
 class DeviceArray:
@@ -64,6 +39,7 @@ class DeviceArray:
         shape: its extents.
         strides: in bytes.
         address: where its first element is.
+        stream: the stream of the call that returned it.
     """
 
     def __init__(
@@ -76,6 +52,7 @@ class DeviceArray:
     ) -> None:
         self.dtype, self.shape, self.strides = dtype, shape, strides
         self.memory, self.address = memory, memory.address + offset
+        self.stream = 0
 
     @property
     def size(self) -> int:
@@ -91,6 +68,7 @@ class DeviceArray:
             "shape": self.shape,
             "strides": self.strides,
             "typestr": self.dtype.str,
+            "stream": self.stream or _DEFAULT_STREAM,
         }
 
     def get(self, stream: int = 0) -> Any:
@@ -149,59 +127,84 @@ class ArrayClass:
     Attributes:
         key: what tells apart calls for which something else is to be done.
         address: where the first element is.
-        stream: a function that returns the stream on which the library works at present.
-        empty: a function that makes an array like one of its: of that, shape, type, and strides in
-            bytes.
-        seen: a function that returns what `key` and `address` are asked of, if not the array.
+        stream: returns a function of a device that tells on which stream the library works there,
+            and what text makes an address of that.
+        empty: a function that makes an array like one of its: of that, shape, type, strides in
+            bytes, bytes before its first element, and the stream on which it is used.
+        seen: a function of an array and a stream that returns what `key` and `address` are asked
+            of, if not the array.
     """
 
     key: tuple[str, ...]
     address: str
-    stream: Callable[[], int]
-    empty: Callable[[Any, tuple[int, ...], DType, tuple[int, ...], int], Any]
-    seen: Callable[[Any], SeenArray] | None = None
+    stream: tuple[Callable[[], Callable[[int], Any]], str]
+    empty: Callable[[Any, tuple[int, ...], DType, tuple[int, ...], int, int], Any]
+    seen: Callable[[Any, int], SeenArray] | None = None
 
 
-def _cupy_stream() -> int:
-    return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
+def _cupy_stream() -> Callable[[int], Any]:
+    current: Callable[[], Any] = sys.modules["cupy"].cuda.get_current_stream
+    return lambda _: current()
 
 
-def _torch_stream() -> int:
+def _torch_stream() -> Callable[[int], int]:
     torch = sys.modules["torch"]
-    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # a fifth of the other's time
-    if raw is None:
-        return int(torch.cuda.current_stream().cuda_stream)
-    return int(raw(driver().device()))
+    # It takes a fifth of the other's time.
+    raw: Callable[[int], int] | None = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    return raw or (lambda device: int(torch.cuda.current_stream(device).cuda_stream))
 
 
-def _no_stream() -> int:
-    return 0
+def _no_stream() -> Callable[[int], int]:
+    return lambda _: 0
 
 
 def _empty_cupy(
-    _like: Any, shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...], before: int
+    _like: Any,
+    shape: tuple[int, ...],
+    dtype: DType,
+    strides: tuple[int, ...],
+    before: int,
+    stream: int,
 ) -> Any:
     cupy = sys.modules["cupy"]
     size = before + bytes_between(shape, dtype, strides)
-    memory = cupy.cuda.alloc(max(1, size))
+    # Memory that is free again is for the stream for which it was allocated.
+    on_another = int(cupy.cuda.get_current_stream().ptr) != stream
+    with cupy.cuda.ExternalStream(stream) if on_another else nullcontext():
+        memory = cupy.cuda.alloc(max(1, size))
     return cupy.ndarray(shape, dtype, memory + before, strides)
 
 
 def _empty_torch(
-    like: Any, shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...], before: int
+    like: Any,
+    shape: tuple[int, ...],
+    dtype: DType,
+    strides: tuple[int, ...],
+    before: int,
+    stream: int,
 ) -> Any:
     torch = sys.modules["torch"]
     size = dtype.itemsize
     count = (before + bytes_between(shape, dtype, strides)) // size
-    flat = torch.empty(max(1, count), dtype=torch_dtype(dtype), device=like.device)
+    on_another = int(torch.cuda.current_stream(like.device).cuda_stream) != stream
+    chosen = torch.cuda.ExternalStream(stream, device=like.device) if on_another else None
+    with torch.cuda.stream(chosen):
+        flat = torch.empty(max(1, count), dtype=torch_dtype(dtype), device=like.device)
     return flat.as_strided(shape, [s // size for s in strides], before // size)
 
 
 def _empty(
-    _like: Any, shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...], before: int
+    _like: Any,
+    shape: tuple[int, ...],
+    dtype: DType,
+    strides: tuple[int, ...],
+    before: int,
+    stream: int,
 ) -> Any:
     memory = DeviceMemory(before + bytes_between(shape, dtype, strides))
-    return DeviceArray(memory, shape, dtype, strides, before)
+    found = DeviceArray(memory, shape, dtype, strides, before)
+    found.stream = stream
+    return found
 
 
 def bytes_between(shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...]) -> int:
@@ -209,15 +212,6 @@ def bytes_between(shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...]
     if 0 in shape:
         return 0
     return sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
-
-
-def _seen_interface(value: Any) -> SeenArray:
-    interface = value.__cuda_array_interface__
-    dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
-    strides = interface.get("strides")
-    if strides is None:
-        strides = tuple([dtype.itemsize * prod(shape[k + 1 :]) for k in range(len(shape))])
-    return SeenArray(dtype, shape, tuple(strides), int(interface["data"][0]))
 
 
 def _seen_torch(value: Any) -> SeenArray:
@@ -229,19 +223,22 @@ def _seen_torch(value: Any) -> SeenArray:
 _CUPY = ArrayClass(
     ("{0}.dtype", "{0}.shape", "{0}.strides", "{0}.data.device_id"),
     "{0}.data.ptr",
-    _cupy_stream,
+    (_cupy_stream, "{0}.ptr"),
     _empty_cupy,
 )
 _TORCH = ArrayClass(
-    ("{0}.dtype", "{0}.shape", "{0}.stride()", "{0}.device"),
+    (
+        *("{0}.dtype", "{0}.shape", "{0}.stride()", "{0}.get_device()"),
+        *("{0}.is_conj()", "{0}.is_neg()", "{0}.requires_grad"),
+    ),
     "{0}.data_ptr()",
-    _torch_stream,
+    (_torch_stream, "{0}"),
     _empty_torch,
 )
-POLYGEN = ArrayClass(("{0}.dtype", "{0}.shape", "{0}.strides"), "{0}.address", _no_stream, _empty)
-_OTHER = ArrayClass(
-    ("{0}.dtype", "{0}.shape", "{0}.strides"), "{0}.address", _no_stream, _empty, _seen_interface
-)
+NO_STREAM = (_no_stream, "{0}")
+POLYGEN = ArrayClass(("{0}.dtype", "{0}.shape", "{0}.strides"), "{0}.address", NO_STREAM, _empty)
+_OTHER = replace(POLYGEN, seen=seen_by_interface)
+_DLPACK = replace(POLYGEN, seen=seen_by_dlpack)
 _KNOWN: Mapping[tuple[str, str], ArrayClass] = {
     ("cupy", "ndarray"): _CUPY,
     ("torch", "Tensor"): _TORCH,
@@ -260,7 +257,9 @@ def array_class(kind: type) -> ArrayClass | None:
         known = getattr(loaded, name, None)
         if known is not None and issubclass(kind, known):
             return found
-    return _OTHER if hasattr(kind, _INTERFACE) else None
+    if hasattr(kind, _INTERFACE):
+        return _OTHER
+    return _DLPACK if hasattr(kind, "__dlpack_device__") else None
 
 
 def is_cuda_array(value: object) -> bool:
@@ -270,8 +269,11 @@ def is_cuda_array(value: object) -> bool:
     kind: type[Any] = type(value)
     found = array_class(kind)
     if found is _TORCH:
-        return bool(getattr(value, "is_cuda", False))
+        tensor: Any = value
+        return bool(tensor.is_cuda and tensor.layout is sys.modules["torch"].strided)
     # Arrays of one class may be anywhere.
+    if found is _DLPACK:
+        return is_dlpack_on_gpu(value)
     return found is not None and (found is not _OTHER or hasattr(value, _INTERFACE))
 
 
@@ -285,7 +287,32 @@ def seen(value: Any) -> SeenArray:
         return SeenArray(value.dtype, value.shape, value.strides, int(value.data.ptr))
     if found is POLYGEN:
         return SeenArray(value.dtype, value.shape, value.strides, value.address)
-    return _seen_interface(value)
+    assert found is not None
+    assert found.seen is not None
+    return found.seen(value, 0)
+
+
+def check_plain(name: str, value: Any) -> None:
+    """Check that the memory of an array in a GPU's has its elements, and all that it stands for.
+
+    Raises:
+        WrongArgumentType: if it is a tensor of PyTorch's that is to be conjugated or negated when
+            it is read, or one through which derivatives are taken.
+    """
+    if array_class(value.__class__) is not _TORCH:
+        return
+    lazy = [
+        (value.is_conj(), "is still to be conjugated", "resolve_conj"),
+        (value.is_neg(), "is still to be negated", "resolve_neg"),
+        (value.requires_grad, "requires a gradient, which calls do not compute", "detach"),
+    ]
+    for found, what, method in lazy:
+        if found:
+            raise WrongArgumentType(
+                f"argument '{name}' is a tensor that {what}",
+                where=caller_location(),
+                remedy=f"pass {name}.{method}()",
+            )
 
 
 def device_of(value: Any) -> int | None:
@@ -294,6 +321,8 @@ def device_of(value: Any) -> int | None:
     found = array_class(kind)
     if found is _TORCH:
         return int(value.get_device())
+    if found is _DLPACK:
+        return int(value.__dlpack_device__()[1])
     return int(value.data.device_id) if found is _CUPY else None
 
 
@@ -327,67 +356,3 @@ def numpy_dtype(dtype: Any) -> DType:
 def torch_dtype(dtype: DType) -> Any:
     """Return PyTorch's name for a type."""
     return next(t for t, known in _torch_types().items() if known == dtype)
-
-
-# --- streams
-
-
-def stream_address(queue: Any) -> int | None:
-    """Return the address of a stream; None if a value is none."""
-    kind: type[Any] = queue.__class__
-    find = _STREAMS.get(kind)
-    return _find_stream(queue) if find is None else find(queue)
-
-
-_STREAMS: dict[type, Callable[[Any], int]] = {int: int}
-
-
-def _find_stream(queue: Any) -> int | None:
-    kind: type[Any] = queue.__class__
-    for module, attribute in (("cupy", "ptr"), ("torch", "cuda_stream")):
-        if kind.__module__.split(".")[0] == module and hasattr(queue, attribute):
-            _STREAMS[kind] = attrgetter(attribute)
-            return stream_address(queue)
-    if hasattr(queue, "__cuda_stream__"):
-        given: Any = queue.__cuda_stream__
-        pair = cast("tuple[int, int]", given() if callable(given) else given)
-        return int(pair[1])
-    return None
-
-
-def stream_of(queue: Any) -> int:
-    """Return the address of a stream.
-
-    Raises:
-        WrongArgumentType: if a value is none.
-    """
-    found = stream_address(queue)
-    if found is None:
-        raise WrongArgumentType(
-            f"{queue!r} was passed for a stream of CUDA's",
-            where=caller_location(),
-            remedy="pass a stream of CuPy's or PyTorch's, the address of one, or nothing",
-        )
-    return found
-
-
-class CudaEvent:
-    """The event of a call: over when all is that was on its stream when somebody asks."""
-
-    __slots__ = ("kernel", "stream")
-
-    def __init__(self, stream: int, kernel: str) -> None:
-        self.stream, self.kernel = stream, kernel
-
-    def wait(self) -> None:
-        """Wait until it is over.
-
-        Raises:
-            KernelFault: if the device failed in the kernel, or in what was started before it.
-        """
-        try:
-            driver().wait(self.stream)
-        except DriverError as error:
-            raise driver_error(self.kernel, error) from None
-
-    synchronize = wait

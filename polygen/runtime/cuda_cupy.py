@@ -51,7 +51,10 @@ class _CuPy:
     """CuPy's functions, under the names of `Driver`."""
 
     def device(self) -> int:
-        return int(cupy.cuda.Device().use().id)
+        try:
+            return int(cu.ctxGetDevice())
+        except cu.CUDADriverError:  # a thread that begins has no context
+            return int(cupy.cuda.Device().use().id)
 
     @_driver_errors()
     def attribute(self, name: str, device: int) -> int:
@@ -94,6 +97,21 @@ class _CuPy:
             cu.launchKernel(function, *grid, *group, shared, stream, parameters, 0)
         except cu.CUDADriverError as error:  # not with _driver_errors: this takes time
             raise DriverError(str(error), error.status) from None
+
+    @_driver_errors()
+    def new_event(self) -> int:
+        return int(runtime.eventCreateWithFlags(runtime.eventDisableTiming))
+
+    @_driver_errors()
+    def put_event(self, event: int, stream: int) -> None:
+        runtime.eventRecord(event, stream)
+
+    @_driver_errors()
+    def wait_for_event(self, stream: int, event: int) -> None:
+        runtime.streamWaitEvent(stream, event)
+
+    def drop_event(self, event: int) -> None:
+        runtime.eventDestroy(event)
 
     @_driver_errors()
     def is_recorded(self, stream: int) -> bool:
@@ -156,7 +174,9 @@ class _CuPy:
 
     @_driver_errors()
     def wait_on(self, stream: int, other: int) -> None:
-        event = runtime.eventCreateWithFlags(runtime.eventDisableTiming)
-        runtime.eventRecord(event, other)
-        runtime.streamWaitEvent(stream, event)
-        runtime.eventDestroy(event)
+        event = self.new_event()
+        try:
+            self.put_event(event, other)
+            self.wait_for_event(stream, event)
+        finally:
+            self.drop_event(event)

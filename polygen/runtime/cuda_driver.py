@@ -1,6 +1,7 @@
 """CUDA's driver and compiler, through cuda-python or CuPy: whichever is installed.
 
-Neither is loaded before a kernel is to run there.  Handles are plain integers.
+Neither is loaded before a kernel is to run there.  Handles are plain integers, but those of
+functions, which are what launches take the least time with.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ class Driver(Protocol):
         """Return a module in the current context."""
         ...
 
-    def function(self, module: Any, name: str, shared: int) -> int:
+    def function(self, module: Any, name: str, shared: int) -> Any:
         """Return a function that may use so many bytes of dynamic shared memory."""
         ...
 
     def launch(
         self,
-        function: int,
+        function: Any,
         grid: tuple[int, int, int],
         group: tuple[int, int, int],
         shared: int,
@@ -78,6 +79,22 @@ class Driver(Protocol):
         parameters: int,
     ) -> None:
         """Start a function; parameters are the address of addresses of their values."""
+        ...
+
+    def new_event(self) -> int:
+        """Return an event, of which the time is not asked."""
+        ...
+
+    def put_event(self, event: int, stream: int) -> None:
+        """Let an event be over when all is that was started on a stream until now."""
+        ...
+
+    def wait_for_event(self, stream: int, event: int) -> None:
+        """Let what is started on a stream from now on wait for an event."""
+        ...
+
+    def drop_event(self, event: int) -> None:
+        """Give an event back."""
         ...
 
     def is_recorded(self, stream: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 
 from polygen.runtime.cuda_driver import Driver
 from polygen.runtime.grids import Piece, Step
@@ -35,31 +35,34 @@ class Graphs:
         launches = sum(len(piece.steps) * piece.times for piece in pieces)
         self._worth = launches >= _FEWEST
         self._at_once = launches >= 4 * sum(len(piece.steps) for piece in pieces)
-        self._latest: Hashable = None
-        self._kept: dict[Hashable, _Recorded] = {}
+        self._latest = b""
+        self._kept: dict[bytes, _Recorded] = {}
 
-    def run(self, stream: int, arguments: Sequence[object]) -> bool:
+    def run(self, stream: int, arguments: bytes) -> bool:
         """Start everything on a stream, if there are graphs for the arguments: tell whether.
 
         Parameters:
             stream: the stream.
-            arguments: places of ctypes that hold what functions are passed by the call.
+            arguments: what functions are passed by the call.
         """
         if not self._worth:
             return False
-        key = tuple([bytes(value) for value in arguments])  # type: ignore[call-overload]
-        found = self._kept.get(key)
+        found = self._kept.get(arguments)
         if found is None:
-            if not self._at_once and key != self._latest:
-                self._latest = key
+            if not self._at_once and arguments != self._latest:
+                self._latest = arguments
                 return False
             if len(self._kept) >= _MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
-            found = self._kept[key] = self._recorded()
+            found = self._kept[arguments] = self._recorded()
         for graph, times in found.graphs:
             for _ in range(times):
                 self._driver.replay(graph, stream)
         return True
+
+    def forget(self) -> None:
+        """Forget all graphs: what functions are passed beside the arguments has changed."""
+        self._kept.clear()
 
     def _recorded(self) -> _Recorded:
         recorded = _Recorded(self._driver)

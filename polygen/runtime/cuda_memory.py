@@ -43,7 +43,7 @@ def cuda_allocator(
 
     def new(array: Any, stream: int) -> Any:
         try:
-            found = empty(array, info.shape, dtype, strides, before)
+            found = empty(array, info.shape, dtype, strides, before, stream)
         except Exception as error:
             if not is_no_memory(error):
                 raise

@@ -11,6 +11,7 @@ from polygen.runtime.cuda_driver import Driver, DriverError
 # They say nothing of their types.
 cu: Any = import_module("cuda.bindings.driver")
 nvrtc: Any = import_module("cuda.bindings.nvrtc")
+_WITHOUT_TIMES = 2  # CU_EVENT_DISABLE_TIMING
 _OK = cu.CUresult.CUDA_SUCCESS
 _COMPILED = nvrtc.nvrtcResult.NVRTC_SUCCESS
 
@@ -52,7 +53,7 @@ class _Python:
 
     def device(self) -> int:
         code, device = cu.cuCtxGetDevice()
-        return int(device) if code == _OK else _use_first()  # another thread than at first
+        return _use_first() if code else int(device)  # another thread than at first
 
     def attribute(self, name: str, device: int) -> int:
         wanted = getattr(cu.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
@@ -82,16 +83,16 @@ class _Python:
     def load(self, code: bytes) -> Any:
         return _checked(cu.cuModuleLoadData(code))
 
-    def function(self, module: Any, name: str, shared: int) -> int:
+    def function(self, module: Any, name: str, shared: int) -> Any:
         function = _checked(cu.cuModuleGetFunction(module, name.encode()))
         if shared:
             wanted = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             _checked(cu.cuFuncSetAttribute(function, wanted, shared))
-        return int(function)
+        return function
 
     def launch(
         self,
-        function: int,
+        function: Any,
         grid: tuple[int, int, int],
         group: tuple[int, int, int],
         shared: int,
@@ -99,8 +100,21 @@ class _Python:
         parameters: int,
     ) -> None:
         (code,) = cu.cuLaunchKernel(function, *grid, *group, shared, stream, parameters, 0)
-        if code != _OK:
+        if code:
             _checked((code,))
+
+    def new_event(self) -> int:
+        return int(_checked(cu.cuEventCreate(_WITHOUT_TIMES)))
+
+    def put_event(self, event: int, stream: int) -> None:
+        _checked(cu.cuEventRecord(event, stream))
+
+    def wait_for_event(self, stream: int, event: int) -> None:
+        _checked(cu.cuStreamWaitEvent(stream, event, 0))
+
+    def drop_event(self, event: int) -> None:
+        self.device()
+        cu.cuEventDestroy(event)
 
     def is_recorded(self, stream: int) -> bool:
         status = _checked(cu.cuStreamIsCapturing(stream))
@@ -128,6 +142,7 @@ class _Python:
         _checked(cu.cuGraphLaunch(graph, stream))
 
     def drop(self, graph: int) -> None:
+        self.device()
         cu.cuGraphExecDestroy(graph)
 
     def allocate_on(self, stream: int, size: int) -> int:
@@ -160,7 +175,9 @@ class _Python:
 
     def wait_on(self, stream: int, other: int) -> None:
         self.device()
-        event = _checked(cu.cuEventCreate(2))  # without timing
-        _checked(cu.cuEventRecord(event, other))
-        _checked(cu.cuStreamWaitEvent(stream, event, 0))
-        _checked(cu.cuEventDestroy(event))
+        event = self.new_event()
+        try:
+            self.put_event(event, other)
+            self.wait_for_event(stream, event)
+        finally:
+            self.drop_event(event)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
 from operator import gt
 from typing import Any
+from weakref import WeakKeyDictionary
 
-import numpy as np
-
-from polygen.errors import InternalError, LaunchFailed
+from polygen.errors import InternalError, LaunchFailed, OutOfMemory
 from polygen.ir.array import ValueArg
 from polygen.runtime.arguments import Form
-from polygen.runtime.cuda_arrays import CudaEvent, DeviceMemory, array_class, stream_of
+from polygen.runtime.cuda_arrays import NO_STREAM, DeviceMemory, array_class
 from polygen.runtime.cuda_driver import Driver, DriverError, driver
 from polygen.runtime.cuda_graphs import Graphs
+from polygen.runtime.cuda_streams import CudaEvent, Mark, event_address, stream_of
+from polygen.runtime.cuda_values import Packed, new_place
+from polygen.runtime.events import wait_here
 from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.temporaries import bytes_of
 from polygen.source import caller_location
@@ -26,7 +28,7 @@ from polygen.targets.program import DeviceFunction, Program
 
 
 class CudaRun:
-    """A CUDA program with all sizes: call it with a stream and what changes from call to call.
+    """A CUDA program with all sizes, to be started with what changes from call to call.
 
     What functions are passed is kept here, so one thread at a time may set it and launch.
     """
@@ -45,64 +47,116 @@ class CudaRun:
         self._name = program.loop_program.name
         self._driver = driver()
         self._lock = threading.Lock()
-        self._stream: int | None = None  # where temporaries were last in use
+        self._last: Mark | None = None  # where temporaries were last in use
         temporaries = program.loop_program.global_temporaries
         self._sizes = {t.name: bytes_of(t, fixed) for t in temporaries}
         self._memory: dict[str, DeviceMemory] = {}  # allocated when it is needed
-        self._places = {arg.name: _place_of(arg) for f in program.launches for arg in f.arguments}
+        arguments = {arg.name: arg for f in program.launches for arg in f.arguments}
+        self._passed = Packed([arguments.get(name) for name in names])
+        self._places = {n: new_place(a) for n, a in arguments.items() if n not in names}
         for name in fixed.keys() & self._places.keys():
             self._places[name].value = fixed[name]
-        self._passed = tuple([self._places.get(name, _Unused()) for name in names])
         self._script = Script(program, fixed, _Limits(self._driver).check)
+        self._addresses = {name: ctypes.addressof(place) for name, place in self._places.items()}
+        self._addresses |= dict(zip(names, self._passed.addresses, strict=True))
         self._launches = {
             function.name: self._prepare(module, function, {*fixed, *self._sizes, *names})
             for function in program.launches
         }
         self._graphs = Graphs(self._driver, self._script.pieces or (), self._start)
-        only = self._script.only if not temporaries else None
-        self._only = None if only is None else (self._launches[only.function.name], only.grid)
+        self._only = self._script.only if not temporaries else None
+
+    @property
+    def call(self) -> Callable[..., CudaEvent]:
+        """What starts everything: a function of a stream, its owner and what changes.
+
+        It raises LaunchFailed if the device refuses.
+        """
+        return self._all_at_once if self._only is None else self._single(self._only)
+
+    def _single(self, step: Step) -> Callable[..., CudaEvent]:
+        """Return `call` for the usual case, which does nothing but what it has to."""
+        set_values, launch = self._passed.set, self._driver.launch
+        prepared, event = self._launches[step.function.name], CudaEvent(0, self, self._name)
+        handle, addresses = prepared.handle, prepared.addresses
+        shared, (groups, items) = step.function.shared_bytes, step.grid.launched
+
+        def call(stream: int, owner: Any, *values: Any) -> CudaEvent:
+            nonlocal event
+            with self._lock:
+                set_values(*values)
+                try:
+                    launch(handle, groups, items, shared, stream, addresses)
+                except DriverError as error:
+                    if error.is_fatal:
+                        raise
+                    raise _refused(step, error) from None
+            if event.owner is not owner:
+                event = CudaEvent(stream, owner, self._name)
+            return event
+
+        return call
 
     def _prepare(self, module: Any, function: DeviceFunction, known: AbstractSet[str]) -> _Prepared:
         for arg in function.arguments:
             if arg.name not in known and not isinstance(arg, ValueArg):
                 raise InternalError(f"nothing is passed for '{arg.name}' of '{function.name}'")
-        values = [self._places[arg.name] for arg in function.arguments]
         handle = self._driver.function(module, function.name, function.shared_bytes)
-        addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
-        return _Prepared(function, handle, (values, addresses), ctypes.addressof(addresses))
+        addresses = [self._addresses[arg.name] for arg in function.arguments]
+        kept = (ctypes.c_void_p * len(addresses))(*addresses)
+        return _Prepared(function, handle, kept, ctypes.addressof(kept))
 
-    def __call__(self, stream: int, *values: Any) -> CudaEvent:
-        """Start everything on a stream.
-
-        Raises:
-            LaunchFailed: if the device refuses.
-        """
+    def _all_at_once(self, stream: int, owner: Any, *values: Any) -> CudaEvent:
         with self._lock:
-            for place, value in zip(self._passed, values, strict=True):
-                place.value = value
-            if self._only is not None:
-                self._launch(*self._only, stream)
+            self._passed.set(*values)
+            if self._driver.is_recorded(stream):
+                self._run_recorded(stream)
             else:
-                self._run_several(stream)
-        return CudaEvent(stream, self._name)
-
-    def _run_several(self, stream: int) -> None:
-        if self._driver.is_recorded(stream):
-            self._run_recorded(stream)
-        else:
-            self._run_all(stream)
+                self._run_all(stream)
+        return CudaEvent(stream, owner, self._name)
 
     def _run_all(self, stream: int) -> None:
-        for name in self._sizes.keys() - self._memory.keys():
-            self._memory[name] = DeviceMemory(self._sizes[name], f"the temporary '{name}'")
+        if self._sizes and not self._memory:
+            self._allocate()
         for name, memory in self._memory.items():
             self._places[name].value = memory.address
-        if self._memory and self._stream not in (None, stream):
-            self._driver.wait_on(stream, self._stream or 0)
-        self._stream = stream
-        if not self._graphs.run(stream, self._passed):
-            for step in self._script.steps():
-                self._start(step, stream)
+        if self._last is not None:
+            self._last.let_wait(stream)
+        try:
+            if not self._graphs.run(stream, bytes(self._passed.buffer)):
+                for step in self._script.steps():
+                    self._start(step, stream)
+        finally:
+            if self._sizes:
+                self._last = self._last or Mark()
+                self._last.put(stream)
+
+    def _allocate(self) -> None:
+        """Allocate temporaries, which are kept for the next call; few programs keep theirs."""
+        with _KEEPING:
+            others = [run for run in _WITH_MEMORY if run is not self]
+            for run in others[: max(0, len(others) + 1 - _MOST_WITH_MEMORY)]:
+                run._release()
+            _WITH_MEMORY[self] = None
+            try:
+                self._memory = self._new_memory()
+            except OutOfMemory:
+                for run in others:
+                    run._release()
+                self._memory = self._new_memory()
+
+    def _new_memory(self) -> dict[str, DeviceMemory]:
+        return {n: DeviceMemory(size, f"the temporary '{n}'") for n, size in self._sizes.items()}
+
+    def _release(self) -> None:
+        """Give memory back, but not while a call is being started."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._memory = {}
+                self._graphs.forget()
+                _WITH_MEMORY.pop(self, None)
+            finally:
+                self._lock.release()
 
     def _run_recorded(self, stream: int) -> None:
         """Put everything into a graph that the user makes, which gets temporaries of its own."""
@@ -116,21 +170,30 @@ class CudaRun:
     def _start(self, step: Step, stream: int) -> None:
         for name, value in step.loops:
             self._places[name].value = value
-        self._launch(self._launches[step.function.name], step.grid, stream)
-
-    def _launch(self, launch: _Prepared, grid: Grid, stream: int) -> None:
-        shared = launch.function.shared_bytes
+        prepared, grid = self._launches[step.function.name], step.grid
+        shared = step.function.shared_bytes
         try:
-            self._driver.launch(launch.handle, *grid.launched, shared, stream, launch.addresses)
+            self._driver.launch(prepared.handle, *grid.launched, shared, stream, prepared.addresses)
         except DriverError as error:
             if error.is_fatal:
                 raise
-            raise LaunchFailed(
-                f"the device refused launch '{launch.function.name}' with {grid.size} work items "
-                f"in groups of {grid.group}: {error}",
-                where=caller_location(),
-                remedy="do all arrays belong to the current device, and is there memory for them?",
-            ) from None
+            raise _refused(step, error) from None
+
+
+def _refused(step: Step, error: DriverError) -> LaunchFailed:
+    grid = step.grid
+    return LaunchFailed(
+        f"the device refused launch '{step.function.name}' with {grid.size} work items in groups "
+        f"of {grid.group}: {error}",
+        where=caller_location(),
+        remedy="do all arrays belong to the current device, and is there memory for them?",
+    )
+
+
+# Programs that keep memory, those first that have had it for longest.
+_WITH_MEMORY: WeakKeyDictionary[CudaRun, None] = WeakKeyDictionary()
+_MOST_WITH_MEMORY = 16
+_KEEPING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -140,13 +203,13 @@ class _Prepared:
     Attributes:
         function: the function.
         handle: what the driver calls it.
-        kept: the places of all values, and their addresses.
+        kept: the addresses of all values.
         addresses: where these are.
     """
 
     function: DeviceFunction
     handle: int
-    kept: tuple[Any, Any]
+    kept: Any
     addresses: int
 
 
@@ -154,78 +217,33 @@ def cuda_names(form: Form) -> dict[str, Any]:
     """Return what the wrapper of a call on a GPU calls by name."""
     names: dict[str, Any] = {
         "pg_device": driver().device,
-        "pg_no_stream": lambda: 0,
+        "pg_no_stream": NO_STREAM[0](),
         "pg_stream_of": stream_of,
         "pg_wait_on": _wait_on,
+        "pg_wait_on_stream": _wait_on_stream,
     }
     for arg in form.arrays:
         found = array_class(form.classes[arg.name])
         assert found is not None
-        names[f"pg_stream_{arg.name}"] = found.stream
+        names[f"pg_stream_{arg.name}"] = found.stream[0]()
         names[f"pg_see_{arg.name}"] = found.seen
     return names
 
 
 def _wait_on(stream: int, event: Any) -> None:
-    """Let a stream wait for an event of polygen's; wait for any other here."""
-    if not isinstance(event, CudaEvent):
-        event.wait() if hasattr(event, "wait") else event.synchronize()
-    elif event.stream != stream:
-        driver().wait_on(stream, event.stream)
+    """Let a stream wait for an event of CUDA's; wait for any other here."""
+    if isinstance(event, CudaEvent):
+        _wait_on_stream(stream, event.stream)
+    elif (address := event_address(event)) is not None:
+        driver().wait_for_event(stream, address)
+    else:
+        wait_here(event)
 
 
-class _Unused:
-    """The place of what no function is passed."""
-
-    value: Any = None
-
-    def __bytes__(self) -> bytes:
-        return b""
-
-
-class _Complex(ctypes.Structure):
-    """A complex number, which can be given a value as those of ctypes can."""
-
-    @property
-    def value(self) -> complex:
-        return complex(self.real, self.imag)
-
-    @value.setter
-    def value(self, number: complex) -> None:
-        self.real, self.imag = number.real, number.imag
-
-
-class _Complex64(_Complex):
-    _fields_ = (("real", ctypes.c_float), ("imag", ctypes.c_float))
-
-
-class _Complex128(_Complex):
-    _fields_ = (("real", ctypes.c_double), ("imag", ctypes.c_double))
-
-
-class _Half(ctypes.Structure):
-    """A number in half precision, which is passed as a float."""
-
-    _fields_ = (("rounded", ctypes.c_float),)
-
-    @property
-    def value(self) -> float:
-        return float(self.rounded)
-
-    @value.setter
-    def value(self, number: float) -> None:
-        self.rounded = np.float16(number)
-
-
-def _place_of(arg: Any) -> Any:
-    """Return where the value of an argument is kept: what functions are passed is copied there."""
-    if not isinstance(arg, ValueArg) or arg.dtype is None:
-        return ctypes.c_uint64()
-    if arg.dtype.kind == "c":
-        return _Complex64() if arg.dtype.itemsize == 8 else _Complex128()
-    if arg.dtype == np.float16:
-        return _Half()
-    return np.ctypeslib.as_ctypes_type(arg.dtype)()
+def _wait_on_stream(stream: int, other: int) -> None:
+    # The default stream has two names.
+    if other != stream and {stream, other} != {0, 1}:
+        driver().wait_on(stream, other)
 
 
 class _Limits:

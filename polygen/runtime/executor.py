@@ -21,13 +21,15 @@ from polygen.runtime import cache as disk
 from polygen.runtime.arguments import Form, VariantKey, examine, form_of
 from polygen.runtime.arrays import check_array
 from polygen.runtime.assumptions import check_assumptions
-from polygen.runtime.cuda_arrays import device_of, stream_address, to_host
+from polygen.runtime.cuda_arrays import device_of, to_host
 from polygen.runtime.cuda_driver import driver
 from polygen.runtime.cuda_memory import stage_on_gpu
 from polygen.runtime.cuda_run import cuda_names
+from polygen.runtime.cuda_streams import stream_address
 from polygen.runtime.device_errors import translated
 from polygen.runtime.device_image import HostImage
 from polygen.runtime.devices import default_target, place_of
+from polygen.runtime.events import Finished, checked_events, enqueued_events, wait_here
 from polygen.runtime.homes import elsewhere, home_of
 from polygen.runtime.host_arrays import (
     Foreign,
@@ -38,7 +40,7 @@ from polygen.runtime.host_arrays import (
 from polygen.runtime.host_data import copied, host_data
 from polygen.runtime.images import image_names, with_arrays, with_images
 from polygen.runtime.opencl import Queue, is_opencl_array, is_queue
-from polygen.runtime.outputs import written_arrays
+from polygen.runtime.outputs import has_out, with_named_outputs, written_arrays
 from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
 from polygen.runtime.plans import Plan, plan_for_c, plan_for_cuda, plan_for_opencl
 from polygen.runtime.scalars import check_range
@@ -52,13 +54,6 @@ from polygen.source import caller_location
 _PREPARING = threading.RLock()
 _MOST_PLANS = 256  # per form; past it, older ones are forgotten
 _MOST_VARIANTS = 64
-
-
-class Finished:
-    """The event of a call that was over when it returned."""
-
-    def wait(self) -> None:
-        """Return at once."""
 
 
 _FINISHED = Finished()
@@ -78,6 +73,7 @@ class Executor:
         self._place = place_of(kernel, device)
         self._calls: dict[Any, Callable[..., Any]] = {}
         self._separate = bool(separate_arguments(self.kernel))
+        self._as_passed = not self._separate and not image_names(self.kernel)
         self._variants: dict[VariantKey, Variant] = {}
         for name in ("self", "queue", "wait_for", "check_assumptions"):
             if name in kernel.variables:
@@ -114,7 +110,10 @@ class Executor:
             wait_for: events that have to be over before.
             check_assumptions: check first whether the data is as `polygen.obligations` and the
                 kernel's claims say.  That takes time, and copies arrays from the device.
-            args: arrays and scalars by name.
+            args: arrays and scalars by name.  Arrays for what is written may also be passed as
+                ``out=array``, or ``out=(first, second)`` if there are several, in the order in
+                which they are returned, and None for one that is to be allocated; but not where
+                the kernel has an argument of that name.
 
         Returns:
             An event, and the arrays that were written.
@@ -135,8 +134,10 @@ class Executor:
             ClaimViolated: if a claim is wrong.
             UserError: the subclass that says what else is wrong with the arguments.
         """
-        for event in wait_for or ():
-            event.wait()
+        for event in () if wait_for is None else checked_events(wait_for):
+            wait_here(event)
+        if has_out(self.kernel, args):
+            args = with_named_outputs(self.kernel, args)
         if self._separate:
             args = taken_apart(self.kernel, args)
         args = {**args, **seen_as_numpy(foreign_arrays(self.kernel, args), args)}
@@ -160,18 +161,30 @@ class Executor:
     def run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
         """Run the kernel: `__call__` with the arguments in a dictionary."""
         try:
-            if image_names(self.kernel) and self._target_of(queue, args) == "opencl":
-                args = {**args, **seen_as_numpy(foreign_arrays(self.kernel, args), args)}
-                args = with_images(self.kernel, args, lambda a: queue or self._find_queue(a))
-            if self._separate:
-                event, outputs = self._run(queue, wait_for, taken_apart(self.kernel, args))
-                return event, self._put_together(outputs)
-            return self._run(queue, wait_for, args)
+            if wait_for is not None:
+                wait_for = checked_events(wait_for)
+            if self._as_passed:
+                form = (queue is None, *args, *map(type, args.values()))
+                call = self._calls.get(form)
+                if call is not None:
+                    return call(queue, wait_for, *args.values())
+            return self._run_first(queue, wait_for, args)
         except Exception as error:
             said = translated(self.kernel.name, error)
             if said is None:
                 raise
             raise said from None
+
+    def _run_first(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
+        if has_out(self.kernel, args):
+            return self.run(queue, wait_for, with_named_outputs(self.kernel, args))
+        if image_names(self.kernel) and self._target_of(queue, args) == "opencl":
+            args = {**args, **seen_as_numpy(foreign_arrays(self.kernel, args), args)}
+            args = with_images(self.kernel, args, lambda a: queue or self._find_queue(a))
+        if self._separate:
+            event, outputs = self._run(queue, wait_for, taken_apart(self.kernel, args))
+            return event, self._put_together(outputs)
+        return self._run(queue, wait_for, args)
 
     def _put_together(self, outputs: Any) -> Any:
         """Return what is returned with the parts of arguments as tuples."""
@@ -200,8 +213,27 @@ class Executor:
     def _new_call(self, queue: Queue | None, args: Mapping[str, Any]) -> Callable[..., Any]:
         foreign = foreign_arrays(self.kernel, args)
         if foreign:
-            return partial(self._call_with_views, tuple(args), foreign)
+            return self._call_in_either_place(tuple(args), foreign)
         return self._call_in_place(queue, args)
+
+    def _call_in_either_place(
+        self, passed: tuple[str, ...], foreign: Foreign
+    ) -> Callable[..., Any]:
+        """Return what runs on arrays of classes that may be in the host's memory, or not."""
+        places = [(passed.index(name), on_host) for name, on_host in foreign.items()]
+        direct: Callable[..., Any] | None = None
+
+        def call(queue: Any, wait_for: Any, *values: Any) -> Any:
+            nonlocal direct
+            for place, on_host in places:
+                if on_host(values[place]):
+                    return self._call_with_views(passed, foreign, queue, wait_for, *values)
+            if direct is None:
+                with _PREPARING:
+                    direct = self._call_in_place(queue, dict(zip(passed, values, strict=True)))
+            return direct(queue, wait_for, *values)
+
+        return call
 
     def _call_in_place(self, queue: Queue | None, args: Mapping[str, Any]) -> Callable[..., Any]:
         target = self._target_of(queue, args)
@@ -250,7 +282,7 @@ class Executor:
         if call is None:
             call = self._kept(form, self._call_in_place, queue, seen)
         event, outputs = call(queue, wait_for, *seen.values())
-        return event, in_their_libraries(self.kernel, args, views, outputs) if views else outputs
+        return event, in_their_libraries(self.kernel, args, views, outputs)
 
     # --- calls with arrays that are where the kernel runs
 
@@ -267,6 +299,8 @@ class Executor:
             "pg_check_range": check_range,
             "pg_find_queue": self._find_queue,
             "pg_finished": _FINISHED,
+            "pg_wait_here": wait_here,
+            "pg_enqueued": enqueued_events,
             "pg_memory_of": memory_of,
             "pg_raise_misaligned": raise_misaligned,
             "pg_raise_read_only": raise_read_only,
@@ -382,7 +416,7 @@ class Executor:
         stream = stream_address(queue) or 0
         staged = stage_on_gpu(stream, form, args)
         copies = {name: copy.array for name, copy in staged.items()}
-        event, outputs = self._run(stream, wait_for, {**args, **copies})
+        event, outputs = self._run(0 if queue is None else queue, wait_for, {**args, **copies})
         names = written_arrays(self.kernel)
         by_name = self.kernel.options.return_dict
         found = dict(outputs if by_name else zip(names, outputs, strict=True))

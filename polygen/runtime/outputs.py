@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
 from polygen.analysis.access import touched
 from polygen.analysis.dataflow import sources
 from polygen.analysis.footprint import fully_written
 from polygen.analysis.pairs import users
 from polygen.analysis.scratch import unwritten
+from polygen.errors import InvalidArgument, WrongArgumentType
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
@@ -15,6 +19,7 @@ from polygen.ir.instruction import Assigning, CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
 from polygen.runtime.separate import passed_arguments, whole
+from polygen.source import caller_location
 
 
 @per_kernel
@@ -25,6 +30,44 @@ def written_arrays(kernel: Kernel) -> tuple[str, ...]:
         for arg in passed_arguments(kernel)
         if isinstance(arg, GlobalArg) and whole(kernel, arg.name) in kernel.writers
     )
+
+
+def has_out(kernel: Kernel, args: Mapping[str, Any]) -> bool:
+    """Tell whether a call passes what is written under the name ``out``, which no argument has."""
+    return "out" in args and "out" not in kernel.variables
+
+
+def with_named_outputs(kernel: Kernel, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a call passes with the names of arguments for what it passes as ``out=``.
+
+    Raises:
+        WrongArgumentType: if that are not as many arrays as are written.
+        InvalidArgument: if one of them is passed by its name, too.
+    """
+    found, out = dict(args), args["out"]
+    del found["out"]
+    if out is None:
+        return found
+    names = list(dict.fromkeys(whole(kernel, name) for name in written_arrays(kernel)))
+    given = cast("Sequence[Any]", out) if isinstance(out, tuple | list) else (out,)
+    if len(given) != len(names):
+        raise WrongArgumentType(
+            f"kernel '{kernel.name}' was called with out=... for {len(given)} arrays, and writes "
+            f"{len(names)}: {', '.join(names)}",
+            where=caller_location(),
+            remedy="pass a tuple with an array for each, or None for what is to be allocated",
+        )
+    for name, value in zip(names, given, strict=True):
+        if value is not None and found.get(name) is not None:
+            raise InvalidArgument(
+                f"kernel '{kernel.name}' was called with two arrays for '{name}': as out=..., and "
+                "by its name",
+                where=caller_location(),
+                remedy="pass one of them",
+            )
+        if value is not None:
+            found[name] = value
+    return found
 
 
 @per_kernel

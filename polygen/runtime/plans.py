@@ -114,7 +114,7 @@ def plan_for_cuda(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
         **{hidden.name: value_of_hidden(hidden, call.places) for hidden in variant.hidden},
     }
     names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
-    plan: dict[str, Any] = {"pg_run": CudaRun(module, program, fixed, names)}
+    plan: dict[str, Any] = {"pg_run": CudaRun(module, program, fixed, names).call}
     plan |= _places(form, call, variant)
     like = array_class(form.classes[form.arrays[0].name] if form.arrays else DeviceArray)
     for arg in form.allocated:

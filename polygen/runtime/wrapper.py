@@ -18,7 +18,7 @@ from polygen.ir.array import Argument, ConstantArg, GlobalArg, ImageArg, ValueAr
 from polygen.ir.dtype import is_integer
 from polygen.ir.layout import Auto
 from polygen.runtime.arguments import Form
-from polygen.runtime.cuda_arrays import array_class
+from polygen.runtime.cuda_arrays import NO_STREAM, array_class
 from polygen.runtime.outputs import written_arrays
 from polygen.runtime.separate import passed_arguments
 from polygen.runtime.sizes import fixed_sizes
@@ -192,7 +192,7 @@ class _CWriter(_Writer):
 
     def run(self) -> Iterator[str]:
         yield "for pg_event in wait_for or ():"
-        yield "    pg_event.wait()"
+        yield "    pg_wait_here(pg_event)"
         arguments = passed_arguments(self.form.kernel)
         values = [self._value(arg) for arg in arguments if self.is_passed(arg)]
         yield f"pg_run({', '.join([*values, '*pg_hidden'])})"
@@ -257,7 +257,8 @@ class _OpenCLWriter(_Writer):
     def run(self) -> Iterator[str]:
         arrays = (*self.form.arrays, *self.form.allocated)
         events = [f"*{local(arg.name)}.events" for arg in arrays]
-        yield f"pg_wait = [{', '.join(['*(wait_for or ())', *events])}]"
+        given = "*(pg_enqueued(wait_for) if wait_for else ())"
+        yield f"pg_wait = [{', '.join([given, *events])}]"
         values = [f"pg_data_{arg.name}" for arg in arrays]
         values += [f"pg_type_{name}({local(name)})" for name in self.form.scalars]
         yield f"pg_event = pg_run({', '.join(['pg_wait', *values])})"
@@ -280,14 +281,15 @@ class _CudaWriter(_CWriter):
         return [name for name in hidden if not name.startswith("pg_size_")]
 
     def find_queue(self) -> list[str]:
-        arrays = [self._seen(a.name) for a in self.form.arrays if self._other(a.name)]
-        first = "pg_no_stream" if self._like is None else f"pg_stream_{self._like}"
+        arrays = [arg.name for arg in self.form.arrays if self._other(arg.name)]
+        like = None if self._like is None else self._classes[self._like]
+        first = "pg_no_stream" if like is None else f"pg_stream_{self._like}"
+        address = (NO_STREAM if like is None else like.stream)[1].format("pg_owner")
         return [
-            *(
-                f"{name} = {name.replace('pg_seen_', 'pg_see_', 1)}({local(name[8:])})"
-                for name in arrays
-            ),
-            f"pg_stream = {first}() if queue is None else pg_stream_of(queue)",
+            "pg_at = pg_device()",
+            f"pg_owner = {first}(pg_at) if queue is None else queue",
+            f"pg_stream = {address} if queue is None else pg_stream_of(queue)",
+            *(f"pg_seen_{name} = pg_see_{name}({local(name)}, pg_stream)" for name in arrays),
         ]
 
     def _other(self, name: str) -> bool:
@@ -298,7 +300,7 @@ class _CudaWriter(_CWriter):
         return f"pg_seen_{name}" if self._other(name) else local(name)
 
     def key(self) -> list[str]:
-        parts = ["pg_device()"]
+        parts = ["pg_at"]
         for name, found in self._classes.items():
             assert found is not None
             parts += [part.format(self._seen(name)) for part in found.key]
@@ -312,6 +314,9 @@ class _CudaWriter(_CWriter):
             found = self._classes[arg.name]
             assert found is not None
             yield f"pg_at_{arg.name} = {found.address.format(self._seen(arg.name))}"
+            if self._other(arg.name) and arg.name in self.written:
+                yield f"if pg_seen_{arg.name}.read_only:"
+                yield f"    pg_raise_read_only({arg.name!r})"
         for arg in self.form.allocated:
             like = None if self._like is None else self._classes[self._like]
             address = "{0}.address" if like is None else like.address
@@ -321,9 +326,12 @@ class _CudaWriter(_CWriter):
     def run(self) -> Iterator[str]:
         yield "for pg_event in wait_for or ():"
         yield "    pg_wait_on(pg_stream, pg_event)"
+        for name in (self._seen(arg.name) for arg in self.form.arrays if self._other(arg.name)):
+            yield f"if {name}.stream is not None:"
+            yield f"    pg_wait_on_stream(pg_stream, {name}.stream)"
         values = [_begin(arg) for arg in (*self.form.arrays, *self.form.allocated)]
         values += [self.number(name) for name in self.form.scalars]
-        yield f"pg_event = pg_run({', '.join(['pg_stream', *values])})"
+        yield f"pg_event = pg_run({', '.join(['pg_stream', 'pg_owner', *values])})"
 
 
 _WRITERS: Mapping[str, type[_Writer]] = {

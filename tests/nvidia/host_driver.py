@@ -66,6 +66,7 @@ class HostDriver:
     Attributes:
         live: the memory that was allocated and not given back, by address.
         compiled: how many sources were compiled.
+        events: how many there are.
         launches: how many calls of `launch` there were.
         recorded: the streams of which a user makes a graph: what is started on them runs at once,
             too, which is what such a graph does later.
@@ -77,7 +78,7 @@ class HostDriver:
         self.live: dict[int, Any] = {}
         self.compiled = 0
         self._loaded: list[Any] = []
-        self.launches = 0
+        self.launches = self.events = 0
         self.recorded: set[int] = set()
         self.graphs: dict[int, list[tuple[Any, ...]]] = {}
         self._recording: list[tuple[Any, ...]] | None = None
@@ -153,6 +154,19 @@ class HostDriver:
         for copy, address, size in zip(copies, addresses, sizes, strict=True):
             ctypes.memmove(copy, address, size)
         return (ctypes.c_void_p * len(sizes))(*map(ctypes.addressof, copies)), copies
+
+    def new_event(self) -> int:
+        self.events += 1
+        return self.events
+
+    def put_event(self, event: int, stream: int) -> None:
+        pass
+
+    def wait_for_event(self, stream: int, event: int) -> None:
+        pass
+
+    def drop_event(self, event: int) -> None:
+        self.events -= 1
 
     def is_recorded(self, stream: int) -> bool:
         return stream in self.recorded

@@ -13,8 +13,8 @@ import polygen as pg
 from polygen.errors import LaunchFailed
 from polygen.ir.expression import Variable
 from polygen.runtime.cuda_driver import DriverError
-from polygen.runtime.grids import Script
-from polygen.targets.program import Program
+from polygen.runtime.grids import Grid, Script
+from polygen.targets.program import DeviceFunction, Program
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.test_runtime import Foreign
 
@@ -67,6 +67,7 @@ def test_steps_that_are_the_same(host: HostDriver) -> None:
     del run
     gc.collect()
     assert not host.graphs
+    assert not host.events
     assert not host.live
 
 
@@ -95,6 +96,32 @@ def test_steps_that_differ(host: HostDriver) -> None:
         assert host.launches == launches
 
 
+def test_few_programs_keep_memory(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polygen.runtime.cuda_run._MOST_WITH_MEMORY", 3)
+    run = steady().executor("cuda")
+    for n in (1, 2, 3, 4, 5, 1, 2, 1):
+        a = random(n)
+        expected = np.roll(a, -40) + 20
+        run(a=Foreign(a), steps=40, c=0.5)
+        np.testing.assert_array_equal(a, expected)
+        assert len(host.live) <= 3
+    allocate, refused = host.allocate, list[int]()
+
+    def refuse(size: int) -> int:
+        if host.live:  # there is memory for one
+            refused.append(size)
+            raise DriverError("no more", 2)
+        return allocate(size)
+
+    monkeypatch.setattr(host, "allocate", refuse)
+    a = random(9)
+    expected = np.roll(a, -40)
+    run(a=Foreign(a), steps=40, c=0.0)
+    np.testing.assert_array_equal(a, expected)
+    assert refused == [72]
+    assert len(host.live) == 1
+
+
 def test_a_graph_that_the_user_makes(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: int) -> None:
         raise AssertionError("a graph is not started, and no stream waited for, in another graph")
@@ -105,6 +132,7 @@ def test_a_graph_that_the_user_makes(host: HostDriver, monkeypatch: pytest.Monke
     host.recorded.add(5)
     monkeypatch.setattr(host, "replay", refuse)
     monkeypatch.setattr(host, "wait_on", refuse)
+    monkeypatch.setattr(host, "wait_for_event", refuse)
     expected = np.roll(a, -9) + 9
     run(5, a=Foreign(a), steps=9, c=1.0)
     np.testing.assert_array_equal(a, expected)
@@ -144,8 +172,12 @@ def program_of(knl: pg.Kernel) -> Program:
     return pg.generate_code(typed, "cuda")
 
 
+def anything(_function: DeviceFunction, _grid: Grid) -> None:
+    """Any grid will do."""
+
+
 def launched(program: Program, **sizes: int) -> Script:
-    return Script(program, sizes, lambda *_: None)
+    return Script(program, sizes, anything)
 
 
 def test_many_steps_are_few_pieces() -> None:

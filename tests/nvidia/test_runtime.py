@@ -17,6 +17,7 @@ from polygen.errors import (
     NoDevice,
     OutOfMemory,
     OverlappingArguments,
+    ReadOnlyOutput,
     WrongArgumentType,
     WrongDevice,
 )
@@ -202,6 +203,70 @@ def test_streams(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == [0, 5, 7]
     with pytest.raises(WrongArgumentType, match="for a stream"):
         knl("a queue", a=a, shift=0.0)
+
+
+def test_streams_of_arrays(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an array's library still does with it comes first; and so it is with our arrays."""
+
+    class Written(Foreign):
+        stream: int | None = None
+
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]:
+            return {**super().__cuda_array_interface__, "stream": self.stream}
+
+    waited: list[tuple[int, int]] = []
+    monkeypatch.setattr(host, "wait_on", lambda stream, other: waited.append((stream, other)))
+    knl, a = doubling(), Written(np.arange(3.0))
+    for stream, queue, expected in ((None, 5, []), (9, 5, [(5, 9)]), (1, None, []), (5, 5, [])):
+        a.stream = stream
+        waited.clear()
+        _, (out,) = knl(queue, a=a, shift=0.0)
+        assert waited == expected
+        assert out.__cuda_array_interface__["stream"] == (queue or 1)
+
+
+class Packed:
+    """An array of a library that has DLPack alone."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+        self.streams: list[int] = []
+
+    def __dlpack__(self, *, stream: int) -> Any:
+        self.streams.append(stream)
+        return self.data.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0  # CUDA's first device, for which the host's memory stands
+
+
+def test_arrays_that_have_dlpack_alone(host: HostDriver) -> None:
+    knl, a = doubling(), np.arange(24.0).reshape(4, 6)[1, ::-2]
+    given = Packed(a)
+    _, (out,) = knl(7, a=given, shift=1.0)
+    assert isinstance(out, DeviceArray)
+    np.testing.assert_array_equal(out.get(), 2 * a + 1)
+    assert given.streams[0] == 7
+    found = np.zeros(3)
+    for _ in range(2):
+        _, (same,) = knl(a=Packed(a), out=Packed(found), shift=2.0)
+        assert same.data is found
+        np.testing.assert_array_equal(found, 2 * a + 2)
+    for dtype in ("bool", "int8", "uint16", "float16", "complex64"):
+        values = np.array([0, 1, 1], dtype)
+        copy = pg.tag_inames(pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i]"), "i:g.0")
+        _, (out,) = copy(a=Packed(values))
+        np.testing.assert_array_equal(out.get(), values, strict=True)
+
+
+def test_arrays_that_must_not_be_written(host: HostDriver) -> None:
+    a = np.arange(3.0)
+    a.flags.writeable = False
+    _, (out,) = doubling()(a=Foreign(a), shift=0)
+    np.testing.assert_array_equal(out.get(), 2 * a)
+    with pytest.raises(ReadOnlyOutput, match=r"'out' is written, and .* is read-only"):
+        doubling()(a=Foreign(np.ones(3)), out=Foreign(a), shift=0)
 
 
 def test_what_is_wrong_with_arrays(host: HostDriver) -> None:

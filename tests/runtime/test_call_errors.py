@@ -398,6 +398,34 @@ def test_python_keywords_are_fine_names(target: str) -> None:
     np.testing.assert_array_equal(out, 3)
 
 
+def test_what_is_waited_for(double: pg.Kernel, queue: Any, numbers: Any) -> None:
+    """Events of any library; of PyTorch's, `wait` does not wait."""
+    done: list[str] = []
+
+    class Theirs:
+        def wait(self) -> None:
+            raise AssertionError("it lets a stream wait")
+
+        def synchronize(self) -> None:
+            done.append("theirs")
+
+    class Plain:
+        def wait(self) -> None:
+            done.append("plain")
+
+    array = pyopencl().array.to_device(queue, numbers)
+    of_c, of_opencl = double(a=numbers)[0], double(queue, a=array)[0]
+    for a, where in ((numbers, None), (array, queue)):
+        done.clear()
+        _, (out,) = double(where, a=a, wait_for=(Plain(), of_c, of_opencl, Theirs()))
+        assert done == ["plain", "theirs"]
+        np.testing.assert_array_equal(out if where is None else out.get(), 2 * numbers)
+        with pytest.raises(errors.WrongArgumentType, match=r"takes a sequence of events; it was"):
+            double(where, a=a, wait_for=of_c)
+        with pytest.raises(errors.WrongArgumentType, match=r"takes events; among them is 3"):
+            double(where, a=a, wait_for=[3])
+
+
 def test_group_too_large(queue: Any, numbers: Any) -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i]")
     knl = pg.split_iname(knl, "i", 2**20, outer_tag="g.0", inner_tag="l.0")
