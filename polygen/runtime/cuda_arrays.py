@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from polygen.errors import WrongArgumentType
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_bfloat16, to_dtype
 from polygen.runtime.cuda_driver import DriverError, driver
 from polygen.runtime.cuda_seen import (
     SeenArray,
@@ -344,6 +344,8 @@ def numpy_dtype(dtype: Any) -> DType:
         WrongArgumentType: if it has none.
     """
     found = _torch_types().get(dtype)
+    if found is None and dtype is sys.modules["torch"].bfloat16:
+        return to_dtype("bfloat16")
     if found is None:
         raise WrongArgumentType(
             f"polygen has no type {dtype}",
@@ -355,4 +357,6 @@ def numpy_dtype(dtype: Any) -> DType:
 
 def torch_dtype(dtype: DType) -> Any:
     """Return PyTorch's name for a type."""
+    if is_bfloat16(dtype):
+        return sys.modules["torch"].bfloat16
     return next(t for t, known in _torch_types().items() if known == dtype)

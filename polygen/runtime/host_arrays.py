@@ -13,6 +13,7 @@ import numpy as np
 
 from polygen.errors import WrongArgumentType
 from polygen.ir.array import GlobalArg
+from polygen.ir.dtype import is_bfloat16, to_dtype
 from polygen.ir.kernel import Kernel
 from polygen.runtime.cuda_arrays import is_cuda_array
 from polygen.runtime.opencl import is_opencl_array
@@ -73,7 +74,7 @@ def seen_as_numpy(foreign: Foreign, args: Mapping[str, Any]) -> dict[str, Any]:
 def _view(name: str, value: Any) -> Any:
     try:
         if _is_tensor(value):
-            return value.numpy()
+            return _view_of_tensor(value)
         if hasattr(value, "__array_interface__"):
             return np.asarray(value, copy=False)
         return np.from_dlpack(value)
@@ -84,6 +85,13 @@ def _view(name: str, value: Any) -> Any:
             where=caller_location(),
             remedy="pass a copy as an array of NumPy's",
         ) from None
+
+
+def _view_of_tensor(tensor: Any) -> Any:
+    torch = sys.modules["torch"]
+    if tensor.dtype is torch.bfloat16:  # which NumPy itself does not have
+        return tensor.view(torch.int16).numpy().view(to_dtype("bfloat16"))
+    return tensor.numpy()
 
 
 def in_their_libraries(
@@ -117,7 +125,10 @@ def _handed_over(like: Any, name: str, array: Any) -> Any:
     A library that does not take such arrays gets none: then NumPy's is the result.
     """
     if _is_tensor(like):
-        return sys.modules["torch"].from_numpy(array)
+        torch = sys.modules["torch"]
+        if is_bfloat16(array.dtype):
+            return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+        return torch.from_numpy(array)
     library: Any
     if hasattr(like, "__array_namespace__"):
         library = like.__array_namespace__()

@@ -17,6 +17,7 @@ from polygen.errors import (
     WrongArgumentType,
     WrongShape,
 )
+from polygen.ir.dtype import to_dtype
 
 
 class Exported:
@@ -181,15 +182,27 @@ def test_arguments_that_are_several_arrays() -> None:
 # --- PyTorch's, which are known by name
 
 
+BFLOAT16 = to_dtype("bfloat16")
+
+
 class Tensor:
     """What polygen asks of PyTorch's arrays, by PyTorch's documentation."""
 
     def __init__(self, data: Any, requires_grad: bool = False) -> None:
         self.data, self.requires_grad, self.is_cuda = data, requires_grad, False
 
+    @property
+    def dtype(self) -> Any:
+        return self.data.dtype
+
+    def view(self, dtype: Any) -> Tensor:
+        return Tensor(self.data.view(dtype))
+
     def numpy(self) -> Any:
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+        if self.dtype is BFLOAT16:
+            raise TypeError("Got unsupported ScalarType BFloat16")
         return self.data
 
     def __dlpack__(self) -> Any:
@@ -201,6 +214,7 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in for PyTorch."""
     module: Any = types.ModuleType("torch")
     module.Tensor, module.from_numpy = Tensor, Tensor
+    module.bfloat16, module.int16 = BFLOAT16, np.dtype(np.int16)
     monkeypatch.setitem(sys.modules, "torch", module)
 
 
@@ -215,3 +229,11 @@ def test_tensors(torch: None) -> None:
     np.testing.assert_array_equal(given.data, 2 * a[::-1])
     with pytest.raises(WrongArgumentType, match="where it is: Can't call numpy"):
         knl(a=Tensor(a, requires_grad=True))
+
+
+def test_tensors_of_bfloat16(torch: None) -> None:
+    a = np.arange(5).astype(BFLOAT16)
+    _, (out,) = pg.make_kernel("{ [i]: 0<=i<5 }", "out[i] = a[4 - i]")(a=Tensor(a))
+    assert type(out) is Tensor
+    assert out.dtype is BFLOAT16
+    np.testing.assert_array_equal(out.data, a[::-1])
