@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -151,8 +152,8 @@ def _cuda() -> None:
         "polygen, knl(...), output allocated": lambda: knl(a=a),
         "CuPy, cupy.multiply(a, 2, out)": lambda: cupy.multiply(a, 2, out),
     }
-    torch = sys.modules.get("torch")
-    if torch is not None:
+    if find_spec("torch") is not None:
+        torch: Any = import_module("torch")
         tensors = [torch.zeros(16, device="cuda") for _ in range(2)]
         calls |= {
             "polygen, PyTorch's tensors": lambda: knl(a=tensors[0], out=tensors[1]),

@@ -89,11 +89,12 @@ def describe(arg: GlobalArg, value: Any) -> ArrayInfo:
     """Return what there is to know of an array that was passed.
 
     Raises:
-        WrongArgumentType: if its elements are no numbers.
+        WrongArgumentType: if it is no array, or its elements are no numbers.
         WrongByteOrder: if they are in another byte order than the machine's.
         WrongStrides: if they do not lie at multiples of their size from each other.
         MisalignedArray: if the first does not lie at a multiple of their size in its buffer.
     """
+    check_array(arg, value)
     if is_cuda_array(value):
         check_plain(arg.name, value)
         value = seen(value)

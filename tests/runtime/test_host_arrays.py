@@ -193,7 +193,7 @@ class Tensor:
 
     @property
     def dtype(self) -> Any:
-        return self.data.dtype
+        return BFLOAT16 if self.data.dtype == BFLOAT16 else self.data.dtype
 
     def view(self, dtype: Any) -> Tensor:
         return Tensor(self.data.view(dtype))
