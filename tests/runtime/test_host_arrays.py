@@ -233,7 +233,8 @@ def test_tensors(torch: None) -> None:
 
 def test_tensors_of_bfloat16(torch: None) -> None:
     a = np.arange(5).astype(BFLOAT16)
-    _, (out,) = pg.make_kernel("{ [i]: 0<=i<5 }", "out[i] = a[4 - i]")(a=Tensor(a))
+    knl = pg.make_kernel("{ [i]: 0<=i<5 }", "out[i] = a[4 - i]")
+    _, (out,) = pg.add_dtypes(knl, {"out": BFLOAT16})(a=Tensor(a))
     assert type(out) is Tensor
     assert out.dtype is BFLOAT16
     np.testing.assert_array_equal(out.data, a[::-1])
