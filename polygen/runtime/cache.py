@@ -55,7 +55,7 @@ def kept(name: str, make: Callable[[], bytes]) -> bytes:
     found = load(name)
     if found is not None or not caching():
         return make() if found is None else found
-    with _turn(name):
+    with turn(name):
         found = load(name)
         if found is None:
             found = make()
@@ -108,7 +108,7 @@ def _header(name: str, content: bytes) -> bytes:
 
 
 @contextmanager
-def _turn(name: str) -> Generator[None]:
+def turn(name: str) -> Generator[None]:
     """Let one process at a time make something with such a name; if in doubt, let all.
 
     The lock goes with its process, however that ends.

@@ -12,7 +12,7 @@ import os
 import re
 import zipfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -66,7 +66,7 @@ class _Kept:
 
 
 _KEPT: dict[str, _Kept] = {}
-_WAITING: set[str] = set()  # of these, nothing was stored yet
+_WAITING: set[str] = set()  # of these, no kernel was stored yet
 
 
 @contextmanager
@@ -89,17 +89,18 @@ def kept(device: Any, source: str, options: tuple[str, ...]) -> Generator[None]:
     if not disk.caching() or not in_private_folder(str(root)):
         yield
         return
-    _store_waiting(root)
     described = (device.platform.version, device.name, device.version, device.driver_version)
     name = f"{disk.key_of('pocl', *described, source, *options)}.pocl"
     known = _unpacked(name, root)
-    before = _programs(root)
-    yield
-    new = _programs(root) - before
-    folders = tuple(sorted({"/".join(file.split("/")[:2]) for file in known} | new))
-    _KEPT[name] = _Kept(folders, known)
-    if not known:
+    with nullcontext() if known else disk.turn(name):
+        known = known or _unpacked(name, root)
+        before = _programs(root)
+        yield
+        new = _programs(root) - before
+        folders = tuple(sorted({"/".join(file.split("/")[:2]) for file in known} | new))
+        _KEPT[name] = _Kept(folders, known)
         _WAITING.add(name)
+        _store_waiting(root)
 
 
 def _programs(root: Path) -> set[str]:
@@ -128,14 +129,15 @@ def _unpacked(name: str, root: Path) -> frozenset[str]:
 
 
 def _store_waiting(root: Path) -> None:
-    """Store programs of which a kernel was compiled, which PoCL does as it first runs it."""
+    """Store what is new, until kernels are in it, which PoCL compiles as it first runs them."""
     for name in tuple(_WAITING):
-        if _store(name, root):
+        _store(name, root)
+        if any(map(_SHARED_OBJECT.fullmatch, _KEPT[name].known)):
             _WAITING.discard(name)
 
 
-def _store(name: str, root: Path) -> bool:
-    """Store what is new of a program; tell whether there was something."""
+def _store(name: str, root: Path) -> None:
+    """Store a program, if there is something new of it."""
     entry = _KEPT[name]
     files = frozenset(
         str(path.relative_to(root))
@@ -143,8 +145,8 @@ def _store(name: str, root: Path) -> bool:
         for path in (root / folder).rglob("*")
         if _FILE.fullmatch(str(path.relative_to(root)))
     )
-    if files == entry.known or not any(map(_SHARED_OBJECT.fullmatch, files)):
-        return False
+    if files == entry.known:
+        return
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(files):
@@ -152,7 +154,6 @@ def _store(name: str, root: Path) -> bool:
             archive.writestr(info, (root / file).read_bytes(), zipfile.ZIP_DEFLATED)
     disk.store(name, target.getvalue())
     entry.known = files
-    return True
 
 
 def _store_all(pid: int) -> None:

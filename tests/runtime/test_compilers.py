@@ -175,8 +175,8 @@ print("pyopencl" in sys.modules)
 
 def test_private_folder_for_pocl(tmp_path: Path) -> None:
     script = """
-import os; from pathlib import Path; from polygen.runtime.opencl import pyopencl
-pyopencl()
+import os; from pathlib import Path; from polygen.runtime.pocl_cache import give_folder
+give_folder()
 print(os.environ["POCL_CACHE_DIR"], Path(os.environ["POCL_CACHE_DIR"]).parent.stat().st_mode)
 """
     others = str(tmp_path / "polygen-run-abc" / "pocl")  # a process inherits its parent's
