@@ -1,9 +1,9 @@
-"""Sums that work items of a group share, with shuffles and with trees in local memory.
+"""Sums and scans that work items of a group share, with shuffles and with trees in local memory.
 
     python benchmarks/cuda_shuffles.py
 
 Of 2^28 numbers in single precision: all of them, by one atomic update for each group; and rows of
-several lengths, of which each work item adds one number.  Beside them, torch's sums.
+several lengths, of which each work item adds one number.  Beside them, torch's.
 """
 
 from __future__ import annotations
@@ -47,6 +47,18 @@ def rows(length: int, together: int) -> pg.Kernel:
     return pg.tag_inames(knl, {"j": "l.0"})
 
 
+def scans(length: int, together: int) -> pg.Kernel:
+    """Let a group scan some rows."""
+    knl = pg.make_kernel(
+        [f"{{ [i,j]: 0<=i<{N // length} and 0<=j<{length} }}", "{ [k]: 0<=k<=j }"],
+        "out[i,j] = sum(k, a[i,k])",
+        [pg.GlobalArg("a", "float32", (N // length, length)), "..."],
+        name="scans",
+    )
+    knl = pg.split_iname(knl, "i", together, outer_tag="g.0", inner_tag="l.1")
+    return pg.tag_inames(knl, {"j": "l.0"})
+
+
 def microseconds(call: Callable[[], object]) -> float:
     """Return the median of the device's times."""
     times: list[float] = []
@@ -82,18 +94,23 @@ def main() -> None:
     print("| --- | --- | --- | --- |")
     for groups in (1024, 4096, 16384):
         s = cupy.zeros(1, cupy.float32)
-
         show(f"all, {groups} groups", total(groups), {"a": a, "s": s}, s, right)
     print(f"| all, torch.sum | | {microseconds(of_torch.sum):.0f} | |")
     for length, together in ROWS:
         table = a.reshape(-1, length)
         sums = table.sum(1, dtype=cupy.float64)
         out = cupy.zeros(len(table), cupy.float32)
-
         show(f"rows of {length}", rows(length, together), {"a": table, "out": out}, out, sums)
         lines = of_torch.reshape(-1, length)
         by_torch = microseconds(lambda lines=lines: lines.sum(1))  # type: ignore[misc]
         print(f"| rows of {length}, torch.sum | | {by_torch:.0f} | |", flush=True)
+    for length, together in ROWS:
+        table, out = a.reshape(-1, length), cupy.zeros((N // length, length), cupy.float32)
+        arrays = {"a": table, "out": out}
+        show(f"scans of {length}", scans(length, together), arrays, out, cupy.cumsum(table, axis=1))
+        lines = of_torch.reshape(-1, length)
+        by_torch = microseconds(lambda lines=lines: lines.cumsum(1))  # type: ignore[misc]
+        print(f"| scans of {length}, torch.cumsum | | {by_torch:.0f} | |", flush=True)
 
 
 if __name__ == "__main__":

@@ -161,7 +161,7 @@ def shuffled_tree(
     """
     extent = shared.axis.extent
     length = segment_length(kernel, shared.tag.axis, extent, size) if size else 1
-    if length < 2 or not _is_whole_group(kernel, shared):
+    if length < 2 or not is_whole_group(kernel, shared):
         return None
     variables: list[TemporaryVariable] = []
 
@@ -179,7 +179,7 @@ def shuffled_tree(
     return ShuffledTree(shared, length, own, sums, totals, result), variables
 
 
-def _is_whole_group(kernel: Kernel, shared: LocalReduction) -> bool:
+def is_whole_group(kernel: Kernel, shared: LocalReduction) -> bool:
     """Tell whether accumulators have an element for each work item, at its place."""
     shape = group_shape(kernel)
     axes = [(shared.iname, shared.axis), *shared.outside, *shared.inside]

@@ -40,6 +40,7 @@ from polygen.ir.reduction import Parts, facts_of, identity_of, parts_of
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
 
+_MOST_PIECES = 32  # that are tried to be made fewer
 _PART = "__part_"  # names of users do not begin so
 
 
@@ -208,7 +209,7 @@ class _Contributions:
             raise _WrongError(f"'{insn.id}' combines a part with itself")
         if not (self._facts.regroups or self._is_before(first, second)):
             raise _WrongError(f"'{insn.id}' combines parts in another order")
-        return first.union(second).coalesce()
+        return _joined([first, second])
 
     def _is_before(self, first: isl.Set, second: isl.Set) -> bool:
         """Tell whether all of some parts come before all of others in the reduction's loop."""
@@ -261,7 +262,7 @@ class _Contributions:
             inames = self._kernel.instruction(source.writer).within_inames
             left = renamed(self.left(source.writer), inames).intersect(source.pairs)
             found.append(project_out(left, [i + OTHER for i in inames]))
-        return reduce(isl.Set.union, found, universe().complement())
+        return _joined(found)
 
     def places(self, insn: Instruction) -> tuple[_Place, ...]:
         """Return where an instruction reads accumulators."""
@@ -269,6 +270,17 @@ class _Contributions:
         return tuple(
             dict.fromkeys((g, r.index) for r in read for g in self._of.names if r.name in g)
         )
+
+
+def _joined(sets: Sequence[isl.Set]) -> isl.Set:
+    """Return the union of sets, as few pieces: each stage would double their number.
+
+    Parts that are far apart are pieces whatever is tried, which costs more than it saves.
+    """
+    whole = reduce(isl.Set.union, sets, universe().complement())
+    if whole.n_basic_set() > _MOST_PIECES:
+        return whole
+    return whole.detect_equalities().coalesce()
 
 
 def _elements(place: _Place) -> Parts:

@@ -32,11 +32,13 @@ from polygen.analysis.inference import kinds
 from polygen.analysis.outermost import Outermost
 from polygen.analysis.proving import proofs_are_on
 from polygen.analysis.realized import places
+from polygen.analysis.shuffles import segment_length
 from polygen.analysis.types import reduction_types
 from polygen.analysis.wellformed_bounds import are_inside
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.cached import cached_property
 from polygen.ir.domain import Domain, parse_domain, project_out, rename_dimension, unflatten
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
@@ -46,7 +48,9 @@ from polygen.ir.reduction import Parts, facts_of, identity_of, parts_of
 from polygen.ir.tags import LocalTag
 from polygen.lower.lanes import with_lane_axes
 from polygen.lower.scans import Scan, depends_on_loop, find_scan
+from polygen.lower.shuffled_scans import scanned
 from polygen.transforms._local_reductions import LocalReduction, all_contribute, along
+from polygen.transforms._shuffled_trees import is_whole_group
 
 
 def with_shared_scans(kernel: Kernel) -> tuple[Kernel, frozenset[str]]:
@@ -167,7 +171,7 @@ class _Stages:
         if self._shared.loops:
             results, after = self._with_carry(here)
         else:
-            results, after = self._elements(here, self._local.own_place), None
+            results, after = self.elements(here, self._local.own_place), None
         use = self._insn.map_expressions(lambda e: _replaced(e, self._reduction, results))
         use = use.copy(depends_on=self._insn.depends_on | {self._made[-1].id})
         made = self._made if after is None else [*self._made, after]
@@ -178,52 +182,60 @@ class _Stages:
 
     def _scanned(self) -> tuple[str, ...]:
         """Make the stages; return the arrays in which what was combined is in the end."""
-        scan, extent = self._shared.scan, self._extent
-        here = self._arrays()
-        there, taken = (self._arrays(), self._scalars("taken")) if extent > 1 else ((), ())
+        scan, extent, length = self._shared.scan, self.extent, self._length
+        here = self.arrays(shuffled=length > 1)
         when = (*scan.conditions, *self._shared.conditions)
         if when or not all_contribute(self._kernel, self._insn, self._local):
-            place = self._axis()
-            self._add("init", place, self._elements(here, place), self._identity)
+            place = self.axis()
+            self.add("init", place, self.elements(here, place), self._identity)
         parts = [walk.substitute(part, self._values) for part in parts_of(self._reduction)]
-        self._add(
+        self.add(
             "update",
             ex.Variable(self._local.iname),
-            self._elements(here, self._local.own_place),
+            self.elements(here, self._local.own_place),
             tuple(parts),
             when=when,
         )
         self._made[-1] = self._made[-1].copy(
             depends_on=self._made[-1].depends_on | self._insn.depends_on
         )
+        if length > 1:
+            return scanned(self, here, length)
+        there, taken = (self.arrays(), self.scalars("taken")) if extent > 1 else ((), ())
         distance = 1
         while distance < extent:
-            place = self._axis()
+            place = self.axis()
             if distance == 1:
-                self._add("take", place, taken, self._elements(here, place))
-            before = self._elements(here, self._before(place, distance))
+                self.add("take", place, taken, self.elements(here, place))
+            before = self.elements(here, self._before(place, distance))
             enough = ex.Comparison(place, ">=", distance)
-            self._add("combine", place, taken, self._both(before, taken), when=(enough,))
-            self._add("pass", place, self._elements(there, place), taken)
+            self.add("combine", place, taken, self.both(before, taken), when=(enough,))
+            self.add("pass", place, self.elements(there, place), taken)
             here, there = there, here
             distance *= 2
         return here
 
     def _with_carry(self, here: tuple[str, ...]) -> tuple[Parts, Assigning]:
         """Make what adds the results of earlier iterations; return the sums, and what goes on."""
-        carry, results = self._scalars("carry"), self._scalars("sum")
+        carry, results = self.scalars("carry"), self.scalars("sum")
         self.carried = tuple([variable.name for variable in carry])
         outside = self._insn.within_inames - frozenset(self._shared.scan.sweep)
         everyone = self._owners()
         start = self._instruction("start", outside | {everyone.name}, carry, self._identity)
         self._made.insert(0, start)
-        mine = self._elements(here, self._local.own_place)
-        self._add("sum", ex.Variable(self._local.iname), results, self._both(carry, mine))
+        mine = self.elements(here, self._local.own_place)
+        self.add("sum", ex.Variable(self._local.iname), results, self.both(carry, mine))
         self._made[-1] = self._made[-1].copy(depends_on=self._made[-1].depends_on | {start.id})
+        last = self.elements(here, self.extent - 1)
+        if self._length > 1:  # then another work item has that
+            place, total = self.axis(), self.arrays(1)
+            at_the_end = ex.Comparison(place, "==", self.extent - 1)
+            end = self.elements(here, place)
+            self.add("last", place, self.elements(total, 0), end, (at_the_end,))
+            last = self.elements(total, 0)
         everyone = self._owners()
-        last = self._elements(here, self._extent - 1)
         inames = self._insn.within_inames - {self._local.iname} | {everyone.name}
-        after = self._instruction("carry", inames, carry, self._both(carry, last))
+        after = self._instruction("carry", inames, carry, self.both(carry, last))
         return results, after.copy(depends_on=frozenset((self._made[-1].id, self._insn.id)))
 
     @staticmethod
@@ -236,14 +248,14 @@ class _Stages:
     def _identity(self) -> Parts:
         return identity_of(self._reduction.operation, self._dtypes)
 
-    def _both(self, first: Parts, second: Parts) -> Parts:
+    def both(self, first: Parts, second: Parts) -> Parts:
         return facts_of(self._reduction.operation).combined(first, second, self._dtypes)
 
     @property
     def _values(self) -> dict[str, Expression]:
         return {self._reduction.inames[0]: self._shared.scan.value}
 
-    def _add(
+    def add(
         self,
         kind: str,
         iname: ex.Variable,
@@ -274,28 +286,31 @@ class _Stages:
             location=self._insn.location,
         )
 
-    def _elements(self, group: tuple[str, ...], place: Expression) -> tuple[ex.Subscript, ...]:
+    def elements(self, group: tuple[str, ...], place: Expression) -> tuple[ex.Subscript, ...]:
         return tuple([self._local.element(name, place) for name in group])
 
-    def _arrays(self) -> tuple[str, ...]:
-        return self._group("acc_" + self._reduction.inames[0], self._local.shape)
+    def arrays(self, count: int | None = None, *, shuffled: bool = False) -> tuple[str, ...]:
+        shape = self._local.shape_for(self.extent if count is None else count)
+        return self._group("acc_" + self._reduction.inames[0], shape, shuffled=shuffled)
 
-    def _scalars(self, like: str) -> tuple[ex.Variable, ...]:
+    def scalars(self, like: str) -> tuple[ex.Variable, ...]:
         return tuple(map(ex.Variable, self._group(f"{like}_{self._reduction.inames[0]}", ())))
 
-    def _group(self, like: str, shape: tuple[int, ...]) -> tuple[str, ...]:
+    def _group(
+        self, like: str, shape: tuple[int, ...], *, shuffled: bool = False
+    ) -> tuple[str, ...]:
         space = AddressSpace.LOCAL if shape else AddressSpace.PRIVATE
         names = tuple([self._name(like) for _ in self._dtypes])
         self._variables += [
-            TemporaryVariable(name, dtype, shape, space)
+            TemporaryVariable(name, dtype, shape, space, shuffled=shuffled)
             for name, dtype in zip(names, self._dtypes, strict=True)
         ]
         self._groups.append(names)
         return names
 
-    def _axis(self) -> ex.Variable:
+    def axis(self) -> ex.Variable:
         """Return a new iname on the axis, for all work items of a group."""
-        return self._on_axis(lambda name: parse_domain(f"{{ [{name}]: 0<={name}<{self._extent} }}"))
+        return self._on_axis(lambda name: parse_domain(f"{{ [{name}]: 0<={name}<{self.extent} }}"))
 
     def _owners(self) -> ex.Variable:
         """Return a new iname on the axis, for the work items that have what is scanned.
@@ -305,12 +320,12 @@ class _Stages:
         kernel, mine = self._kernel, self._local.iname
         plain = self._local.axis.stride == 1
         if plain and plain_first(kernel, mine) == 0:
-            return self._axis()
+            return self.axis()
         around = with_surrounding(kernel, [mine])
         values = unflatten(project_out(domain_of(kernel, around), around - {mine}), (mine,))
         from_zero = values.params().is_subset(values.fix_val(isl.dim_type.set, 0, 0).params())
         if plain and from_zero and values.dim_min_val(0).is_zero():
-            return self._axis()
+            return self.axis()
         return self._on_axis(lambda name: Domain(rename_dimension(values, mine, name)))
 
     def _on_axis(self, domain: Callable[[str], Domain]) -> ex.Variable:
@@ -318,8 +333,18 @@ class _Stages:
         self._axes[name] = domain(name)
         return ex.Variable(name)
 
+    @cached_property
+    def _length(self) -> int:
+        """How many places in a row a sub-group has; 1 if it is not that which scans."""
+        kernel, local = self._kernel, self._local
+        size = kernel.options.sub_group_size
+        if not size or not is_whole_group(kernel, local):
+            return 1
+        length = segment_length(kernel, local.tag.axis, self.extent, size)
+        return length if -(-self.extent // length) <= length + 1 else 1
+
     @property
-    def _extent(self) -> int:
+    def extent(self) -> int:
         return self._local.axis.extent
 
     def _name(self, like: str) -> str:

@@ -23,7 +23,7 @@ _KNOWN: Mapping[str, tuple[str, str]] = {
     "cl_khr_int64_base_atomics": ("atomic updates of 64 bits", _SIZES),
     "cl_khr_int64_extended_atomics": ("atomic minima, maxima and bits of 64 bits", _SIZES),
     "cl_khr_subgroups": ("sub-groups of work items", _REGISTERS),
-    "cl_khr_subgroup_shuffle_relative": ("reads of other work items' registers", _REGISTERS),
+    "cl_khr_subgroup_shuffle": ("reads of other work items' registers", _REGISTERS),
 }
 
 

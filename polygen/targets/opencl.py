@@ -28,7 +28,8 @@ _INDICES = {"g": "get_group_id", "l": "get_local_id"}
 
 
 def _shuffle(value: str, distance: int) -> str:
-    return f"sub_group_shuffle_{'down' if distance > 0 else 'up'}({value}, {abs(distance)}u)"
+    sign = "+" if distance > 0 else "-"
+    return f"sub_group_shuffle({value}, get_sub_group_local_id() {sign} {abs(distance)}u)"
 
 
 _ATOMIC_NAMES = {
@@ -111,13 +112,13 @@ OPENCL = Target(
         "sampler": "__constant sampler_t pg_sampler =\n    CLK_NORMALIZED_COORDS_FALSE"
         " | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;",
         "shuffle": "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
-        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle_relative : enable",
+        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable",
         "atomic64": "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable",
         "extended64": "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable",
     },
     extensions={
         **dict.fromkeys(("float64", "complex128"), ("cl_khr_fp64",)),
-        "shuffle": ("cl_khr_subgroups", "cl_khr_subgroup_shuffle_relative"),
+        "shuffle": ("cl_khr_subgroups", "cl_khr_subgroup_shuffle"),
         "atomic64": ("cl_khr_int64_base_atomics",),
         "extended64": ("cl_khr_int64_extended_atomics",),
     },

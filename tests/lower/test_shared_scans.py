@@ -244,8 +244,8 @@ def test_stages_in_another_order_are_noticed(monkeypatch: pytest.MonkeyPatch) ->
     def reversed_(stages: _Stages, first: Any, second: Any) -> Any:
         return both(stages, second, first)
 
-    both = _Stages._both  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(_Stages, "_both", reversed_)
+    both = _Stages.both
+    monkeypatch.setattr(_Stages, "both", reversed_)
     pg.register_reduction("last_not_zero", "if(b != 0, b, a)", 0, associative=True)
     pg.generate_code(shared("b[i] = sum(j, a[j])", UP_TO), "opencl")
     with pytest.raises(InternalError, match="combines parts in another order"):

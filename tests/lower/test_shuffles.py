@@ -60,8 +60,11 @@ def test_the_option() -> None:
 
 def test_sub_groups_of_opencl() -> None:
     text = code(pg.set_options(rows(), sub_group_size=64), "opencl")
-    assert "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle_relative : enable" in text
-    assert "float const acc_j_other = sub_group_shuffle_down(acc_j, 32u);" in text
+    assert "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable" in text
+    assert (
+        "float const acc_j_other = sub_group_shuffle(acc_j, get_sub_group_local_id() + 32u);"
+        in text
+    )
     assert "barrier" not in text
     assert "__local" not in text
 
@@ -155,3 +158,18 @@ def test_arrays_that_stay_in_memory(text: str) -> None:
     found = exchange(text)
     assert "__shared__ float t[64]" in found
     assert "__shfl" not in found
+
+
+def test_a_scan() -> None:
+    knl = pg.make_kernel(
+        ["{ [r,i]: 0<=r<m and 0<=i<100 }", "{ [j]: 0<=j<=i }"],
+        "b[r,i] = sum(j, a[r,j])",
+        [pg.GlobalArg("a", "float32", "m, 100"), "..."],
+    )
+    knl = pg.tag_inames(knl, {"r": "g.0", "i": "l.0"})
+    text = code(knl, "cuda")
+    assert text.count("__shfl_up_sync") == 5 + 2  # in warps of 32, and of the sums of three
+    assert text.count("__syncthreads") == 2
+    assert "__shfl" not in code(pg.set_options(knl, sub_group_size=0), "cuda")
+    # Of more sub-groups than one has work items, there is no second step.
+    assert "__shfl" not in code(pg.set_options(knl, sub_group_size=4), "cuda")

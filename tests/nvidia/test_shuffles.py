@@ -200,3 +200,36 @@ def test_the_text_compiles() -> None:
         size, log = compile_for(architecture, source)
         assert size, log
         assert not log
+
+
+def scan(size: int, text: str, *, rows: bool) -> Kernel:
+    """Return a kernel whose groups scan a row each, or one row together, in a loop."""
+    arrays = [pg.GlobalArg("a", shape=("m", size) if rows else "n"), "..."]
+    up_to = "{ [j]: 0<=j<=i }"
+    if rows:
+        knl = pg.make_kernel([f"{{ [r,i]: 0<=r<m and 0<=i<{size} }}", up_to], text, arrays)
+        return pg.tag_inames(knl, {"r": "g.0", "i": "l.0"})
+    knl = pg.make_kernel(["{ [i]: 0<=i<n }", up_to], text, arrays)
+    return pg.split_iname(knl, "i", size, inner_tag="l.0")
+
+
+@pytest.mark.parametrize("rows", [True, False], ids=["rows", "loop"])
+def test_scans(host: HostDriver, monkeypatch: pytest.MonkeyPatch, rows: bool) -> None:
+    """Of sums, of an operation of which the order matters, and of one with two results."""
+    pg.register_reduction("later", "if(b != 0, b, a)", 0, associative=True)
+    where, of = ("r,i", "r,j") if rows else ("i", "j")
+    cases: list[_Case] = []
+    for size in (20, 32, 33, 100):
+        a = np.random.default_rng(size).integers(0, 4, (ROWS, size) if rows else 3 * size - 1)
+        last = np.maximum.accumulate(np.where(a != 0, np.arange(a.shape[-1]), 0), axis=-1)
+        latest = np.take_along_axis(a, last, -1)
+        given = {"a": a, "m": ROWS} if rows else {"a": a, "n": len(a)}
+        texts = {
+            f"b[{where}] = sum(j, a[{of}])": [a.cumsum(-1)],
+            f"b[{where}] = later(j, a[{of}])": [latest],
+        }
+        for text, expected in texts.items():
+            knl = scan(size, text, rows=rows)
+            assert "__shfl_up" in str(pg.generate_code(pg.add_dtypes(knl, {"a": "int64"}), "cuda"))
+            cases.append((knl, given, expected))
+    check(cases, monkeypatch)

@@ -428,6 +428,13 @@ def shuffles_in_a_loop() -> Kernel:
     return _shuffled(pg.tag_inames(knl, {"j": "l.0"}), 4)
 
 
+@_example(n=13)
+def shuffles_of_a_scan() -> Kernel:
+    """In a loop; the last of the sub-groups is smaller."""
+    knl = kernel(("{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"), "out[i] = sum(j, a[j])")
+    return _shuffled(pg.split_iname(knl, "i", 7, inner_tag="l.0"), 4)
+
+
 def _arguments(knl: Kernel, sizes: Mapping[str, int]) -> dict[str, Any]:
     found = make_arguments(knl, sizes)
     if "where" in found:
