@@ -184,6 +184,8 @@ class _Stages:
         """Make the stages; return the arrays in which what was combined is in the end."""
         scan, extent, length = self._shared.scan, self.extent, self._length
         here = self.arrays(shuffled=length > 1)
+        by_memory = extent > 1 and length == 1
+        there, taken = (self.arrays(), self.scalars("taken")) if by_memory else ((), ())
         when = (*scan.conditions, *self._shared.conditions)
         if when or not all_contribute(self._kernel, self._insn, self._local):
             place = self.axis()
@@ -201,7 +203,6 @@ class _Stages:
         )
         if length > 1:
             return scanned(self, here, length)
-        there, taken = (self.arrays(), self.scalars("taken")) if extent > 1 else ((), ())
         distance = 1
         while distance < extent:
             place = self.axis()
