@@ -63,3 +63,18 @@ def test_data_decides_how_long_rows_are() -> None:
     knl.executor("cuda")(start=start, v=v, y=y, wanted=wanted)
     sums = np.array([v[a:b].sum() for a, b in pairwise(start)])
     np.testing.assert_array_equal(y, np.where(wanted > 0, sums, -1))
+
+
+@pytest.mark.parametrize("size", [31, 64, 256, 1000, 1024])
+def test_scans(size: int) -> None:
+    a = np.random.default_rng(size).integers(-9, 9, (7, size))
+    knl = pg.make_kernel(
+        [f"{{ [r,i]: 0<=r<m and 0<=i<{size} }}", "{ [j]: 0<=j<=i }"],
+        "b[r,i] = sum(j, a[r,j])",
+        [pg.GlobalArg("a", shape=("m", size)), "..."],
+    )
+    _, (b,) = pg.tag_inames(knl, {"r": "g.0", "i": "l.0"}).executor("cuda")(a=a)
+    np.testing.assert_array_equal(b, a.cumsum(1))
+    knl = pg.make_kernel(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"], "b[i] = sum(j, a[j])")
+    _, (b,) = pg.split_iname(knl, "i", size, inner_tag="l.0").executor("cuda")(a=a.reshape(-1)[:-3])
+    np.testing.assert_array_equal(b, a.reshape(-1)[:-3].cumsum())
