@@ -2,8 +2,6 @@
 # DaCe reads annotations as values: shapes and types that are no types of Python's.
 """The kernels in DaCe: its NumPy and its maps, auto-optimized for the processor."""
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import dace
@@ -17,9 +15,6 @@ _FLAGS = "-std=c++14 -fPIC -O3 -march=native -fno-math-errno -fno-trapping-math"
 dace.Config.set("compiler", "cpu", "args", value=_FLAGS)
 dace.Config.set("compiler", "use_cache", value=True)
 dace.Config.set("compiler", "allow_view_arguments", value=True)
-dace.Config.set(
-    "default_build_folder", value=str(Path(tempfile.gettempdir(), "dace-of-benchmarks"))
-)
 N, M, L, NNZ = (dace.symbol(s, dtype=dace.int64) for s in ("N", "M", "L", "NNZ"))
 f4, f8, i4 = dace.float32, dace.float64, dace.int32
 
