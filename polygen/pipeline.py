@@ -11,7 +11,6 @@ from polygen.ir.collection import without_collection
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
-from polygen.ir.tags import AutoLocalTag, LocalTag
 from polygen.ir.verify import excerpt
 from polygen.language.programs import TranslationUnit
 from polygen.lower.hidden import without_auto
@@ -110,9 +109,7 @@ def _for_target(kernel: Kernel, target: Target) -> Kernel:
             where=kernel.location,
             remedy=f"set_options(kernel, sub_group_size={target.most_shuffled})",
         )
-    if size == kernel.options.sub_group_size or not any(
-        isinstance(tag, LocalTag | AutoLocalTag) for tag in kernel.tags.values()
-    ):
+    if size == kernel.options.shuffling_on(kernel.target):
         return kernel
     return kernel.copy(options=replace(kernel.options, sub_group_size=size), target=target.name)
 

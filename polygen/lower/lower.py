@@ -27,7 +27,7 @@ from polygen.ir.domain import project_out
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import USUAL_VECTOR_BYTES, VECTOR_BYTES, storage_count, vector_length
-from polygen.ir.tags import LocalTag
+from polygen.ir.tags import AutoLocalTag, LocalTag
 from polygen.ir.verify import excerpt
 from polygen.lower.asynchronous import (
     check_asynchronous,
@@ -100,6 +100,7 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
 
     Parameters and errors are those of `lower`.
     """
+    kernel = _with_sub_groups(kernel)  # as large as they are on its target
     kernel = kernel.without_rules  # what substitution rules stand for
     kernel = with_lane_axes(kernel)  # elements for what each lane has for itself
     if kernel.calls:  # functions for kernels that are called
@@ -114,6 +115,16 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     kernel = with_shared_reductions(kernel)  # trees in local memory
     kernel = with_global(kernel, auto | carried)  # what is needed in several launches
     return with_vectors(kernel)  # of lanes
+
+
+def _with_sub_groups(kernel: Kernel) -> Kernel:
+    """Return the kernel with the number of work items that read each other's registers."""
+    size = kernel.options.shuffling_on(kernel.target)
+    if size == (kernel.options.sub_group_size or 0) or not any(
+        isinstance(tag, LocalTag | AutoLocalTag) for tag in kernel.tags.values()
+    ):
+        return kernel
+    return kernel.copy(options=replace(kernel.options, sub_group_size=size))
 
 
 def lower_prepared(

@@ -104,6 +104,12 @@ def test_as_instructions() -> None:
     assert code(pg.realize_reduction(of_cuda), "cuda") == code(knl, "cuda")
 
 
+def test_barriers_are_counted_where_they_are() -> None:
+    for target, count in ("cuda", 1), ("opencl", 6):
+        found = str(pg.get_synchronization_map(rows(target=target)))
+        assert f"Sync(barrier_local, polygen_kernel): {{ {count} }}" in found
+
+
 def test_one_atomic_update_for_each_group() -> None:
     knl = pg.make_kernel(
         "{ [i,k,j]: 0<=i<n and 0<=k<8 and 0<=j<64 }",
