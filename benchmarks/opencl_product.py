@@ -23,7 +23,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "fast_product.py"
 FAST = SimpleNamespace(**runpy.run_path(str(EXAMPLE)))
 
 # Two pairs of such tiles are more than a group may have; 128 registers let two groups run at once.
-SHAPE = FAST.Shape(columns=128, depth=32, items=(8, 16, 2), ahead=False)
+SHAPE = FAST.Shape(columns=128, items=(8, 16, 2), ahead=False)
 REGISTERS = "-cl-nv-maxrregcount=128"
 SIZES = (2048, 4096, 8192)
 TIMES = 20
@@ -66,7 +66,7 @@ def of_polygen(n: int, queue: Any) -> float:
     some = rng.integers(0, n, 64)
     expected = values[0][some].astype(np.float64) @ values[1]
     assert abs(c.get()[some] - expected).max() < 1e-5 * n
-    return median((e.profile.end - e.profile.start) * 1e-6 for e in events[3:])
+    return float(median((e.profile.end - e.profile.start) * 1e-6 for e in events[3:]))
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ class Shape:
 
     rows: int = 128
     columns: int = 256
-    depth: int = 16
+    depth: int = 32
     items: tuple[int, int, int] = (8, 8, 4)
     lanes: int = 4
     ahead: bool = True
@@ -109,15 +109,14 @@ def with_tiles(knl: pg.Kernel, s: Shape) -> pg.Kernel:
         )
     knl = pg.tag_inames(knl, {"j_lane_store": "vec"}, force=True)
     knl = copied_together(knl, s, "b_column_outer")
-    knl = read_in_vectors(knl, s)
-    return pg.double_buffer(knl, "a_tile, b_tile", "k_tile") if s.ahead else knl
+    return used_in_turn(read_in_vectors(knl, s), s)
 
 
 def padded(knl: pg.Kernel, s: Shape) -> pg.Kernel:
     """Let loops over rows and columns run on to whole tiles, with zeros for what is not there."""
     knl = pg.pad_iname(pg.pad_iname(knl, "i", s.rows), "j", s.columns)
-    ends = {"a": f"row < {knl.array('c').shape[0]}", "b": f"column < {knl.array('c').shape[1]}"}
-    for array, inside in ends.items():
+    rows, columns = knl.array("c").shape or ()
+    for array, inside in (("a", f"row < {rows}"), ("b", f"column < {columns}")):
         choice = f"if({inside}, {array}[row, column], 0)"
         knl = pg.extract_subst(knl, f"{array}_or_0", choice, "row, column")
     return knl
@@ -135,8 +134,9 @@ def with_padded_tiles(knl: pg.Kernel, s: Shape) -> pg.Kernel:
             temporary_name=f"{array}_tile",
             temporary_address_space="local",
             precompute_outer_inames=GROUP,
+            asynchronous=True,
         )
-    return read_in_vectors(copied_together(knl, s, "b_column"), s)
+    return used_in_turn(read_in_vectors(copied_together(knl, s, "b_column"), s), s)
 
 
 def copied_together(knl: pg.Kernel, s: Shape, along_b: str) -> pg.Kernel:
@@ -173,6 +173,11 @@ def read_in_vectors(knl: pg.Kernel, s: Shape) -> pg.Kernel:
             vector_width=s.lanes,
         )
     return knl
+
+
+def used_in_turn(knl: pg.Kernel, s: Shape) -> pg.Kernel:
+    """Let tiles have two halves: one is copied while the other one is read."""
+    return pg.double_buffer(knl, "a_tile, b_tile", "k_tile") if s.ahead else knl
 
 
 def recipe(dtype: str, s: Shape, **sizes: int) -> pg.Kernel:

@@ -343,3 +343,17 @@ def _check_sweeps(of: Gathering) -> None:
                 f"no use of '{of.rule.name}' is within '{iname}', so it cannot be swept",
                 "leave it out of the sweep inames",
             )
+
+
+def made_asynchronous(kernel: Kernel, insn_id: str) -> Kernel:
+    """Return the kernel with a copying instruction that is asynchronous."""
+    return kernel.copy(
+        instructions=tuple(
+            [
+                replace(i, asynchronous=True)
+                if isinstance(i, Assignment) and i.id == insn_id
+                else i
+                for i in kernel.instructions
+            ]
+        )
+    )

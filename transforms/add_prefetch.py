@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated, Any, TypeAlias
 
 from polygen.analysis.copying import Subscripts
@@ -13,7 +12,6 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Separate, Vector
 from polygen.ir.substitution import SubstitutionRule, rules_mentioning
@@ -34,7 +32,7 @@ from polygen.transformation import (
 )
 from polygen.transforms._arrays import Space, to_space
 from polygen.transforms._rewritten_rules import with_rules_rewritten
-from polygen.transforms._staging import Selection, staged
+from polygen.transforms._staging import Selection, made_asynchronous, staged
 from polygen.transforms._stored import Storage
 from polygen.transforms._vector_loads import with_vector_loads
 from polygen.transforms.precompute import LoopNames, NewId, TemporaryName, new_id
@@ -182,22 +180,8 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
     )
     new = staged(reading, selection, storage)
     if asynchronous:
-        new = _asynchronous(new, storage.insn_id)
+        new = made_asynchronous(new, storage.insn_id)
     return new if vector_width is None else with_vector_loads(new, storage.insn_id, vector_width)
-
-
-def _asynchronous(kernel: Kernel, insn_id: str) -> Kernel:
-    """Return the kernel with a copying instruction that is asynchronous."""
-    return kernel.copy(
-        instructions=tuple(
-            [
-                replace(i, asynchronous=True)
-                if isinstance(i, Assignment) and i.id == insn_id
-                else i
-                for i in kernel.instructions
-            ]
-        )
-    )
 
 
 def _reading_rule(name: str, rank: int, rule_id: str) -> SubstitutionRule:

@@ -28,7 +28,7 @@ from polygen.transformation import (
     transformation,
 )
 from polygen.transforms._arrays import Space, to_space
-from polygen.transforms._staging import Selection, staged
+from polygen.transforms._staging import Selection, made_asynchronous, staged
 from polygen.transforms._stored import Storage
 
 _Uses: TypeAlias = str | ex.ExpressionNode | Sequence[str | ex.ExpressionNode]
@@ -105,6 +105,7 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
     fetch_bounding_box: bool = False,
     temporary_address_space: Space | None = None,
     compute_insn_id: NewId | None = None,
+    asynchronous: bool = False,
 ) -> Kernel:
     """Compute the values of a substitution rule ahead of their uses, each once, into a temporary.
 
@@ -151,6 +152,8 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
         temporary_address_space: where the temporary lives; if it is not given, or ``AUTO``, that
             follows from the tags of what is swept.
         compute_insn_id: the id of the new instruction; the rule's name if not given.
+        asynchronous: as in `add_prefetch`, for a rule that is an element of an array, or a choice
+            between one and a number: ``if(i < n, a[i], 0)``.
 
     Before -> After:
 
@@ -182,6 +185,7 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
         NotSwept: if 3 does not hold.
         IllegalStep, CannotProve: if 4 does not hold.
         NoLoopNest: if the new loops and those of the uses cannot be nested.
+        NotAsynchronous: if it is asynchronous, and no such copy from global to local memory.
         NameTaken, ReservedName, InvalidArgument: if a name is used by something else than an iname
             or a temporary that would do, or is none of the rule's.
 
@@ -211,7 +215,8 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
         space=None if temporary_address_space is None else to_space(temporary_address_space),
         box=fetch_bounding_box,
     )
-    return staged(kernel, selection, storage)
+    new = staged(kernel, selection, storage)
+    return made_asynchronous(new, storage.insn_id) if asynchronous else new
 
 
 def new_id(kernel: Kernel, like: str) -> str:

@@ -54,8 +54,12 @@ class Matcher:
             return None
         if at.old.is_too_deep or at.new.is_too_deep:
             return undecided(at.old.insn, None, "too many writes would have to be followed")
-        if isinstance(new, ex.If) and not isinstance(old, ex.If) and at.new.holds(new.condition):
-            return self._chosen(old, new, at)
+        found = self._compared(old, new, at)
+        if found is None or isinstance(old, ex.If) is isinstance(new, ex.If):
+            return found
+        return self._chosen(old, new, at, found)
+
+    def _compared(self, old: Expression, new: Expression, at: Context) -> Difference | None:
         if is_access(old, at.old) or is_access(new, at.new):
             return self.reads.difference(old, new, at)
         if at.have_one_value(old, new):
@@ -68,17 +72,20 @@ class Matcher:
             return self.sums.difference(old, new, at)
         return self._parts(old, new, at)
 
-    def _chosen(self, old: Expression, new: ex.If, at: Context) -> Difference | None:
-        """Compare a value with what is chosen instead: where the one is, and where the other."""
-        there = at.new.holds(new.condition)
-        assert there is not None
-        for value, points, condition in (
-            (new.then, there, new.condition),
-            (new.else_, there.complement(), ex.LogicalNot(new.condition)),
-        ):
-            inner = Context(at.points.intersect(points), at.old, at.new.under(condition))
-            found = self.match(old, value, inner)
-            if found is None and not inner.is_empty and not is_of_type(at.new.kernel, new, value):
+    def _chosen(
+        self, old: Expression, new: Expression, at: Context, otherwise: Difference
+    ) -> Difference | None:
+        """Compare a value with a choice: with either of its values, where that is chosen."""
+        frame, choice = (at.old, old) if isinstance(old, ex.If) else (at.new, new)
+        assert isinstance(choice, ex.If)
+        there = frame.holds(choice.condition)
+        if there is None:
+            return otherwise
+        for value, points in ((choice.then, there), (choice.else_, there.complement())):
+            inner = at.restricted(points)
+            both = (value, new) if frame is at.old else (old, value)
+            found = self.match(*both, inner)
+            if found is None and not (inner.is_empty or is_of_type(frame.kernel, choice, value)):
                 found = undecided(at.old.insn, None, _OTHER_TYPE)
             if found is not None:
                 return found

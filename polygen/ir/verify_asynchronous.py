@@ -6,8 +6,16 @@ from collections.abc import Mapping
 
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg, ImageArg, TemporaryVariable
+from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
+
+
+def copied(value: Expression) -> Expression:
+    """Return what an asynchronous instruction copies, perhaps: of a choice, with a number else."""
+    if isinstance(value, ex.If) and isinstance(value.else_, int | float):
+        return value.then
+    return value
 
 
 def why_not_asynchronous(
@@ -22,7 +30,7 @@ def why_not_asynchronous(
     """
     if insn.atomicity is not None:
         return "it is atomic"
-    value, written = insn.expression, kernel.variables.get(insn.written)
+    value, written = copied(insn.expression), kernel.variables.get(insn.written)
     if not isinstance(value, ex.Variable | ex.Subscript):
         return "it computes a value, and does not only copy one"
     if not isinstance(written, TemporaryVariable) or not _is_in(

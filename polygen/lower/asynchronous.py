@@ -16,7 +16,7 @@ from polygen.ir.array import GlobalArg
 from polygen.ir.instruction import Assigning, Assignment
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
-from polygen.ir.verify_asynchronous import why_not_asynchronous
+from polygen.ir.verify_asynchronous import copied, why_not_asynchronous
 from polygen.lower.launches import has_global_barrier
 from polygen.lower.waits import Conflicts
 
@@ -70,7 +70,7 @@ def check_sources(kernel: Kernel, insns: Sequence[Assigning]) -> None:
     aliasing = {a.name for a in kernel.arguments if isinstance(a, GlobalArg) and a.may_alias}
     arguments = {a.name for a in kernel.arguments}
     for insn in _copies(insns):
-        name = ex.name_of(insn.expression)
+        name = ex.name_of(copied(insn.expression))
         others = arguments if name in aliasing else aliasing if name in arguments else set[str]()
         for changed in sorted(written & (others | {name})):
             what = f"'{name}'" if changed == name else f"'{changed}', which may overlap '{name}',"

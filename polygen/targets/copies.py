@@ -31,7 +31,8 @@ def copy_lines(
         NotAsynchronous: if elements are smaller than what can be copied, or kept in another form.
     """
     value, name = node.value, ex.name_of(node.target)
-    assert isinstance(value, ex.Variable | ex.Subscript)  # it was checked that it is a copy
+    if not isinstance(value, ex.Variable | ex.Subscript):
+        raise _refused(node, "its lanes choose whether they copy")
     expressions.uses.types.add(copies.needs)
     dtype = expressions.declared_type(name)
     if dtype == FLOAT16 or is_bfloat16(dtype):

@@ -194,6 +194,8 @@ class _FunctionPrinter:
     def _axis(self, statements: StatementPrinter, axis: HardwareAxis) -> None:
         letter = "g" if isinstance(axis.tag, GroupTag) else "l"
         assert self._target.hardware_index is not None
+        # Of one index, compilers see what it is: subscripts in registers may depend on it.
+        alone = axis.size == 1
         index = self._target.hardware_index(letter, axis.tag.axis)
         for iname, first in axis.inames:
             if iname not in self._expressions.uses.names:
@@ -205,7 +207,8 @@ class _FunctionPrinter:
                 continue
             start = "" if first == 0 else f" + {self._expressions.index(first).within(SUM + 1)}"
             cast = f"({counter}) " if start and self._target.unsigned_indices else ""
-            statements.line(1, f"{counter} const {iname} = {cast}{index}{start};")
+            value = self._expressions.index(first).text if alone else f"{cast}{index}{start}"
+            statements.line(1, f"{counter} const {iname} = {value};")
 
     def _declare_tables(self, statements: StatementPrinter) -> None:
         for table in self._tables:

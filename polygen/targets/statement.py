@@ -89,10 +89,21 @@ class StatementPrinter:
         return isinstance(node, Assign) and node.asynchronous and self.target.copies is not None
 
     def copy(self, node: Assign, depth: int, lanes: tuple[str, int] | None = None) -> None:
-        """Print what begins an asynchronous copy."""
+        """Print what begins an asynchronous copy, where there is something to copy."""
         assert self.target.copies is not None
+        if isinstance(node.value, ex.If) and lanes is None:
+            self._copy_or_number(node, node.value, depth)
+            return
         for text in copy_lines(node, self.target.copies, self.expressions, lanes):
             self.line(depth, f"{text};")
+
+    def _copy_or_number(self, node: Assign, value: ex.If, depth: int) -> None:
+        there = replace(node, value=value.then)
+        otherwise = replace(node, value=value.else_, asynchronous=False)
+        if isinstance(value.condition, bool):
+            self.block((there if value.condition else otherwise,), depth)
+        else:
+            self.condition(If(value.condition, (there,)), (otherwise,), depth)
 
     def line(self, depth: int, text: str) -> None:
         """Print a line."""
@@ -171,7 +182,8 @@ class StatementPrinter:
         if isinstance(first, Loop) and first.at_once:
             plain = plain and not self.is_asynchronous(first.body[0])  # several copies, perhaps
         if isinstance(first, Assign):
-            plain = not (first.others or self.is_atomic(first))
+            chooses = self.is_asynchronous(first) and isinstance(first.value, ex.If)
+            plain = not (first.others or self.is_atomic(first) or chooses)
         return len(nodes) != 1 or not plain
 
     def loop_head(self, loop: Loop | HostLoop) -> str:

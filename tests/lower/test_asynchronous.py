@@ -92,6 +92,7 @@ def test_in_c_copies_are_made_where_they_stand() -> None:
     ("text", "why"),
     [
         ("tile[i] = 2*a[g,i]", "it computes a value"),
+        ("tile[i] = if(i < 2, a[g,i], b[i])", "it computes a value"),
         ("tile[i] = a[g,i] {atomic=init}", "it is atomic"),
         ("tile[i] = tile[3-i]", "'tile' is no array in global memory"),
         ("out[g,i] = a[g,i]", "'out' is no temporary in local memory"),

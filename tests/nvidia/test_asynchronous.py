@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -117,6 +118,50 @@ def test_products(host: HostDriver, options: Any, shapes: Sequence[tuple[int, in
         a, b = matrices(options.get("dtype", "float32"), n, m, l)
         np.testing.assert_array_equal(run(a=a, b=b)[1][0], a @ b)
     assert host.compiled == 1
+
+
+def rows_in_tiles(tag: str = "l.1") -> Kernel:
+    """Return sums of rows whose tiles have zeros beyond the last row."""
+    knl = pg.make_kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<4 and 0<=k<m }",
+        "for i,j\n<> s = 0 {id=s}\ns = s + j*a[i,k] {id=add,dep=s}\nout[i,j] = s {dep=add}\nend",
+        [pg.GlobalArg("a", "float32", "n, m", alignment=16), "..."],
+    )
+    knl = pg.split_iname(pg.pad_iname(knl, "i", 4), "i", 4, outer_tag="g.0", inner_tag="l.1")
+    knl = pg.split_iname(pg.tag_inames(knl, "j: l.0"), "k", 4)
+    knl = pg.extract_subst(knl, "or_0", "if(row < n, a[row, column], 0)", "row, column")
+    knl = pg.precompute(
+        knl,
+        "or_0",
+        "i_inner, k_inner",
+        temporary_name="tile",
+        temporary_address_space="local",
+        asynchronous=True,
+        default_tag=None,
+    )
+    return pg.tag_inames(knl, {"row": tag, "column": "l.0" if tag == "l.1" else "vec"})
+
+
+def test_copies_or_zeros(host: HostDriver) -> None:
+    knl = rows_in_tiles()
+    run = knl.executor("cuda")
+    for n, m in ((1, 3), (4, 4), (7, 9)):
+        a = np.random.default_rng(n).integers(-9, 9, (n, m)).astype(np.float32)
+        np.testing.assert_array_equal(
+            run(a=a)[1][0], a.sum(axis=1)[:, None] * np.arange(4, dtype=np.float32)
+        )
+    assert host.compiled == 1
+    source = source_of(knl)
+    assert re.search(
+        r"if \(4 \* i_outer \+ i_inner < n\)\n +pg_copy\(&tile\[.*\n +else\n +tile\[.*\] = 0.0f;",
+        source,
+    )
+    assert compile_for("sm_80", source)[0]
+
+
+def test_lanes_that_choose() -> None:
+    with pytest.raises(NotAsynchronous, match="its lanes choose whether they copy"):
+        source_of(pg.fix_parameters(rows_in_tiles("l.0"), m=8))
 
 
 def test_what_a_work_item_copied_for_itself(host: HostDriver) -> None:
