@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -36,3 +37,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_unconfigure() -> None:
     """Remove the session's caches."""
     _CACHES.cleanup()
+
+
+@pytest.fixture(autouse=True)
+def cuda_is_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Compile the CUDA C++ that a test makes for two generations of devices."""
+    from tests.nvidia.every_source import compile_all, noted  # noqa: PLC0415  (see above)
+
+    with noted() as sources:
+        yield
+    if request.node.get_closest_marker("gpu") is None:  # there, it runs
+        compile_all(sources)

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.nvidia.every_source import also_printed
+
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py"))
 WRITES = {
@@ -29,10 +31,8 @@ def test_example(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     main = runpy.run_path(str(FOLDER / f"{name}.py"))["main"]
-    if name in WRITES:
-        main(tmp_path)
-    else:
-        main()
+    with also_printed():
+        main(*([tmp_path] if name in WRITES else []))
     written = {path.name for path in tmp_path.iterdir()}
     assert written >= WRITES.get(name, set())
     assert capsys.readouterr().out

@@ -9,14 +9,15 @@ nvrtc: Any = import_module("cuda.bindings.nvrtc")  # it says nothing of its type
 _OK = nvrtc.nvrtcResult.NVRTC_SUCCESS
 
 
-def compile_for(architecture: str, source: str) -> tuple[int, str]:
+def compile_for(architecture: str, source: str, *options: str) -> tuple[int, str]:
     """Return the size of the machine code of a source, 0 if there are errors, and the log.
 
     For a ``compute_...``, it is that of the code for all such devices, which takes less time.
     """
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"a.cu", 0, [], [])
-    options = [f"--gpu-architecture={architecture}".encode(), b"-default-device", b"--std=c++17"]
-    (code,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+    given = (f"--gpu-architecture={architecture}", "-default-device", "--std=c++17", *options)
+    encoded = [option.encode() for option in given]
+    (code,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
     _, size = nvrtc.nvrtcGetProgramLogSize(program)
     log = b" " * (size + 1)  # see polygen.runtime.cuda_python
     nvrtc.nvrtcGetProgramLog(program, log)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,6 @@ from polygen.runtime import cuda_python
 from polygen.runtime.arguments import examine, form_of
 from polygen.runtime.separate import taken_apart
 from polygen.runtime.variant import make_variant
-from tests.nvidia.nvrtc import compile_for
-from tests.properties.together import own_helpers
 from tests.random_kernels.check import make_case
 from tests.random_kernels.layouts import passed
 
@@ -64,24 +63,23 @@ def tiled_product(dtype: str = "float32") -> Any:
     return pg.add_prefetch(knl, "b", ["j_inner", "k_inner"], default_tag="l.auto")
 
 
+# Whatever is printed in a test is compiled for two architectures: see tests/nvidia/every_source.py.
+
+
 @pytest.mark.parametrize(
-    ("architecture", "seeds", "steps"),
+    ("seeds", "steps"),
     [
-        ("sm_80", range(4_000, 4_010), 0),
-        ("sm_90", range(4_000, 4_010), 6),
-        pytest.param("sm_80", range(4_010, 4_040), 6, marks=pytest.mark.deep),
-        pytest.param("sm_90", range(4_010, 4_040), 0, marks=pytest.mark.deep),
+        (range(4_000, 4_010), 0),
+        (range(4_010, 4_020), 6),
+        pytest.param(range(4_020, 4_050), 6, marks=pytest.mark.deep),
+        pytest.param(range(4_050, 4_080), 0, marks=pytest.mark.deep),
     ],
     ids=lambda value: f"{value[0]}" if isinstance(value, range) else None,
 )
-def test_random_kernels_compile(architecture: str, seeds: range, steps: int) -> None:
+def test_random_kernels_compile(seeds: range, steps: int) -> None:
     cases = [make_case(seed, steps=steps, target="c") for seed in seeds]
-    kernels = [case.changed.copy(name=f"kernel_{n}") for n, case in enumerate(cases)]
-    found = [source_of(k, c.arguments) for k, c in zip(kernels, cases, strict=True)]
-    sources = [own_helpers(text, n) for n, text in enumerate(found) if text is not None]
-    assert len(sources) > 0.6 * len(seeds)
-    size, log = compile_for(architecture, "\n".join(sources))
-    assert size > 10_000, log
+    found = [source_of(case.changed, case.arguments) for case in cases]
+    assert sum(text is not None for text in found) > 0.6 * len(seeds)
 
 
 def test_the_text() -> None:
@@ -133,9 +131,7 @@ def test_room_for_several_groups() -> None:
     "dtype", ["float16", "float64", "complex64", "complex128", "int8", "uint64", "bfloat16"]
 )
 def test_every_type_compiles(dtype: str) -> None:
-    size, log = compile_for("sm_90", str(pg.generate_code(tiled_product(dtype), "cuda")))
-    assert size, log
-    assert not log
+    assert "__shared__" in str(pg.generate_code(tiled_product(dtype), "cuda"))
 
 
 def test_as_much_local_memory_as_the_launch_asks_for() -> None:
@@ -151,7 +147,6 @@ def test_as_much_local_memory_as_the_launch_asks_for() -> None:
     assert program.launches[0].shared_bytes == 8 * 8192
     assert "extern __shared__" in program.source
     assert "double *t = (double *) pg_shared;" in program.source
-    assert compile_for("sm_90", program.source)[0]
     other = pg.generate_code(knl, "opencl")
     assert other.launches[0].shared_bytes == 0
 
@@ -173,7 +168,6 @@ def test_atomic_operations(text: str, dtypes: dict[str, str], expected: str) -> 
     knl = pg.tag_inames(pg.add_dtypes(knl, {"a": dtypes["b"], **dtypes}), "i:g.0")
     source = str(pg.generate_code(knl, "cuda"))
     assert expected in source
-    assert compile_for("sm_80", source)[0], source
 
 
 @pytest.mark.parametrize(
@@ -189,7 +183,6 @@ def test_atomic_updates_of_a_group(dtype: str, expected: str) -> None:
     knl = pg.tag_inames(pg.add_dtypes(knl, {"a": dtype, "b": dtype}), "i:l.0, j:l.0, k:l.0")
     source = str(pg.generate_code(knl, "cuda"))
     assert f"atomicCAS{expected}(" in source
-    assert compile_for("sm_80", source)[0], source
 
 
 def test_what_it_has_not() -> None:
@@ -214,9 +207,7 @@ def test_tables_with_infinities(dtype: str) -> None:
     tables = pg.TemporaryVariable("table", dtype, initializer=table, read_only=True)
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = table[i % 4]", [tables, "..."])
     source = str(pg.generate_code(pg.tag_inames(knl, "i:g.0"), "cuda"))
-    size, log = compile_for("compute_90", source)
-    assert size, log
-    assert not log
+    assert "1.0f / 0.0f" in source
 
 
 @pytest.mark.parametrize("name", ["atomicAdd", "rsqrtf", "CUDART_VERSION"])
@@ -230,7 +221,6 @@ def test_names_of_its_own() -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = a[i]*a[i]\nc[i] = conj(a[i])/b[i]")
     source = str(pg.generate_code(pg.add_dtypes(knl, {"a": np.complex64}), "cuda"))
     assert source.count("struct alignas(2 * sizeof(T)) pg_complex {") == 1
-    assert compile_for("sm_90", source)[0]
 
 
 def call_of(function: Function, dtype: str) -> Any:
@@ -245,16 +235,12 @@ def call_of(function: Function, dtype: str) -> Any:
 
 @pytest.mark.parametrize(("dtype", "least"), [("float64", 80), ("complex128", 20)])
 def test_every_function_compiles(dtype: str, least: int) -> None:
-    sources: list[str] = []
-    for n, function in enumerate(FUNCTIONS.values()):
-        try:
-            program = pg.generate_code(call_of(function, dtype), "cuda")
-        except (TypeMismatch, UnknownFunction):
-            continue
-        sources.append(own_helpers(program.source, n))
-    assert len(sources) >= least
-    size, log = compile_for("compute_90", "\n".join(sources))
-    assert size, log
+    count = 0
+    for function in FUNCTIONS.values():
+        with suppress(TypeMismatch, UnknownFunction):
+            pg.generate_code(call_of(function, dtype), "cuda")
+            count += 1
+    assert count >= least
 
 
 def test_quick_functions() -> None:
@@ -264,7 +250,6 @@ def test_quick_functions() -> None:
     quick = str(pg.generate_code(pg.add_dtypes(knl, {"a": "float32"}), "cuda"))
     assert "__sinf(a[i]) * __fdividef(a[i], a[i] + 1.0f) + pg_native_sqrt_f32(a[i])" in quick
     assert 'asm("sqrt.approx.ftz.f32' in quick
-    assert compile_for("compute_90", quick)[0]
     usual = str(pg.generate_code(pg.add_dtypes(knl, {"a": "float64"}), "cuda"))
     assert "sin(a[i]) * (a[i] / (a[i] + 1.0)) + sqrt(a[i])" in usual
     assert "__sin" not in usual
@@ -272,7 +257,7 @@ def test_quick_functions() -> None:
         call = "(a[i], a[i])" if name.endswith(("divide", "powr")) else "(a[i])"
         one = pg.make_kernel("{ [i]: 0<=i<n }", f"b[i] = {name}{call}")
         one = pg.tag_inames(pg.add_dtypes(one, {"a": "float32"}), "i:g.0")
-        assert compile_for("compute_90", str(pg.generate_code(one, "cuda")))[0], name
+        assert f" {name}(" not in str(pg.generate_code(one, "cuda"))
 
 
 def test_an_axis_of_one_work_item() -> None:
@@ -297,4 +282,3 @@ def test_extrema_are_computed_one_by_one(function: str, dtype: str) -> None:
     assert body.count(name) == 2
     helper = source[source.index(name) : source.index("__global__")]
     assert "cvt.s64.s32 wide, %0; cvt.u32.u64 %0, wide;" in helper
-    assert compile_for("sm_90", source)[0]

@@ -1,0 +1,76 @@
+"""All CUDA C++ that a test makes is compiled for two generations of devices, which needs no GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from unittest.mock import patch
+
+from polygen import pipeline
+from polygen.errors import UserError
+from polygen.lower.program import LoopProgram
+from polygen.targets.cuda import CUDA
+from polygen.targets.program import Program
+from polygen.targets.target import Target
+
+ARCHITECTURES = ("sm_80", "sm_90")
+_Print = Callable[[LoopProgram, Target], Program]
+_compiled: set[str] = set()  # in this process
+
+
+@contextmanager
+def noted() -> Generator[list[str]]:
+    """Note each source that is printed meanwhile."""
+    found: list[str] = []
+
+    def after(original: _Print) -> _Print:
+        def print_program(program: LoopProgram, target: Target) -> Program:
+            made = original(program, target)
+            if target is CUDA:
+                found.append(made.source)
+            return made
+
+        return print_program
+
+    with patch.object(pipeline, "print_program", after(vars(pipeline)["print_program"])):
+        yield found
+
+
+@contextmanager
+def also_printed() -> Generator[None]:
+    """Let what is printed in OpenCL C be printed in CUDA C++, too, where there is such code."""
+
+    def after(original: _Print) -> _Print:
+        def print_program(program: LoopProgram, target: Target) -> Program:
+            if target.name == "opencl":
+                with suppress(UserError):
+                    original(program, CUDA)
+            return original(program, target)
+
+        return print_program
+
+    with patch.object(pipeline, "print_program", after(vars(pipeline)["print_program"])):
+        yield
+
+
+def compile_all(sources: Sequence[str]) -> None:
+    """Compile sources as one, those that were compiled before left out."""
+    new = [text for text in dict.fromkeys(sources) if text not in _compiled]
+    if not new:
+        return
+    from tests.nvidia.nvrtc import compile_for  # noqa: PLC0415  (few tests need it)
+
+    whole = "\n".join(_apart(text, n) for n, text in enumerate(new))
+    for architecture in ARCHITECTURES:
+        # Functions of the user's are there whether or not anything calls them, and so is what
+        # nothing reads.
+        size, log = compile_for(architecture, whole, "-diag-suppress=177,550")
+        assert size, f"{architecture}: {log}\n{whole}"
+        assert not log, f"{architecture}: {log}\n{whole}"
+    _compiled.update(new)
+
+
+def _apart(source: str, number: int) -> str:
+    """Return a source whose names no other has."""
+    own = source.replace('extern "C" __global__', "__global__")
+    return f"namespace source_{number} {{\n{own}\n}}"
