@@ -152,10 +152,11 @@ class _Python:
         _checked(cu.cuMemFreeAsync(address, stream))
 
     def allocate(self, size: int) -> int:
+        self.device()  # whichever thread this is
         return int(_checked(cu.cuMemAlloc(size)))
 
     def free(self, address: int) -> None:
-        self.device()  # whichever thread this is
+        self.device()
         cu.cuMemFree(address)
 
     def copy(self, to: int, source: int, size: int, stream: int, *, to_host: bool) -> None:
@@ -167,6 +168,7 @@ class _Python:
         self.wait(stream)
 
     def clear(self, address: int, size: int, stream: int) -> None:
+        self.device()
         _checked(cu.cuMemsetD8Async(address, 0, size, stream))
 
     def wait(self, stream: int) -> None:
