@@ -120,10 +120,14 @@ class Built:
 
 def test_sub_groups_of_another_size() -> None:
     program = code(SUM, "float32", sub_group_size=32)
-    check_sub_groups(Device(), program, Built(32), (32,))
+    for size in (32, 64):
+        check_sub_groups(Device(), program, Built(size), (32,))
     with pytest.raises(DeviceLacks, match="has sub-groups of 16 work items in groups of") as why:
         check_sub_groups(Device(), program, Built(16), (32,))
     assert why.value.remedy == "set_options(kernel, sub_group_size=16)"
+    check_sub_groups(Device(), code(SUM, "float32", sub_group_size=16), Built(48), (32,))
+    with pytest.raises(DeviceLacks, match="of 24 work items"):
+        check_sub_groups(Device(), code(SUM, "float32", sub_group_size=16), Built(24), (32,))
     check_sub_groups(Device(), code(SUM, "float32"), Built(16), (32,))
 
 
