@@ -22,9 +22,8 @@ import numpy as np
 EXAMPLE = Path(__file__).parents[1] / "examples" / "fast_product.py"
 FAST = SimpleNamespace(**runpy.run_path(str(EXAMPLE)))
 
-# Two pairs of such tiles are more than a group may have; 128 registers let two groups run at once.
-SHAPE = FAST.Shape(columns=128, items=(8, 16, 2), ahead=False)
-REGISTERS = "-cl-nv-maxrregcount=128"
+# Two pairs of such tiles are more than a group may have.
+SHAPE = FAST.Shape(columns=128, items=(8, 16, 2), ahead=False, resident=2)
 SIZES = (2048, 4096, 8192)
 TIMES = 20
 
@@ -55,8 +54,6 @@ def of_polygen(n: int, queue: Any) -> float:
     import pyopencl.array as cla  # noqa: PLC0415
 
     knl = FAST.recipe("float32", SHAPE, n=n, m=n, l=n)
-    if "NVIDIA" in queue.device.platform.name:
-        knl = FAST.pg.set_options(knl, build_options=(REGISTERS,))
     rng = np.random.default_rng(n)
     values = [rng.random((n, n), dtype=np.float32) - np.float32(0.5) for _ in range(2)]
     a, b = (cla.to_device(queue, x) for x in values)
