@@ -1,6 +1,6 @@
 """Products of matrices by transformations alone, beside cuBLAS (TF32 off).
 
-    python benchmarks/cuda_product.py
+    python benchmarks/cuda_product.py [whole] [others] [double]
 
 The recipes are those of examples/fast_product.py.  In double precision, cuBLAS works on tensor
 cores; the peer is what units without them can do: as many multiply-adds in a row as fit, none of
@@ -10,6 +10,7 @@ which waits for memory.
 from __future__ import annotations
 
 import runpy
+import sys
 import warnings
 from pathlib import Path
 from statistics import median
@@ -77,21 +78,36 @@ def limit(cupy: Any) -> float:
     return float(2 * 128 * 256 * blocks * times / ms / 1e9)
 
 
+def whole(cupy: Any) -> None:
+    """Compare products in single precision of sizes that tiles divide."""
+    for n in (2048, 4096, 8192):
+        compare("whole", FAST.recipe("float32", SINGLE, n=n, m=n, l=n), n, "float32", cupy)
+
+
+def others(cupy: Any) -> None:
+    """Compare those of sizes that no tile divides, known when the kernel is made or not."""
+    for n, shape in ((2049, FEW), (4093, SMALL)):
+        knl = FAST.padded_recipe("float32", shape, n=n, m=n, l=n)
+        compare("padded", knl, n, "float32", cupy)
+        compare("any size", FAST.padded_recipe("float32", shape), n, "float32", cupy)
+
+
+def double(cupy: Any) -> None:
+    """Compare products in double precision."""
+    print(f"float64: multiply-adds alone {limit(cupy):.1f} TF; cuBLAS on tensor cores")
+    for n in (2048, 4096, 8192):
+        compare("whole", FAST.recipe("float64", DOUBLE, n=n, m=n, l=n), n, "float64", cupy)
+
+
 def main() -> None:
     import cupy  # noqa: PLC0415  (the recipes need none)
 
     warnings.simplefilter("ignore")
     print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())
-    print("float32       n      cuBLAS             polygen            ratio of times")
-    for n in (2048, 4096, 8192):
-        compare("whole", FAST.recipe("float32", SINGLE, n=n, m=n, l=n), n, "float32", cupy)
-    for n, shape in ((2049, FEW), (4093, SMALL)):
-        knl = FAST.padded_recipe("float32", shape, n=n, m=n, l=n)
-        compare("padded", knl, n, "float32", cupy)
-        compare("any size", FAST.padded_recipe("float32", shape), n, "float32", cupy)
-    print(f"float64: multiply-adds alone {limit(cupy):.1f} TF; cuBLAS on tensor cores")
-    for n in (2048, 4096, 8192):
-        compare("whole", FAST.recipe("float64", DOUBLE, n=n, m=n, l=n), n, "float64", cupy)
+    print("              n  cuBLAS             polygen            ratio of times")
+    parts = {"whole": whole, "others": others, "double": double}
+    for name in sys.argv[1:] or parts:
+        parts[name](cupy)
 
 
 if __name__ == "__main__":
