@@ -89,6 +89,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         3. Inames that decide what is reached are swept, or around all of these reads.
         4. The array is the same ahead of the reads as where they are.
         5. If there is a vector width: neighbours are copied to neighbours, as many at least.
+        6. If it is asynchronous: the copy is in local memory, and of the array's type.
 
     Parameters:
         var_name: the array.  With subscripts, as in ``"a[i, :]"``, they say what is copied; ``:``
@@ -149,7 +150,7 @@ def add_prefetch(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
         NotSwept: if 3 does not hold.
         IllegalStep, CannotProve: if 4 does not hold.
         NotVectorizable: if 5 does not hold.
-        NotAsynchronous: if it is asynchronous, and no copy from global to local memory.
+        NotAsynchronous: if 6 does not hold.
         NoLoopNest: if the new loops and those of the uses cannot be nested.
         NameTaken, ReservedName, InvalidArgument: if a name is used already, or if there are not as
             many names or subscripts as the array has axes.

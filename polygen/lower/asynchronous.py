@@ -66,10 +66,13 @@ def check_sources(kernel: Kernel, insns: Sequence[Assigning]) -> None:
     Raises:
         NotAsynchronous: if something is.
     """
+    copies = list(_copies(insns))
+    if not copies:
+        return
     written = {name for insn in insns for name in insn.written_names}
     aliasing = {a.name for a in kernel.arguments if isinstance(a, GlobalArg) and a.may_alias}
     arguments = {a.name for a in kernel.arguments}
-    for insn in _copies(insns):
+    for insn in copies:
         name = ex.name_of(copied(insn.expression))
         others = arguments if name in aliasing else aliasing if name in arguments else set[str]()
         for changed in sorted(written & (others | {name})):

@@ -139,3 +139,17 @@ def test_an_array_that_is_written_in_the_same_launch() -> None:
     knl = staged("a[g,j] = tile[j] + 1 {dep=load}", "dep=*, ")
     with pytest.raises(NotAsynchronous, match="'a' is written in the same launch"):
         pg.generate_code(knl, "cuda")
+
+
+def test_an_array_that_may_overlap_what_is_written() -> None:
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i<4 and 0<=j<4 }",
+        "tile[i] = a[i] {id=load, inames=i, asynchronous}\nout[j] = tile[3-j] {dep=load, inames=j}",
+        [
+            pg.TemporaryVariable("tile", "float32", 4, address_space=LOCAL),
+            pg.GlobalArg("a", "float32", 4, may_alias=True),
+            "...",
+        ],
+    )
+    with pytest.raises(NotAsynchronous, match="'out', which may overlap 'a', is written in the"):
+        lowered(pg.tag_inames(knl, "i: l.0, j: l.0"))
