@@ -23,6 +23,7 @@ import islpy as isl
 from polygen.errors import WrongShuffle
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.tags import LocalTag
 from polygen.lower.program import Declare, Node, Shuffle
 from polygen.validation.constraints import is_affine, to_set
@@ -84,9 +85,10 @@ class _Registers:
     def _found_axes(self) -> Iterator[_Axis]:
         """Yield the axes of the group, the first one first."""
         statement = next(self._launch.statements(), None)
-        frames = {} if statement is None else statement.frame.axes
+        if statement is None:
+            return
         stride = 1
-        for tag, frame in sorted(frames.items(), key=lambda pair: str(pair[0])):
+        for tag, frame in sorted(statement.frame.axes.items(), key=lambda pair: str(pair[0])):
             if isinstance(tag, LocalTag) and frame.name is not None:
                 terms = self._view.terms(frame)
                 first, end = terms.index(frame.first), terms.index(frame.end)
@@ -231,4 +233,4 @@ def _names_read(statement: Statement) -> frozenset[str]:
     nodes: list[ex.Expression] = []
     for target, value in statement.pairs:
         nodes += (value, *ex.index_of(target))
-    return reduce(frozenset.union, map(walk.free_variables, nodes), frozenset())
+    return NO_NAMES.union(*map(walk.free_variables, nodes))

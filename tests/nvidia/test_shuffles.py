@@ -181,10 +181,12 @@ def test_arrays_of_ones_own(host: HostDriver) -> None:
     )
     knl = pg.tag_inames(knl, {"i": "g.0", "j": "l.0", "k": "l.0"})
     assert "__shared__" not in str(pg.generate_code(knl, "cuda"))
-    a, b = np.random.default_rng(2).integers(0, 99, (3, 50)), np.zeros((3, 50), np.int64)
+    a: Any = np.random.default_rng(2).integers(0, 99, (3, 50))
+    b = np.zeros((3, 50), np.int64)
     knl.executor("cuda")(a=a, b=b)
     there = np.arange(50) % 32 < 31
-    expected = np.where(there, 2 * (a - np.roll(a, -1, 1)), 0)
+    differences: Any = 2 * (a - np.roll(a, -1, 1))
+    expected = np.where(there, differences, 0)
     expected[:, 49] = 0
     np.testing.assert_array_equal(b, expected)
 
