@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from polygen.errors import InternalError, LaunchFailed, OutOfMemory
 from polygen.ir.array import ValueArg
@@ -15,7 +16,7 @@ from polygen.runtime.device_errors import is_fault, is_no_memory, no_memory
 from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.opencl import Queue, pyopencl
 from polygen.runtime.opencl_lacks import check_sub_groups
-from polygen.runtime.temporaries import is_sized, new_buffer
+from polygen.runtime.temporaries import new_buffer
 from polygen.source import caller_location
 from polygen.targets.program import DeviceFunction, Program
 
@@ -56,13 +57,8 @@ class Run:
             queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
         )
         self._last: list[Any] = []
-        self._temporaries = {
-            t.name: new_buffer(queue, t, fixed)
-            for t in program.loop_program.global_temporaries
-            if not is_sized(t)
-        }
-        # They may be large: they are there for a call alone, and not for as long as this plan is.
-        self._sized = {t.name: t for t in program.loop_program.global_temporaries if is_sized(t)}
+        self._temporaries = {t.name: t for t in program.loop_program.global_temporaries}
+        self._buffers: dict[str, Any] = {}  # allocated when they are needed
         self._launches = {
             function.name: self._prepare(built, function, names) for function in program.launches
         }
@@ -71,27 +67,25 @@ class Run:
             check_sub_groups(queue.device, program, kernel, function.local_size)
         self._script = Script(program, fixed, partial(_check_group, queue.device))
         # The usual case, which needs no walk through loops and launches.
-        self._only = self._script.only if not program.loop_program.global_temporaries else None
+        self._only = self._script.only if not self._temporaries else None
 
     def _prepare(self, built: Any, function: DeviceFunction, names: Sequence[str]) -> _Prepared:
         kernel = pyopencl().Kernel(built, function.name)
         passed: list[tuple[int, int]] = []
         looped: list[tuple[int, Any]] = []
-        sized: list[tuple[int, str]] = []
+        temporaries: list[tuple[int, str]] = []
         for index, arg in enumerate(function.arguments):
             if arg.name in names:
                 passed.append((index, names.index(arg.name)))
             elif arg.name in self._temporaries:
-                kernel.set_arg(index, self._temporaries[arg.name])
-            elif arg.name in self._sized:
-                sized.append((index, arg.name))
+                temporaries.append((index, arg.name))
             elif not isinstance(arg, ValueArg) or arg.dtype is None:
                 raise InternalError(f"nothing is passed for '{arg.name}' of '{function.name}'")
             elif arg.name in self._fixed:
                 kernel.set_arg(index, arg.dtype.type(self._fixed[arg.name]))
             else:
                 looped.append((index, arg.dtype.type))
-        return _Prepared(kernel, tuple(passed), tuple(looped), tuple(sized))
+        return _Prepared(kernel, tuple(passed), tuple(looped), tuple(temporaries))
 
     def __call__(self, wait: list[Any], *values: Any) -> Any:
         """Enqueue everything, after some events, and return the event of the last launch.
@@ -124,9 +118,11 @@ class Run:
         if self._chained:
             wait = wait + self._last
         event = None
-        buffers = {n: new_buffer(self._queue, t, self._fixed) for n, t in self._sized.items()}
+        if self._temporaries and not self._buffers:
+            self._allocate()
+        buffers = self._buffers
         for launch in self._launches.values():
-            for index, name in launch.sized:
+            for index, name in launch.temporaries:
                 launch.kernel.set_arg(index, buffers[name])
         new = set(self._launches)
         for step in self._script.steps():
@@ -142,6 +138,36 @@ class Run:
         self._last = [event]
         return event
 
+    def _allocate(self) -> None:
+        """Allocate temporaries, which are kept for the next call; few programs keep theirs.
+
+        What is enqueued holds on to those that it uses.
+        """
+        with _KEEPING:
+            others = [run for run in _WITH_BUFFERS if run is not self]
+            for run in others[: max(0, len(others) + 1 - _MOST_WITH_BUFFERS)]:
+                run._release()
+            _WITH_BUFFERS[self] = None
+            try:
+                self._buffers = self._new_buffers()
+            except OutOfMemory:
+                for run in others:
+                    run._release()
+                self._buffers = self._new_buffers()
+
+    def _new_buffers(self) -> dict[str, Any]:
+        return {n: new_buffer(self._queue, t, self._fixed) for n, t in self._temporaries.items()}
+
+    def _release(self) -> None:
+        self._buffers = {}
+        _WITH_BUFFERS.pop(self, None)
+
+
+# Programs that keep buffers, those first that have had them for longest.
+_WITH_BUFFERS: WeakKeyDictionary[Run, None] = WeakKeyDictionary()
+_MOST_WITH_BUFFERS = 16
+_KEEPING = threading.Lock()
+
 
 @dataclass(frozen=True)
 class _Prepared:
@@ -151,13 +177,13 @@ class _Prepared:
         kernel: its kernel.
         passed: the position in the kernel, and in the call, of what a call passes.
         looped: position and type of the variables of loops on the host, as in `Step.loops`.
-        sized: position and name of the temporaries that are allocated for each call.
+        temporaries: position and name of the global temporaries.
     """
 
     kernel: Any
     passed: tuple[tuple[int, int], ...]
     looped: tuple[tuple[int, Any], ...]
-    sized: tuple[tuple[int, str], ...]
+    temporaries: tuple[tuple[int, str], ...]
 
 
 def check_local_memory(device: Any, launches: Sequence[DeviceFunction]) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 import polygen as pg
 from polygen import errors as e
+from polygen.runtime import opencl_run
+from polygen.runtime.temporaries import new_buffer
 from tests.oracle.compare import assert_same, make_arguments
 
 GLOBAL = pg.AddressSpace.GLOBAL
@@ -297,3 +299,23 @@ def test_call_with_a_size_that_is_not_known() -> None:
     """What a temporary of a kernel that is called needs has to be known before the call."""
     with pytest.raises(e.MalformedInstruction, match="the extent r, which is known only"):
         calling("r")
+
+
+def test_few_programs_keep_memory(queue: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the sizes of calls, the latest; where a device has no more, others give theirs back."""
+    made: list[int] = []
+    allocate = new_buffer
+
+    def noted(queue: Any, temporary: Any, sizes: Any) -> Any:
+        made.append(sizes["n"])
+        if made == [1, 2, 3, 1]:
+            raise e.OutOfMemory("there is no more")
+        return allocate(queue, temporary, sizes)
+
+    monkeypatch.setattr(opencl_run, "new_buffer", noted)
+    monkeypatch.setattr(opencl_run, "_MOST_WITH_BUFFERS", 2)
+    run = copying("n + k", assumptions="k>=0").executor(queue)
+    for n in (1, 2, 2, 3, 2, 1, 1, 3):
+        a = np.arange(float(n))
+        np.testing.assert_array_equal(run(queue, a=a, k=1)[1][0], a)
+    assert made == [1, 2, 3, 1, 1, 3]
