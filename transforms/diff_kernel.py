@@ -122,10 +122,11 @@ def diff_kernel(
         >>> import polygen as pg
         >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "<> t = 2*x[i]\nz[i] = sin(t)", name="f")
         >>> knl = pg.add_dtypes(knl, {"x": "float64"})
-        >>> print(pg.generate_code(pg.diff_kernel(knl, "z", "x"), "c"))
-        #include <math.h>
+        >>> print(pg.generate_code(pg.diff_kernel(knl, "z", "x"), "opencl"))
+        #pragma OPENCL EXTENSION cl_khr_fp64 : enable
         <BLANKLINE>
-        void f(int const n, double const *restrict x, double *restrict z_dx)
+        __kernel void __attribute__((reqd_work_group_size(1, 1, 1)))
+        f(int const n, __global double const *restrict x, __global double *restrict z_dx)
         {
             for (int i = 0; i < n; ++i) {
                 double const t = 2.0 * x[i];

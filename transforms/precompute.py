@@ -165,13 +165,12 @@ def precompute(  # noqa: PLR0913  (Loo.py's arguments)
         ... )
         >>> knl = pg.add_dtypes(knl, {"a": "float32"})
         >>> knl = pg.precompute(knl, "f", temporary_name="power")
-        >>> print(pg.generate_code(knl, "c"))
-        #include <math.h>
-        <BLANKLINE>
-        void powers(float const *restrict a, int const n, float *restrict out)
+        >>> print(pg.generate_code(knl, "opencl"))
+        __kernel void __attribute__((reqd_work_group_size(1, 1, 1)))
+        powers(__global float const *restrict a, int const n, __global float *restrict out)
         {
             for (int i = 0; i < n; ++i) {
-                float const power = expf(a[i]);
+                float const power = exp(a[i]);
                 for (int j = 0; j < 4; ++j)
                     out[4 * i + j] = power * j;
             }

@@ -166,10 +166,12 @@ def _copied(nest: Nest) -> None:
     name, over, along, line_id = maker.new("t"), maker.new("u"), maker.new("r"), _id(nest)
     given, copy = maker.new("l"), _id(nest)
     dtype = np.dtype(maker.random.choice(("int32", "uint32", "float64")))
-    maker.data[name] = pg.TemporaryVariable(name, dtype, 4, address_space=pg.AddressSpace.LOCAL)
     maker.data[given] = pg.GlobalArg(given, dtype, (9,))
     maker.domains += [f"{{ [{x}]: 0<={x}<4 }}" for x in (over, along)]
     first = maker.random.randrange(6)
+    maker.data[name] = pg.TemporaryVariable(
+        name, dtype, 4, address_space=pg.AddressSpace.LOCAL, shuffled=first > 2
+    )
     text = f"{name}[{over}] = {given}[{over} + {first}]"
     nest.add(Line(text, copy, (over,), set(), options=("asynchronous",)))
     target, source = nest.target(Value("", np.dtype(np.float64), 1e3), (), line_id)
