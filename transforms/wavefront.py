@@ -23,7 +23,7 @@ def wavefront(
     tag: AnyTag = "g.0",
     factor: PositiveInt | None = None,
 ) -> Kernel:
-    """Let two loops run in waves, each of which is parallel: in-place sweeps such as Gauss-Seidel.
+    r"""Let two loops run in waves, each of which is parallel: in-place sweeps such as Gauss-Seidel.
 
     The inner loop is skewed by the outer one, ``inner + factor*outer``, and goes outside: its
     iterations are the waves.  The outer one goes inside, and gets the tag.  It is `skew`,
@@ -50,14 +50,19 @@ def wavefront(
         ...     "{ [i,j]: 1<=i<n and 1<=j<9 }", "a[i,j] = a[i-1,j] + a[i,j-1]",
         ...     [pg.GlobalArg("a", "float32", "n, 9"), "..."], name="sweep", loop_priority="i, j",
         ... )
-        >>> print(pg.generate_code(pg.wavefront(knl, "i", "j"), "c"))
+        >>> print(str(pg.generate_code(pg.wavefront(knl, "i", "j"), "c")).rpartition("\n\n")[2])
         void sweep(float *restrict a, int const n)
         {
-            for (int j = 2; j < n + 8; ++j) {
-                #pragma omp parallel for if(n - 1 >= 32768)
-                for (int i = 1; i < n; ++i) {
-                    if (j <= i + 8 && i < j)
-                        a[8 * i + j] = a[8 * i + j - 9] + a[8 * i + j - 1];
+            int pg_team[17] = {0}; // who has come, and how often all have
+            #pragma omp parallel if(n - 1 >= 4096)
+            {
+                for (int j = 2; j < n + 8; ++j) {
+                    #pragma omp for nowait
+                    for (int i = 1; i < n; ++i) {
+                        if (j <= i + 8 && i < j)
+                            a[8 * i + j] = a[8 * i + j - 9] + a[8 * i + j - 1];
+                    }
+                    pg_wait_for_team(pg_team);
                 }
             }
         }

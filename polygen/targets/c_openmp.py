@@ -26,6 +26,30 @@ def _parallel_loop(loops: int, condition: str, part: str, vectors: bool) -> str:
     return f"#pragma omp parallel for{clauses}" + (f" schedule(dynamic, {part})" if part else "")
 
 
+def _team_loop(loops: int, _condition: str, part: str, vectors: bool) -> str:
+    return _parallel_loop(loops, "", part, vectors).replace("parallel for", "for") + " nowait"
+
+
+def _team(condition: str) -> str:
+    return "#pragma omp parallel" + (f" if({condition})" if condition else "")
+
+
+_TEAM_WAITS = """
+static inline void pg_wait_for_team(int *team)
+{
+    int const round = __atomic_load_n(&team[16], __ATOMIC_ACQUIRE);
+    if (__atomic_add_fetch(&team[0], 1, __ATOMIC_ACQ_REL) == omp_get_num_threads()) {
+        __atomic_store_n(&team[0], 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&team[16], round + 1, __ATOMIC_RELEASE);
+    }
+    for (int left = 2000; __atomic_load_n(&team[16], __ATOMIC_ACQUIRE) == round; left -= left > 0) {
+        if (left == 0)
+            sched_yield(); // there may be more threads than processors
+    }
+}
+"""
+
+
 def _vector_loop(accumulated: Sequence[tuple[str, str]]) -> str:
     clauses = [f" reduction({operation}:{name})" for operation, name in accumulated]
     return f"#pragma omp simd{''.join(clauses)}"
@@ -251,6 +275,11 @@ uint16_t $name(float a)
     restrict="restrict",
     atomics=_ATOMICS,
     parallel_loop=_parallel_loop,
+    team=_team,
+    team_loop=_team_loop,
+    team_lines=("#include <omp.h>", "#include <sched.h>"),
+    team_state=("int pg_team[17] = {0}; // who has come, and how often all have", _TEAM_WAITS),
+    team_waits="pg_wait_for_team(pg_team);",
     vector_loop=_vector_loop,
     accumulation="""
 #pragma omp declare reduction({0} : {1} : omp_out = {0}(omp_out, omp_in)) \\

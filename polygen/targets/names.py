@@ -44,6 +44,7 @@ class Uses:
         helpers: the helper functions that it calls, with the types they are called for.
         preambles: what functions of the user's need, in order.
         vectors: the helper functions of vectors that it calls.
+        team: whether threads wait for each other.
         accumulations: the helper functions that accumulate in loops that are told so, with types.
     """
 
@@ -54,6 +55,7 @@ class Uses:
     preambles: dict[str, None] = field(default_factory=new_dict)
     vectors: set[VectorHelper] = field(default_factory=new_set)
     accumulations: set[tuple[str, str]] = field(default_factory=new_set)
+    team: bool = False
 
     def add(self, other: Uses) -> None:
         """Add what another function of the source needs; names of variables are its own."""

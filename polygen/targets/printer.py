@@ -43,7 +43,9 @@ from polygen.targets.shared_memory import local_bytes, shared_bytes, shared_line
 from polygen.targets.statement import StatementPrinter, all_nodes, hoist_local
 from polygen.targets.tables import table_lines
 from polygen.targets.target import Target
+from polygen.targets.teams import condition_of_team, counters_of, loops_of_team
 from polygen.targets.term import SUM
+from polygen.targets.threads import Threads
 
 _WIDTH = 100  # longer heads of functions are broken into lines
 
@@ -226,7 +228,8 @@ class _FunctionPrinter:
         statements = StatementPrinter(self._target, self._expressions, options=options)
         statements.threads = statements.threads or head is not None  # who calls it is not known
         statements.spaces |= {a.name: a.space for a in arguments if isinstance(a, PartArg)}
-        self._host_nodes(statements, program.host, 1)
+        if not (head is None and self._team(statements, program)):
+            self._host_nodes(statements, program.host, 1)
         beginning = StatementPrinter(self._target, self._expressions)
         for argument in passed_for(arguments):
             if argument.name not in self._expressions.uses.names:
@@ -240,6 +243,24 @@ class _FunctionPrinter:
         head = (head or self._target.function_head((), 0)) + program.name
         parameters = self._parameters(arguments, written)
         self.functions.append(_function(head, parameters, beginning.lines + statements.lines))
+
+    def _team(self, statements: StatementPrinter, program: LoopProgram) -> bool:
+        """Print the program as what a team of threads executes; not if that is not worth it."""
+        loops = loops_of_team(program.host, self._expressions.is_index)
+        if self._target.team is None or not loops:
+            return False
+        threads = [Threads(statements.together(n)[0], self._expressions) for n in loops]
+        counters = counters_of(program.host)
+        condition = condition_of_team(threads, program.options.serial_below, counters)
+        if condition is None:
+            return False
+        self._expressions.uses.team = statements.in_team = True
+        statements.line(1, self._target.team_state[0])
+        statements.line(1, self._target.team(condition))
+        statements.line(1, "{")
+        self._host_nodes(statements, program.host, 2)
+        statements.line(1, "}")
+        return True
 
     def _host_nodes(
         self, statements: StatementPrinter, nodes: tuple[HostNode, ...], depth: int
@@ -321,5 +342,8 @@ def _preamble(target: Target, expressions: ExpressionPrinter) -> tuple[list[str]
     if uses.math or helpers_need_math(target, uses.helpers):
         lines.update(target.math_lines)
     helpers = helper_functions(target, uses.helpers) + vector_helpers(target, uses.vectors)
+    if uses.team:
+        lines.update(target.team_lines)
+        helpers.append(target.team_state[1].strip())
     helpers += [target.accumulation.strip().format(*u) for u in sorted(uses.accumulations)]
     return ["\n".join(sorted(lines))] * bool(lines), [*helpers, *uses.preambles]

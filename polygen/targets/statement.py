@@ -74,6 +74,7 @@ class StatementPrinter:
         self.threads = target.parallel_loop is None
         self.nested = 0  # how many loops have to be directly inside of what is printed
         self.says_vectors = False  # whether compilers have to be told which loops become vectors
+        self.in_team = False  # whether threads execute what is printed together
         self.in_vectors = False  # whether what is printed is in such a loop
 
     def is_atomic(self, node: Assign) -> bool:
@@ -185,6 +186,15 @@ class StatementPrinter:
             chooses = self.is_asynchronous(first) and isinstance(first.value, ex.If)
             plain = not (first.others or self.is_atomic(first) or chooses)
         return len(nodes) != 1 or not plain
+
+    def together(self, node: Loop) -> tuple[list[Loop], bool]:
+        """Return the loops that run in parallel as one, and whether the innermost is vectors."""
+        loops = list(nest(node, node.parallel))
+        vector = _accumulated(self, loops[-1]) is not None
+        # A compiler makes no vectors of loops that are one.
+        if vector and len(loops) > 1 and not is_short(loops[-2]):
+            loops.pop()
+        return loops, vector
 
     def loop_head(self, loop: Loop | HostLoop) -> str:
         """Return how a loop begins."""
@@ -374,26 +384,25 @@ def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:
             count = len(range(node.lower, node.upper, node.step))
         p.line(depth, p.target.unroll(count))
     p.body(p.loop_head(node), node.body, depth)
+    if p.in_team and node.parallel:
+        p.line(depth, p.target.team_waits)
     p.threads, p.says_vectors, p.in_vectors = before
 
 
 def _parallel(p: StatementPrinter, node: Loop) -> str:
     """Return the line before a loop on threads; nothing if it is not worth any."""
-    if p.target.parallel_loop is None:
+    written = p.target.team_loop if p.in_team else p.target.parallel_loop
+    if written is None:
         return ""
-    loops = list(nest(node, node.parallel))
-    vector = _accumulated(p, loops[-1]) is not None
-    # A compiler makes no vectors of loops that are one.
-    if vector and len(loops) > 1 and not is_short(loops[-2]):
-        loops.pop()
+    loops, vector = p.together(node)
     threads = Threads(loops, p.expressions)
-    condition = threads.condition(p.options.serial_below)
+    condition = "" if p.in_team else threads.condition(p.options.serial_below)
     if condition is None:
         return ""
     p.nested = len(loops) - 1
     alone = vector and node.parallel == 1
     p.says_vectors, p.in_vectors = True, alone
-    return p.target.parallel_loop(len(loops), condition, threads.part(), alone)
+    return written(len(loops), condition, threads.part(), alone)
 
 
 def _at_once(p: StatementPrinter, node: Loop) -> str:

@@ -182,6 +182,11 @@ class Target:
         parallel_loop: the line before loops that run on several threads: given their number, when
             several are worth it (always if nothing), how many iterations threads take at a time
             (all at once if nothing), and whether iterations become vectors; None if there is none.
+        team: the line before what a team of threads executes, given when that is worth it.
+        team_loop: as `parallel_loop`, within that; threads do not wait for each other there.
+        team_lines: lines that the source must begin with then.
+        team_state: the declaration of what the team waits by, and a function for that.
+        team_waits: the line at which all threads of the team wait for each other.
         vector_loop: the line before a loop whose iterations become vectors, given what these
             accumulate: operations and names.
         accumulation: what lets a function of two numbers be such an operation, of its name and
@@ -257,6 +262,11 @@ class Target:
     atomics: Atomics | None = None
     copies: Copies | None = None
     parallel_loop: Callable[[int, str, str, bool], str] | None = None
+    team: Callable[[str], str] | None = None
+    team_loop: Callable[[int, str, str, bool], str] | None = None
+    team_lines: tuple[str, ...] = ()
+    team_state: tuple[str, str] = ("", "")
+    team_waits: str = ""
     vector_loop: Callable[[Sequence[tuple[str, str]]], str] | None = None
     accumulation: str = ""
     unroll: Callable[[int | None], str] = lambda _: "#pragma unroll"

@@ -12,6 +12,7 @@ from typing import Any
 
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.lower.address import simplify
 from polygen.lower.neighbours import nodes_in
@@ -51,6 +52,11 @@ class Threads:
         self._counts: dict[str, Count] = {}
         self._irregular = False
         self._work = self._in_loop(loops[0])
+
+    @property
+    def mentioned(self) -> frozenset[str]:
+        """What the condition mentions."""
+        return NO_NAMES.union(*map(walk.free_variables, self._work.factors))
 
     def condition(self, fewest: int) -> str | None:
         """Return when threads are worth it; nothing if always, None if never.

@@ -83,6 +83,54 @@ def test_tiles_do_the_same() -> None:
     assert "schedule" not in code(knl)
 
 
+# --- teams
+
+STEPS = """
+    for t
+        b[i] = a[i] + a[i+1]  {id=there, dep=*}
+        a[j] = b[j-1] - b[j]  {id=back, dep=there}
+    end
+"""
+
+
+def steps(fewest: int) -> pg.Kernel:
+    arrays = [pg.GlobalArg(name, np.int32, "n") for name in "ab"]
+    knl = pg.make_kernel(
+        "{ [t,i,j]: 0<=t<count and 0<=i<n-1 and 1<=j<n-1 }",
+        STEPS,
+        [*arrays, "..."],
+        target="c",
+        loop_priority=["t, i", "t, j"],
+    )
+    return pg.set_options(pg.tag_inames(knl, "i: g.0, j: g.0"), serial_below=fewest)
+
+
+def test_one_team_goes_through_all_loops() -> None:
+    text = str(pg.generate_code(steps(1 << 15)))
+    assert "#pragma omp parallel if(n - 1 >= 4096 || n - 2 >= 4096)\n    {\n" in text
+    assert text.count("#pragma omp for simd nowait\n") == 2
+    assert text.count("        pg_wait_for_team(pg_team);\n") == 2
+    assert "omp" not in str(pg.generate_code(pg.fix_parameters(steps(1 << 15), n=1000, count=3)))
+    for size, count in ((5, 3), (1000, 200)):
+        a, b = RNG.integers(-9, 9, (2, size)).astype(np.int32)
+        wanted, other = a.copy(), b.copy()
+        for _ in range(count):
+            other[:-1] = wanted[:-1] + wanted[1:]
+            wanted[1:-1] = other[:-2] - other[1:-1]
+        for fewest in (0, 1 << 15):  # with threads and without them
+            _, (x, y) = steps(fewest)(a=a.copy(), b=b.copy(), count=count)
+            assert (x == wanted).all()
+            assert (y == other).all()
+
+
+def test_what_one_thread_does_needs_no_team() -> None:
+    text = "b[i] = 2*a[i]  {id=b}\nc[0] = sum(k, b[k])  {id=c, dep=b}\nout[j] = a[j]*c[0]  {dep=c}"
+    knl = pg.make_kernel("{ [i,j,k]: 0<=i,j,k<n }", text, target="c")
+    knl = pg.tag_inames(knl, "i: g.0, j: g.0")
+    assert code(knl).count("#pragma omp parallel for simd if(n >= 32768)") == 2
+    assert "team" not in code(knl)
+
+
 # --- vectors
 
 
