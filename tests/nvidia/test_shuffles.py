@@ -212,13 +212,14 @@ def scan(size: int, text: str, *, rows: bool) -> Kernel:
 
 @pytest.mark.parametrize("rows", [True, False], ids=["rows", "loop"])
 def test_scans(host: HostDriver, monkeypatch: pytest.MonkeyPatch, rows: bool) -> None:
-    """Of sums, of an operation of which the order matters, and of one with two results."""
+    """Of sums, and of an operation of which the order matters."""
     pg.register_reduction("later", "if(b != 0, b, a)", 0, associative=True)
     where, of = ("r,i", "r,j") if rows else ("i", "j")
     cases: list[_Case] = []
     for size in (20, 32, 33, 100):
         a = np.random.default_rng(size).integers(0, 4, (ROWS, size) if rows else 3 * size - 1)
-        last = np.maximum.accumulate(np.where(a != 0, np.arange(a.shape[-1]), 0), axis=-1)
+        places: Any = np.arange(a.shape[-1])
+        last = np.maximum.accumulate(np.where(a != 0, places, 0), axis=-1)
         latest = np.take_along_axis(a, last, -1)
         given = {"a": a, "m": ROWS} if rows else {"a": a, "n": len(a)}
         texts = {
