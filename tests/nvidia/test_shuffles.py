@@ -217,8 +217,8 @@ def test_scans(host: HostDriver, monkeypatch: pytest.MonkeyPatch, rows: bool) ->
     where, of = ("r,i", "r,j") if rows else ("i", "j")
     cases: list[_Case] = []
     for size in (20, 32, 33, 100):
-        a = np.random.default_rng(size).integers(0, 4, (ROWS, size) if rows else 3 * size - 1)
-        places: Any = np.arange(a.shape[-1])
+        a: Any = np.random.default_rng(size).integers(0, 4, (ROWS, size) if rows else 3 * size - 1)
+        places = np.arange(len(a.T), dtype=np.int64)
         last = np.maximum.accumulate(np.where(a != 0, places, 0), axis=-1)
         latest = np.take_along_axis(a, last, -1)
         given = {"a": a, "m": ROWS} if rows else {"a": a, "n": len(a)}
