@@ -36,7 +36,7 @@ OURS, SPINNING = "polygen", "spinning"
 PEERS = ("numpy", "numba", "dace", "jax")
 # How often threads look for work before they sleep, if GNU's OpenMP is not told otherwise.
 _USUAL_SPINS = "300000"
-ROUNDS, SECONDS = 40, 2.0  # of each kernel: at most so many rounds, in about this time
+ROUNDS, SECONDS = 40, 1.5  # of each kernel: at most so many rounds, in about this time
 CALLS, TURN = 6, 0.05  # of a turn: at most so many calls, and no more after these seconds
 PAUSE = 0.003  # between turns, in which threads of the one before fall asleep
 LONGER_THAN = 0.5  # a library that takes so many seconds a call is timed three times at most

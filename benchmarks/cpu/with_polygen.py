@@ -133,7 +133,7 @@ def stencil_27(d: Data) -> Run:
     value = " + ".join(f"w[{far}]*({one})" for far, one in enumerate(sums)).replace("+-", "-")
     knl = pg.make_kernel(
         "{ [i, j, k]: 1<=i<n-1 and 1<=j<m-1 and 1<=k<l-1 }",
-        f"<> value = {value}\nout[i, j, k] = value",
+        f"out[i, j, k] = {value}",
         [
             pg.GlobalArg("a, out", np.float64, shape="n, m, l"),
             pg.GlobalArg("w", np.float64, shape=(4,)),
@@ -142,7 +142,7 @@ def stencil_27(d: Data) -> Run:
         name="stencil_27",
         loop_priority="i, j, k",
     )
-    knl = _several_rows(knl, "j", "k", 2)
+    knl = pg.strip_mine_to_vector(pg.shift(knl, "k", -1), "k", DOUBLES)
     return _calling(pg.tag_inames(knl, {"i": "g.0"}), d, "a w out")
 
 
@@ -280,7 +280,9 @@ def syrk(d: Data) -> Run:
     )
     knl = pg.add_dtypes(knl, {"a, alpha, beta": np.float64})
     knl = pg.fix_parameters(knl, m=d["a"].shape[1])
-    knl = packed_product.in_registers(packed_product.tiled(knl, DOUBLES, 32))
+    # All below each other, for a panel is copied with its rows as columns, which takes long.
+    height = -(-len(d["out"]) // rows)
+    knl = packed_product.in_registers(packed_product.tiled(knl, DOUBLES, height))
     return _calling(packed_product.packed(knl), d, "a alpha beta out")
 
 
