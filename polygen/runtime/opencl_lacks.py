@@ -84,5 +84,5 @@ def check_sub_groups(device: Any, program: Program, kernel: Any, group: tuple[in
             f"device '{device.name}' has sub-groups of {found} work items in groups of {group}, "
             f"and kernel '{program.loop_program.name}' takes them to be of {wanted}",
             where=caller_location(),
-            remedy=f"set_options(kernel, sub_group_size={found})",
+            remedy=f"set_options(kernel, sub_group_size={found & -found})",
         )
