@@ -4,8 +4,8 @@
 
 Each work item computes 4 x 4 elements of the result.  A group loads tiles of both factors to its
 local memory, four elements at once, a tile ahead of the one that it multiplies: so it waits once
-for each tile.  On NVIDIA's GPUs, in CUDA, the loads are asynchronous copies (cp.async).  Room at the
-ends of rows keeps work items that read together in different banks.
+for each tile.  In CUDA, the loads are asynchronous copies (cp.async).  Room at the ends of rows
+keeps work items that read together in different banks.
 """
 
 import numpy as np

@@ -150,7 +150,8 @@ class _Registers:
         """Tell whether the values of an instruction alone may read the array, in no lanes."""
         if isinstance(insn, CInstruction | KernelCall):
             return False
-        if insn.atomicity is not None and self._array.name in insn.written_names:
+        special = insn.atomicity is not None or insn.asynchronous
+        if special and self._array.name in insn.written_names:
             return False
         if any(is_lane(self._kernel.tags.get(i)) for i in insn.within_inames):
             return False

@@ -153,3 +153,16 @@ def test_an_array_that_may_overlap_what_is_written() -> None:
     )
     with pytest.raises(NotAsynchronous, match="'out', which may overlap 'a', is written in the"):
         lowered(pg.tag_inames(knl, "i: l.0, j: l.0"))
+
+
+def test_what_is_copied_is_in_memory() -> None:
+    """Not in registers, where other arrays of work items may be."""
+    knl = pg.make_kernel(
+        "{ [g,i]: 0<=g<n and 0<=i<32 }",
+        "tile[i] = a[g,i] {id=load, asynchronous}\nout[g,i] = 2*tile[i] {dep=load}",
+        [pg.TemporaryVariable("tile", shape=32, address_space=LOCAL, shuffled=True), "..."],
+    )
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "float32"}), "g: g.0, i: l.0")
+    assert "pg_copy(&tile[i], &a[32 * g + i]);" in str(pg.generate_code(knl, "cuda"))
+    plain = pg.map_instructions(knl, "id:load", lambda insn: insn.copy(asynchronous=False))
+    assert "float const tile = a[" in str(pg.generate_code(plain, "cuda"))
