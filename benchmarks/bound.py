@@ -98,7 +98,7 @@ def coulomb(device: Device, less: int) -> Case:
     potential = device.random((n,))
 
     def ours() -> pg.Kernel:
-        return pg.assume(coulomb_potential.prefetched(), "n mod 256 = 0 and m mod 128 = 0")
+        return pg.assume(coulomb_potential.prefetched(), "n mod 512 = 0 and m mod 128 = 0")
 
     def check() -> bool:
         wanted = coulomb_potential.expected(points[:CHECKED].astype(float), charges)
@@ -131,7 +131,7 @@ def volume(device: Device, order: int, less: int) -> Case:
     def ours() -> pg.Kernel:
         if order <= IN_CODE:
             knl = finite_elements.volume_in_code(order, D)
-            return pg.set_options(knl, resident_groups=12) if order == 3 else knl
+            return pg.set_options(knl, resident_groups={3: 11, 4: 8}[order])
         return finite_elements.volume_in_tiles(order)
 
     def check() -> bool:

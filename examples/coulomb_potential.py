@@ -2,7 +2,7 @@
 
     python examples/coulomb_potential.py
 
-Each work item has two points.  A group copies 128 charges at a time to its local memory, one an
+Each work item has four points.  A group copies 128 charges at a time to its local memory, one an
 item, with their places; then each item goes through them.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 import polygen as pg
 
-ITEMS, OWN, UNROLLED = 128, 2, 32
+ITEMS, OWN, UNROLLED = 128, 4, 32
 
 
 def make_potential() -> pg.Kernel:
@@ -61,17 +61,10 @@ def prefetched(unrolled: int = UNROLLED) -> pg.Kernel:
         temporary_name="tile",
         vector_width=4,
     )
-    knl = pg.add_prefetch(
-        pg.tag_inames(knl, "load: l.0"),
-        "tile",
-        fetch_outer_inames="i_outer, item, j_outer, j_inner",
-        temporary_name="charge",
-        temporary_address_space=pg.AddressSpace.PRIVATE,
-        default_tag="unr",
-        vector_width=4,
-    )
+    knl = pg.tag_inames(knl, "load: l.0")
     knl = pg.split_iname(knl, "j_inner", unrolled, inner_tag="unr")
-    return pg.separate_full_tiles(knl, "j_inner_outer, j_inner_inner")
+    knl = pg.separate_full_tiles(knl, "j_inner_outer, j_inner_inner")
+    return pg.set_options(knl, resident_groups=8)
 
 
 def expected(point: Any, source: Any) -> Any:

@@ -22,20 +22,32 @@ INT64: DType = np.dtype(np.int64)
 _USUAL = 2**20
 
 
-def index_type(kernel: Kernel, largest: int | None = None) -> DType:
+def index_type(kernel: Kernel, largest: int | None = None, places: int = 0) -> DType:
     """Return the type of loop counters and subscripts that a kernel asks for.
 
     Parameters:
         kernel: the kernel.
-        largest: what no size and no place of an element exceeds.  None if that is not known: then
-            32 bits will do if they hold what is computed of numbers up to a million, and no size
-            is declared of a type that holds more; calls know their sizes, and may ask for more.
+        largest: what no size exceeds.  None if that is not known: then 32 bits will do if they
+            hold what is computed of numbers up to a million, and no size is declared of a type
+            that holds more; calls know their sizes, and may ask for more.
+        places: what no place of an element exceeds, if sizes are known.
     """
     if largest is None:
         enough = values_fit(kernel, _USUAL) and _sizes_fit(kernel)
     else:
-        enough = largest < MOST_FOR_INT32 and fits(kernel, largest)
+        most = max(largest, places)
+        counted = largest if _is_bounded_by_sizes(kernel) else most
+        enough = most < MOST_FOR_INT32 and fits(kernel, counted)
     return INT32 if enough and _constants_fit(kernel) else INT64
+
+
+@per_kernel
+def _is_bounded_by_sizes(kernel: Kernel) -> bool:
+    """Tell whether sizes that calls pass bound all loops: no data does, and no product of sizes."""
+    known = {*kernel.parameters, *kernel.inames}
+    return not kernel.derived_sizes and all(
+        known.issuperset(domain.parameters) for domain in kernel.domains
+    )
 
 
 def _sizes_fit(kernel: Kernel) -> bool:

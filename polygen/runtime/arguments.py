@@ -267,15 +267,9 @@ def _variant_key(
     found = {arg.name: layout_of(arg, arrays[arg.name]) for arg in form.arrays}
     found |= {a.name: layout_of(a, allocated[a.name]) for a in form.allocated if has_auto(a)}
     layouts = [(name, layout) for name, layout in found.items() if layout != PLAIN]
-    largest = max(
-        (
-            *(abs(size) for size in sizes.values()),
-            *(_extent(array) for array in arrays.values()),
-            *(_extent(array) for array in allocated.values()),
-            most,
-        )
-    )
-    index_dtype = index_type(form.kernel, largest)
+    largest = max((abs(size) for size in sizes.values()), default=0)
+    extents = (_extent(array) for array in (*arrays.values(), *allocated.values()))
+    index_dtype = index_type(form.kernel, largest, max((most, *extents)))
     used = [computed_in(array.dtype) for array in arrays.values()]
     floating = [dtype for dtype in used if dtype.kind in "fc"]
     weak = np.result_type(0.0, *floating) if floating else np.dtype(np.float64)

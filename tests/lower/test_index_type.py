@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from polygen.analysis.index_type import index_type
 
 F32 = np.float32
 
@@ -83,3 +84,28 @@ def test_what_is_computed_with_wide_counters() -> None:
     array = np.zeros(2**32, np.int8)
     knl.executor("c")(a=array)
     assert [int(array[1000000000 * i]) for i in range(5)] == [1, 2, 3, 4, 0]
+
+
+@pytest.mark.parametrize(
+    ("size", "places", "bits"),
+    [
+        (2**14, 2**29, 32),  # rows and columns are few, however many elements there are
+        (2**29, 2**29, 64),  # tiles end past the largest size, and numbers of 32 bits
+        (2**14, 2**31, 64),
+    ],
+)
+def test_what_a_call_knows_of_sizes_and_of_places(size: int, places: int, bits: int) -> None:
+    knl = pg.make_kernel("{ [i, j]: 0<=i<n and 0<=j<m }", "out[i, j] = a[i, 4*j]")
+    knl = pg.split_iname(pg.assume(knl, "m mod 2048 = 0"), "j", 2048)
+    knl = pg.split_iname(pg.skew(pg.untag_inames(knl, "i"), "i", "j_inner", 4), "i", 4)
+    assert index_type(knl, size, places).itemsize == bits // 8
+
+
+def test_loops_that_data_bound_may_be_as_long_as_arrays_are() -> None:
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [k]: first<=k<last }"],
+        "<> first = rows[i]\n<> last = rows[i+1]\nout[i] = sum(k, 8*k)",
+        [pg.GlobalArg("rows", np.int32, "n + 1"), "..."],
+    )
+    assert index_type(knl, 2**10, 2**20).itemsize == 4
+    assert index_type(knl, 2**10, 2**30).itemsize == 8
