@@ -8,7 +8,7 @@ values, and lifts jumps from the four faces to all nodes.
 
 Two recipes for either.  For low orders an element is a work item's, and the matrices are numbers in
 the code: nothing of them is loaded.  For high orders an item has a tile of a few nodes of a few
-elements, and loads a column of the matrices ahead of the one that it works with.
+elements, and loads the matrices column by column.
 """
 
 from typing import Any
@@ -20,7 +20,8 @@ import polygen as pg
 
 Matrices = NDArray[np.float32]
 ITEMS = 64  # of a group, if they have an element each
-LANES, OWN = 4, 8  # nodes and elements of a work item, if it has a tile
+LANES = 4  # nodes of a work item, if it has a tile
+OWN = {"volume": 8, "surface": 4}  # elements of it
 
 
 def nodes(order: int) -> int:
@@ -92,7 +93,9 @@ def in_turn(
     if lanes > 1:
         knl = pg.split_iname(knl, name, lanes, outer_iname=f"{name}_at", inner_tag="vec")
         name = f"{name}_at"
-    knl = pg.split_iname(knl, name, int(np.prod(items)), inner_iname=f"{name}_item")
+    knl = pg.split_iname(
+        knl, name, int(np.prod(items)), inner_iname=f"{name}_item", outer_tag="unr"
+    )
     if len(items) == 1:
         return pg.tag_inames(knl, {f"{name}_item": "l.0"})
     return pg.split_iname(knl, f"{name}_item", items[0], outer_tag="l.1", inner_tag="l.0")
@@ -166,14 +169,15 @@ def surface_in_code(order: int, lift: Matrices) -> pg.Kernel:
 
 
 def by_tiles(knl: pg.Kernel, down: int) -> pg.Kernel:
-    knl = pg.assume(knl, f"elements mod {OWN * down} = 0 and elements >= 1")
-    knl = pg.split_iname(knl, "e", OWN * down, outer_tag="g.0")
-    knl = pg.split_iname(knl, "e_inner", OWN, outer_tag="l.1", inner_tag="ilp")
+    group = OWN[knl.name] * down
+    knl = pg.assume(knl, f"elements mod {group} = 0 and elements >= 1")
+    knl = pg.split_iname(knl, "e", group, outer_tag="g.0")
+    knl = pg.split_iname(knl, "e_inner", OWN[knl.name], outer_tag="l.1", inner_tag="ilp")
     return pg.split_iname(knl, "i", LANES, outer_tag="l.0", inner_tag="vec")
 
 
-def columns_ahead(knl: pg.Kernel, name: str, iname: str, unrolled: int) -> pg.Kernel:
-    """Load the column of a matrix that is used next while one is used."""
+def with_columns(knl: pg.Kernel, name: str, iname: str, unrolled: int) -> pg.Kernel:
+    """Load a column of a matrix at a time; where there is much to do with one, a step ahead."""
     knl = pg.add_prefetch(
         knl,
         name,
@@ -184,7 +188,8 @@ def columns_ahead(knl: pg.Kernel, name: str, iname: str, unrolled: int) -> pg.Ke
         default_tag="unr",
         vector_width=LANES,
     )
-    knl = pg.double_buffer(knl, "column", iname)
+    if knl.name == "volume":
+        knl = pg.double_buffer(knl, "column", iname)
     knl = pg.split_iname(knl, iname, unrolled, inner_tag="unr")
     return pg.prioritize_loops(knl, f"{iname}_outer, {iname}_inner")
 
@@ -202,7 +207,7 @@ def volume_in_tiles(order: int, down: int = 4, unrolled: int = 4) -> pg.Kernel:
         default_tag=None,
     )
     knl = in_turn(knl, ("element", "node"), (nodes(order) // LANES, down), lanes=1)
-    return columns_ahead(knl, "D", "j", unrolled)
+    return with_columns(knl, "D", "j", unrolled)
 
 
 def surface_in_tiles(order: int, down: int = 16, unrolled: int = 4) -> pg.Kernel:
@@ -218,7 +223,7 @@ def surface_in_tiles(order: int, down: int = 16, unrolled: int = 4) -> pg.Kernel
         default_tag=None,
     )
     knl = in_turn(knl, ("element", "face", "node"), (nodes(order) // LANES, down), lanes=1)
-    return columns_ahead(pg.join_inames(knl, "f, p", "q"), "lift", "q", unrolled)
+    return with_columns(pg.join_inames(knl, "f, p", "q"), "lift", "q", unrolled)
 
 
 # --- checks
