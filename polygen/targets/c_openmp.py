@@ -37,6 +37,7 @@ def _team(condition: str) -> str:
 _TEAM_WAITS = """
 static inline void pg_wait_for_team(int *team)
 {
+#ifdef _OPENMP
     int const round = __atomic_load_n(&team[16], __ATOMIC_ACQUIRE);
     if (__atomic_add_fetch(&team[0], 1, __ATOMIC_ACQ_REL) == omp_get_num_threads()) {
         __atomic_store_n(&team[0], 0, __ATOMIC_RELAXED);
@@ -46,6 +47,9 @@ static inline void pg_wait_for_team(int *team)
         if (left == 0)
             sched_yield(); // there may be more threads than processors
     }
+#else
+    (void) team;
+#endif
 }
 """
 
@@ -277,7 +281,7 @@ uint16_t $name(float a)
     parallel_loop=_parallel_loop,
     team=_team,
     team_loop=_team_loop,
-    team_lines=("#include <omp.h>", "#include <sched.h>"),
+    team_lines=("#ifdef _OPENMP\n#include <omp.h>\n#include <sched.h>\n#endif",),
     team_state=("int pg_team[17] = {0}; // who has come, and how often all have", _TEAM_WAITS),
     team_waits="pg_wait_for_team(pg_team);",
     vector_loop=_vector_loop,

@@ -103,6 +103,7 @@ def _function(name: str, case: Case, mistake: Mistake | None, data: bytearray) -
     """Return the generated code of a case, and a function `run_name` that calls it."""
     arguments = make_arguments(case.kernel, case.sizes, 0, **case.given)
     kernel = typed(case.kernel, arguments).copy(name=name)
+    kernel = pg.set_options(kernel, serial_below=0)  # on threads, however small
     program = pg.generate_code(kernel, "c")
     source = program.source
     if mistake is not None:
