@@ -114,6 +114,13 @@ polygen_kernel(
     )
 
 
+def test_an_axis_with_one_index_is_a_constant() -> None:
+    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 3<=j<4 }", "out[i, j-3] = a[i] + j")
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": np.float32}), "i: g.0, j: l.0")
+    for target in ("cuda", "opencl"):
+        assert "int const j = 3;" in str(pg.generate_code(knl, target))
+
+
 def test_room_for_several_groups() -> None:
     knl = pg.set_options(tiled_product(), resident_groups=8)
     heads = [
