@@ -186,17 +186,16 @@ def heat_3d(d: Data) -> Run:
     knl = pg.make_kernel(
         "{ [t, i, j, k, p, q, r]: 0<=t<steps and 1<=i,p<n-1 and 1<=j,q<m-1 and 1<=k,r<l-1 }",
         f"""
-        <> u = {value("out", "i", "j", "k")}  {{id=u, dep=*, inames=t:i:j:k}}
-        b[i, j, k] = u  {{id=b, dep=u, inames=t:i:j:k}}
-        <> v = {value("b", "p", "q", "r")}  {{id=v, dep=b, inames=t:p:q:r}}
-        out[p, q, r] = v  {{id=a, dep=v, inames=t:p:q:r}}
+        b[i, j, k] = {value("out", "i", "j", "k")} {{id=b, dep=*, inames=t:i:j:k}}
+        out[p, q, r] = {value("b", "p", "q", "r")} {{id=a, dep=b, inames=t:p:q:r}}
         """,
         [pg.GlobalArg("out, b", np.float64, shape="n, m, l"), "..."],
         name="heat_3d",
         loop_priority=["t, i, j, k", "t, p, q, r"],
         assumptions="n >= 3 and m >= 3 and l >= 3 and steps >= 1",
     )
-    knl = _several_rows(_several_rows(knl, "j", "k", 2), "q", "r", 2)
+    for iname in ("k", "r"):
+        knl = pg.strip_mine_to_vector(pg.shift(knl, iname, -1), iname, DOUBLES)
     return _calling(pg.tag_inames(knl, {"i": "g.0", "p": "g.0"}), d, "steps out b")
 
 
@@ -245,6 +244,8 @@ def csr_product(d: Data) -> Run:
         name="csr_product",
     )
     knl = pg.split_iname(knl, "i", 256, outer_tag="g.0")
+    # Each sum waits for the one before: longer if it is fused with a product.
+    knl = pg.set_options(knl, build_options=["-ffp-contract=off"])
     return _calling(knl, d, "rowptr columns values x out")
 
 
