@@ -283,6 +283,7 @@ uint16_t $name(float a)
     team_loop=_team_loop,
     team_lines=("#ifdef _OPENMP\n#include <omp.h>\n#include <sched.h>\n#endif",),
     team_state=("int pg_team[17] = {0}; // who has come, and how often all have", _TEAM_WAITS),
+    team_alone="#pragma omp master",
     team_waits="pg_wait_for_team(pg_team);",
     vector_loop=_vector_loop,
     accumulation="""

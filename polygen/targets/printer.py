@@ -43,7 +43,7 @@ from polygen.targets.shared_memory import local_bytes, shared_bytes, shared_line
 from polygen.targets.statement import StatementPrinter, all_nodes, hoist_local
 from polygen.targets.tables import table_lines
 from polygen.targets.target import Target
-from polygen.targets.teams import condition_of_team, counters_of, loops_of_team
+from polygen.targets.teams import condition_of_team, counters_of, is_serial, loops_of_team
 from polygen.targets.term import SUM
 from polygen.targets.threads import Threads
 
@@ -275,12 +275,17 @@ class _FunctionPrinter:
                 raise InternalError(f"a grid in a program for target '{self._target.name}'")
             self._expressions.set_aliases({})
             # Launches may declare the same names: each then has a block of its own.
-            braces = len(nodes) > 1 and any(isinstance(n, Declare) for n in node.body)
+            alone = statements.in_team and is_serial(node)
+            braces = alone or (len(nodes) > 1 and any(isinstance(n, Declare) for n in node.body))
+            if alone:
+                statements.line(depth, self._target.team_alone)
             if braces:
                 statements.line(depth, "{")
             statements.block(node.body, depth + braces)
             if braces:
                 statements.line(depth, "}")
+            if alone:
+                statements.line(depth, self._target.team_waits)
 
     def _parameters(self, arguments: tuple[Argument, ...], written: frozenset[str]) -> list[str]:
         # One that may overlap others may overlap all that the caller passes.

@@ -186,6 +186,7 @@ class Target:
         team_loop: as `parallel_loop`, within that; threads do not wait for each other there.
         team_lines: lines that the source must begin with then.
         team_state: the declaration of what the team waits by, and a function for that.
+        team_alone: the line before what one thread of the team executes.
         team_waits: the line at which all threads of the team wait for each other.
         vector_loop: the line before a loop whose iterations become vectors, given what these
             accumulate: operations and names.
@@ -266,6 +267,7 @@ class Target:
     team_loop: Callable[[int, str, str, bool], str] | None = None
     team_lines: tuple[str, ...] = ()
     team_state: tuple[str, str] = ("", "")
+    team_alone: str = ""
     team_waits: str = ""
     vector_loop: Callable[[Sequence[tuple[str, str]]], str] | None = None
     accumulation: str = ""

@@ -9,29 +9,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from polygen.ir import walk
-from polygen.lower.program import Block, HostLoop, HostNode, If, Loop
+from polygen.lower.neighbours import nodes_in
+from polygen.lower.program import Block, HostLoop, HostNode, If, Launch, Loop
 from polygen.targets.threads import Threads
 
 
 def loops_of_team(host: Sequence[HostNode], is_index: Callable[[str], bool]) -> list[Loop]:
-    """Return the parallel loops that a program consists of; none if one team is of no use.
+    """Return the parallel loops of a program; none if one team is of no use.
 
     All threads have to take the same way through what is around these loops: so that may depend on
     sizes and counters only.
     """
     found = [*_parallel(host, is_index)]
     once = len(found) < 2 and not any(isinstance(node, HostLoop) for node in host)
-    return [] if once or None in found else [loop for loop in found if loop is not None]
+    return (
+        [] if not found or once or None in found else [loop for loop in found if loop is not None]
+    )
 
 
 def _parallel(host: Sequence[HostNode], is_index: Callable[[str], bool]) -> Iterator[Loop | None]:
-    """Yield the loops; None for anything else that is done."""
+    """Yield the loops; None for anything else that is done where there is one."""
     for node in host:
         if isinstance(node, HostLoop):
             names = walk.free_variables(node.lower) | walk.free_variables(node.upper)
             yield from _parallel(node.body, is_index) if all(map(is_index, names)) else (None,)
-        else:
+        elif not is_serial(node):
             yield from _in_block(node.body, is_index)
+
+
+def is_serial(launch: Launch) -> bool:
+    """Tell whether nothing in a launch runs in parallel: one thread of the team executes it."""
+    return not any(isinstance(node, Loop) and node.parallel for node in nodes_in(launch.body))
 
 
 def _in_block(block: Block, is_index: Callable[[str], bool]) -> Iterator[Loop | None]:

@@ -123,12 +123,19 @@ def test_one_team_goes_through_all_loops() -> None:
             assert (y == other).all()
 
 
-def test_what_one_thread_does_needs_no_team() -> None:
+def test_what_one_thread_of_the_team_does() -> None:
     text = "b[i] = 2*a[i]  {id=b}\nc[0] = sum(k, b[k])  {id=c, dep=b}\nout[j] = a[j]*c[0]  {dep=c}"
-    knl = pg.make_kernel("{ [i,j,k]: 0<=i,j,k<n }", text, target="c")
+    c = pg.TemporaryVariable("c", np.int64, (1,), pg.AddressSpace.GLOBAL)
+    b = pg.TemporaryVariable("b", np.int32, ("n",), pg.AddressSpace.GLOBAL)
+    knl = pg.make_kernel("{ [i,j,k]: 0<=i,j,k<n }", text, [b, c, "..."], target="c")
     knl = pg.tag_inames(knl, "i: g.0, j: g.0")
-    assert code(knl).count("#pragma omp parallel for simd if(n >= 32768)") == 2
-    assert "team" not in code(knl)
+    assert code(knl, a=np.int32).count("#pragma omp master\n") == 1
+    for size in (3, 5000):
+        a = RNG.integers(-9, 9, size).astype(np.int32)
+        for _ in range(20):
+            assert (result(knl, a=a) == a * (2 * a).sum()).all()
+    once = pg.untag_inames(knl, "j")
+    assert "team" not in code(once, a=np.int32)
 
 
 # --- vectors
