@@ -21,6 +21,7 @@ from polygen.errors import LanesNotConstant, VerbatimNotPossible
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
+from polygen.ir.domain import flat_names, project_out, unflatten
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, Instruction, KernelCall
@@ -94,18 +95,23 @@ def with_lane_axes(kernel: Kernel) -> Kernel:
 
 
 def _values(kernel: Kernel, iname: str) -> range:
-    bounds = constant_bounds(iname, domain_of(kernel, with_surrounding(kernel, (iname,))))
-    if bounds is None or bounds.constant is None:
-        insns = [insn for insn in kernel.instructions if iname in insn.within_inames]
-        raise LanesNotConstant(
-            f"'{iname}' is tagged {kernel.tags[iname]}, but how many lanes there are is not a "
-            "constant, and each has temporaries of its own",
-            where=insns[0].location,
-            excerpt=excerpt(kernel, *(insn.id for insn in insns)),
-            remedy=f"split '{iname}' by a constant and tag the inner part, or fix the parameters",
-        )
-    values = bounds.constant
-    return range(values.start, values[-1] + 1) if values else range(1)
+    """Return the values from the least to the largest."""
+    values = domain_of(kernel, with_surrounding(kernel, (iname,)))
+    others = [name for name in flat_names(values) if name != iname]
+    alone = unflatten(project_out(values, others), [iname])
+    if alone.is_empty():
+        return range(1)
+    least, most = alone.dim_min_val(0), alone.dim_max_val(0)
+    if least.is_int() and most.is_int():
+        return range(least.to_python(), most.to_python() + 1)
+    insns = [insn for insn in kernel.instructions if iname in insn.within_inames]
+    raise LanesNotConstant(
+        f"'{iname}' is tagged {kernel.tags[iname]}, but how many lanes there are is not a "
+        "constant, and each has temporaries of its own",
+        where=insns[0].location,
+        excerpt=excerpt(kernel, *(insn.id for insn in insns)),
+        remedy=f"split '{iname}' by a constant and tag the inner part, or fix the parameters",
+    )
 
 
 def _from_zero(iname: str, values: range) -> Expression:

@@ -471,3 +471,17 @@ def test_lanes_in_loops_over_lanes(inner: str) -> None:
         a = np.arange(24.0).reshape(4, 3, 2)
         _, (b,) = run(a=a)
         np.testing.assert_array_equal(b, 2 * a + 1)
+
+
+@pytest.mark.parametrize("tag_name", TAGS)
+def test_a_lane_between_holes(tag_name: str) -> None:
+    """Of the values between the bounds, one has an instance: there is one lane."""
+    knl = kernel(
+        "{ [i,j]: 0<=i<2 and (1+i) mod 2 = 0 and 0<=j<n }",
+        "out[i], place[i] = argmax(j, a[i,j], j)",
+    )
+    a = np.random.default_rng(5).random((2, 7))
+    out, place = np.full(2, -1.0), np.full(2, -1)
+    pg.tag_inames(knl, {"i": tag_name}).executor("c")(a=a, out=out, place=place)
+    np.testing.assert_array_equal(out, [-1, a[1].max()])
+    np.testing.assert_array_equal(place, [-1, a[1].argmax()])
