@@ -20,10 +20,6 @@ REASONS = {
     "type": "a number is stored in a variable of another type: it may be another number in the "
     "expression that takes the variable's place, though none that was tried is",
     "verbatim": "verbatim C is said to read all of an array that it reads one element of",
-    "condition": "a condition that is data is a reduction of what is copied: it is not seen to be "
-    "the condition that it was",
-    "early": "a copy is made at another time than what it serves: it might be overwritten by what "
-    "may overlap it, and it is not looked into that the same was owed before",
     "moved": "instances owed before that they touch no element in common: as they are in other "
     "loops now, that is not seen to be what they owed",
     "data": "data decides whether there is an access that would be too late, and it is in hardly "
@@ -41,20 +37,22 @@ UNPROVED: dict[tuple[int, int], tuple[str, str]] = {
 UNPROVED_WIDE: dict[tuple[int, int], tuple[str, str]] = {
     (17, 0): ("duplicate_inames(['i'], ['s1', 's5'])", "verbatim"),
     (18, 4): ("map_domain(\"{ [j] -> [j'] : j' = n - j }\")", "alike"),
-    (43, 4): ("tag_inames({'i': 'l.1'})", "verbatim"),
+    (36, 4): ("map_domain(\"{ [u8, i] -> [u8', i'] : u8' = -u8 and i' = -i }\")", "verbatim"),
+    (39, 3): ("assignment_to_subst('t5')", "type"),
     (80, 2): ("split_iname('i_outer', 2,", "data"),
-    (86, 3): ("add_prefetch('b_bool', [],", "condition"),
-    (97, 1): ("add_prefetch('l2', [],", "early"),
+    (114, 3): ("duplicate_inames(['r9', 'j'], ['s2', 's8'])", "data"),
+    (121, 2): ("assignment_to_subst('t5')", "type"),
+    (157, 2): ("assignment_to_subst('t7')", "type"),
+    (169, 2): ("map_domain(\"{ [p] -> [p'] : p' = n - p }\")", "verbatim"),
+    (169, 3): ("tag_inames({'p': 'g.0', 'i': 'l.0', 'r10': 'l.1'}", "verbatim"),
+    (195, 0): ("map_domain(\"{ [i] -> [i'] : i' = 3 - i }\")", "alike"),
+    (196, 0): ("assignment_to_subst('t13')", "type"),
     (206, 2): ("tag_inames({'i': 'g.1'})", "verbatim"),
     (206, 3): ("split_iname('i', 4, outer_tag='g.0'", "verbatim"),
-    (228, 2): ("split_iname('p', 3, outer_tag='g.0'", "verbatim"),
     (234, 2): ("map_domain(\"{ [k, jo] -> [jo', k'] : k' = jo and jo' = k }\")", "moved"),
-    (282, 4): ("assignment_to_subst('t12')", "type"),
-    (299, 0): ("split_iname('i', 4, outer_tag='g.0'", "verbatim"),
+    (264, 0): ("map_domain(\"{ [p] -> [p'] : p' = m - p }\")", "verbatim"),
     (309, 1): ("tag_inames({'i': 'l.0'})", "verbatim"),
-    (321, 0): ("tag_inames({'j': 'unr', 'i': 'l.1'})", "verbatim"),
     (325, 0): ("duplicate_inames(['i', 'j', 'k'], ['s1', 's4'])", "verbatim"),
-    (337, 0): ("tag_inames({'i': 'unr', 'p': 'g.1'})", "verbatim"),
 }
 
 

@@ -290,8 +290,8 @@ _EXPRESSIONS = st.recursive(_LEAVES, _extended, max_leaves=6).filter(_computable
 def test_random_values_in_c(
     tmp_path_factory: pytest.TempPathFactory, cases: list[Expression]
 ) -> None:
-    # GCC finds that a & 0 is 0, and warns of what is divided by it.
-    flags = ("-Wno-div-by-zero",)
+    # GCC warns of what it finds out: that a & 0 is 0, or that an array is not needed.
+    flags = ("-Wno-error",)
     check(cases, run_c(cases, ARRAYS, tmp_path_factory.mktemp("random"), flags))
 
 
