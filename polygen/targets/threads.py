@@ -6,6 +6,7 @@ data are taken for rows of a sparse matrix, bounds that depend on loops around f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from polygen.targets.term import PRODUCT, SUM
 
 _OF_DATA = 256  # iterations of a loop whose bounds are data
 _UNSEEN = 1 << 15  # what a function does, or C of the user's
+_A_SIZE = 64  # what a size is at least, where one thing is more than another if it is
 _PARTS = 256  # in how many parts iterations are handed out that do not all do the same
 
 
@@ -51,12 +53,13 @@ class Threads:
         self._declared = {n.name for n in nodes_in(loops[0].body) if isinstance(n, Declare)}
         self._counts: dict[str, Count] = {}
         self._irregular = False
-        self._work = self._in_loop(loops[0])
+        self._work = _most(self._in_loop(loops[0]))
 
     @property
     def mentioned(self) -> frozenset[str]:
         """What the condition mentions."""
-        return NO_NAMES.union(*map(walk.free_variables, self._work.factors))
+        factors = [factor for count in self._work for factor in count.factors]
+        return NO_NAMES.union(*map(walk.free_variables, factors))
 
     def condition(self, fewest: int) -> str | None:
         """Return when threads are worth it; nothing if always, None if never.
@@ -64,12 +67,14 @@ class Threads:
         Parameters:
             fewest: how often what is innermost has to be executed.
         """
-        if not self._work.factors:
-            return "" if self._work.number >= fewest else None
-        if not fewest:
+        if not fewest or any(not c.factors and c.number >= fewest for c in self._work):
             return ""
-        least = max(2, -(-fewest // self._work.number))  # one iteration needs one thread
-        return f"{self._text(self._work.factors, SUM)} >= {least}"
+        open_ = [count for count in self._work if count.factors]
+        return " || ".join([self._enough(count, fewest) for count in open_]) or None
+
+    def _enough(self, count: Count, fewest: int) -> str:
+        least = max(2, -(-fewest // count.number))  # one iteration needs one thread
+        return f"{self._text(count.factors, SUM)} >= {least}"
 
     def part(self) -> str:
         """Return how many iterations threads take at a time; nothing if all do as much."""
@@ -91,20 +96,20 @@ class Threads:
 
     # --- how much is done
 
-    def _in_loop(self, loop: Loop) -> Count:
+    def _in_loop(self, loop: Loop) -> list[Count]:
         self._counts[loop.iname] = count = self._iterations(loop)
-        return count * self._in_block(loop.body)
+        return [count * each for each in self._in_block(loop.body)]
 
-    def _in_block(self, block: Block) -> Count:
+    def _in_block(self, block: Block) -> list[Count]:
         found = [Count(max(1, sum(isinstance(node, Assign) for node in block)))]
         for node in block:
             if isinstance(node, Loop):
-                found.append(self._in_loop(node))
+                found += self._in_loop(node)
             elif isinstance(node, If):
-                found.append(self._in_block(node.body))
+                found += self._in_block(node.body)
             elif isinstance(node, Call | Verbatim):
                 found.append(Count(_UNSEEN))
-        return max(found, key=lambda c: (len(c.factors), c.number))
+        return _most(found)
 
     def _iterations(self, loop: Loop) -> Count:
         length = _length(loop)
@@ -122,12 +127,31 @@ class Threads:
         return Count(1, (length if loop.step == 1 else ex.FloorDiv(length, loop.step),))
 
 
+def _most(counts: Sequence[Count]) -> list[Count]:
+    """Leave out what is no more than something else, if sizes are not small."""
+    left = sorted(set(counts), key=lambda c: (len(c.factors), c.number), reverse=True)
+    found: list[Count] = []
+    for count in left:
+        if not any(_is_more(other, count) for other in found):
+            found.append(count)
+    return found
+
+
+def _is_more(count: Count, other: Count) -> bool:
+    lacking = list(count.factors)
+    for factor in other.factors:
+        if factor not in lacking:
+            return len(count.factors) > len(other.factors)
+        lacking.remove(factor)
+    return other.number <= count.number * math.pow(_A_SIZE, len(lacking))
+
+
 def _length(loop: Loop) -> Any:
     """Return how far a loop's bounds are apart: a number if it is never more than that."""
     ends = loop.upper.children if isinstance(loop.upper, ex.Min) else (loop.upper,)
     starts = loop.lower.children if isinstance(loop.lower, ex.Max) else (loop.lower,)
     apart = [simplify(ex.sum_of(end, ex.negated(start))) for end in ends for start in starts]
-    numbers = [length for length in apart if isinstance(length, int)]
+    numbers = [length for length in map(_largest, apart) if isinstance(length, int)]
     return min(numbers) if numbers else apart[0]
 
 
@@ -138,3 +162,18 @@ def nest(loop: Loop, count: int) -> Iterator[Loop]:
         for inner in loop.body:  # declared around the next one: names for the same indices
             if isinstance(inner, Loop):
                 yield from nest(inner, count - 1)
+
+
+def _largest(length: Any) -> Any:
+    """Return what ``(n + 7) / 8 - n / 8`` is at most: a number; any other length as it is."""
+    if not isinstance(length, ex.Sum) or len(length.children) != 2:
+        return length
+    for last, first in (length.children, length.children[::-1]):
+        positive: Any = simplify(ex.negated(first))
+        if not isinstance(last, ex.FloorDiv) or not isinstance(positive, ex.FloorDiv):
+            continue
+        apart = simplify(ex.sum_of(last.numerator, ex.negated(positive.numerator)))
+        by = last.denominator
+        if isinstance(apart, int) and isinstance(by, int) and by == positive.denominator:
+            return -(-apart // by)
+    return length

@@ -255,3 +255,14 @@ def test_work_items_that_are_no_neighbours() -> None:
     assert "simd" not in code(knl)
     a = RNG.integers(-9, 9, (100, 3)).astype(np.float32)
     assert (result(knl, a=a) == a @ [1, 2, 3]).all()
+
+
+def test_full_tiles_count_where_others_are_short() -> None:
+    """What is left at the end, (n+7)/8 - n/8 iterations, does not say how much there is."""
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "y[i] = 2*x[i] + y[i]")
+    knl = pg.split_iname(knl, "i", 4096, outer_tag="g.0", inner_iname="i_near", slabs=(0, 1))
+    knl = pg.strip_mine_to_vector(knl, "i_near", 8)
+    text = str(pg.generate_code(pg.add_dtypes(knl, {"x, y": np.float64}), "c"))
+    condition = text.partition("omp parallel for if(")[2].partition(") schedule")[0]
+    # Each full tile has 4096 of the 32768 elements for which threads are started.
+    assert condition.endswith("|| (n + 4095) / 4096 >= 8"), text
