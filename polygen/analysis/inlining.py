@@ -26,8 +26,9 @@ from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
 from polygen.ir.empty import NO_NAMES, new_dict
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import CInstruction, Instruction, KernelCall
-from polygen.ir.kernel import Kernel, fill_slot
+from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
+from polygen.ir.slots import fill_slot
 from polygen.ir.tags import InameTag
 
 

@@ -26,8 +26,9 @@ from polygen.analysis.scratch import certainly_written
 from polygen.analysis.second import OTHER
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import flat_names, project_out, universe
-from polygen.ir.kernel import Kernel, fill_slot
+from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
+from polygen.ir.slots import fill_slot
 from polygen.ir.tags import AutoLocalTag, GroupTag, LocalTag
 
 _PARAM = isl.dim_type.param

@@ -32,6 +32,7 @@ from polygen.ir.instruction import Assigning, Instruction, KernelCall, identical
 from polygen.ir.offered import Offering
 from polygen.ir.options import Options
 from polygen.ir.sizes import DerivedSize
+from polygen.ir.slots import slot
 from polygen.ir.substitution import SubstitutionRule, expand, used_rules
 from polygen.ir.tags import InameTag
 from polygen.source import SourceLocation, caller_location
@@ -131,7 +132,7 @@ class Kernel(Offering):
         return hash((self.name, self.domains, self.instructions, self.arguments, self.priorities))
 
     def __str__(self) -> str:
-        return str(_slot("show")(self))
+        return str(slot("show")(self))
 
     def __call__(
         self,
@@ -167,11 +168,11 @@ class Kernel(Offering):
             device: ``"c"``, ``"cuda"``, ``"opencl"``, a pyopencl context, device or queue, or None
                 for the default device: C where a compiler is found, else PoCL.
         """
-        return _slot("executor")(self, device)
+        return slot("executor")(self, device)
 
     @cached_property
     def _executor(self) -> Any:
-        return _slot("executor")(self, None)
+        return slot("executor")(self, None)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is cached is found again, and steps hold functions: neither is pickled.
@@ -247,13 +248,13 @@ class Kernel(Offering):
 
     @cached_property
     def _expanded(self) -> Kernel:
-        found: Kernel = _slot("inlined")(self.without_rules)
+        found: Kernel = slot("inlined")(self.without_rules)
         return found
 
     @cached_property
     def on_axes(self) -> Kernel:
         """The expanded kernel with an axis, or a loop, for each iname tagged ``l.auto``."""
-        found: Kernel = _slot("axes")(self.expanded)
+        found: Kernel = slot("axes")(self.expanded)
         return found
 
     @cached_property
@@ -263,7 +264,7 @@ class Kernel(Offering):
         In the tree there is a node wherever work items wait; at some, a launch ends.
         """
         found: tuple[Kernel, tuple[Any, ...], Mapping[str, str]]
-        found = _slot("launches")(self.expanded)
+        found = slot("launches")(self.expanded)
         return found
 
     @property
@@ -397,21 +398,6 @@ class Kernel(Offering):
         if not isinstance(variable, TemporaryVariable):
             return AddressSpace.GLOBAL
         if variable.address_space is AddressSpace.AUTO:
-            found: AddressSpace = _slot("space")(self, name)
+            found: AddressSpace = slot("space")(self, name)
             return found
         return variable.address_space
-
-
-# What a kernel offers although it stands below the parts that do it: they fill these in.
-_SLOTS: dict[str, Callable[..., Any]] = {}
-
-
-def fill_slot(name: str, function: Callable[..., Any]) -> None:
-    """Let kernels use `function`: for ``"show"``, ``"inlined"``, ``"space"``, ``"axes"``, ..."""
-    _SLOTS[name] = function
-
-
-def _slot(name: str) -> Callable[..., Any]:
-    if name not in _SLOTS:
-        raise InternalError(f"nothing is there for '{name}'; import polygen, not parts of it")
-    return _SLOTS[name]

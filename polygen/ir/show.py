@@ -31,11 +31,12 @@ from polygen.ir.instruction import (
     KernelCall,
     NoOp,
 )
-from polygen.ir.kernel import Kernel, fill_slot
+from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, DimTags, Strided, show_tags
 from polygen.ir.operation import Special
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
+from polygen.ir.slots import fill_slot
 from polygen.ir.substitution import SubstitutionRule
 
 RULE = "-" * 75

@@ -13,7 +13,6 @@ from polygen.errors import (
     TagConflict,
     UnknownInstruction,
     UnknownName,
-    UserError,
     did_you_mean,
     mark_lines,
 )
@@ -27,16 +26,15 @@ from polygen.ir.array import (
     TemporaryVariable,
     ValueArg,
 )
-from polygen.ir.bounding import bounding
-from polygen.ir.domain import Domain
 from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.names import check_in_domain, check_name
+from polygen.ir.names import check_name
 from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, InameTag, LocalTag, VectorTag, is_on_axis
 from polygen.ir.verify_asynchronous import why_not_asynchronous
 from polygen.ir.verify_claims import check_claims
+from polygen.ir.verify_domains import check_domain_parameters, check_separations
 from polygen.ir.verify_extents import check_derived_sizes, check_extents
 from polygen.ir.verify_layouts import check_layouts
 from polygen.ir.verify_relations import check_relation
@@ -74,12 +72,12 @@ def verify(kernel: Kernel) -> None:
         if isinstance(insn, Assignment) and insn.asynchronous:
             _check_asynchronous(shown, insn)
         _check_verbatim(shown, insn)
-    _check_domain_parameters(shown)
+    check_domain_parameters(shown)
     check_extents(kernel)
     check_derived_sizes(kernel)
     check_layouts(kernel)
     check_claims(kernel)
-    _check_separations(kernel)
+    check_separations(kernel)
 
 
 def _check_unique(kernel: Kernel) -> None:
@@ -365,48 +363,3 @@ def _check_shared(kernel: Kernel, insn: Instruction, iname: str) -> None:
 def _has_items(kernel: Kernel, insn: Instruction) -> bool:
     tags = (kernel.tags.get(i) for i in insn.within_inames)
     return any(isinstance(tag, LocalTag | AutoLocalTag) for tag in tags)
-
-
-def _check_domain_parameters(kernel: Kernel) -> None:
-    for domain in kernel.domains:
-        for name in domain.inames:
-            check_in_domain(name)
-        for name in domain.parameters:
-            check_in_domain(name)
-            variable = kernel.variables.get(name)
-            scalar = isinstance(variable, TemporaryVariable) and not variable.shape
-            if not (scalar or isinstance(variable, ValueArg) or name in kernel.home_domains):
-                raise _wrong_parameter(
-                    kernel, domain, name, "scalar argument, scalar temporary or iname"
-                )
-    for name in kernel.assumptions.parameters:
-        if not isinstance(kernel.variables.get(name), ValueArg):
-            raise _wrong_parameter(kernel, kernel.assumptions, name, "scalar argument")
-
-
-def _wrong_parameter(kernel: Kernel, domain: Domain, name: str, allowed: str) -> UserError:
-    known = {*kernel.variables, *kernel.inames}
-    kind, remedy = (
-        (MalformedKernel, "compute the value into a temporary, and use that")
-        if name in known
-        else (UnknownName, did_you_mean(name, known))
-    )
-    return kind(
-        f"{domain} mentions '{name}', which is no {allowed}",
-        where=kernel.location,
-        remedy=remedy,
-    )
-
-
-def _check_separations(kernel: Kernel) -> None:
-    if not kernel.separations:
-        return
-    known = {*kernel.inames, *kernel.parameters, *bounding(kernel, kernel.inames)}
-    for condition in kernel.separations:
-        for name in sorted(walk.free_variables(condition) - known):
-            raise UnknownName(
-                f"the separation '{show_expression(condition)}' mentions '{name}', which is no "
-                "iname or scalar argument",
-                where=kernel.location,
-                remedy=did_you_mean(name, known),
-            )

@@ -22,9 +22,10 @@ from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assigning
-from polygen.ir.kernel import Kernel, fill_slot
+from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, element_strides
 from polygen.ir.remembered import per_kernel
+from polygen.ir.slots import fill_slot
 from polygen.ir.tags import AutoLocalTag, ForTag, LocalTag
 from polygen.ir.verify import verify
 from polygen.language.priorities import circle, with_priority

@@ -16,7 +16,8 @@ from polygen.analysis.wellformed import obligations
 from polygen.errors import UninitializedRead, UnorderedAccess
 from polygen.ir.array import AddressSpace
 from polygen.ir.empty import NO_NAMES
-from polygen.ir.kernel import Kernel, fill_slot
+from polygen.ir.kernel import Kernel
+from polygen.ir.slots import fill_slot
 from polygen.lower.automatic import assign_axes
 from polygen.lower.barriers import place_barriers
 from polygen.lower.launches import host_parts

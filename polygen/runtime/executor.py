@@ -15,15 +15,16 @@ import numpy as np
 
 from polygen.errors import InvalidArgument, WrongArgumentType, WrongDevice
 from polygen.ir.array import GlobalArg
-from polygen.ir.kernel import Kernel, fill_slot
+from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
+from polygen.ir.slots import fill_slot
 from polygen.runtime import cache as disk
 from polygen.runtime.arguments import Form, VariantKey, examine, form_of
 from polygen.runtime.arrays import check_array
 from polygen.runtime.assumptions import check_assumptions
-from polygen.runtime.cuda_arrays import device_of, to_host
+from polygen.runtime.copied_calls import run_with_copies, run_with_gpu_copies
+from polygen.runtime.cuda_arrays import device_of
 from polygen.runtime.cuda_driver import driver
-from polygen.runtime.cuda_memory import stage_on_gpu
 from polygen.runtime.cuda_run import cuda_names
 from polygen.runtime.cuda_streams import stream_address
 from polygen.runtime.device_errors import translated
@@ -37,15 +38,14 @@ from polygen.runtime.host_arrays import (
     in_their_libraries,
     seen_as_numpy,
 )
-from polygen.runtime.host_data import copied, host_data
+from polygen.runtime.host_data import host_data
 from polygen.runtime.images import image_names, with_arrays, with_images
-from polygen.runtime.opencl import Queue, is_opencl_array, is_queue
+from polygen.runtime.opencl import Queue, is_queue
 from polygen.runtime.outputs import has_out, with_named_outputs, written_arrays
 from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
 from polygen.runtime.plans import Plan, plan_for_c, plan_for_cuda, plan_for_opencl
 from polygen.runtime.scalars import check_range
 from polygen.runtime.separate import put_together, separate_arguments, taken_apart
-from polygen.runtime.staging import stage_all
 from polygen.runtime.variant import Variant, make_variant
 from polygen.runtime.wrapper import make_wrapper
 from polygen.source import caller_location
@@ -241,8 +241,9 @@ class Executor:
         for arg in form.arrays:
             check_array(arg, args[arg.name])
         if target != "c" and self._needs_copies(queue, form, args):
-            copying = self._call_with_gpu_copies if target == "cuda" else self._call_with_copies
-            return partial(copying, form)
+            if target == "cuda":
+                return partial(run_with_gpu_copies, self.kernel, self._run, form)
+            return partial(run_with_copies, self.kernel, self._run, self._find_queue, form)
         return self._generate(form)
 
     def _target_of(self, queue: Queue | None, args: Mapping[str, Any]) -> str:
@@ -380,54 +381,6 @@ class Executor:
                     where=caller_location(),
                     remedy="copy it there, or make its device current",
                 )
-
-    # --- calls with arrays that have to be copied to the device
-
-    def _call_with_copies(
-        self, form: Form, queue: Queue | None, wait_for: Any, *values: Any
-    ) -> tuple[Any, Any]:
-        """Run on a device that has memory of its own, with arrays of NumPy's among others."""
-        args = dict(zip(form.passed, values, strict=True))
-        passed = [args[arg.name] for arg in form.arrays]
-        on_device = [v for v in passed if is_opencl_array(v) and not isinstance(v, HostImage)]
-        if queue is None:
-            queue = self._find_queue(tuple(on_device))
-        staged = stage_all(queue, form, args)
-        copies = {name: copy.array for name, copy in staged.items()}
-        copies |= {n: v.on_device() for n, v in args.items() if isinstance(v, HostImage)}
-        event, outputs = self._run(queue, wait_for, {**args, **copies})
-        names = written_arrays(self.kernel)
-        allocated = {arg.name: arg for arg in form.allocated}
-        by_name = self.kernel.options.return_dict
-        found = dict(outputs if by_name else zip(names, outputs, strict=True))
-        for name in names:
-            if name in staged:
-                staged[name].copy_back()
-                found[name] = args[name]
-            elif not on_device and name in allocated:
-                found[name] = copied(allocated[name], found[name])
-        return event, found if by_name else tuple(found.values())
-
-    def _call_with_gpu_copies(
-        self, form: Form, queue: Any, wait_for: Any, *values: Any
-    ) -> tuple[Any, Any]:
-        """Run on a GPU with arrays of NumPy's among others."""
-        args = dict(zip(form.passed, values, strict=True))
-        stream = stream_address(queue) or 0
-        staged = stage_on_gpu(stream, form, args)
-        copies = {name: copy.array for name, copy in staged.items()}
-        event, outputs = self._run(0 if queue is None else queue, wait_for, {**args, **copies})
-        names = written_arrays(self.kernel)
-        by_name = self.kernel.options.return_dict
-        found = dict(outputs if by_name else zip(names, outputs, strict=True))
-        all_on_host = len(staged) == len(form.arrays)
-        for name in names:
-            if name in staged:
-                staged[name].copy_back(stream)
-                found[name] = args[name]
-            elif all_on_host:
-                found[name] = to_host(found[name], stream)
-        return event, found if by_name else tuple(found.values())
 
 
 def _classes(args: Mapping[str, Any]) -> dict[str, type]:

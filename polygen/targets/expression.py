@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 from polygen.analysis.kinds import Kind
 from polygen.analysis.random_numbers import GENERATORS
 from polygen.errors import InternalError, TypeNotSupported
 from polygen.ir import expression as ex
-from polygen.ir import walk
 from polygen.ir.dtype import DType, computed_in, is_bfloat16
 from polygen.ir.expression import Expression
 from polygen.ir.layout import has_vectors
@@ -17,10 +16,9 @@ from polygen.lower.program import Declare, Node
 from polygen.targets import arithmetic, logic
 from polygen.targets.calls import print_call, print_component
 from polygen.targets.core import Printer, Rule
-from polygen.targets.lane_printer import LanePrinter, in_lane
+from polygen.targets.lane_printer import LanePrinter
 from polygen.targets.lane_rules import LANE_RULES
-from polygen.targets.lanes import assigned_lanes, is_at_once
-from polygen.targets.names import Choice, Names, Uses
+from polygen.targets.names import Names, Uses
 from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, SHORT_NAMES, Target
 from polygen.targets.term import SUM, Term, promoted
 
@@ -270,83 +268,6 @@ class ExpressionPrinter:
         p = self._in_lanes
         (p.iname, p.count), p.aliases = lanes, self._printer.aliases
         return p
-
-    def is_scattered(self, target: ex.Subscript, lanes: tuple[str, int]) -> bool:
-        """Tell whether what all lanes write is neither a vector nor next to each other."""
-        return not is_at_once(self.in_lanes(lanes), target)
-
-    def assignment_at_once(
-        self, target: ex.Subscript, value: Expression, lanes: tuple[str, int]
-    ) -> str:
-        """Return an assignment for all lanes at once: of a vector.
-
-        Parameters:
-            target: what is written, in terms of the iname of the lanes.
-            value: the value.
-            lanes: the iname, and how many lanes there are, from 0 on.
-
-        Raises:
-            LiteralOutOfRange: see `value`.
-        """
-        p, dtype = self.in_lanes(lanes), self.declared_type(ex.name_of(target))
-        p.annotate(value)
-        text = assigned_lanes(p, target, p.value(value, dtype))
-        p.forget()
-        return text
-
-    def assignments_at_once(
-        self, pairs: Iterable[tuple[ex.Subscript, Expression]], lanes: tuple[str, int]
-    ) -> Iterator[str]:
-        """Yield declarations of vectors for values, and the assignments of these.
-
-        Parameters:
-            pairs: targets and values, as those of `assignment_at_once`.
-            lanes: as there.
-
-        Raises:
-            LiteralOutOfRange: see `value`.
-        """
-        p, pairs = self.in_lanes(lanes), list(pairs)
-        apart = self._are_apart(pairs)
-        later: list[Iterator[str]] = []
-        for target, value in pairs:
-            if apart and is_at_once(p, target):
-                yield self.assignment_at_once(target, value, lanes)
-                continue
-            name = ex.name_of(target)
-            p.annotate(value)
-            term = p.value(value, self.declared_type(name))
-            term = p.spread(p.element(term, promoted(term.c_type)))
-            p.forget()
-            vector = self.new_name(f"{name}_lanes", term.c_type)
-            choices = cast("dict[str, Choice]", p.names.choices)
-            choices[vector] = Choice((), 0, alone=True, length=p.count)
-            yield f"{p.vector(term.c_type)} const {vector} = {term.text}"
-            later.append(self._assigned(target, vector, lanes))
-        for assignments in later:
-            yield from assignments
-
-    def _are_apart(self, pairs: Sequence[tuple[ex.Subscript, Expression]]) -> bool:
-        """Tell whether no assignment changes what a later one reads."""
-        written: set[str] = set()
-        for target, value in pairs:
-            indices = [walk.free_variables(i) for i in ex.index_tuple(target)]
-            if not written.isdisjoint(walk.free_variables(value).union(*indices)):
-                return False
-            name = ex.name_of(target)
-            written |= {name, *self.overlapping(name)}
-        return True
-
-    def _assigned(self, target: ex.Subscript, vector: str, lanes: tuple[str, int]) -> Iterator[str]:
-        """Yield the assignments of a vector to the elements of all lanes."""
-        p = self.in_lanes(lanes)
-        whole = ex.Subscript(ex.Variable(vector), (0, ex.Variable(p.iname)))
-        if is_at_once(p, target):
-            yield self.assignment_at_once(target, whole, lanes)
-            return
-        for lane in range(p.count):
-            place = cast("ex.Subscript", in_lane(target, p.iname, lane))
-            yield self.assignment(place, in_lane(whole, p.iname, lane))
 
     def _rounding(self, target: ex.Variable | ex.Subscript, value: Expression, dtype: DType) -> str:
         """Return the assignment to a bfloat16: the bits in an array that is passed, or a float."""

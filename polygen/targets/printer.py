@@ -36,11 +36,14 @@ from polygen.targets.aliases import aliases_of
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.helpers import helper_functions, helpers_need_math, types_of_helpers
 from polygen.targets.lane_helpers import vector_helpers
+from polygen.targets.loops import loop_head, together
+from polygen.targets.nodes import all_nodes, hoist_local
 from polygen.targets.program import DeviceFunction, Program
 from polygen.targets.program_names import names_of, passed_for
 from polygen.targets.registers import with_registers
 from polygen.targets.shared_memory import local_bytes, shared_bytes, shared_lines
-from polygen.targets.statement import StatementPrinter, all_nodes, hoist_local
+from polygen.targets.statement import StatementPrinter
+from polygen.targets.statement_rules import statement_printer
 from polygen.targets.tables import table_lines
 from polygen.targets.target import Target
 from polygen.targets.teams import condition_of_team, counters_of, is_serial, loops_of_team
@@ -175,9 +178,9 @@ class _FunctionPrinter:
         shared, body = hoist_local(launch.body)
         self._expressions.uses.names.clear()
         self._expressions.set_aliases(aliases_of(launch))
-        statements = StatementPrinter(self._target, self._expressions, shared)
+        statements = statement_printer(self._target, self._expressions, shared)
         statements.block(body, 1)
-        beginning = StatementPrinter(self._target, self._expressions)
+        beginning = statement_printer(self._target, self._expressions)
         for axis in launch.axes:
             self._axis(beginning, axis)
         self._declare_tables(beginning)
@@ -225,12 +228,12 @@ class _FunctionPrinter:
         launches = tuple(_launches(program.host))
         written = NO_NAMES.union(*(_written(launch.body) for launch in launches))
         options = program.options
-        statements = StatementPrinter(self._target, self._expressions, options=options)
+        statements = statement_printer(self._target, self._expressions, options=options)
         statements.threads = statements.threads or head is not None  # who calls it is not known
         statements.spaces |= {a.name: a.space for a in arguments if isinstance(a, PartArg)}
         if not (head is None and self._team(statements, program)):
             self._host_nodes(statements, program.host, 1)
-        beginning = StatementPrinter(self._target, self._expressions)
+        beginning = statement_printer(self._target, self._expressions)
         for argument in passed_for(arguments):
             if argument.name not in self._expressions.uses.names:
                 beginning.line(1, f"(void) {argument.name};")
@@ -249,7 +252,7 @@ class _FunctionPrinter:
         loops = loops_of_team(program.host, self._expressions.is_index)
         if self._target.team is None or not loops:
             return False
-        threads = [Threads(statements.together(n)[0], self._expressions) for n in loops]
+        threads = [Threads(together(statements, n)[0], self._expressions) for n in loops]
         counters = counters_of(program.host)
         condition = condition_of_team(threads, program.options.serial_below, counters)
         if condition is None:
@@ -267,7 +270,7 @@ class _FunctionPrinter:
     ) -> None:
         for node in nodes:
             if isinstance(node, HostLoop):
-                statements.line(depth, f"{statements.loop_head(node)} {{")
+                statements.line(depth, f"{loop_head(statements, node)} {{")
                 self._host_nodes(statements, node.body, depth + 1)
                 statements.line(depth, "}")
                 continue

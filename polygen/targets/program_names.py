@@ -38,7 +38,7 @@ from polygen.lower.program import (
 from polygen.targets.aliases import copied
 from polygen.targets.lanes import begins_at_multiple
 from polygen.targets.names import Choice, Names
-from polygen.targets.statement import all_nodes
+from polygen.targets.nodes import all_nodes
 from polygen.targets.target import Target
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -10,45 +9,40 @@ from typing import Any, TypeAlias
 from polygen.errors import InternalError, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace, GlobalArg
-from polygen.ir.empty import NO_NAMES
+from polygen.ir.array import AddressSpace
 from polygen.ir.expression import Expression
 from polygen.ir.options import Options
 from polygen.lower.program import (
     Assign,
-    Barrier,
     Block,
     Call,
     Declare,
-    HostLoop,
     If,
     Loop,
     Node,
-    Shuffle,
-    Verbatim,
-    Wait,
 )
 from polygen.targets.aliases import joined, merged, without_copies
-from polygen.targets.atomics import atomic_lines
 from polygen.targets.copies import copy_lines
 from polygen.targets.expression import ExpressionPrinter
-from polygen.targets.guards import outwards, shown
+from polygen.targets.guards import shown
+from polygen.targets.lane_assignments import (
+    assignment_at_once,
+    assignments_at_once,
+    is_scattered,
+)
 from polygen.targets.otherwise import WithOther, with_others
-from polygen.targets.simd import Accumulated, accumulated_at_once, is_short
-from polygen.targets.simultaneous import one_by_one
 from polygen.targets.target import Target
-from polygen.targets.term import SUM
-from polygen.targets.threads import Threads, nest
 
 INDENT = "    "
 
-_Write: TypeAlias = Callable[["StatementPrinter", Any, int], None]
+Write: TypeAlias = Callable[["StatementPrinter", Any, int], None]
 
 
 class StatementPrinter:
     """Prints statements, one line after the other.
 
     Parameters:
+        rules: what prints a statement, by its class.
         target: whose C it is.
         expressions: prints the expressions in them.
         shared: the variables of the work group that are declared before.
@@ -60,14 +54,16 @@ class StatementPrinter:
 
     def __init__(
         self,
+        rules: Mapping[type[Node], Write],
         target: Target,
         expressions: ExpressionPrinter,
-        shared: Iterable[Declare] = (),
-        options: Options | None = None,
+        shared: Iterable[Declare],
+        options: Options,
     ) -> None:
+        self._rules = rules
         self.target = target
         self.expressions = expressions
-        self.options = options or Options()
+        self.options = options
         self.lines: list[str] = []
         self.spaces = {node.name: node.address_space for node in shared}
         # Where loops of the source run on several threads, the others run on one.
@@ -130,7 +126,7 @@ class StatementPrinter:
                 elif isinstance(node, If):
                     self.condition(node, other, depth)
                 else:
-                    _RULES[type(node)](self, node, depth)
+                    self._rules[type(node)](self, node, depth)
             except UserError as error:
                 error.insn_id = error.insn_id or getattr(node, "insn_id", "")
                 raise
@@ -187,27 +183,6 @@ class StatementPrinter:
             plain = not (first.others or self.is_atomic(first) or chooses)
         return len(nodes) != 1 or not plain
 
-    def together(self, node: Loop) -> tuple[list[Loop], bool]:
-        """Return the loops that run in parallel as one, and whether the innermost is vectors."""
-        loops = list(nest(node, node.parallel))
-        vector = _accumulated(self, loops[-1]) is not None
-        # A compiler makes no vectors of loops that are one.
-        if vector and len(loops) > 1 and not is_short(loops[-2]):
-            loops.pop()
-        return loops, vector
-
-    def loop_head(self, loop: Loop | HostLoop) -> str:
-        """Return how a loop begins."""
-        lower = self.expressions.index(loop.lower)
-        compared, last = _comparison(loop.upper)
-        from_zero = isinstance(loop.lower, int) and loop.lower >= 0 and compared == "<"
-        upper = self.expressions.index(last, counted_up_to=from_zero)
-        counter = self.expressions.counter_type
-        name = loop.iname
-        step = f"++{name}" if loop.step == 1 else f"{name} += {loop.step}"
-        condition = f"{name} {compared} {upper.within(SUM)}"
-        return f"for ({counter} {name} = {lower.text}; {condition}; {step})"
-
     def declaration(self, node: Declare, *, initialized: bool) -> str:
         """Return the declaration of a variable."""
         if node.initial is not None and initialized:
@@ -240,16 +215,16 @@ class StatementPrinter:
             self.copy(assign, depth, lanes)
             return
         if not self.has_lines(loop):
-            text = self.expressions.assignment_at_once(*pairs[0], lanes)
+            text = assignment_at_once(self.expressions, *pairs[0], lanes)
             self.line(depth, f"{begun}{text};")
             return
-        for text in self.expressions.assignments_at_once(pairs, lanes):
+        for text in assignments_at_once(self.expressions, pairs, lanes):
             self.line(depth, f"{text};")
 
     def has_lines(self, loop: Loop) -> bool:
         """Tell whether what a loop writes at once takes more than one statement."""
         ((target, _), *others), lanes = _in_lanes(loop)
-        return bool(others) or self.expressions.is_scattered(target, lanes)
+        return bool(others) or is_scattered(self.expressions, target, lanes)
 
     def _element_type(self, node: Declare) -> str:
         if node.vector is None:
@@ -280,205 +255,3 @@ def _gives_value(node: Node | None, declared: Declare) -> bool:
         and ex.name_of(assign.target) == declared.name
         and declared.name not in walk.free_variables(assign.value)
     )
-
-
-def _comparison(upper: ex.Expression) -> tuple[str, ex.Expression]:
-    """Return how a counter is compared with its upper bound: ``j <= i`` for ``j < i + 1``."""
-    if isinstance(upper, ex.Sum) and len(upper.children) == 2 and upper.children[1] == 1:
-        return "<=", upper.children[0]
-    return "<", upper
-
-
-def _declare(p: StatementPrinter, node: Declare, depth: int) -> None:
-    if p.expressions.is_alias(node):
-        return
-    p.spaces[node.name] = node.address_space
-    p.line(depth, p.declaration(node, initialized=True))
-
-
-def _shuffle(p: StatementPrinter, node: Shuffle, depth: int) -> None:
-    value = p.expressions.shuffled(node.element, node.dtype, node.distance)
-    p.line(depth, f"{p.expressions.variable_type(node.dtype)} const {node.name} = {value};")
-
-
-def _assign(p: StatementPrinter, node: Assign, depth: int) -> None:
-    if p.is_atomic(node):
-        space = p.spaces.get(ex.name_of(node.target), AddressSpace.GLOBAL)
-        for line in atomic_lines(node, p.target, p.expressions, space):
-            p.line(depth, line)
-        return
-    if p.is_asynchronous(node):
-        p.copy(node, depth)
-        return
-    kept, pairs = one_by_one(node.pairs, p.expressions)
-    inside = depth + bool(kept)
-    if kept:
-        p.line(depth, "{")
-    for line in kept:
-        p.line(inside, line)
-    for target, value in pairs:
-        p.line(inside, f"{p.expressions.assignment(target, value)};")
-    if kept:
-        p.line(depth, "}")
-
-
-def _verbatim(p: StatementPrinter, node: Verbatim, depth: int) -> None:
-    p.expressions.uses.names.update((*node.reads, *node.writes))
-    p.line(depth, "{")
-    counter, aliases = p.expressions.counter_type, p.expressions.aliases
-    read = NO_NAMES.union(*(walk.free_variables(value) for _, value in node.names))
-    mentioned = {aliases.get(name, name) for name in read}
-    # A name that stands for itself is known.
-    own = [n for n, value in node.names if value == ex.Variable(n) and n not in aliases]
-    named = [(name, value) for name, value in node.names if name not in own]
-    later: list[tuple[str, str]] = []
-    for name, value in named:
-        given = name
-        if name in mentioned:  # as something else
-            given = p.expressions.new_name(f"{name}_given", p.expressions.index_dtype)
-            later.append((name, given))
-        p.line(depth + 1, f"{counter} const {given} = {p.expressions.index(value).text};")
-    p.expressions.uses.names.update(own)
-    if later:
-        p.line(depth + 1, "{")
-        for name, given in later:
-            p.line(depth + 2, f"{counter} const {name} = {given};")
-    depth += bool(later)
-    for line in textwrap.dedent(node.code).strip("\n").split("\n"):
-        p.line(depth + 1, line)
-    p.line(depth, "}")
-    if later:
-        p.line(depth - 1, "}")
-
-
-def _call(p: StatementPrinter, node: Call, depth: int) -> None:
-    given = [
-        p.expressions.pointer(value)
-        if parameter.dtype is None or isinstance(parameter, GlobalArg)
-        else p.expressions.value(value, parameter.dtype)
-        for parameter, value in zip(node.parameters, node.arguments, strict=True)
-    ]
-    p.line(depth, f"{node.function}({', '.join(given)});")
-
-
-def _loop(p: StatementPrinter, node: Loop, depth: int) -> None:
-    before = p.threads, p.says_vectors, p.in_vectors
-    pragma = ""
-    if p.nested:  # loops that run in parallel together nest perfectly
-        p.nested -= 1
-    elif node.parallel and (pragma := _parallel(p, node)):
-        p.threads = True
-    else:
-        nested = bool(node.body) and isinstance(node.body[-1], Loop | If)
-        outer = outwards(node, p.expressions) if nested else node
-        if isinstance(outer, If):
-            p.condition(outer, (), depth)
-            return
-        node = outer
-        pragma = _at_once(p, node)
-    if pragma:
-        p.line(depth, pragma)
-    if node.unroll:
-        count = None
-        if isinstance(node.lower, int) and isinstance(node.upper, int):
-            count = len(range(node.lower, node.upper, node.step))
-        p.line(depth, p.target.unroll(count))
-    p.body(p.loop_head(node), node.body, depth)
-    if p.in_team and node.parallel:
-        p.line(depth, p.target.team_waits)
-    p.threads, p.says_vectors, p.in_vectors = before
-
-
-def _parallel(p: StatementPrinter, node: Loop) -> str:
-    """Return the line before a loop on threads; nothing if it is not worth any."""
-    written = p.target.team_loop if p.in_team else p.target.parallel_loop
-    if written is None:
-        return ""
-    loops, vector = p.together(node)
-    threads = Threads(loops, p.expressions)
-    condition = "" if p.in_team else threads.condition(p.options.serial_below)
-    if condition is None:
-        return ""
-    p.nested = len(loops) - 1
-    alone = vector and node.parallel == 1
-    p.says_vectors, p.in_vectors = True, alone
-    return written(len(loops), condition, threads.part(), alone)
-
-
-def _at_once(p: StatementPrinter, node: Loop) -> str:
-    """Return the line before a loop that becomes vectors, if compilers have to be told."""
-    if p.in_vectors or p.target.vector_loop is None:
-        return ""
-    found = _accumulated(p, node)
-    if found is None or not (p.says_vectors or any(p.expressions.is_real(n) for _, n in found)):
-        return ""
-    p.in_vectors = True
-    aliases = p.expressions.aliases
-    return p.target.vector_loop(
-        [(p.expressions.accumulation(how, name), aliases.get(name, name)) for how, name in found]
-    )
-
-
-def _accumulated(p: StatementPrinter, node: Loop) -> Accumulated | None:
-    aliases = p.expressions.aliases
-    private = {name for name, space in p.spaces.items() if space is AddressSpace.PRIVATE}
-    scalars = private | {name for name, same in aliases.items() if same in private}
-    reassociate = p.options.vectorize_sums and p.options.allow_reassociation
-    return accumulated_at_once(node, p.expressions, scalars, reassociate=reassociate)
-
-
-def _barrier(p: StatementPrinter, node: Barrier, depth: int) -> None:
-    if p.target.barrier is None:
-        raise InternalError(f"a barrier in a program for target '{p.target.name}'")
-    p.line(depth, p.target.barrier(node.address_spaces))
-
-
-def _wait(p: StatementPrinter, _node: Wait, depth: int) -> None:
-    if p.target.copies is not None:
-        p.expressions.uses.types.add(p.target.copies.needs)
-        p.line(depth, f"{p.target.copies.wait};")
-
-
-_RULES: Mapping[type[Node], _Write] = {
-    Declare: _declare,
-    Shuffle: _shuffle,
-    Assign: _assign,
-    Call: _call,
-    Verbatim: _verbatim,
-    Loop: _loop,
-    Barrier: _barrier,
-    Wait: _wait,
-}
-
-
-# --- what is found out about statements
-
-
-def all_nodes(block: Block) -> Iterator[Node]:
-    """Yield all statements, those inside of others too."""
-    for node in block:
-        yield node
-        if isinstance(node, Loop | If):
-            yield from all_nodes(node.body)
-
-
-def hoist_local(block: Block) -> tuple[tuple[Declare, ...], Block]:
-    """Take the declarations of variables that a work group shares out of a block.
-
-    OpenCL and CUDA want them at the beginning of a function, and without an initial value: an
-    assignment takes the place of that.
-    """
-    found: list[Declare] = []
-    rest: list[Node] = []
-    for node in block:
-        if isinstance(node, Declare) and node.address_space is AddressSpace.LOCAL:
-            found.append(replace(node, initial=None, constant=False))
-            if node.initial is not None:
-                rest.append(Assign(ex.Variable(node.name), node.initial, ""))
-        elif isinstance(node, Loop | If):
-            inner, body = hoist_local(node.body)
-            found += inner
-            rest.append(replace(node, body=body) if inner else node)
-        else:
-            rest.append(node)
-    return tuple(found), tuple(rest)

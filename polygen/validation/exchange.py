@@ -7,11 +7,10 @@ the loop over the work items ends between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
-from typing import TypeAlias
 
 import islpy as isl
 
@@ -23,27 +22,28 @@ from polygen.errors import WrongOrder
 from polygen.ir.array import AddressSpace
 from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
-from polygen.lower.program import Barrier, Wait
 from polygen.validation.constraints import is_affine, to_set
 from polygen.validation.copy_of import Copy
 from polygen.validation.faults import fault
-from polygen.validation.frames import Frame, Role, Statement, head_names
+from polygen.validation.frames import Frame, Role
 from polygen.validation.points import executed
 from polygen.validation.polynomial import (
     Polynomial,
     constant,
-    number,
     of_atom,
     plus,
     scaled,
     substituted,
 )
+from polygen.validation.separation import (
+    Position,
+    Separation,
+    is_asynchronous,
+    is_in_piece,
+)
 from polygen.validation.touching import described, overlapping
 from polygen.validation.view import View
 from polygen.validation.works import Work, Works
-
-Position: TypeAlias = tuple[Frame, int]  # a frame, and where in its block
-Path: TypeAlias = list[Position]  # from the outermost frame inwards
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,9 @@ class Exchange:
     ) -> None:
         self._view = view
         self._works = works
-        self._without = without
+        self._separation = Separation(without)
         self._kernel = view.kernel
         self._by_id = {work.insn.id: work for work in works.all}
-        self._paths: dict[tuple[Statement, str | None], Path] = {}
         self._users: dict[str, list[str]] = {}
         for work in works.all:
             for name in all_reads(view.kernel, work.insn).union(work.insn.written_names):
@@ -141,14 +140,16 @@ class Exchange:
             )
             if launch is None or not all(here):
                 continue
-            if not (here[0][0].statement.frame.axes or any(map(_is_asynchronous, here[0]))):
+            if not (here[0][0].statement.frame.axes or any(map(is_asynchronous, here[0]))):
                 continue
             hosts = {f.name for f in launch.outwards() if f.role is Role.HOST}
             for piece in pieces:
                 if piece.less in hosts:
                     continue  # the host waits for each launch
                 in_groups = space is not AddressSpace.LOCAL and _has_groups(launch)
-                if not in_groups and self._is_separated((here[0], here[1]), piece, names, space):
+                if not in_groups and self._separation.is_separated(
+                    (here[0], here[1]), piece, names, space
+                ):
                     continue  # whatever they touch
                 if found is None:
                     found = list(conflicts(self._works.kernel, *ids, name, other))
@@ -175,14 +176,14 @@ class Exchange:
             (pair.other_name or pair.name) if kind == "flow" else None,
         )
         space = self._kernel.address_space(pair.name)
-        if self._is_separated(pair.copies, pair.piece, heads, space):
+        if self._separation.is_separated(pair.copies, pair.piece, heads, space):
             return
         self._check_waits(pair, heads, pairs)
         items = [tag for tag in axes if isinstance(tag, LocalTag)]
         differing = [pairs.intersect(self._indices(pair, tag)[1]) for tag in items]
         differing = [found for found in differing if not found.is_empty()]
         for copies in product(*pair.copies) if differing else ():
-            if _is_in_piece(*copies, pair.piece) and not self._are_apart(
+            if is_in_piece(*copies, pair.piece) and not self._separation.are_apart(
                 copies, pair.piece, heads, space
             ):
                 for found in differing:
@@ -195,10 +196,9 @@ class Exchange:
     ) -> None:
         """Check that asynchronous copies are waited for before anything meets them."""
         for copies in product(*pair.copies) if not pairs.is_empty() else ():
-            if not _is_asynchronous(copies[0]) or not _is_in_piece(*copies, pair.piece):
+            if not is_asynchronous(copies[0]) or not is_in_piece(*copies, pair.piece):
                 continue
-            before, after = self._paths_of(copies, heads)
-            if not self._is_between(before, after, pair.piece, _is_wait, of_items=False):
+            if not self._separation.is_waited_for(copies, pair.piece, heads):
                 here = self._executed_by(pair, copies, pairs)
                 self._refuse(pair, here, "the first is asynchronous, and nothing waits for it")
 
@@ -281,151 +281,7 @@ class Exchange:
                 return plus(plus(of_atom(iname), shift, -1), plus(index, variable, -1))
         return index
 
-    # --- barriers
-
-    def _is_separated(
-        self,
-        copies: tuple[Sequence[Copy], Sequence[Copy]],
-        piece: Piece,
-        heads: tuple[str | None, str | None],
-        space: AddressSpace,
-    ) -> bool:
-        """Tell whether the statements of two works are on different sides of a barrier.
-
-        Parameters:
-            copies: the statements of each, in one launch.
-            piece: which instances.
-            heads: what each of the works may read in a condition or a bound around it.
-            space: where what they touch is.
-        """
-        return all(
-            self._are_apart(both, piece, heads, space)
-            for both in product(*copies)
-            if _is_in_piece(*both, piece)
-        )
-
-    def _are_apart(
-        self,
-        copies: tuple[Copy, Copy],
-        piece: Piece,
-        heads: tuple[str | None, str | None],
-        space: AddressSpace,
-    ) -> bool:
-        """Tell that of two statements; parameters are those of `_is_separated`."""
-        before, after = self._paths_of(copies, heads)
-        waits = _is_asynchronous(copies[0])
-
-        def is_barrier(frame: Frame, position: int) -> bool:
-            # A copy that is under way is behind no barrier.
-            made = not waits or (position > 0 and _is_wait(frame, position - 1))
-            return made and self._has_barrier(frame, position, space)
-
-        return self._is_between(before, after, piece, is_barrier, of_items=not waits)
-
-    def _paths_of(
-        self, copies: tuple[Copy, Copy], heads: tuple[str | None, str | None]
-    ) -> tuple[Path, Path]:
-        before, after = (self._path(c.statement, h) for c, h in zip(copies, heads, strict=True))
-        return before, after
-
-    def _path(self, statement: Statement, head: str | None) -> Path:
-        found = self._paths.get((statement, head))
-        if found is None:
-            found = self._paths[statement, head] = _path(statement, head)
-        return found
-
-    def _is_between(
-        self,
-        before: Path,
-        after: Path,
-        piece: Piece,
-        separates: Callable[[Frame, int], bool],
-        *,
-        of_items: bool = True,
-    ) -> bool:
-        """Tell whether something that separates stands between two places.
-
-        Parameters:
-            before, after: the places; the second is reached after the first.
-            piece: which instances.
-            separates: what is asked of a frame, and a position in its block.
-            of_items: whether the end of a loop over work items separates, too.
-        """
-        common = [x for (x, _), (y, _) in zip(before, after, strict=False) if x is y]
-        loops = [at for at, frame in enumerate(common) if _is_loop(frame, piece.less)]
-        if loops:
-            # After the one, in this iteration, or in the next one, before the other.
-            around, inside = common[: loops[0]], loops[0]
-            between = range(0)
-        else:
-            last = len(common) - 1
-            if before[last][1] >= after[last][1]:
-                return False
-            around, inside = common, last + 1
-            between = range(before[last][1] + 1, after[last][1])
-        if of_items and all(frame.role is not Role.ITEM for frame in around):
-            return True
-        return (
-            any(separates(around[-1], at) for at in between)
-            or any(
-                separates(frame, at)
-                for frame, position in before[inside:]
-                for at in range(position + 1, len(frame.block))
-            )
-            or any(
-                separates(frame, at) for frame, position in after[inside:] for at in range(position)
-            )
-        )
-
-    def _has_barrier(self, frame: Frame, position: int, space: AddressSpace) -> bool:
-        node = frame.block[position]
-        return (
-            isinstance(node, Barrier)
-            and space in node.address_spaces
-            and (frame, position) not in self._without
-        )
-
-
-def _is_asynchronous(copy: Copy) -> bool:
-    return copy.statement.asynchronous
-
-
-def _is_wait(frame: Frame, position: int) -> bool:
-    return isinstance(frame.block[position], Wait)
-
-
-def _is_loop(frame: Frame, name: str | None) -> bool:
-    return frame.role is Role.LOOP and frame.name == name
-
-
-def _is_in_piece(a: Copy, b: Copy, piece: Piece) -> bool:
-    """Tell whether two copies of unrolled loops' bodies have instances in a piece."""
-    stated = {i for i in a.stated if i in b.stated}
-    if any(a.values[i] != b.values[i] for i in piece.equal if i in stated):
-        return False
-    if piece.less is None or piece.less not in stated:
-        return True
-    first, second = number(a.values[piece.less]), number(b.values[piece.less])
-    return first is None or second is None or first < second
-
 
 def _has_groups(launch: Frame) -> bool:
     """Tell whether a launch has several groups."""
     return any(frame.role is Role.GROUP for frame in launch.inside())
-
-
-def _path(statement: Statement, name: str | None) -> Path:
-    """Return where a statement is, from the outermost frame inwards.
-
-    Of one that reads a variable in a condition or a bound around it, that of the outermost such.
-    """
-    path = [(statement.frame, statement.position)]
-    for frame in statement.frame.outwards():
-        if frame.parent is None:
-            break
-        here = (frame.parent, frame.position)
-        if name is not None and name in head_names(frame):
-            path = [here]
-        else:
-            path.append(here)
-    return path[::-1]

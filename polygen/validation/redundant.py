@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from polygen.errors import WrongOrder
 from polygen.ir.kernel import Kernel
 from polygen.lower.program import Barrier, Launch, LoopProgram
-from polygen.validation.exchange import Exchange, Position
+from polygen.validation.exchange import Exchange
 from polygen.validation.frames import Frame, Statement
+from polygen.validation.separation import Position
 from polygen.validation.view import View
 from polygen.validation.works import Works, works_of
 
