@@ -121,6 +121,7 @@ from polygen.transforms.peel import peel
 from polygen.transforms.permute_array_dims import permute_array_dims
 from polygen.transforms.precompute import precompute
 from polygen.transforms.prioritize_loops import prioritize_loops
+from polygen.transforms.privatize_atomics import privatize_atomics
 from polygen.transforms.privatize_temporaries_with_inames import (
     privatize_temporaries_with_inames,
 )
@@ -297,6 +298,7 @@ __all__ = [
     "permute_array_dims",
     "precompute",
     "prioritize_loops",
+    "privatize_atomics",
     "privatize_temporaries_with_inames",
     "realize_reduction",
     "register_callable",

@@ -127,20 +127,30 @@ def update_of(
     return None if operand is None else Update(repr(definition), operand)
 
 
-def with_old_value(
-    target: Expression, value: Any, old: Expression, operation: Special | None = None
+def updated(
+    target: Expression,
+    value: Any,
+    old: Expression,
+    operation: Special | None = None,
+    operand: Expression | None = None,
 ) -> Expression:
     """Return the value of an update with something else in place of the old value.
 
     Parameters:
         target, value, operation: as in `update_of`.
         old: what takes the place.
+        operand: what takes the place of what the old value is combined with, if something does.
     """
     definition = None if operation is None else operation.definition
-    operand = None if definition is None else _operand(definition, target, value)
-    if definition is not None and operand is not None:
-        return _applied(definition, old, operand)
-    children = tuple([old if child == target else child for child in value.children])
+    known = None if definition is None else _operand(definition, target, value)
+    if definition is not None and known is not None:
+        return _applied(definition, old, known if operand is None else operand)
+    children = tuple(
+        [
+            old if child == target else child if operand is None else operand
+            for child in value.children
+        ]
+    )
     kind = cast("Callable[[tuple[Expression, ...]], Expression]", type(value))
     return kind(children)
 

@@ -13,6 +13,7 @@ import numpy as np
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.atomicity import Update
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.operation import Definition, Number, Operation, Special
@@ -258,6 +259,29 @@ def identity_of(operation: Operation, dtypes: tuple[DType, ...]) -> Parts:
         return value
 
     return tuple(map(said, facts_of(operation).identity(dtypes)))
+
+
+def update_identity(update: Update, operation: Operation | None, dtype: DType) -> Expression | None:
+    """Return what an atomic update of a variable of this type may start from, or None.
+
+    Parameters:
+        update: what it does.
+        operation: the operation of a user's own that it updates with, or None.
+        dtype: the type of the variable.
+    """
+    definition = None if operation is None else definition_of(operation)
+    if definition is not None:
+        return definition.identity_of(dtype)
+    if update.operation in _BITS:
+        return _BITS[update.operation](dtype) if dtype.kind in "biu" else None
+    return identity_of(update.operation, (dtype,))[0]
+
+
+_BITS: Mapping[str, Callable[[DType], Number]] = {
+    "bit_or": lambda _: 0,
+    "bit_xor": lambda _: 0,
+    "bit_and": lambda dtype: _limits(dtype)[1] if dtype.kind in "bu" else -1,
+}
 
 
 def may_merge(outer: Operation, inner: Operation) -> bool:

@@ -15,7 +15,7 @@ from polygen.ir.atomicity import (
     MemoryScope,
     Update,
     update_of,
-    with_old_value,
+    updated,
 )
 from polygen.ir.dtype import DType, is_bfloat16, is_integer
 from polygen.lower.program import Assign
@@ -131,7 +131,7 @@ def _retried(
     names |= {name: expressions.new_name(like, unsigned) for name, like in made.items()}
     assert node.atomicity is not None
     old, operation = ex.Variable(names["old"]), node.atomicity.operation
-    value = with_old_value(node.target, node.value, old, operation)
+    value = updated(node.target, node.value, old, operation)
     text = expressions.value(value, dtype)
     same = expressions.type_of(value, dtype) == dtype
     names["value"] = text if same else f"({names['T']}) ({text})"
