@@ -10,111 +10,25 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
-from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from polygen.errors import WrongArgumentType
 from polygen.ir.dtype import DType, is_bfloat16, to_dtype
-from polygen.runtime.cuda_driver import DriverError, driver
 from polygen.runtime.cuda_seen import (
     SeenArray,
     is_dlpack_on_gpu,
     seen_by_dlpack,
     seen_by_interface,
 )
-from polygen.runtime.device_errors import is_no_memory, no_memory
+from polygen.runtime.device_array import DeviceArray, DeviceMemory, on_host
 from polygen.source import caller_location
-
-_DEFAULT_STREAM = 1  # what `__cuda_array_interface__` calls it
-
-
-class DeviceArray:
-    """An array that polygen allocated on a device: other libraries can use its memory.
-
-    Attributes:
-        dtype: the type of its elements.
-        shape: its extents.
-        strides: in bytes.
-        address: where its first element is.
-        stream: the stream of the call that returned it.
-    """
-
-    def __init__(
-        self,
-        memory: DeviceMemory,
-        shape: tuple[int, ...],
-        dtype: DType,
-        strides: tuple[int, ...],
-        offset: int,
-    ) -> None:
-        self.dtype, self.shape, self.strides = dtype, shape, strides
-        self.memory, self.address = memory, memory.address + offset
-        self.stream = 0
-
-    @property
-    def size(self) -> int:
-        """The number of its elements."""
-        return prod(self.shape)
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        """As other libraries ask for it."""
-        return {
-            "version": 3,
-            "data": (self.address, False),
-            "shape": self.shape,
-            "strides": self.strides,
-            "typestr": self.dtype.str,
-            "stream": self.stream or _DEFAULT_STREAM,
-        }
-
-    def get(self, stream: int = 0) -> Any:
-        """Return a copy in the host's memory, after what was started on a stream."""
-        return to_host(self, stream)
-
-
-class DeviceMemory:
-    """Memory of the current device, which is given back when nothing refers to it."""
-
-    def __init__(self, size: int, what: str | None = None) -> None:
-        """Allocate it.
-
-        Parameters:
-            size: how many bytes.
-            what: what they are for, if that is not for the caller to say.
-
-        Raises:
-            OutOfMemory: if the device has not as much for what they are for.
-            DriverError: if it has not as much, or failed before.
-        """
-        try:
-            self.address = driver().allocate(max(1, size))
-        except DriverError as error:
-            if what is None or not is_no_memory(error):
-                raise
-            raise no_memory(f"{what} needs {size} bytes on the device", error) from None
-        self._free: Callable[[int], None] = driver().free
-
-    def __del__(self) -> None:
-        if hasattr(self, "_free"):
-            self._free(self.address)
 
 
 def to_host(value: Any, stream: int = 0) -> Any:
     """Return a device's array as NumPy's, with the same strides."""
-    array = seen(value)
-    size = array.dtype.itemsize
-    spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
-    if array.size == 0:
-        return np.empty(array.shape, array.dtype)
-    low, high = sum(s for s in spans if s < 0), sum(s for s in spans if s > 0)
-    flat = np.empty(high - low + size, np.uint8)
-    driver().copy(flat.ctypes.data, array.address + low, flat.nbytes, stream, to_host=True)
-    first = flat[-low:][:size].view(array.dtype)
-    return as_strided(first, array.shape, array.strides)
+    return on_host(seen(value), stream)
 
 
 # --- the libraries
@@ -170,9 +84,28 @@ def _empty_cupy(
     size = before + bytes_between(shape, dtype, strides)
     # Memory that is free again is for the stream for which it was allocated.
     on_another = int(cupy.cuda.get_current_stream().ptr) != stream
-    with cupy.cuda.ExternalStream(stream) if on_another else nullcontext():
+    with _stream_of_cupy(stream) if on_another else nullcontext():
         memory = cupy.cuda.alloc(max(1, size))
     return cupy.ndarray(shape, dtype, memory + before, strides)
+
+
+def _stream_of_cupy(address: int) -> Any:
+    """Return CuPy's stream at an address; what newer versions have for it warns of the older."""
+    streams: Any = sys.modules["cupy"].cuda
+    if hasattr(streams.Stream, "from_external"):
+        return streams.Stream.from_external(_Stream(address))
+    return streams.ExternalStream(address)
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """A stream as libraries ask for it."""
+
+    address: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Return the version of this protocol, and the address."""
+        return 0, self.address
 
 
 def _empty_torch(

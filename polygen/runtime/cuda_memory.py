@@ -16,12 +16,11 @@ from polygen.runtime.arrays import ArrayInfo
 from polygen.runtime.cuda_arrays import (
     POLYGEN,
     ArrayClass,
-    DeviceArray,
-    DeviceMemory,
     bytes_between,
     seen,
 )
 from polygen.runtime.cuda_driver import driver
+from polygen.runtime.device_array import DeviceArray, DeviceMemory
 from polygen.runtime.device_errors import is_no_memory, no_memory_for
 from polygen.runtime.staging import check_hosts, copied_place
 

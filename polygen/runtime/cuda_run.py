@@ -15,11 +15,12 @@ from weakref import WeakKeyDictionary
 from polygen.errors import InternalError, LaunchFailed, OutOfMemory
 from polygen.ir.array import ValueArg
 from polygen.runtime.arguments import Form
-from polygen.runtime.cuda_arrays import NO_STREAM, DeviceMemory, array_class
+from polygen.runtime.cuda_arrays import NO_STREAM, array_class
 from polygen.runtime.cuda_driver import Driver, DriverError, driver
 from polygen.runtime.cuda_graphs import Graphs
 from polygen.runtime.cuda_streams import CudaEvent, Mark, event_address, stream_of
 from polygen.runtime.cuda_values import Packed, new_place
+from polygen.runtime.device_array import DeviceMemory, wait_on_stream
 from polygen.runtime.events import wait_here
 from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.temporaries import bytes_of
@@ -220,7 +221,7 @@ def cuda_names(form: Form) -> dict[str, Any]:
         "pg_no_stream": NO_STREAM[0](),
         "pg_stream_of": stream_of,
         "pg_wait_on": _wait_on,
-        "pg_wait_on_stream": _wait_on_stream,
+        "pg_wait_on_stream": wait_on_stream,
     }
     for arg in form.arrays:
         found = array_class(form.classes[arg.name])
@@ -233,17 +234,11 @@ def cuda_names(form: Form) -> dict[str, Any]:
 def _wait_on(stream: int, event: Any) -> None:
     """Let a stream wait for an event of CUDA's; wait for any other here."""
     if isinstance(event, CudaEvent):
-        _wait_on_stream(stream, event.stream)
+        wait_on_stream(stream, event.stream)
     elif (address := event_address(event)) is not None:
         driver().wait_for_event(stream, address)
     else:
         wait_here(event)
-
-
-def _wait_on_stream(stream: int, other: int) -> None:
-    # The default stream has two names.
-    if other != stream and {stream, other} != {0, 1}:
-        driver().wait_on(stream, other)
 
 
 class _Limits:

@@ -11,6 +11,7 @@ import numpy as np
 
 from polygen.errors import WrongArgumentType
 from polygen.ir.dtype import DType, to_dtype
+from polygen.runtime.dlpack import BOOL, KINDS, Tensor
 from polygen.source import caller_location
 
 
@@ -72,26 +73,7 @@ def seen_by_interface(value: Any, _stream: int) -> SeenArray:
 # --- DLPack
 
 _ON_GPU = (2, 13)  # kDLCUDA, kDLCUDAManaged
-_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
-_BOOL = (6, 8)
 _LEGACY_STREAM = 1
-
-
-class _Tensor(ctypes.Structure):
-    """DLTensor, with which a DLManagedTensor begins."""
-
-    _fields_ = (
-        ("data", ctypes.c_uint64),
-        ("device_type", ctypes.c_int32),
-        ("device", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    )
 
 
 def is_dlpack_on_gpu(value: Any) -> bool:
@@ -110,7 +92,7 @@ def seen_by_dlpack(value: Any, stream: int) -> SeenArray:
     capsule = value.__dlpack__(stream=stream or _LEGACY_STREAM)
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    tensor = _Tensor.from_address(get_pointer(capsule, b"dltensor"))
+    tensor = Tensor.from_address(get_pointer(capsule, b"dltensor"))
     dtype = _dtype_of(tensor)
     shape = tuple(tensor.shape[: tensor.ndim])
     strides = _row_major(shape, dtype.itemsize)
@@ -119,11 +101,11 @@ def seen_by_dlpack(value: Any, stream: int) -> SeenArray:
     return SeenArray(dtype, shape, strides, tensor.data + tensor.byte_offset, owner=capsule)
 
 
-def _dtype_of(tensor: _Tensor) -> DType:
-    if (tensor.code, tensor.bits) == _BOOL and tensor.lanes == 1:
+def _dtype_of(tensor: Tensor) -> DType:
+    if (tensor.code, tensor.bits) == BOOL and tensor.lanes == 1:
         return np.dtype(np.bool_)
-    if tensor.code in _KINDS and tensor.bits >= 8 and tensor.lanes == 1:
-        return to_dtype(f"{_KINDS[tensor.code]}{tensor.bits}")
+    if tensor.code in KINDS and tensor.bits >= 8 and tensor.lanes == 1:
+        return to_dtype(f"{KINDS[tensor.code]}{tensor.bits}")
     raise WrongArgumentType(
         f"an array was passed with elements of DLPack's type {tensor.code}, with {tensor.bits} "
         f"bits and {tensor.lanes} lanes, which NumPy does not have",

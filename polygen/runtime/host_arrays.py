@@ -16,6 +16,7 @@ from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import is_bfloat16, to_dtype
 from polygen.ir.kernel import Kernel
 from polygen.runtime.cuda_arrays import is_cuda_array
+from polygen.runtime.device_array import DeviceArray
 from polygen.runtime.opencl import is_opencl_array
 from polygen.runtime.outputs import written_arrays
 from polygen.runtime.separate import passed_arguments
@@ -37,7 +38,7 @@ def foreign_arrays(kernel: Kernel, args: Mapping[str, Any]) -> Foreign:
     for name, value in args.items():
         if name not in names or isinstance(value, np.ndarray | np.generic):
             continue
-        if is_opencl_array(value):
+        if is_opencl_array(value) or isinstance(value, DeviceArray):
             continue
         if _is_tensor(value):
             found[name] = _tensor_on_host

@@ -195,7 +195,7 @@ def check_local_memory(device: Any, launches: Sequence[DeviceFunction]) -> None:
                 f"'{device.name}' has at most {device.local_mem_size} for a group",
                 where=caller_location(),
                 remedy="use smaller tiles",
-            ) from None
+            )
 
 
 def _check_group(device: Any, launch: DeviceFunction, grid: Grid) -> None:

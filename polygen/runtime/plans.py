@@ -6,15 +6,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygen.errors import CompilationFailed
 from polygen.ir.layout import Auto
 from polygen.runtime.allocation import allocator, device_allocator
 from polygen.runtime.arguments import Call, Form
 from polygen.runtime.arrays import ArrayInfo
-from polygen.runtime.cuda_arrays import DeviceArray, array_class
+from polygen.runtime.cuda_arrays import array_class
 from polygen.runtime.cuda_driver import build as build_cuda
 from polygen.runtime.cuda_memory import cuda_allocator
 from polygen.runtime.cuda_run import CudaRun
+from polygen.runtime.device_array import DeviceArray
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.layouts import value_of_hidden
 from polygen.runtime.nvidia_opencl import register_options
@@ -24,6 +24,7 @@ from polygen.runtime.opencl_run import Run, check_local_memory
 from polygen.runtime.outputs import is_fully_written
 from polygen.runtime.pocl import options_for
 from polygen.runtime.scalars import passed_as
+from polygen.runtime.stack import check_stack
 from polygen.runtime.temporaries import with_memory
 from polygen.runtime.variant import Variant
 
@@ -35,6 +36,7 @@ Plan: TypeAlias = tuple[Any, ...]
 
 def plan_for_c(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
     """Return what a wrapper for C may ask for."""
+    check_stack(variant.program.launches[0])
     plan: dict[str, Any] = {
         "pg_run": with_memory(variant.c_function, variant.program, call.sizes),
         "pg_hidden": tuple(value_of_hidden(hidden, call.places) for hidden in variant.hidden),
@@ -82,11 +84,8 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
         *options_for(queue.device, program.loop_program),
         *register_options(queue.device, program),
     )
-    try:
-        built = build(queue.context, program.source, options, form.kernel.name)
-    except CompilationFailed:
-        check_local_memory(queue.device, program.launches)  # compilers do not say it as clearly
-        raise
+    check_local_memory(queue.device, program.launches)  # compilers do not say it as clearly
+    built = build(queue.context, program.source, options, form.kernel.name)
     fixed = {
         **call.sizes,
         **{hidden.name: value_of_hidden(hidden, call.places) for hidden in variant.hidden},

@@ -41,7 +41,7 @@ from polygen.targets.nodes import all_nodes, hoist_local
 from polygen.targets.program import DeviceFunction, Program
 from polygen.targets.program_names import names_of, passed_for
 from polygen.targets.registers import with_registers
-from polygen.targets.shared_memory import local_bytes, shared_bytes, shared_lines
+from polygen.targets.shared_memory import local_bytes, shared_bytes, shared_lines, stack_bytes
 from polygen.targets.statement import StatementPrinter
 from polygen.targets.statement_rules import statement_printer
 from polygen.targets.tables import table_lines
@@ -80,7 +80,9 @@ def print_program(program: LoopProgram, target: Target) -> Program:
     arguments = (*program.arguments, *temporaries)
     passed = passed_for(arguments)
     if target.runs_host:
-        functions: tuple[DeviceFunction, ...] = (DeviceFunction(program.name, passed),)
+        functions: tuple[DeviceFunction, ...] = (
+            DeviceFunction(program.name, passed, local_bytes=stack_bytes(program.host)),
+        )
         printer.host_function(program, arguments)
     else:
         functions = tuple([_device_function(launch, target) for launch in launches])

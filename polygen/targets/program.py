@@ -23,7 +23,7 @@ class DeviceFunction:
             it is counted in work items, is the product of the two.
         shared_bytes: how much memory of the work group's the launch has to ask for: what is not
             declared with a size.
-        local_bytes: how much memory of the work group's it uses in all.
+        local_bytes: how much memory of the work group's it uses in all; for C, of the stack.
     """
 
     name: str

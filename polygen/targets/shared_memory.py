@@ -1,11 +1,11 @@
-"""Memory of a group that is larger than what functions may declare: one piece, cut up by hand."""
+"""How much memory variables take; that of a group, past what may be declared, is one piece."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from polygen.ir.dtype import computed_in
-from polygen.lower.program import Declare
+from polygen.lower.program import Block, Declare, HostLoop, HostNode, If, Launch, Loop
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.target import FLOAT16, Target
 from polygen.targets.term import promoted
@@ -27,6 +27,15 @@ def shared_bytes(shared: Sequence[Declare], target: Target) -> int:
 def local_bytes(shared: Sequence[Declare]) -> int:
     """Return how much memory the variables of a group take, without gaps between them."""
     return sum(map(_size, shared))
+
+
+def stack_bytes(nodes: Sequence[HostNode] | Block) -> int:
+    """Return how much memory the variables take that are there at once, in a program for C."""
+    own = sum(_size(node) for node in nodes if isinstance(node, Declare))
+    return own + max((stack_bytes(n.body) for n in nodes if isinstance(n, _WITH_BODIES)), default=0)
+
+
+_WITH_BODIES = (HostLoop, Launch, Loop, If)
 
 
 def shared_lines(

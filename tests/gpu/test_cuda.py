@@ -12,8 +12,8 @@ import pytest
 
 import polygen as pg
 from polygen.errors import LaunchFailed, MisalignedArray, OverlappingArguments, WrongDevice
-from polygen.runtime.cuda_arrays import DeviceArray, DeviceMemory
 from polygen.runtime.cuda_driver import driver
+from polygen.runtime.device_array import DeviceArray, DeviceMemory
 from tests.nvidia.copied_tiles import matrices, product
 from tests.random_kernels.check import check_compiled, make_case
 

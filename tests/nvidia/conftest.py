@@ -10,7 +10,7 @@ import pytest
 from tests.nvidia.host_driver import HostDriver, compiled_shim
 
 # Where its name stands.
-PLACES = ("cuda_driver", "cuda_run", "cuda_arrays", "cuda_memory", "cuda_streams", "executor")
+PLACES = ("cuda_driver", "cuda_run", "cuda_memory", "cuda_streams", "device_array", "executor")
 
 
 @pytest.fixture(scope="session")

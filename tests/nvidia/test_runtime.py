@@ -21,9 +21,11 @@ from polygen.errors import (
     WrongArgumentType,
     WrongDevice,
 )
+from polygen.ir.dtype import to_dtype
 from polygen.runtime import cuda_driver
-from polygen.runtime.cuda_arrays import DeviceArray, DeviceMemory
 from polygen.runtime.cuda_driver import DriverError
+from polygen.runtime.cuda_seen import seen_by_dlpack
+from polygen.runtime.device_array import DeviceArray, DeviceMemory
 from tests.nvidia.host_driver import HostDriver
 
 
@@ -397,3 +399,58 @@ def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NoDevice, match="CUDA cannot be used: no module; no module"):
         doubling().executor("cuda")(a=np.zeros(3), shift=1)
     assert not cuda_driver.has_cuda()
+
+
+class OnHost(DeviceArray):
+    """An array that says where it is here, so that NumPy can be asked what it makes of it."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16", "float64", "complex64"])
+def test_arrays_that_other_libraries_take_over(host: HostDriver, dtype: str) -> None:
+    values = np.arange(24).reshape(4, 6).astype(dtype)
+    memory = DeviceMemory(values.nbytes)
+    whole = OnHost(memory, values.shape, values.dtype, values.strides, 0)
+    np.asarray(_Seen(whole))[...] = values
+    part = OnHost(memory, (2, 3), values.dtype, tuple(2 * s for s in values.strides), 0)
+    capsule, taken = whole.__dlpack__(stream=7, max_version=(1, 0)), np.from_dlpack(part)
+    del memory, whole, part
+    np.testing.assert_array_equal(taken, values[::2, ::2])
+    assert host.live
+    del taken
+    assert host.live  # for the capsule, which nobody has taken
+    del capsule
+    assert not host.live
+
+
+def test_arrays_that_other_libraries_cannot_have(host: HostDriver) -> None:
+    array = on_device(np.arange(3.0))
+    assert array.__dlpack_device__() == (2, 0)
+    for asked in ({"copy": True}, {"dl_device": (1, 0)}):
+        with pytest.raises(BufferError, match="without copies"):
+            array.__dlpack__(**asked)
+
+
+def test_streams_of_arrays_that_are_taken_over(
+    host: HostDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[tuple[int, int]] = []
+    monkeypatch.setattr(host, "wait_on", lambda stream, other: waits.append((stream, other)))
+    array = on_device(np.arange(3.0))
+    array.stream = 7
+    for stream in (None, 9, 7, -1):
+        array.__dlpack__(stream=stream)
+    assert waits == [(1, 7), (9, 7)]
+    copied: list[int] = []
+    monkeypatch.setattr(host, "copy", lambda *args, to_host: copied.append(args[3]))
+    array.get()
+    array.get(5)
+    assert copied == [7, 5]
+
+
+def test_types_that_numpy_does_not_take_over(host: HostDriver) -> None:
+    array = DeviceArray(DeviceMemory(12), (2, 3), to_dtype("bfloat16"), (6, 2), 0)
+    seen = seen_by_dlpack(array, 0)
+    assert (seen.dtype.name, seen.shape, seen.address) == ("bfloat16", (2, 3), array.address)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +15,7 @@ from polygen.errors import KernelFault, LaunchFailed, OutOfMemory
 from polygen.runtime.device_errors import translated
 from polygen.runtime.grids import Grid
 from polygen.runtime.opencl_run import check_local_memory
+from polygen.runtime.stack import check_stack
 
 HUGE = 10**13
 
@@ -95,3 +98,47 @@ def test_errors_of_libraries() -> None:
         assert isinstance(translated("product", error), OutOfMemory)
     assert translated("product", RuntimeError("of somebody else")) is None
     assert translated("product", LaunchFailed("of polygen's")) is None
+
+
+def reversed_tile(count: int) -> pg.Kernel:
+    text = f"tile[i] = a[g, i] {{id=load}}\nout[g, j] = tile[{count - 1} - j] {{dep=load}}"
+    tile = pg.TemporaryVariable("tile", np.float32, count, pg.AddressSpace.LOCAL)
+    domain = f"{{ [g,i,j]: 0<=g<n and 0<=i,j<{count} }}"
+    knl = pg.make_kernel(domain, text, [tile, "..."], name="tiled")
+    return pg.tag_inames(knl, "g:g.0")
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_tiles_that_no_stack_has_room_for(in_thread: bool) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_STACK)[0]
+    if limit == resource.RLIM_INFINITY:  # then threads have 2 MiB
+        in_thread, limit = True, 2**21
+    count = limit // 4
+
+    def call() -> None:
+        with pytest.raises(LaunchFailed, match=rf"kernel 'tiled' keeps {4 * count} bytes"):
+            reversed_tile(count).executor("c")(a=np.zeros((2, count), np.float32))
+        a = np.arange(2.0 * count // 8, dtype=np.float32).reshape(2, -1)
+        knl = reversed_tile(a.shape[1])
+        np.testing.assert_array_equal(knl.executor("c")(a=a)[1][0], a[:, ::-1])
+
+    if in_thread:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(call).result()
+    else:
+        call()
+
+
+def test_tiles_for_which_threads_have_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_STACKSIZE", " 1 m")
+    function = SimpleNamespace(name="wide", local_bytes=600_000)
+    with pytest.raises(LaunchFailed, match=r"600000 bytes .* at most 524288 for them"):
+        check_stack(function)  # type: ignore[arg-type]
+    monkeypatch.setenv("OMP_STACKSIZE", "2000")
+    check_stack(function)  # type: ignore[arg-type]
+
+
+def test_tiles_that_a_device_of_opencl_has_not(queue: Any) -> None:
+    count = queue.device.local_mem_size // 4 + 1
+    with pytest.raises(LaunchFailed, match=rf"launch 'tiled' has {4 * count} bytes of local mem"):
+        reversed_tile(count)(queue, a=np.zeros((1, count), np.float32))
