@@ -96,6 +96,7 @@ from polygen.transforms.buffer_array import buffer_array
 from polygen.transforms.change_arg_to_image import change_arg_to_image
 from polygen.transforms.change_arg_to_temporary import change_arg_to_temporary
 from polygen.transforms.chunk_iname import chunk_iname
+from polygen.transforms.coalesce_reduction import coalesce_reduction
 from polygen.transforms.collect_common_factors import collect_common_factors
 from polygen.transforms.concatenate_arrays import concatenate_arrays
 from polygen.transforms.diff_kernel import diff_kernel
@@ -241,6 +242,7 @@ __all__ = [
     "change_arg_to_temporary",
     "check_well_formed",
     "chunk_iname",
+    "coalesce_reduction",
     "collect_common_factors",
     "concatenate_arrays",
     "default_target",
