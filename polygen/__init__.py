@@ -32,11 +32,12 @@ from polygen.inspection.find_rules_matching import find_rules_matching
 from polygen.inspection.find_schedule import find_schedule
 from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
 from polygen.inspection.legal import Verdict, is_legal
+from polygen.inspection.limits import Limits
 from polygen.inspection.mem_access_map import get_mem_access_map
 from polygen.inspection.op_map import get_op_map
 from polygen.inspection.padding import find_padding_multiple
 from polygen.inspection.parallelism import ParallelInames, Parallelism, parallel_inames
-from polygen.inspection.roofline import Limits, Roofline, roofline
+from polygen.inspection.roofline import Roofline, roofline
 from polygen.inspection.schedulable import (
     get_iname_duplication_options,
     has_schedulable_iname_nesting,

@@ -10,52 +10,14 @@ from typing import SupportsIndex
 from polygen.errors import InvalidArgument
 from polygen.inspection.access_footprints import gather_access_footprint_bytes
 from polygen.inspection.count_keys import CountGranularity
+from polygen.inspection.limits import Limits, is_rate
 from polygen.inspection.mem_access_map import get_mem_access_map
 from polygen.inspection.op_map import get_op_map
 from polygen.inspection.roofline_plot import drawn
-from polygen.ir.dtype import dtype_name, to_dtype
+from polygen.ir.dtype import dtype_name
 from polygen.ir.kernel import Kernel
-from polygen.ir.public import public, public_class
+from polygen.ir.public import public
 from polygen.source import caller_location
-
-
-@public_class
-@dataclass(frozen=True)
-class Limits:
-    """What a device can do at most.
-
-    Attributes:
-        bytes_per_second: to and from global memory.
-        operations_per_second: for types by name, as ``{"float32": 60e12}``; or one number, for all
-            floating-point types.  A multiplication that is added to something is two operations.
-    """
-
-    bytes_per_second: float
-    operations_per_second: float | Mapping[str, float]
-
-    def __post_init__(self) -> None:
-        rates = self.operations_per_second
-        named = rates if isinstance(rates, Mapping) else {"float32": rates}
-        for name in named:
-            to_dtype(name)
-        for rate in (self.bytes_per_second, *named.values()):
-            if not _is_rate(rate):
-                raise InvalidArgument(
-                    f"{rate!r} is no rate of a device",
-                    where=caller_location(),
-                    remedy="pass positive numbers: Limits(3e12, {'float32': 60e12})",
-                )
-
-    def rate_of(self, dtype: str) -> float | None:
-        """Return how many operations of a type there are in a second; None if it is no limit."""
-        rates = self.operations_per_second
-        if isinstance(rates, Mapping):
-            return rates.get(dtype)
-        return rates if to_dtype(dtype).kind in "fc" else None
-
-
-def _is_rate(given: object) -> bool:
-    return isinstance(given, int | float) and given > 0
 
 
 @dataclass(frozen=True)
@@ -206,7 +168,7 @@ def roofline(
     Source: S. Williams, A. Waterman, D. Patterson, Roofline: an insightful visual performance model
     for multicore architectures (CACM 2009).
     """
-    if measured is not None and not _is_rate(measured):
+    if measured is not None and not is_rate(measured):
         raise InvalidArgument(
             f"measured={measured!r} is no time",
             where=caller_location(),

@@ -21,6 +21,12 @@ _ATTRIBUTES = {
     "COMPUTE_CAPABILITY_MINOR": 76,
     "MAX_THREADS_PER_BLOCK": 1,
     "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 97,
+    "CLOCK_RATE": 13,
+    "MULTIPROCESSOR_COUNT": 16,
+    "MEMORY_CLOCK_RATE": 36,
+    "GLOBAL_MEMORY_BUS_WIDTH": 37,
+    "L2_CACHE_SIZE": 38,
+    "MAX_THREADS_PER_MULTIPROCESSOR": 39,
     **{f"MAX_BLOCK_DIM_{a}": 2 + k for k, a in enumerate("XYZ")},
     **{f"MAX_GRID_DIM_{a}": 5 + k for k, a in enumerate("XYZ")},
 }

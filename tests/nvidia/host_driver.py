@@ -40,6 +40,12 @@ _ATTRIBUTES = {
     "COMPUTE_CAPABILITY_MINOR": 0,
     "MAX_THREADS_PER_BLOCK": 1024,
     "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 232448,
+    "CLOCK_RATE": 1_000_000,
+    "MULTIPROCESSOR_COUNT": 132,
+    "MEMORY_CLOCK_RATE": 2_000_000,
+    "GLOBAL_MEMORY_BUS_WIDTH": 5120,
+    "L2_CACHE_SIZE": 50 * 2**20,
+    "MAX_THREADS_PER_MULTIPROCESSOR": 2048,
     **{f"MAX_BLOCK_DIM_{axis}": 64 if axis == "Z" else 1024 for axis in "XYZ"},
     **{f"MAX_GRID_DIM_{axis}": 2**31 - 1 if axis == "X" else 65535 for axis in "XYZ"},
 }

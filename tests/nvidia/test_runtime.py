@@ -454,3 +454,11 @@ def test_types_that_numpy_does_not_take_over(host: HostDriver) -> None:
     array = DeviceArray(DeviceMemory(12), (2, 3), to_dtype("bfloat16"), (6, 2), 0)
     seen = seen_by_dlpack(array, 0)
     assert (seen.dtype.name, seen.shape, seen.address) == ("bfloat16", (2, 3), array.address)
+
+
+def test_limits_of_the_device(host: HostDriver) -> None:
+    found = pg.Limits.of_device()
+    # Two transfers a cycle of 2 GHz, 5120 bits wide; 132 units with 128 lanes at 1 GHz.
+    assert found.bytes_per_second == pytest.approx(2 * 2e9 * 640)
+    assert found.rate_of("float32") == pytest.approx(2 * 128 * 132 * 1e9)
+    assert (found.compute_units, found.cache_bytes) == (132, 50 * 2**20)

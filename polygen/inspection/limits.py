@@ -1,0 +1,155 @@
+"""`polygen.Limits`: what a device can do at most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from polygen.errors import InvalidArgument, did_you_mean
+from polygen.ir.dtype import to_dtype
+from polygen.ir.public import public_class
+from polygen.runtime import cuda_driver
+from polygen.source import caller_location
+
+_LANES = 128  # additions of float32 that a multiprocessor of NVIDIA's begins in a cycle, since 2020
+
+
+@public_class
+@dataclass(frozen=True)
+class Limits:
+    """What a device can do at most.
+
+    The first two are all that `roofline` asks for.  `optimize_reductions` needs `compute_units`,
+    too; what else there is has the values of NVIDIA's GPUs, from 2020 on.
+
+    Attributes:
+        bytes_per_second: to and from global memory.
+        operations_per_second: for types by name, as ``{"float32": 60e12}``; or one number, for all
+            floating-point types.  A multiplication that is added to something is two operations.
+        compute_units: how many there are that groups are spread over: multiprocessors.
+        items_per_unit: how many work items one of these holds at once.
+        items_per_group: how many work items a group may have.
+        local_bytes: how much local memory a group may have, in bytes.
+        cache_bytes: how much of global memory the cache that all units share may hold.
+        latency_seconds: from when an element of global memory is asked for to when it is there.
+        launch_seconds: from the end of a launch to the beginning of the next one.
+        atomic_seconds: from one atomic update of an element to the next one of the same element.
+
+    >>> import polygen as pg
+    >>> pg.Limits.named("H200").compute_units
+    132
+    """
+
+    bytes_per_second: float
+    operations_per_second: float | Mapping[str, float]
+    compute_units: int | None = None
+    items_per_unit: int = 2048
+    items_per_group: int = 1024
+    local_bytes: int = 48 * 1024
+    cache_bytes: int = 40 * 2**20
+    latency_seconds: float = 8e-7
+    launch_seconds: float = 1.5e-6
+    atomic_seconds: float = 1e-9
+
+    def __post_init__(self) -> None:
+        rates = self.operations_per_second
+        named = rates if isinstance(rates, Mapping) else {"float32": rates}
+        for name in named:
+            to_dtype(name)
+        for rate in (self.bytes_per_second, *named.values()):
+            if not is_rate(rate):
+                raise InvalidArgument(
+                    f"{rate!r} is no rate of a device",
+                    where=caller_location(),
+                    remedy="pass positive numbers: Limits(3e12, {'float32': 60e12})",
+                )
+        for field in fields(self)[2:]:
+            value = getattr(self, field.name)
+            if not is_rate(value) and (field.name, value) != ("compute_units", None):
+                raise InvalidArgument(
+                    f"{field.name}={value!r} is no limit of a device",
+                    where=caller_location(),
+                    remedy=f"pass a positive number: Limits(..., {field.name}={field.default!r})",
+                )
+
+    def rate_of(self, dtype: str) -> float | None:
+        """Return how many operations of a type there are in a second; None if it is no limit."""
+        rates = self.operations_per_second
+        if isinstance(rates, Mapping):
+            return rates.get(dtype)
+        return rates if to_dtype(dtype).kind in "fc" else None
+
+    @classmethod
+    def named(cls, name: str) -> Limits:
+        """Return the limits of a device by its name: ``"A100"``, ``"H100"``, ``"H200"``.
+
+        Raises:
+            InvalidArgument: if that is none of the devices that are known.
+        """
+        if name not in _KNOWN:
+            raise InvalidArgument(
+                f"no device is known by the name {name!r}",
+                where=caller_location(),
+                remedy=f"{did_you_mean(str(name), _KNOWN)}; Limits.of_device() asks the driver",
+            )
+        return _KNOWN[name]
+
+    @classmethod
+    def of_device(cls) -> Limits:
+        """Return the limits of CUDA's current device, as the driver states them.
+
+        That is what memory and units could do by their clocks; a copy reaches about nine tenths.
+
+        Raises:
+            NoDevice: if there is none, or no library for it.
+        """
+        cuda = cuda_driver.driver()
+        device = cuda.device()
+
+        def asked(name: str) -> int:
+            return cuda.attribute(name, device)
+
+        units = asked("MULTIPROCESSOR_COUNT")
+        # Two transfers a cycle; the clocks are in kHz, the width in bits.
+        moved = 2 * 1e3 * asked("MEMORY_CLOCK_RATE") * asked("GLOBAL_MEMORY_BUS_WIDTH") / 8
+        singles = 2 * _LANES * units * 1e3 * asked("CLOCK_RATE")
+        return cls(
+            moved,
+            {"float32": singles},
+            units,
+            items_per_unit=asked("MAX_THREADS_PER_MULTIPROCESSOR"),
+            items_per_group=asked("MAX_THREADS_PER_BLOCK"),
+            local_bytes=asked("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+            cache_bytes=asked("L2_CACHE_SIZE"),
+        )
+
+
+def is_rate(given: object) -> bool:
+    """Tell whether something is a positive number."""
+    return isinstance(given, int | float) and given > 0
+
+
+# From NVIDIA's data sheets, SXM; what groups may have, from the CUDA C++ programming guide.
+_KNOWN = {
+    "A100": Limits(
+        2.039e12,
+        {"float32": 19.5e12, "float64": 9.7e12},
+        108,
+        local_bytes=163 * 1024,
+        cache_bytes=40 * 2**20,
+    ),
+    "H100": Limits(
+        3.35e12,
+        {"float32": 67e12, "float64": 34e12},
+        132,
+        local_bytes=227 * 1024,
+        cache_bytes=50 * 2**20,
+    ),
+    "H200": Limits(
+        4.8e12,
+        {"float32": 67e12, "float64": 34e12},
+        132,
+        local_bytes=227 * 1024,
+        cache_bytes=60 * 2**20,
+    ),
+}
