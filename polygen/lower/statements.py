@@ -167,11 +167,11 @@ class Statements:
         found = condition_set(asked)
         if found is None:
             return node
+        if isinstance(asked, ex.Comparison):
+            asked = ex.Comparison(simplify(asked.left), asked.operator, simplify(asked.right))
         if not walk.free_variables(asked):
             return not found.is_empty()
-        if not isinstance(asked, ex.Comparison):
-            return node
-        return ex.Comparison(simplify(asked.left), asked.operator, simplify(asked.right))
+        return asked if isinstance(asked, ex.Comparison) else node
 
     def _with_decided(self, insn: Assigning, place: Place, node: Expression) -> Expression:
         """Return a value without asking what is the same for all instances at this place."""

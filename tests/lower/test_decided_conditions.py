@@ -151,3 +151,22 @@ def test_each_copy_that_numbers_ask_for_is_there() -> None:
     for index in (2, 3):
         text = said(prepared, where(Assign, but(index))(program), WrongInstances)
         assert f"[i={index}] is not executed" in text
+
+
+def test_a_remainder_that_another_iname_decides() -> None:
+    """With j = 1 + i, that of (2*j + i)/3 is 2: the sum is never asked for."""
+    knl = pg.make_kernel(
+        ["{ [i,j]: 0<=i<n and j=1+i }", "{ [r]: 0<=r<m }"],
+        """
+        b[j] = if((2*j + i) % 3 != 1 or c[j] > 1, 7, sum(r, a[r]))
+        d[j] = if((2*j + i) % 3 == 1 or c[j] > 1, 7, sum(r, a[r]))
+        """,
+        [pg.GlobalArg("b,c,d", np.float64, "n + 1"), pg.GlobalArg("a", np.float64, "m"), "..."],
+        loop_priority="i, j",
+    )
+    a, c = np.arange(4.0), np.array([9.0, 2.0, 0.5])
+    given = np.zeros(3)
+    knl.executor("c")(a=a, b=given, c=c, d=(sums := np.zeros(3)))
+    np.testing.assert_array_equal(given, [0, 7, 7])
+    np.testing.assert_array_equal(sums, [0, 7, 6])
+    assert str(pg.generate_code(knl, "c")).count(" += ") == 1
