@@ -127,6 +127,7 @@ from polygen.transforms.privatize_atomics import privatize_atomics
 from polygen.transforms.privatize_temporaries_with_inames import (
     privatize_temporaries_with_inames,
 )
+from polygen.transforms.propagate_reduction import propagate_reduction
 from polygen.transforms.realize_reduction import realize_reduction
 from polygen.transforms.register_callable import register_callable
 from polygen.transforms.register_preamble_generators import (
@@ -303,6 +304,7 @@ __all__ = [
     "prioritize_loops",
     "privatize_atomics",
     "privatize_temporaries_with_inames",
+    "propagate_reduction",
     "realize_reduction",
     "register_callable",
     "register_preamble_generators",

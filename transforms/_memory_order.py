@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-import islpy as isl
-
 from polygen.analysis.access import Reference, references
-from polygen.analysis.affine import linear_form
-from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.strides import Address
-from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
-from polygen.ir.domain import unflatten
 from polygen.ir.empty import NO_NAMES
-from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
-
-_LIKELY = 1024  # what a size counts as of which nothing is known; only the order depends on it
+from polygen.transforms._likely import likely, likely_extent, likely_instances, likely_sizes
 
 _Strides: TypeAlias = dict[str, float]
 
@@ -44,7 +36,7 @@ def along_memory(
     order = sorted(inames, key=lambda iname: tuple([-strides[iname] for strides in walks]))
     runs: list[tuple[str, ...]] = []
     for iname in order:
-        if runs and walks and _follows(walks[0], runs[-1][-1], iname, _extent(kernel, iname)):
+        if runs and walks and _follows(walks[0], runs[-1][-1], iname, likely_extent(kernel, iname)):
             runs[-1] = (*runs[-1], iname)
         else:
             runs.append((iname,))
@@ -63,13 +55,9 @@ def _walks(kernel: Kernel, insn_id: str, inames: Sequence[str]) -> list[_Strides
     """
     insn = kernel.expanded.instruction(insn_id)
     touched = [r for r in references(insn) if _is_in_memory(kernel, r)]
-    extents = {i: _extent(kernel, i) for r in touched for i in _mentioned(kernel, r)}
 
-    def weight(reference: Reference) -> tuple[bool, float]:
-        size = 1.0
-        for iname in _mentioned(kernel, reference):
-            size *= extents[iname]
-        return reference.is_write, -size
+    def weight(reference: Reference) -> tuple[bool, int]:
+        return reference.is_write, -likely_instances(kernel, _mentioned(kernel, reference))
 
     return [_strides(kernel, r, inames) for r in sorted(touched, key=weight)]
 
@@ -89,35 +77,7 @@ def _mentioned(kernel: Kernel, reference: Reference) -> Iterator[str]:
 def _strides(kernel: Kernel, reference: Reference, inames: Sequence[str]) -> _Strides:
     array = kernel.array(reference.name)
     address = Address(array, reference.index, reference.inames | integer_parameters(kernel))
-    return {iname: _size(address.stride(iname)) for iname in inames}
-
-
-def _size(stride: Expression | None) -> float:
-    """Return how large a stride is likely to be."""
-    value = float("inf") if stride is None else abs(_likely(stride))
-    return value or float("inf")
-
-
-def _likely(node: Expression) -> float:
-    """Return a polynomial in sizes where each size is one that is likely."""
-    if isinstance(node, int):
-        return node
-    if isinstance(node, ex.Sum):
-        return sum(map(_likely, node.children))
-    if isinstance(node, ex.Product):
-        value = 1.0
-        for child in node.children:
-            value *= _likely(child)
-        return value
-    form = linear_form(node)
-    return _LIKELY if form is None else form.constant + _LIKELY * sum(form.terms.values())
-
-
-def _extent(kernel: Kernel, iname: str) -> float:
-    """Return how many values an iname is likely to have."""
-    values = domain_of(kernel, with_surrounding(kernel, [iname])).intersect(kernel.assumptions.flat)
-    axis = unflatten(values, [iname])
-    if axis.is_empty():
-        return 0.0
-    spread = isl.Set.from_pw_aff(axis.dim_max(0).sub(axis.dim_min(0))).dim_max_val(0)
-    return spread.to_python() + 1 if spread.is_int() else _LIKELY
+    strides = {iname: address.stride(iname) for iname in inames}
+    sizes = likely_sizes(kernel)
+    likely_ones = {i: 0 if s is None else abs(likely(s, sizes)) for i, s in strides.items()}
+    return {iname: stride or float("inf") for iname, stride in likely_ones.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from polygen.analysis.kept_types import rounded_to
 from polygen.errors import NotARule
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -36,7 +37,8 @@ def assignment_to_subst(
     """Compute a variable anew wherever it is read: its assignment becomes a substitution rule.
 
     The rule is called ``<name>_subst``.  The subscripts that are written become its arguments.  A
-    temporary that nothing reads any more is gone, with its assignment.
+    temporary that nothing reads any more is gone, with its assignment.  Where it rounds what is
+    stored in it (``float16``, say, of a sum in ``float32``), so does the rule.
 
     Kind: order and storage.
 
@@ -76,7 +78,7 @@ def assignment_to_subst(
     definition = _definition(kernel, lhs_name)
     arguments = _arguments(kernel, definition)
     name = kernel.new_name(f"{lhs_name}_subst")
-    rule = make_rule(name, arguments, definition.expression, kernel)
+    rule = make_rule(name, arguments, _value(kernel, definition), kernel)
     reading = rules_mentioning(kernel.rules, lhs_name)
     ids = {i.id for i in matching(kernel, within)}
 
@@ -112,6 +114,14 @@ def _definition(kernel: Kernel, name: str) -> Assignment:
     if name in kernel.expanded.instruction(definition.id).read_names:
         raise _refusal(kernel, name, definition, "its new value depends on its old one")
     return definition
+
+
+def _value(kernel: Kernel, definition: Assignment) -> Expression:
+    """Return what is read of a variable: what is stored in it, rounded to its type."""
+    rounded = rounded_to(kernel.expanded, definition.written, definition.id)
+    if rounded is None:
+        return definition.expression
+    return ex.converted(rounded, definition.expression)
 
 
 def _refusal(kernel: Kernel, name: str, insn: Instruction, why: str) -> NotARule:

@@ -18,6 +18,7 @@ from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 from polygen.transformation import Kind, NewName, transformation
 from polygen.transforms._memory_order import along_memory
+from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.expand_subst import expand_subst
 from polygen.transforms.join_inames import join_inames
 from polygen.transforms.rename_iname import rename_iname
@@ -56,7 +57,7 @@ def coalesce_reduction(
         3. These loops are not tagged, or tagged ``for``, and no priority puts another one between.
         4. Reductions in the instruction that share one of these loops share all of them; so do
            other instructions, or the instruction can get loops of its own, as `duplicate_inames`
-           makes them.
+           makes them: it gets them if others there compute an array that it reads.
         5. No dependence would be turned around.  A reduction whose order matters keeps it: its
            inames are joined as they are written.
 
@@ -99,19 +100,28 @@ def coalesce_reduction(
     Source: Zhao et al., Parallelizing neural network models effectively on GPU by implementing
     reductions atomically, PACT 2022, section 3.1 and formula (1).
     """
-    if not kernel.expanded.instruction(insn).reductions:
-        raise NoSuchReduction(
-            f"there is no reduction in '{insn}'",
-            where=caller_location(),
-            excerpt=excerpt(kernel, insn),
-            remedy="name an instruction that has one",
-        )
-    kernel = _merged(_in_sight(kernel, insn), insn)
+    check_reduces(kernel, insn)
+    kernel = _apart(_merged(_in_sight(kernel, insn), insn), insn)
     around = along_memory(kernel, insn, _around(kernel, insn))
     for group in _reduced(kernel, insn):
         kernel = _joined(kernel, insn, group, reduced_iname)
         reduced_iname = None
     return _joined(kernel, insn, around, parallel_iname)
+
+
+def check_reduces(kernel: Kernel, insn_id: str) -> None:
+    """Check that there is a reduction in an instruction.
+
+    Raises:
+        NoSuchReduction: if there is none.
+    """
+    if not kernel.expanded.instruction(insn_id).reductions:
+        raise NoSuchReduction(
+            f"there is no reduction in '{insn_id}'",
+            where=caller_location(),
+            excerpt=excerpt(kernel, insn_id),
+            remedy="name an instruction that has one",
+        )
 
 
 _Runs: TypeAlias = Sequence[tuple[str, ...]]
@@ -143,6 +153,27 @@ def _merged(kernel: Kernel, insn_id: str) -> Kernel:
         return insn.map_expressions(lambda e: walk.rewrite(e, rule))
 
     return kernel.copy(instructions=tuple(map(merged, kernel.instructions)))
+
+
+def _apart(kernel: Kernel, insn_id: str) -> Kernel:
+    """Return the kernel with loops of its own for an instruction that are to be joined.
+
+    Only if what computes an array that it reads is in them, too: quotients and remainders would say
+    which elements are written, of which it is not known that these are all.
+    """
+    insn = kernel.expanded.instruction(insn_id)
+    loops = {*_around(kernel, insn_id), *insn.reduction_inames}
+    if len(_around(kernel, insn_id)) < 2 and all(len(r.inames) < 2 for r in insn.reductions):
+        return kernel
+    others = [i for i in kernel.expanded.instructions if i.id != insn_id]
+    arrays = {n for n in insn.read_names.intersection(kernel.writers) if kernel.array(n).shape}
+    if not any(
+        not arrays.isdisjoint(i.written_names) and not i.within_inames.isdisjoint(loops)
+        for i in others
+    ):
+        return kernel
+    used = NO_NAMES.union(*(i.within_inames | i.reduction_inames for i in others))
+    return duplicate_inames(kernel, [i for i in kernel.inames if i in loops & used], insn_id)
 
 
 def _around(kernel: Kernel, insn_id: str) -> tuple[str, ...]:

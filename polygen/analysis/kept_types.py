@@ -51,6 +51,28 @@ def keeps_type(kernel: Kernel, name: str, writer: str) -> bool:
     return (len(set(written)) == 1 and _is_known(written[0])) or len(_stored(kernel, name)) == 1
 
 
+@per_kernel
+def rounded_to(kernel: Kernel, name: str, writer: str) -> str | None:
+    """Return the type to which a variable rounds what an instruction writes, or None.
+
+    None also if that is not known for certain, or no matter of floating-point types alone.
+
+    Parameters:
+        kernel: the kernel.
+        name: the variable.
+        writer: the instruction that wrote what is read.
+    """
+    variable, dtype = kernel.variables[name], _known(kernel).get(name)
+    if not isinstance(dtype, np.dtype) or dtype.kind != "f" or is_bfloat16(variable.dtype):
+        return None
+    for found in _written(kernel, name, writer):
+        if found is None or not found[1] or not isinstance(found[0], np.dtype):
+            return None
+        if found[0].kind != "f" or is_bfloat16(found[0]) or found[0] == dtype:
+            return None
+    return dtype.name
+
+
 def _is_copy(kernel: Kernel, variable: GlobalArg | TemporaryVariable) -> bool:
     """Tell whether a temporary holds what one instruction reads from one other array."""
     writers = kernel.writers.get(variable.name, ())

@@ -11,7 +11,7 @@ from polygen.analysis.data_terms import data_terms
 from polygen.analysis.dataflow import Source, overlapping
 from polygen.analysis.difference import At, Comparing, Difference, other_work, undecided, work_at
 from polygen.analysis.instance_map import InstanceMap
-from polygen.analysis.kept_types import keeps_type, same_type
+from polygen.analysis.kept_types import keeps_type, rounded_to, same_type
 from polygen.analysis.lookups import for_all_values
 from polygen.analysis.origins import NOWHERE, Origins, is_access
 from polygen.analysis.pairs import witness
@@ -197,10 +197,10 @@ class Reads:
         """Compare an old value with what a new instruction stores."""
         name = ex.name_of(nodes[1])
         frame, points = self._origins.followed(self._new, now, at.new, at.points)
-        if not keeps_type(self._new, name, frame.insn.id):
+        value = _stored(self._new, name, frame, now)
+        if value is None:
             return undecided(at.old.insn, name, _OTHER_TYPE)
-        inner = Context(points, at.old, frame)
-        return self._comparing.match(nodes[0], frame.insn.values[now.position], inner)
+        return self._comparing.match(nodes[0], value, Context(points, at.old, frame))
 
     def _follow_old(
         self, was: Source, nodes: tuple[Expression, Expression], at: Context
@@ -208,10 +208,10 @@ class Reads:
         """Compare what an instruction stored that is gone with a new value."""
         name = ex.name_of(nodes[0])
         frame, points = self._origins.followed(self._old, was, at.old, at.points)
-        if not keeps_type(self._old, name, frame.insn.id):
+        value = _stored(self._old, name, frame, was)
+        if value is None:
             return undecided(at.old.insn, name, _OTHER_TYPE)
-        inner = Context(points, frame, at.new)
-        return self._comparing.match(frame.insn.values[was.position], nodes[1], inner)
+        return self._comparing.match(value, nodes[1], Context(points, frame, at.new))
 
     def _is_constant(self, name: str, at: Context) -> bool:
         """Tell whether a variable has the same values wherever the two frames read it."""
@@ -377,3 +377,12 @@ def _at_one_instance(at: Context) -> bool:
 
 def _index(node: Expression) -> tuple[Expression, ...]:
     return ex.index_tuple(node) if isinstance(node, ex.Subscript) else ()
+
+
+def _stored(kernel: Kernel, name: str, frame: Frame, source: Source) -> Expression | None:
+    """Return the value that a write leaves in a variable; None if its type is not known."""
+    value, writer = frame.insn.values[source.position], frame.insn.id
+    if keeps_type(kernel, name, writer):
+        return value
+    rounded = rounded_to(kernel, name, writer)
+    return None if rounded is None else ex.converted(rounded, value)

@@ -129,6 +129,10 @@ class NoSuchReduction(UserError):
     """A reduction that a step is about, and that no instruction has."""
 
 
+class ProducerNeeded(UserError):
+    """A variable that a reduction cannot compute itself: as an array, it is needed elsewhere."""
+
+
 class ReductionNotNestable(UserError):
     """Reductions that share loops, and would need them nested in different ways."""
 

@@ -203,11 +203,11 @@ def test_a_result_that_nobody_needs_may_become_another() -> None:
     s = 3*a[i]              {id=s}
     out[i], u = b[i], s     {id=out, dep=s}
     """
-    knl = kernel(LOOP, lines, pg.TemporaryVariable("s", "float32"), scalar("u"), *DATA[2:])
+    knl = kernel(LOOP, lines, pg.TemporaryVariable("s", "bfloat16"), scalar("u"), *DATA[2:])
     new = pg.assignment_to_subst(knl, "s")
     assert judge(knl, new, CALLS).differs is None
     needed = kernel(
-        LOOP, f"{lines}\np[i] = u {{dep=out}}", pg.TemporaryVariable("s", "float32"), scalar("u"),
+        LOOP, f"{lines}\np[i] = u {{dep=out}}", pg.TemporaryVariable("s", "bfloat16"), scalar("u"),
         *DATA[2:],
     )  # fmt: skip
     with pytest.raises(pg.errors.CannotProve, match="its type may not be"):
