@@ -16,7 +16,7 @@ from polygen.targets.program import DeviceFunction, Program
 
 _Three: TypeAlias = tuple[int, int, int]
 _AT_ONCE = 64  # launches in a piece: a driver takes them at once
-_MOST_KEPT = 8192  # launches in all pieces
+_MOST_KEPT = 65536  # launches in all pieces
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
+from polygen.analysis.access import touched
 from polygen.analysis.inference import kinds
 from polygen.analysis.kinds import same_kind
+from polygen.analysis.pairs import users
 from polygen.analysis.scratch import apart, passes_nothing
 from polygen.errors import WrongStorage
 from polygen.ir.array import AddressSpace, TemporaryVariable
@@ -165,14 +167,25 @@ class _Storages:
             starts = [w for w in self._works.all if node.name in w.insn.written_names]
             if all(loops <= work.insn.within_inames for work in starts):
                 return
-        elif apart(self._kernel, node.name, loops) == loops and passes_nothing(
-            self._kernel, node.name, loops
-        ):
+        elif self._is_apart(node.name, loops) and passes_nothing(self._kernel, node.name, loops):
             return
         raise self._refuse(
             node.name,
             f"is declared in the loop of '{min(loops)}', and may have to keep its value longer",
         )
+
+    def _is_apart(self, name: str, loops: frozenset[str]) -> bool:
+        """Tell whether iterations of loops do not mix in any copy of a variable.
+
+        A loop over which reductions run that read it has an iteration for each of their points.
+        """
+        rest = loops - apart(self._kernel, name, loops)
+        for insn in users(self._kernel, name) if rest else ():
+            for access in touched(self._kernel, insn)[name]:
+                around = self._kernel.instruction(insn).within_inames
+                if not rest <= (around if access.is_write else access.inames):
+                    return False
+        return True
 
 
 def _groups(launch: Frame) -> frozenset[HardwareTag]:

@@ -320,3 +320,54 @@ def test_it_is_switched_off_with_proofs(monkeypatch: pytest.MonkeyPatch) -> None
     with pg.without_proofs():
         pg.generate_code(knl)
         pg.lower_kernel(knl)
+
+
+def _summed_in_tiles(kept: str) -> Kernel:
+    """A sum in tiles: each item keeps a part of a tile, that of a step or all of it."""
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i<8 and 0<=j<12 }",
+        "b[i] = sum(j, m[j,i]*u[j])",
+        [pg.GlobalArg("m", np.float64, "12,8"), pg.GlobalArg("u", np.float64, "12"), "..."],
+    )
+    knl = pg.split_iname(pg.split_iname(knl, "j", 4), "i", 2, outer_tag="l.0", inner_tag="ilp")
+    knl = pg.add_prefetch(
+        *(knl, "m", "j_inner, i_outer, i_inner", ("row", "column")),
+        fetch_outer_inames="j_outer",
+        temporary_name="tile",
+        temporary_address_space=AddressSpace.LOCAL,
+        default_tag=None,
+    )
+    knl = pg.split_iname(knl, "column", 4, inner_tag="l.0")
+    knl = pg.add_prefetch(
+        *(knl, "tile", "i_inner" if kept == "j_inner" else "i_inner, j_inner"),
+        fetch_outer_inames=f"{kept}, j_outer, i_outer",
+        temporary_name="own",
+        temporary_address_space=AddressSpace.PRIVATE,
+        default_tag=None,
+    )
+    return pg.prioritize_loops(knl, "j_outer, j_inner")
+
+
+def test_what_a_reduction_reads_in_the_iteration_that_wrote_it() -> None:
+    for kept in ("j_inner", "j_outer"):
+        knl = _summed_in_tiles(kept)
+        m, u = np.arange(96.0).reshape(12, 8), np.arange(12.0)
+        np.testing.assert_array_equal(knl.executor("c")(m=m, u=u)[1][0], u @ m)
+
+
+def test_what_a_reduction_reads_later_than_it_is_written() -> None:
+    knl, program = _both(
+        kernel(
+            "{ [i,j]: 0<=i<n and 0<=j<4 }",
+            """
+            t = a[i,0]  {id=t, inames=i:j, if=j == 0}
+            out[i] = sum(j, t*a[i,j])  {inames=i, dep=t}
+            """,
+            TEMPORARY("t", np.float64),
+            loop_priority="i, j",
+        ),
+        LOOPS,
+    )
+    check(knl, program)
+    words = "and may have to keep its value longer"
+    assert words in said(knl, moved_into("t", "j")(program), WrongStorage)
