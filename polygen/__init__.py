@@ -160,6 +160,7 @@ from polygen.transforms.split_array_dim import split_array_dim
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.split_reduction_inward import split_reduction_inward
 from polygen.transforms.split_reduction_outward import split_reduction_outward
+from polygen.transforms.split_scan import split_scan
 from polygen.transforms.strip_mine_to_vector import strip_mine_to_vector
 from polygen.transforms.tag_array_axes import tag_array_axes
 from polygen.transforms.tag_inames import tag_inames
@@ -338,6 +339,7 @@ __all__ = [
     "split_iname",
     "split_reduction_inward",
     "split_reduction_outward",
+    "split_scan",
     "strip_mine_to_vector",
     "tag_array_axes",
     "tag_inames",

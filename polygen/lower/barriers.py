@@ -98,11 +98,14 @@ class _Placer:
                 first = early = self._behind(result, start, after, loops)
                 if node.everyone:
                     early = self._behind(result, launch, after, loops, Scope.EVERYONE)
-                if any(self._separates(n, after, loops, local=True) for n in result[early:first]):
+                rest = (*result[first:], *after)
+                if any(self._separates(n, rest, loops, local=True) for n in result[early:first]):
                     # What a group has in its own memory would be lost between launches.
-                    result.insert(first, BarrierNode(everyone=False))
+                    if first > start:  # else there is one
+                        result.insert(first, BarrierNode(everyone=False))
+                        start = first + 1
                     result.insert(early, node)
-                    start, launch = first + 2, early + 1
+                    start, launch = start + 1, early + 1
                     continue
                 result.insert(first, node)
                 start = first + 1
