@@ -376,11 +376,12 @@ class _Copy:
         for iname, axis, extent in zip(inames, self.axes, shape, strict=True):
             place = ex.Variable(iname)
             value = axis.value(place)
-            wanted = [(0, "<=", place), (place, "<", axis.extent)]
-            wanted += [(0, "<=", value), (value, "<", extent)] if inside else []
+            wanted = [ex.Comparison(0, "<=", place), ex.Comparison(place, "<", axis.extent)]
+            if inside:
+                wanted += [ex.Comparison(0, "<=", value), ex.Comparison(value, "<", extent)]
             values = universe()
             for condition in wanted:
-                holds = condition_set(ex.Comparison(*condition))
+                holds = condition_set(condition)
                 values = values if holds is None else values.intersect(holds)
             values = values.gist(domain_of(self.kernel, self.loops))
             yield Domain(unflatten(values.drop_unused_params(), (iname,)))

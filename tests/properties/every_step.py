@@ -23,6 +23,8 @@ NOT_DRAWN = {
     "change_arg_to_temporary": "the kernels of a sequence are called with the same arguments",
     "diff_kernel": "it computes something else: tests/transforms/test_diff_kernel.py",
     "to_batched": "the kernels of a sequence are called with the same arguments",
+    "privatize_atomics": "these kernels update nothing atomically: tests/transforms has its own",
+    "split_scan": "no reduction of these kernels grows along a loop: tests/transforms has its own",
     "fuse_kernels": "it takes several kernels: tests/transforms/test_fuse_kernels.py draws pairs",
 }
 # What is believed, and changes what a kernel may be called with.
