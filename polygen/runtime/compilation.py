@@ -36,7 +36,8 @@ def failure(
         remedy = (
             f"check the kernel's build options, {' '.join(options)}"
             if options
-            else "the generated code should compile: please report this, with the kernel"
+            else "check your own texts in it (preambles, functions, C), if there are any; if not, "
+            "please report this, with the kernel"
         )
     shown = "\n".join(message.strip("\0 \n").splitlines()[:_MOST_LINES])
     what = "" if kernel is None else f" for kernel '{kernel}'"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -59,17 +60,57 @@ def with_memory(
     if not temporaries:
         return function
     counts = [(t, _count(t, sizes), _dtype(t)) for t in temporaries]
-    return partial(_run_with_temporaries, function, counts)
+    return _WithMemory(function, counts)
 
 
-def _run_with_temporaries(
-    function: Callable[..., None],
-    temporaries: list[tuple[TemporaryVariable, int, DType]],
-    *values: Any,
-) -> None:
-    # New ones for each call: several threads may be in here.
-    arrays = [_new_array(t, count, dtype) for t, count, dtype in temporaries]
-    function(*values, *[array.ctypes.data for array in arrays])
+class _WithMemory:
+    """A function with memory for its temporaries, which is kept for the next call.
+
+    New pages would cost as much as to write them once more.  Of several threads that are in here
+    at once, each has memory of its own.
+    """
+
+    def __init__(
+        self, function: Callable[..., None], temporaries: list[tuple[TemporaryVariable, int, DType]]
+    ) -> None:
+        self._function = function
+        self._temporaries = temporaries
+        self._free: list[tuple[list[Any], list[int]]] = []  # what no call uses: one at most
+
+    def __call__(self, *values: Any) -> None:
+        try:
+            memory = self._free.pop()  # in one step: no other thread gets it
+        except IndexError:
+            memory = self._allocated()
+        self._function(*values, *memory[1])
+        self._free[:] = [memory]
+
+    def _allocated(self) -> tuple[list[Any], list[int]]:
+        with _KEEPING:
+            others = [each for each in _WITH_MEMORY if each is not self]
+            for each in others[: max(0, len(others) + 1 - _MOST_WITH_MEMORY)]:
+                each._release()
+            _WITH_MEMORY[self] = None
+            try:
+                arrays = self._new_arrays()
+            except OutOfMemory:
+                for each in others:
+                    each._release()
+                arrays = self._new_arrays()
+        return arrays, [array.ctypes.data for array in arrays]
+
+    def _new_arrays(self) -> list[Any]:
+        return [_new_array(t, count, dtype) for t, count, dtype in self._temporaries]
+
+    def _release(self) -> None:
+        self._free.clear()
+        _WITH_MEMORY.pop(self, None)
+
+
+# Functions that keep memory, those first that have had it for longest.
+_WITH_MEMORY: WeakKeyDictionary[_WithMemory, None] = WeakKeyDictionary()
+_MOST_WITH_MEMORY = 16
+_KEEPING = threading.Lock()
 
 
 def _new_array(temporary: TemporaryVariable, count: int, dtype: DType) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import polygen as pg
 from polygen import errors as e
-from polygen.runtime import opencl_run
+from polygen.runtime import opencl_run, temporaries
 from polygen.runtime.temporaries import new_buffer
 from tests.oracle.compare import assert_same, make_arguments
 
@@ -319,3 +320,62 @@ def test_few_programs_keep_memory(queue: Any, monkeypatch: pytest.MonkeyPatch) -
         a = np.arange(float(n))
         np.testing.assert_array_equal(run(queue, a=a, k=1)[1][0], a)
     assert made == [1, 2, 3, 1, 1, 3]
+
+
+def through_memory(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, list[int]]:
+    """Return what runs in C and keeps its values in memory between, and the lengths of that."""
+    made: list[int] = []
+    allocate = temporaries.aligned
+
+    def noted(count: int, *rest: Any) -> Any:
+        made.append(count)
+        return allocate(count, *rest)
+
+    monkeypatch.setattr(temporaries, "aligned", noted)
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i,j<n }",
+        ["t[i] = 2*a[i] {id=t}", "out[j] = t[n-1-j] {dep=t}"],
+        [temporary("t", "n", np.float64), "..."],
+    )
+    return knl.executor("c"), made
+
+
+def test_memory_is_kept_for_the_next_call_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, made = through_memory(monkeypatch)
+    for n in (5, 5, 0, 5):
+        a = np.arange(n) + 0.5
+        np.testing.assert_array_equal(run(a=a)[1][0], 2 * a[::-1])
+    assert made == [5, 0]
+    for n in range(6, 22):  # as many as keep theirs
+        run(a=np.ones(n))
+    run(a=np.ones(5))
+    assert made == [5, 0, *range(6, 22), 5]
+
+
+def test_each_call_at_once_has_memory_of_its_own_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, made = through_memory(monkeypatch)
+
+    def call(k: int) -> Any:
+        return run(a=np.full(100_000, float(k)))[1][0]
+
+    with ThreadPoolExecutor(4) as pool:
+        for k, found in enumerate(pool.map(call, range(40))):
+            np.testing.assert_array_equal(found, np.full(100_000, 2.0 * k))
+    assert len(made) < 40
+
+
+def test_others_give_their_memory_back_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, made = through_memory(monkeypatch)
+    a = np.ones(9)
+    run(a=a)
+    allocate, refused = temporaries.aligned, [True]
+
+    def once_refused(*args: Any) -> Any:
+        if refused and refused.pop():
+            raise MemoryError
+        return allocate(*args)
+
+    monkeypatch.setattr(temporaries, "aligned", once_refused)
+    run(a=np.ones(11))
+    run(a=a)
+    assert made == [9, 11, 9]
