@@ -129,6 +129,7 @@ from polygen.transforms.privatize_temporaries_with_inames import (
 )
 from polygen.transforms.propagate_reduction import propagate_reduction
 from polygen.transforms.realize_reduction import realize_reduction
+from polygen.transforms.reduce_in_parts import reduce_in_parts
 from polygen.transforms.register_callable import register_callable
 from polygen.transforms.register_preamble_generators import (
     PreambleInfo,
@@ -307,6 +308,7 @@ __all__ = [
     "privatize_temporaries_with_inames",
     "propagate_reduction",
     "realize_reduction",
+    "reduce_in_parts",
     "register_callable",
     "register_preamble_generators",
     "register_reduction",

@@ -7,9 +7,10 @@ correspond to one contribution to the other.  Which one, the subscripts of what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -34,6 +35,9 @@ from polygen.ir.expression import Expression
 from polygen.ir.reduction import facts_of, may_merge
 
 _MOST_STAGES = 8
+_QUOTIENTS = frozenset((ex.Remainder, ex.FloorDiv))
+
+_Equations: TypeAlias = Callable[[Expression, Frame, Expression, Frame], Iterator[isl.Set]]
 
 
 @dataclass(frozen=True)
@@ -170,9 +174,8 @@ class Sums:
         before, after = self._whole(old, at.old, at.points), self._whole(new, at.new, at.points)
         if before is None or after is None:
             return False
-        equations = _equations(before.operand, before.frame, after.operand, after.frame)
-        linked = reduce(isl.Set.intersect, equations, before.points.intersect(after.points))
-        if not _is_bijection(project_out(linked, (*before.others, *after.others)), before, after):
+        linked = _bijection(before, after, _equations) or _bijection(before, after, _same_numbers)
+        if linked is None:
             return False
         # The same instruction, but not the same of its instances.
         frames = [replace(f, trail=(*f.trail, f.insn.id)) for f in (before.frame, after.frame)]
@@ -227,6 +230,32 @@ def _equations(old: Expression, before: Frame, new: Expression, after: Frame) ->
     if type(old) is type(new):
         for was, now in zip(walk.parts(old), walk.parts(new), strict=False):
             yield from _equations(was, before, now, after)
+
+
+def _same_numbers(
+    old: Expression, before: Frame, new: Expression, after: Frame
+) -> Iterator[isl.Set]:
+    """Yield where numbers agree that stand in the same places of two expressions.
+
+    Also those of which subscripts are remainders, which many contributions have in common.
+    """
+    alike = type(old) is type(new) and len(walk.parts(old)) == len(walk.parts(new)) > 0
+    if alike and not _QUOTIENTS.isdisjoint(walk.classes(old) | walk.classes(new)):
+        for was, now in zip(walk.parts(old), walk.parts(new), strict=True):
+            yield from _same_numbers(was, before, now, after)
+    elif before.integer(old) is not None and after.integer(new) is not None:
+        yield equal_set(before.named(old), after.named(new))
+    elif alike:
+        for was, now in zip(walk.parts(old), walk.parts(new), strict=True):
+            yield from _same_numbers(was, before, now, after)
+
+
+def _bijection(before: _Sum, after: _Sum, equations: _Equations) -> isl.Set | None:
+    """Return which contribution to the one corresponds to which to the other; None if not one."""
+    found = equations(before.operand, before.frame, after.operand, after.frame)
+    linked = reduce(isl.Set.intersect, found, before.points.intersect(after.points))
+    outside = project_out(linked, (*before.others, *after.others))
+    return linked if _is_bijection(outside, before, after) else None
 
 
 def _is_bijection(linked: isl.Set, before: _Sum, after: _Sum) -> bool:

@@ -2,7 +2,8 @@
 
 GNU's library reads once, when it is loaded, how long threads spin before they sleep: milliseconds,
 unless the environment says otherwise, which on a busy machine is what a call then takes.  So it is
-loaded under an environment that says so.  Where another library has loaded it before, polygen's
+loaded under an environment that lets them spin for microseconds: for about as long as it takes to
+wake them.  Where another library has loaded it before, polygen's
 code gets a copy of it under another name.
 """
 
@@ -18,7 +19,7 @@ from pathlib import Path
 
 _GNU, _COPY = "libgomp.so.1", "libgomp.so.p"  # of one length: names are exchanged in binaries
 _BY_USERS = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
-_CALM = {"GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
+_CALM = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "0"}
 _SOFTLY = 1  # omp_pause_soft
 
 
@@ -71,7 +72,7 @@ class _OpenMP:
 
 @contextlib.contextmanager
 def _calm() -> Generator[bool]:
-    """Say in the environment that threads do not spin, unless the user has said what they do."""
+    """Say in the environment that threads soon sleep, unless the user has said what they do."""
     if any(name in os.environ for name in _BY_USERS):
         yield False
         return

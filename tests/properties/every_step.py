@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import polygen as pg
+from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.kernel import Kernel
 from tests.proof import any_step
 from tests.proof.any_step import AnyStep
@@ -520,6 +522,15 @@ def _fewer_inames(knl: Kernel, r: random.Random) -> AnyStep | None:
 # --- whole kernels
 
 
+def _parts(knl: Kernel, r: random.Random) -> AnyStep | None:
+    # A number that is kept has a type; where it is not, it takes that of what it meets.
+    kept = (
+        n for i in knl.instructions for n in i.reductions if ex.If not in walk.classes(n.operand)
+    )
+    over = sorted({iname for node in kept for iname in node.inames} - knl.tags.keys())
+    return AnyStep("reduce_in_parts", (r.choice(over), r.choice((1, 3, 4)))) if over else None
+
+
 def _realize(knl: Kernel, r: random.Random) -> AnyStep | None:
     reducing = [insn.id for insn in knl.instructions if insn.reductions]
     if not reducing:
@@ -608,6 +619,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "add_inames_to_insn": (_more_inames, 1),
     "remove_inames_from_insn": (_fewer_inames, 1),
     "realize_reduction": (_realize, 2),
+    "reduce_in_parts": (_parts, 1),
     "collect_common_factors": (_factors, 1),
     "set_argument_order": (_argument_order, 0.3),
     "simplify_indices": (_simpler, 0.7),

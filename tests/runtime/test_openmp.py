@@ -1,4 +1,4 @@
-"""OpenMP's threads do not spin between calls, and forked processes run kernels, too."""
+"""OpenMP's threads soon sleep between calls, and forked processes run kernels, too."""
 
 from __future__ import annotations
 
@@ -28,6 +28,12 @@ if child == 0:
     os._exit(0 if right() else 1)
 assert os.waitpid(child, 0)[1] == 0 and right()
 """
+_IDLE = """
+import time
+before_idle = time.process_time()
+time.sleep(0.1)
+assert time.process_time() - before_idle < 0.02
+"""
 _LOAD = "import ctypes; ctypes.CDLL('libgomp.so.1')"
 _SAME_ENVIRONMENT = "assert dict(os.environ) == before"
 _DECIDING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
@@ -54,8 +60,8 @@ def _reports(*code: str, **environment: str) -> list[str]:
 def test_threads_sleep(already: tuple[str, ...]) -> None:
     begin = [_LOAD] * bool(already)
     remember = "import os; before = dict(os.environ)"
-    found = _reports(*begin, remember, _PARALLEL, _SAME_ENVIRONMENT, _FORKED)
-    assert found == [*already, "'0'"]
+    found = _reports(*begin, remember, _PARALLEL, _IDLE, _SAME_ENVIRONMENT, _FORKED)
+    assert found == [*already, "'1000'"]
 
 
 def test_users_decide() -> None:
