@@ -119,6 +119,7 @@ from polygen.transforms.join_inames import join_inames
 from polygen.transforms.map_domain import map_domain
 from polygen.transforms.map_instructions import map_instructions
 from polygen.transforms.pad_iname import pad_iname
+from polygen.transforms.parallelize_reduction import parallelize_reduction
 from polygen.transforms.peel import peel
 from polygen.transforms.permute_array_dims import permute_array_dims
 from polygen.transforms.precompute import precompute
@@ -298,6 +299,7 @@ __all__ = [
     "obligations",
     "pad_iname",
     "parallel_inames",
+    "parallelize_reduction",
     "parse_kernel",
     "parse_program",
     "peel",

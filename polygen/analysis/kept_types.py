@@ -16,7 +16,7 @@ from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.dtype import is_bfloat16
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import CInstruction
+from polygen.ir.instruction import Assigning, CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
 
@@ -40,7 +40,10 @@ def keeps_type(kernel: Kernel, name: str, writer: str) -> bool:
         return True
     dtype = _known(kernel).get(name)
     if dtype is not None:
-        return all(_has_type(found, dtype) for found in _written(kernel, name, writer))
+        found = list(_written(kernel, name, writer))
+        if dtype == np.int64 and set(found) == {(int, True)} and _is_index(kernel, name):
+            return True
+        return all(_has_type(one, dtype) for one in found)
     if isinstance(variable, GlobalArg):
         return False  # a call decides
     # Then its type is that of what is written, if that is one and the same.
@@ -71,6 +74,31 @@ def rounded_to(kernel: Kernel, name: str, writer: str) -> str | None:
         if found[0].kind != "f" or is_bfloat16(found[0]) or found[0] == dtype:
             return None
     return dtype.name
+
+
+def _is_index(kernel: Kernel, name: str) -> bool:
+    """Tell whether a variable is only read as an index that `argmin` or `argmax` passes on.
+
+    If the index that it finds is a value by itself, it is stored as int64 where nothing else is
+    said: so a number without a type of its own, such as an iname, may as well have that one before.
+    """
+    for insn in kernel.instructions:
+        if name not in insn.read_names:
+            continue
+        if not isinstance(insn, Assigning):
+            return False
+        others = [*insn.predicates, *(i for a in insn.assignees for i in ex.index_of(a))]
+        for value in insn.values:
+            whole = value.aggregate if isinstance(value, ex.Component) else value
+            operand = whole.operand if isinstance(whole, ex.Reduction) else None
+            if isinstance(value, ex.Component) and isinstance(operand, ex.Several):
+                first, *indices = operand.children
+                others += [first, *(i for index in indices for i in ex.index_of(index))]
+            else:
+                others.append(value)
+        if any(name in walk.free_variables(other) for other in others):
+            return False
+    return True
 
 
 def _is_copy(kernel: Kernel, variable: GlobalArg | TemporaryVariable) -> bool:

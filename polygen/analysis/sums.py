@@ -27,7 +27,7 @@ from polygen.analysis.context import (
 )
 from polygen.analysis.difference import Comparing, Difference, other_work, undecided
 from polygen.analysis.instance_map import InstanceMap
-from polygen.analysis.origins import Origins
+from polygen.analysis.origins import Origins, Stored
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import flat_names, project_out, same_points
@@ -198,7 +198,7 @@ class Sums:
         """Return the next stage of a reduction, and where it is; None if there is none."""
         node = at.operand
         if not isinstance(node, ex.Reduction):
-            stored = self._origins.stored(node, at.frame, at.points)
+            stored = self._stored(node, at)
             if stored is None:
                 return None
             frame, points, node = stored
@@ -207,6 +207,29 @@ class Sums:
         if not isinstance(node, ex.Reduction) or not may_merge(whole.operation, node.operation):
             return None
         return node, at
+
+    def _stored(self, node: Expression, at: _Sum) -> Stored | None:
+        """Return what one instruction stored of what is read; of several results, all of them.
+
+        Those are of one reduction where they are written, and read, in the same places.
+        """
+        if not isinstance(node, ex.Several):
+            return self._origins.stored(node, at.frame, at.points)
+        found = [self._origins.stored(part, at.frame, at.points) for part in node.children]
+        stored = [one for one in found if one is not None]
+        if len(stored) < len(found):
+            return None
+        frame, points, value = stored[0]
+        if not isinstance(value, ex.Component):
+            return None
+        wanted = [ex.Component(value.aggregate, n) for n in range(len(stored))]
+        of_one = all(one[0].insn == frame.insn for one in stored)
+        read = {ex.index_of(part) for part in node.children}
+        names = [ex.name_of(part) for part in node.children]
+        written = {ex.index_of(a) for a in frame.insn.assignees if ex.name_of(a) in names}
+        in_one_place = len(read) == len(written) == 1
+        are_all = of_one and in_one_place and [one[2] for one in stored] == wanted
+        return (frame, points, value.aggregate) if are_all else None
 
     def _inside(self, node: ex.Reduction, at: _Sum) -> _Sum | None:
         names = self._names.fresh(node.inames)

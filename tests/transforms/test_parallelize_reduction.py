@@ -1,0 +1,117 @@
+"""`parallelize_reduction`: all-, x- and y-reduces, whatever is reduced and however it is shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import polygen as pg
+from polygen.errors import (
+    FootprintNotAffine,
+    IllegalStep,
+    InvalidArgument,
+    NoSuchReduction,
+    Reassociated,
+    TagConflict,
+    UnknownInstruction,
+)
+from polygen.ir.kernel import Kernel
+from tests.oracle.cases import Step, agree_in_arrays, kernel
+
+ALL = kernel("{ [r]: 0<=r<n }", "s[0] = sum(r, a[r])  {id=s}")
+X = kernel("{ [p,r]: 0<=p<m and 0<=r<n }", "s[p] = sum(r, a[p,r])  {id=s}")
+Y = kernel("{ [p,r]: 0<=p<m and 0<=r<n }", "s[p] = sum(r, a[r,p])  {id=s}")
+LINE = [{"n": n} for n in (0, 1, 7, 8, 9, 13, 16, 17, 31)]
+PLANE = [{"n": n, "m": m} for n, m in ((0, 2), (1, 0), (7, 5), (13, 1), (8, 4))]
+
+
+def shared(**how: Any) -> Step:
+    """Return the step that shares the reduction of `s`."""
+    return lambda knl: pg.parallelize_reduction(knl, "s", **how)
+
+
+FEW: dict[str, Any] = {"threads": 4, "items": 2}
+
+
+def test_all_reduce() -> None:
+    agree_in_arrays(ALL, LINE, shared(**FEW), shared(blocks=3, **FEW))
+
+
+@pytest.mark.parametrize("knl", [X, Y])
+def test_rows_and_columns(knl: Kernel) -> None:
+    agree_in_arrays(knl, PLANE, shared(across=2, blocks=2, **FEW), shared(threads=3, items=1))
+
+
+KINDS: dict[str, str] = {
+    "product": "s[p] = product(r, a[p,r] + b[r])",
+    "epilogue": "s[p] = 2*sum(r, a[p,r]) - max(r, a[p,r]*b[p])",
+    "two results": "v[p], s[p] = argmax(r, a[p,r] % 3, r)",
+    "index": "s[p] = argmin(r, a[p,r] % 2, 2*r)[1]",
+    "condition": "s[p] = if(b[p] > 2, sum(r, a[p,r]), 1)",
+    "predicate": "s[p] = sum(r, a[p,r])  {if=p > 1}",
+    "triangle": "s[p] = sum(r, if(r <= p, a[p,r], 0))",
+    "scaled": "s[p] = any(r, a[p,r] > 8) and not all(r, b[r] > 1)",
+}
+
+
+@pytest.mark.parametrize("text", KINDS.values(), ids=KINDS)
+def test_what_is_reduced(text: str) -> None:
+    knl = kernel(
+        "{ [p,r]: 0<=p<m and 0<=r<n }",
+        text if "{" in text else f"{text}  {{id=s}}",
+        pg.GlobalArg("a", "int32", "m, n"),
+        pg.GlobalArg("b", "int32", "m + n"),
+    )
+    if "{" in text:
+        knl = pg.replace_instruction_ids(knl, {"insn": "s"})
+    agree_in_arrays(knl, [{"n": n, "m": 3} for n in (1, 17)], shared(blocks=2, **FEW))
+
+
+def test_bounds_and_several_inames() -> None:
+    bounds = ["{ [p]: 0<=p<n }", "{ [i,j]: p<=i<n and 1<=j<4 }"]
+    knl = kernel(bounds, "s[p] = sum((i, j), a[i,j]*b[p])  {id=s}")
+    agree_in_arrays(knl, [{"n": n} for n in (0, 1, 9)], shared(blocks=2, **FEW))
+
+
+def test_several_at_once() -> None:
+    text = "s[p] = sum(r, a[p,r])  {id=s}\nq[p] = sum(r, a[p,r]**2)  {id=q}"
+    knl = kernel("{ [p,r]: 0<=p<m and 0<=r<n }", text)
+
+    def both(knl: Kernel) -> Kernel:
+        return pg.parallelize_reduction(knl, ["s", "q"], **FEW)
+
+    agree_in_arrays(knl, PLANE, both)
+    assert str(both(knl)).count("sum(r_step") == 2
+
+
+def test_history_and_text() -> None:
+    new = shared(blocks=2)(pg.add_dtypes(Y, {"a": "float32"}))
+    assert pg.replay(new.original, new.history) == new
+    assert pg.parse_kernel(str(new)) == new
+
+
+ORDERED = kernel("{ [r]: 0<=r<n }", "t[0], f[0] = segmented(sum)(r, a[r], b[r])  {id=s}")
+FORWARD = kernel("{ [t,r]: 0<=t<4 and 0<=r<n }", "s[t+1] = sum(r, a[r]*s[t])  {id=s}")
+TWO = kernel("{ [p,i,j]: 0<=p,i,j<n }", "s[p] = sum(i, a[p,i]) + sum(j, b[p,j])  {id=s}")
+RAGGED = kernel(
+    ["{ [p]: 0<=p<m }", "{ [r]: 0<=r<n }"], "<> m = c[0]\ns[p] = sum(r, a[p,r])  {id=s}"
+)
+REFUSED: list[tuple[Kernel, Step, type[Exception], str]] = [
+    (ALL, shared(across=2), InvalidArgument, "there are not 2 results side by side"),
+    (X, shared(threads=6, across=4), InvalidArgument, "6 work items cannot be 4 side by side"),
+    (TWO, shared(), InvalidArgument, "are not over the same inames"),
+    (FORWARD, shared(), IllegalStep, "would change what kernel"),
+    (pg.tag_inames(X, {"p": "g.0"}), shared(across=2), TagConflict, "cannot be split"),
+    (kernel("{ [p]: 0<=p<n }", "s[p] = a[p]  {id=s}"), shared(), NoSuchReduction, "no reduction"),
+    (ALL, lambda knl: pg.parallelize_reduction(knl, "t"), UnknownInstruction, "'t'"),
+    (pg.set_options(ALL, allow_reassociation=False), shared(), Reassociated, "does not permit"),
+    (ORDERED, shared(), Reassociated, "not claimed to be associative and commutative"),
+    (RAGGED, shared(blocks=2), FootprintNotAffine, "sizes do not say"),
+]
+
+
+@pytest.mark.parametrize(("knl", "step", "error", "text"), REFUSED)
+def test_refused(knl: Kernel, step: Step, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        step(knl)
