@@ -538,6 +538,18 @@ def _realize(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("realize_reduction", r.choice(((), (r.choice(reducing),))))
 
 
+def _share_reduction(knl: Kernel, r: random.Random) -> AnyStep | None:
+    reducing = [insn.id for insn in knl.instructions if insn.reductions]
+    if not reducing:
+        return None
+    counts = {
+        "blocks": r.choice((1, 2, 3)),
+        "threads": r.choice((2, 3, 4)),
+        "items": r.choice((1, 2)),
+    }
+    return AnyStep("parallelize_reduction", (r.choice(reducing),), {**counts, "across": 1})
+
+
 def _factors(knl: Kernel, r: random.Random) -> AnyStep | None:
     written = [t for t in knl.temporaries if t.name in knl.writers]
     if not written:
@@ -620,6 +632,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "remove_inames_from_insn": (_fewer_inames, 1),
     "realize_reduction": (_realize, 2),
     "reduce_in_parts": (_parts, 1),
+    "parallelize_reduction": (_share_reduction, 1),
     "collect_common_factors": (_factors, 1),
     "set_argument_order": (_argument_order, 0.3),
     "simplify_indices": (_simpler, 0.7),

@@ -75,7 +75,7 @@ def test_all_are_drawn() -> None:
     )
     choices, drawn = random.Random(0), set[str]()
     for knl in (calls, *(_sequence(seed).kernels[-1] for seed in range(20))):
-        drawn |= {random_step(knl, choices).name for _ in range(250)}
+        drawn |= {random_step(knl, choices).name for _ in range(300)}
     assert drawn == _names()
 
 

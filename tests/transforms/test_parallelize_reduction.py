@@ -87,6 +87,7 @@ def test_several_at_once() -> None:
 
 def test_history_and_text() -> None:
     new = shared(blocks=2)(pg.add_dtypes(Y, {"a": "float32"}))
+    assert new.original is not None
     assert pg.replay(new.original, new.history) == new
     assert pg.parse_kernel(str(new)) == new
 
