@@ -36,6 +36,7 @@ from polygen.ir.substitution import expand
 from polygen.ir.tags import InameTag, LocalTag, UnrollTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
+from polygen.proof import Rearranged
 from polygen.transformation import Inames, Within, to_names, transformation
 from polygen.transforms._dealing import Dealt, Shares, deal
 from polygen.transforms._left_out import domains_without, priorities_among, unneeded
@@ -54,7 +55,7 @@ def outermost(insn: Instruction) -> list[tuple[ex.Reduction, Parts]]:
 
 
 @transformation
-def reduce_in_stages(kernel: Kernel, insns: Within, inames: Inames, shares: Shares) -> Kernel:
+def reduce_in_stages(kernel: Kernel, insns: Within, inames: Inames, shares: Shares) -> Rearranged:
     """Let groups of work items share reductions.
 
     Parameters:
@@ -70,7 +71,8 @@ def reduce_in_stages(kernel: Kernel, insns: Within, inames: Inames, shares: Shar
     new = {insn.id: stages.of(insn) for insn in chosen}
     made = [n for insn in kernel.instructions for n in new.get(insn.id, [insn])]
     kernel = _tidied(stages.kernel.copy(instructions=tuple(made)), reduced)
-    return separated(kernel, dealt.full) if dealt.full is not None else kernel
+    kernel = separated(kernel, dealt.full) if dealt.full is not None else kernel
+    return Rearranged(kernel, by_instruction={insn.id: dealt.values for insn in chosen})
 
 
 class _Stages:

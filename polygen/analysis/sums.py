@@ -2,7 +2,8 @@
 
 ``sum(k, p[k])`` with ``p[k] = sum(l, a[4*k + l])`` adds up what ``sum(j, a[j])`` adds up.  Stages,
 also those that only one kernel stores, are put together; then each contribution to the one has to
-correspond to one contribution to the other.  Which one, the subscripts of what is added up say.
+correspond to one contribution to the other.  Which one, the step says, or the subscripts of what is
+added up.
 """
 
 from __future__ import annotations
@@ -181,6 +182,22 @@ class Sums:
         frames = [replace(f, trail=(*f.trail, f.insn.id)) for f in (before.frame, after.frame)]
         inner = Context(linked, *frames)
         return self._comparing.match(before.operand, after.operand, inner) is None
+
+    def _said(self, before: _Sum, after: _Sum, at: Context) -> list[isl.Set]:
+        """Return what the step says of which contribution is which; nothing if not of all inames.
+
+        It is not trusted: whether it is so, is looked at.
+        """
+        values = self._instances.of(at.new.insn.id)
+        found: list[isl.Set] = []
+        for iname, name in before.frame.names.items():
+            value = values.get(iname)
+            if name not in before.names:
+                continue
+            if value is None or not walk.free_variables(value) <= after.frame.names.keys():
+                return []
+            found.append(equal_set(ex.Variable(name), after.frame.named(value)))
+        return found
 
     def _whole(self, node: ex.Reduction, frame: Frame, points: isl.Set) -> _Sum | None:
         """Return a reduction with all of its stages; None if data says how long one is."""

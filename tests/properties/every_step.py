@@ -9,7 +9,11 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import polygen as pg
+from polygen.analysis.inference import infer_types, kinds
+from polygen.analysis.types import type_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.kernel import Kernel
@@ -539,7 +543,14 @@ def _realize(knl: Kernel, r: random.Random) -> AnyStep | None:
 
 
 def _share_reduction(knl: Kernel, r: random.Random) -> AnyStep | None:
-    reducing = [insn.id for insn in knl.instructions if insn.reductions]
+    # Numbers without a type of their own have another one once they are stored: docs/proofs.md.
+    known = kinds(infer_types(knl.expanded))
+    reducing = [
+        insn.id
+        for insn in knl.expanded.instructions
+        if insn.reductions
+        and all(isinstance(type_of(node, known), np.dtype) for node in insn.reductions)
+    ]
     if not reducing:
         return None
     counts = {
