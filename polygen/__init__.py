@@ -175,6 +175,7 @@ from polygen.transforms.unprivatize_temporaries_with_inames import (
 from polygen.transforms.unroll_and_jam import unroll_and_jam
 from polygen.transforms.untag_inames import untag_inames
 from polygen.transforms.wavefront import wavefront
+from polygen.tuning.optimize_reductions import optimize_reductions
 
 __version__ = "0.1.0"
 
@@ -297,6 +298,7 @@ __all__ = [
     "map_instructions",
     "merge",
     "obligations",
+    "optimize_reductions",
     "pad_iname",
     "parallel_inames",
     "parallelize_reduction",

@@ -35,3 +35,7 @@ class UnusedGroup(PolygenWarning):
 
 class NotValidated(PolygenWarning):
     """A loop program that was not compared with its kernel: that takes too much work."""
+
+
+class NotOptimized(PolygenWarning):
+    """A reduction that `optimize_reductions` leaves as it is, with the reason."""

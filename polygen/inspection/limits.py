@@ -48,7 +48,7 @@ class Limits:
     local_bytes: int = 48 * 1024
     cache_bytes: int = 40 * 2**20
     latency_seconds: float = 8e-7
-    launch_seconds: float = 1.5e-6
+    launch_seconds: float = 1e-6
     atomic_seconds: float = 1e-9
 
     def __post_init__(self) -> None:

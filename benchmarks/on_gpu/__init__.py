@@ -1,0 +1,1 @@
+"""Reductions on a GPU: which, and how each library does them."""

@@ -1,0 +1,96 @@
+"""polygen: a kernel for a case, which `optimize_reductions` makes fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import polygen as pg
+from benchmarks.on_gpu.cases import Case, Result
+
+torch: Any = import_module("torch")
+
+
+def kernel(case: Case) -> pg.Kernel:
+    """Return what a user writes: an instruction for each result, over loops of its axes."""
+    domains: dict[tuple[int, ...], str] = {}
+    lines: list[str] = []
+    for number, result in enumerate(case.results):
+        letter = domains.setdefault(result.shape, "ijkl"[len(domains)])
+        lines.append(instruction(number, result, letter))
+    shapes = [loops(letter, shape) for shape, letter in domains.items()]
+    arrays = [pg.GlobalArg(n, t, case.shape_of(n), alignment=16) for n, t in case.inputs.items()]
+    outputs = [
+        pg.GlobalArg(name, types_of(case, result)[place], result.kept)
+        for number, result in enumerate(case.results)
+        for place, name in enumerate(names_of(number, result))
+    ]
+    text = "\n".join(lines)
+    return pg.make_kernel(shapes, text, [*arrays, *outputs], name="reduction")
+
+
+def loops(letter: str, shape: tuple[int, ...]) -> str:
+    inames = [f"{letter}{axis}" for axis in range(len(shape))]
+    bounds = [f"0<={iname}<{n}" for iname, n in zip(inames, shape, strict=True)]
+    return f"{{ [{', '.join(inames)}]: {' and '.join(bounds)} }}"
+
+
+def names_of(number: int, result: Result) -> list[str]:
+    return [f"s{number}", f"at{number}"][: 2 if result.operation.startswith("arg") else 1]
+
+
+def types_of(case: Case, result: Result) -> list[str]:
+    """Return the types of what a result is written to; PyTorch's where it has one."""
+    found = next(t for n, t in case.inputs.items() if f"{{{n}}}" in result.element)
+    for name in ("float16", "float32"):
+        if result.element.startswith(name):
+            found = name
+    if result.operation in ("any", "all"):
+        return ["bool"]
+    if result.operation in ("sum", "product") and ("int" in found or found == "bool"):
+        return ["uint64" if found.startswith("u") else "int64"]
+    return [found, "int64"]
+
+
+def instruction(number: int, result: Result, letter: str) -> str:
+    everywhere = [f"{letter}{axis}" for axis in range(len(result.shape))]
+    kept = [name for axis, name in enumerate(everywhere) if axis not in result.axes]
+    over = [everywhere[axis] for axis in result.axes]
+    names = {name: f"{name}[{', '.join(everywhere)}]" for name in "abc"}
+    element = result.element.format(**names)
+    place = ", ".join(kept) or "0"
+    operation = result.operation
+    left = ", ".join(f"{name}[{place}]" for name in names_of(number, result))
+    if operation.startswith("arg"):
+        return f"{left} = {operation}({over[0]}, {element}, {over[0]})"
+    return f"{left} = {operation}(({', '.join(over)}), {element})"
+
+
+_OPTIMIZED: dict[str, Any] = {}
+
+
+def optimized(case: Case) -> Any:
+    """Return what runs a case's kernel, optimised for the device."""
+    if case.key not in _OPTIMIZED:
+        knl = pg.optimize_reductions(kernel(case), pg.Limits.of_device())
+        _OPTIMIZED[case.key] = knl.executor("cuda")
+    return _OPTIMIZED[case.key]
+
+
+def bind(case: Case, arrays: dict[str, Any]) -> Callable[[], Any] | None:
+    """Return a call."""
+    run = optimized(case)
+    out = {
+        name: torch.empty(result.kept, dtype=getattr(torch, dtype), device="cuda")
+        for number, result in enumerate(case.results)
+        for name, dtype in zip(names_of(number, result), types_of(case, result), strict=False)
+    }
+
+    found = [out[names_of(number, result)[-1]] for number, result in enumerate(case.results)]
+
+    def call() -> Any:
+        run(**arrays, **out)
+        return found
+
+    return call

@@ -1,0 +1,188 @@
+"""Reductions on a GPU: polygen beside PyTorch, CuPy with CUB, and CUB itself.
+
+    python -m benchmarks.reductions                       # the whole list
+    python -m benchmarks.reductions all rows columns      # parts of it
+    python -m benchmarks.reductions --list                # which there are
+    python -m benchmarks.reductions all --save found.json
+    python -m benchmarks.reductions --table found.json    # of what was measured before
+
+Processes share the cases, generate and compile everything, and check results against sums in
+double precision; then they take turns, so that one call at a time is on the device.  Times are
+medians, in microseconds: on the device, from replayed graphs of calls on different arrays (several
+times what its cache holds, where there are not too many), and in brackets on the host, from one
+call to the next.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from math import exp, log
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from benchmarks.on_gpu.cases import Case, cases
+
+OURS = "polygen"
+LIBRARIES = (OURS, "torch", "cupy", "cub")
+PEERS = LIBRARIES[1:]
+BEYOND_CACHE, MOST_SETS = 2**28, 128  # bytes of all inputs, and how many sets there are at most
+Times = dict[str, tuple[float, float]]
+"""Seconds on the device and on the host, by library."""
+
+
+# --- in a process that has a part of the cases
+
+
+def work(part: Sequence[Case], libraries: Sequence[str], ready: Any, turn: Any, told: Any) -> None:
+    """Prepare and check all cases; when all processes have, measure them, one after the other."""
+    right = import_module("benchmarks.on_gpu.right")
+    able: dict[str, list[str]] = {}
+    for case in part:
+        (arrays,) = right.random_inputs(case, 1)
+        able[case.key] = [x for x in libraries if prepared(x, case, arrays, right, told)]
+        del arrays
+        right.torch.cuda.empty_cache()
+    ready.wait()
+    for case in part:
+        with turn:
+            told.put((case.key, measured(case, able[case.key], right)))
+            right.torch.cuda.empty_cache()
+
+
+def prepared(library: str, case: Case, arrays: Mapping[str, Any], right: Any, told: Any) -> bool:
+    """Tell whether a library can do a case; raise an error if ours does it wrong."""
+    try:
+        call = module(library).bind(case, arrays)
+        if call is None:
+            return False
+        found = call()
+        errors = [right.wrong(r, arrays, x) for r, x in zip(case.results, found, strict=False)]
+    except Exception as error:  # of a class of any library's: it is told
+        told.put((case.key, f"{library}: {type(error).__name__}: {error}".splitlines()[0]))
+        return False
+    if not max(errors) <= 1:
+        told.put((case.key, f"{library} is wrong: {max(errors):.1e} of what is permitted"))
+    return bool(max(errors) <= 1)
+
+
+def module(library: str) -> Any:
+    return import_module(f"benchmarks.on_gpu.with_{library}")
+
+
+def measured(case: Case, libraries: Iterable[str], right: Any) -> Times:
+    """Return each library's times."""
+    timing = import_module("benchmarks.on_gpu.timing")
+    count = max(2, min(MOST_SETS, BEYOND_CACHE // case.read))
+    sets = right.random_inputs(case, count)
+    stream = timing.Stream()
+    found: Times = {}
+    for library in libraries:
+        calls = [module(library).bind(case, arrays) for arrays in sets]
+        device = timing.device_time(calls, stream)
+        found[library] = (device, timing.wall_time(calls, stream))
+    return found
+
+
+# --- in the main process
+
+
+def measure(chosen: Sequence[Case], libraries: Sequence[str], processes: int) -> dict[str, Times]:
+    """Return the times of all cases, and print what could not be done."""
+    context = get_context("spawn")
+    turn, told = context.Lock(), context.Queue()
+    count = min(processes, len(chosen))
+    ready = context.Barrier(count)
+    parts = [chosen[k::count] for k in range(count)]
+    workers = [
+        context.Process(target=work, args=(part, libraries, ready, turn, told), daemon=True)
+        for part in parts
+    ]
+    for worker in workers:
+        worker.start()
+    found: dict[str, Times] = {}
+    while len(found) < len(chosen):
+        name, what = told.get()
+        if isinstance(what, str):
+            print(f"{name}: {what}", flush=True)
+            continue
+        found[name] = what
+        short = " ".join(f"{x} {device * 1e6:.1f}" for x, (device, _) in what.items())
+        print(f"{name}: {short}", flush=True)
+    return found
+
+
+def table(chosen: Sequence[Case], found: Mapping[str, Times], copied: float) -> None:
+    """Print a line for each case, and geometric means."""
+    print(f"\ncopy on the device: {copied / 1e12:.2f} TB/s\n")
+    heads = "".join(f" {library} |" for library in LIBRARIES)
+    print(f"| float32 sums, us |{heads} ours / best | of a copy's bandwidth |")
+    print("| --- |" + " --- |" * (len(LIBRARIES) + 2))
+    for case in chosen:
+        if case.key in found:
+            print(line(case, found[case.key], copied), flush=True)
+    for peer in PEERS:
+        means(peer, [times for case in chosen if (times := found.get(case.key))])
+
+
+def line(case: Case, times: Times, copied: float) -> str:
+    shown = [
+        f"{times[x][0] * 1e6:.1f} ({times[x][1] * 1e6:.0f})" if x in times else ""
+        for x in LIBRARIES
+    ]
+    ratio = share = ""
+    best = min((times[x][0] for x in PEERS if x in times), default=None)
+    if OURS in times:
+        ours = times[OURS][0]
+        share = f"{case.read / ours / copied:.0%}"
+        ratio = f"{ours / best:.2f}" if best else ""
+    return f"| {case.name} | {' | '.join(shown)} | {ratio} | {share} |"
+
+
+def means(peer: str, all_times: Sequence[Times]) -> None:
+    ratios = [times[peer][0] / times[OURS][0] for times in all_times if {peer, OURS} <= set(times)]
+    if ratios:
+        mean = exp(sum(map(log, ratios)) / len(ratios))
+        print(f"{len(ratios)} of them beside {peer}: polygen is {mean:.2f} times as fast")
+
+
+def main() -> None:
+    everything = cases()
+    groups = list(dict.fromkeys(case.group for case in everything))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("groups", nargs="*", choices=[[], *groups], help="all, if not given")
+    parser.add_argument("--list", action="store_true", help="print what would be measured")
+    parser.add_argument("--only", help="those whose names contain this")
+    parser.add_argument("--libraries", nargs="*", default=LIBRARIES, choices=LIBRARIES)
+    parser.add_argument("--processes", type=int, default=max(1, (os.cpu_count() or 1) - 2))
+    parser.add_argument("--save", type=Path, help="where to write what was measured, as JSON")
+    parser.add_argument("--table", type=Path, help="print what was measured before")
+    given = parser.parse_args()
+    chosen = [case for case in everything if not given.groups or case.group in given.groups]
+    chosen = [case for case in chosen if not given.only or given.only in case.name]
+    if given.list:
+        print(*(f"{case.group}: {case.name}" for case in chosen), sep="\n")
+        return
+    if given.table:
+        before = json.loads(given.table.read_text())
+        table(chosen, before["times"], before["copied"])
+        return
+    libraries = [x for x in given.libraries if x == "cub" or find_spec(x)]
+    timing = import_module("benchmarks.on_gpu.timing")
+    copied = timing.copied_bytes_per_second()
+    found = measure(chosen, libraries, given.processes)
+    table(chosen, found, copied)
+    if given.save:
+        device = timing.torch.cuda.get_device_name()
+        times = {case.key: found[case.key] for case in chosen}
+        kept = {"device": device, "copied": copied, "times": times}
+        given.save.write_text(json.dumps(kept) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Choosing steps: by a model of the device, or by measuring."""

@@ -1,0 +1,128 @@
+"""How much a reduction reads, and how it walks through memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import SupportsIndex
+
+from polygen.analysis.access import Reference, references
+from polygen.analysis.domains import domain_of, with_surrounding
+from polygen.analysis.index_type import index_type
+from polygen.analysis.inference import infer_types
+from polygen.analysis.strides import Address
+from polygen.errors import NotCountable
+from polygen.inspection.counts import count_of
+from polygen.ir import walk
+from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.domain import flat_names, project_out
+from polygen.ir.dtype import to_dtype
+from polygen.ir.empty import NO_NAMES
+from polygen.ir.instruction import Instruction
+from polygen.ir.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one reduction has to do, or several that share their loops.
+
+    Attributes:
+        results: how many values there are of the inames around it.
+        length: how many elements each result is made of, on the average.
+        read: how many bytes are read from global memory, each element once.
+        width: how many bytes of these each element of the reduction needs.
+        along: whether neighbours in memory belong to one result (all- and x-reduce), not to
+            neighbouring results (y-reduce).
+    """
+
+    results: int
+    length: int
+    read: int
+    width: int
+    along: bool
+
+
+def work_of(
+    kernel: Kernel,
+    insns: Sequence[Instruction],
+    reduced: Sequence[str],
+    sizes: Mapping[str, SupportsIndex],
+) -> Work:
+    """Return what there is to do.
+
+    Parameters:
+        kernel: the kernel, rules expanded.
+        insns: instructions within the same inames.
+        reduced: the inames that their reductions run over.
+        sizes: the value of each size.
+
+    Raises:
+        MissingArgument: if a size is missing.
+        NotCountable: if data decides how much there is to do.
+    """
+    around = insns[0].within_inames
+    counted: dict[frozenset[str], int] = {}
+
+    def points(inames: frozenset[str]) -> int:
+        if inames not in counted:
+            counted[inames] = _points(kernel, inames, sizes)
+        return counted[inames]
+
+    everything = around.union(reduced)
+    results = max(1, points(around)) if around else 1
+    total = max(1, points(everything))
+    read = {_what(r): r for insn in insns for r in references(insn) if _is_read(kernel, r)}
+    typed = infer_types(kernel, index_type(kernel))
+    moved = width = 0
+    for reference in read.values():
+        size = to_dtype(typed.array(reference.name).dtype).itemsize
+        moved += size * points(_inames(reference, everything))
+        width += size if not _inames(reference, everything).isdisjoint(reduced) else 0
+    along = _is_along(kernel, list(read.values()), everything, reduced)
+    return Work(results, -(-total // results), moved, max(width, 1), along)
+
+
+def _points(kernel: Kernel, inames: frozenset[str], sizes: Mapping[str, SupportsIndex]) -> int:
+    """Return how many values inames have together."""
+    if not inames:
+        return 1
+    around = with_surrounding(kernel, inames)
+    flat = project_out(domain_of(kernel, around), around - inames)
+    data = set(flat_names(flat)).difference(kernel.parameters, inames)
+    if data:
+        raise NotCountable(
+            f"iterations of kernel '{kernel.name}' cannot be counted: data decides '{min(data)}', "
+            f"which bounds {', '.join(sorted(inames))}",
+            where=kernel.location,
+            remedy="share it by steps of your own",
+        )
+    return count_of(kernel, flat, inames, "iterations").eval_with_dict(sizes)
+
+
+def _what(reference: Reference) -> tuple[object, ...]:
+    return reference.name, reference.index
+
+
+def _is_read(kernel: Kernel, reference: Reference) -> bool:
+    array = kernel.variables.get(reference.name)
+    is_array = isinstance(array, GlobalArg | TemporaryVariable) and bool(reference.index)
+    return is_array and not reference.is_write
+
+
+def _inames(reference: Reference, inames: frozenset[str]) -> frozenset[str]:
+    return inames & NO_NAMES.union(*map(walk.free_variables, reference.index))
+
+
+def _is_along(
+    kernel: Kernel, read: Sequence[Reference], inames: frozenset[str], reduced: Sequence[str]
+) -> bool:
+    """Tell whether the smallest stride of what is read most belongs to what is reduced."""
+    votes = 0
+    for reference in read:
+        address = Address(
+            kernel.array(reference.name), reference.index, (*inames, *kernel.parameters)
+        )
+        strides = {iname: address.stride(iname) for iname in _inames(reference, inames)}
+        near = [iname for iname, stride in strides.items() if stride in (1, -1)]
+        votes += sum(1 if iname in reduced else -1 for iname in near)
+    return votes >= 0
