@@ -24,6 +24,8 @@ Kind: TypeAlias = DType | type[int] | type[float] | type[complex]
 BOOL: DType = np.dtype(np.bool_)
 INT64: DType = np.dtype(np.int64)
 UINT64: DType = np.dtype(np.uint64)
+FLOAT16: DType = np.dtype(np.float16)
+FLOAT32: DType = np.dtype(np.float32)
 FLOAT64: DType = np.dtype(np.float64)
 
 _SAMPLES: dict[object, Any] = {int: 0, float: 0.0, complex: 0j}

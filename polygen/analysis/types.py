@@ -10,6 +10,8 @@ import numpy as np
 from polygen.analysis.function_types import type_of_call, type_of_component
 from polygen.analysis.kinds import (
     BOOL,
+    FLOAT16,
+    FLOAT32,
     INT64,
     UINT64,
     Kind,
@@ -19,7 +21,7 @@ from polygen.analysis.kinds import (
     letter,
     literal_kind,
 )
-from polygen.analysis.operator_types import OPERATORS, REAL, Rule, require
+from polygen.analysis.operator_types import OPERATORS, REAL, WHOLE, Rule, require
 from polygen.errors import InternalError, TypeMismatch, TypeNotFound
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -110,13 +112,15 @@ def _reduction(node: Any, parts: Sequence[Any]) -> Any:
     if facts.seconds is None:
         return _result(node, parts[0], facts)
     first, second = parts[0]
-    require(node, [second], facts.operands, REAL)
-    return _result(node, first, facts), BOOL if facts.seconds is Result.TRUTH else second
+    require(node, [second], facts.operands, _NUMBERS.get(facts.operands, REAL))
+    result = _result(node, first, facts)
+    types = {Result.TRUTH: BOOL, Result.FIRST: result}
+    return result, types.get(facts.seconds, second)
 
 
 def _result(node: Any, kind: Kind, facts: Facts) -> Kind:
     """Return the type of the only, or the first, result of a reduction."""
-    require(node, [kind], facts.operands, REAL)
+    require(node, [kind], facts.operands, _NUMBERS.get(facts.operands, REAL))
     dtype = dtype_of(node.operation)
     definition = definition_of(node.operation)
     if definition is not None:
@@ -126,7 +130,7 @@ def _result(node: Any, kind: Kind, facts: Facts) -> Kind:
     if facts.result is Result.TRUTH:
         return BOOL
     if isinstance(kind, np.dtype) and widens(node.operation):
-        return _WIDENED.get(letter(kind), kind)
+        return FLOAT32 if kind == FLOAT16 else _WIDENED.get(letter(kind), kind)
     return kind
 
 
@@ -162,8 +166,12 @@ def _check_definition(node: Any, definition: Definition, kind: Kind) -> None:
         )
 
 
-# NumPy's sums and products of small integers are as wide as its default integers.
+# NumPy's sums and products of small integers are as wide as its default integers; those of halves
+# it adds up in single precision, and rounds in the end, which would lose that between stages.
 _WIDENED: dict[str, DType] = {"b": INT64, "i": INT64, "u": UINT64}
+
+# What operations take that do not take all real numbers, by NumPy's letters.
+_NUMBERS = {"biu": WHOLE, "f": "floating-point numbers"}
 
 
 _RULES: dict[type, Rule] = {

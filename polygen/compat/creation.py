@@ -12,6 +12,7 @@ from polygen.compat.options import set_options
 from polygen.compat.targets import target_name
 from polygen.errors import InvalidArgument
 from polygen.ir.public import public
+from polygen.language.of_nothing import identities
 from polygen.language.reduced import counting
 from polygen.source import caller_location
 
@@ -81,7 +82,7 @@ def _made(
             where=caller_location(),
             remedy="see docs/porting.md",
         )
-    with counting():
+    with counting(), identities():
         data = _with_shapes(make, domains, instructions, data, own)
         kernel = _with_spaces(make, domains, instructions, data, own)
     if order == "F":

@@ -49,6 +49,10 @@ class AssumptionViolated(UserError):
     """Sizes for which the kernel's assumptions do not hold."""
 
 
+class EmptyReduction(AssumptionViolated):
+    """Sizes for which a least or a greatest value would be that of no values."""
+
+
 class ObligationViolated(AssumptionViolated):
     """Data for which a kernel would touch what is not there, or do things in no order."""
 

@@ -25,8 +25,9 @@ class Result(enum.Enum):
     """Which type a reduction has, given that of its operand: as NumPy's."""
 
     KEPT = "its type"
-    WIDENED = "its type; 64 bits wide for integers and truth values"
+    WIDENED = "its type; 64 bits for integers and truth values, float32 for float16"
     TRUTH = "a truth value"
+    FIRST = "that of the first result"  # of a second one
 
 
 Combine: TypeAlias = Callable[[Parts, Parts, tuple[DType, ...]], Parts]
@@ -103,6 +104,19 @@ def _max(first: Expression, second: Expression) -> Expression:
 _Two: TypeAlias = Callable[[Expression, Expression], Expression]
 
 
+def _bits(node: Callable[[Parts], Expression]) -> _Two:
+    return lambda first, second: node((first, second))
+
+
+def _zeros(dtype: DType) -> Number:
+    return False if dtype.kind == "b" else 0
+
+
+def _ones(dtype: DType) -> Number:
+    """Return the number all of whose bits are 1."""
+    return True if dtype.kind == "b" else -1 if dtype.kind == "i" else _limits(dtype)[1]
+
+
 def _single(
     identity: Callable[[DType], Number],
     combined: _Two,
@@ -169,6 +183,22 @@ def _summed(old: Parts, new: Parts, dtypes: tuple[DType, ...]) -> Parts:
     return (_added(old[0], new[0], dtypes[0]),)
 
 
+def _minus(first: Expression, second: Expression) -> Expression:
+    return ex.Sum((first, ex.Product((-1, second))))
+
+
+def _compensated(old: Parts, new: Parts, _: tuple[DType, ...]) -> Parts:
+    """Return the rounded sum of two values, and all that rounding took off so far.
+
+    What it took off this time is computed without rounding, whichever of the two is larger: by
+    Knuth's two-sum (The Art of Computer Programming, volume 2, section 4.2.2, theorem B).
+    """
+    total = ex.Sum((old[0], new[0]))
+    added = _minus(total, old[0])
+    lost = ex.Sum((_minus(old[0], _minus(total, added)), _minus(new[0], added)))
+    return total, ex.Sum((ex.Sum((old[1], new[1])), lost))
+
+
 def _segmented(
     identity: Number, combine: Callable[[Expression, Expression, DType], Expression]
 ) -> Facts:
@@ -197,6 +227,12 @@ BUILT_IN: Mapping[str, Facts] = {
     "all": _single(lambda _: True, _both, Result.TRUTH, "biufc", "biuf"),
     "argmin": _extremal("<", _largest, _min),
     "argmax": _extremal(">", _smallest, _max),
+    "bit_and": _single(_ones, _bits(ex.BitwiseAnd), Result.KEPT, "biu", "biu"),
+    "bit_or": _single(_zeros, _bits(ex.BitwiseOr), Result.KEPT, "biu", "biu"),
+    "bit_xor": _single(_zeros, _bits(ex.BitwiseXor), Result.KEPT, "biu", "biu"),
+    "compensated(sum)": Facts(
+        lambda _: (0, 0), _compensated, Result.WIDENED, "f", "", seconds=Result.FIRST
+    ),
     "segmented(sum)": _segmented(0, _added),
     "segmented(product)": _segmented(1, lambda old, new, _: ex.product_of(old, new)),
 }

@@ -228,22 +228,29 @@ class ExpressionNodes(OptionNodes):
             return _SELECTIONS[name](tuple(args))
         return ex.Call(ex.Variable(name.value), tuple(args))
 
-    def segmented(self, children: _Children) -> Expression:
+    def of_pairs(self, children: _Children) -> Expression:
+        """Return a segmented reduction, or the sum that a compensated one stands for."""
         head, inner, *args = children
-        operation = find_operation(f"segmented({inner})")
+        operation = find_operation(f"{head}({inner})")
         if operation is None:
             raise Refused(
-                f"there is no segmented '{inner}'",
+                f"there is no {head} '{inner}'",
                 inner.start_pos,
-                "there is segmented(sum)(k, a[k], starts[k])",
+                f"there is {_OF_PAIRS[head.value]}",
             )
         if args and getattr(args[0], "type", None) == "NAME":
             operation = _typed(operation, args.pop(0))
-        return _reduction(head, args, operation)
+        if len(args) != 2 or head != "compensated" or isinstance(args[1], ex.Reduction):
+            return _reduction(head, args, operation)
+        pairs = _reduction(head, [*args, 0.0], operation)
+        total, lost = ex.Component(pairs, 0), ex.Component(pairs, 1)
+        # Of what is infinite, nothing was lost, and infinity less infinity is no number.
+        finite = ex.Call(ex.Variable("isfinite"), (total,))
+        return ex.If(finite, ex.Sum((total, lost)), total)
 
-    def segmented_component(self, children: _Children) -> Expression:
+    def of_pairs_component(self, children: _Children) -> Expression:
         *call, position = children
-        return ex.Component(self.segmented(call), int(position, 0))
+        return ex.Component(self.of_pairs(call), int(position, 0))
 
     def component(self, children: _Children) -> Expression:
         *call, position = children
@@ -260,6 +267,12 @@ class ExpressionNodes(OptionNodes):
                 "sum<float64>(k, a[k])",
             )
         return _reduction(name, args, _typed(operation, dtype))
+
+
+_OF_PAIRS = {
+    "segmented": "segmented(sum)(k, a[k], starts[k])",
+    "compensated": "compensated(sum)(k, a[k])",
+}
 
 
 def _finite(token: _Token, digits: str) -> float:

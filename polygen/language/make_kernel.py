@@ -30,6 +30,7 @@ from polygen.language.initial_values import with_initial_values
 from polygen.language.instructions import make_drafts, make_instructions
 from polygen.language.kernel_data import read_kernel_data
 from polygen.language.linear import without_linear_subscripts
+from polygen.language.of_nothing import with_something_to_reduce
 from polygen.language.own_loops import with_own_loops
 from polygen.language.priorities import with_priorities
 from polygen.language.reduced import check_reduced
@@ -80,7 +81,9 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
             `TemporaryVariable`, or names.  None, or ``"..."`` in the list, has what is missing
             guessed: the types from the call, the shapes from the subscripts.
         name: of the generated function.
-        assumptions: what is known of the parameters, as in ``"n >= 1 and n mod 4 = 0"``.
+        assumptions: what is known of the parameters, as in ``"n >= 1 and n mod 4 = 0"``.  It is
+            added that there is something to reduce by ``min``, ``max``, ``argmin`` and ``argmax``,
+            where sizes alone decide that.
         target: ``"opencl"``, ``"cuda"`` or ``"c"``.
         loop_priority: which loops are outside of which, as in ``"i, j"``; or several such texts.
             It decides where nothing else does: see `prioritize_loops`.
@@ -146,6 +149,8 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         return kernel
 
     kernel = with_own_loops(made)
+    if not unknown_kernels(kernel):
+        kernel = with_something_to_reduce(kernel)
     warn_of_unused_groups(kernel)
     check_calls(kernel)
     check_made(kernel)

@@ -10,8 +10,10 @@ import islpy as isl
 import numpy as np
 
 from polygen.analysis.index_type import INT64, index_type
+from polygen.analysis.nonempty import of_nothing, sizes_with_something
 from polygen.errors import (
     AssumptionViolated,
+    EmptyReduction,
     MissingArgument,
     NegativeSize,
     UnknownArgument,
@@ -19,9 +21,11 @@ from polygen.errors import (
     did_you_mean,
 )
 from polygen.ir.array import GlobalArg, ValueArg
+from polygen.ir.domain import flat_names
 from polygen.ir.dtype import DType, computed_in, is_bfloat16
 from polygen.ir.instruction import Assignment
 from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import name_of
 from polygen.ir.show import show_tuple
 from polygen.ir.show_expression import show_expression
 from polygen.lower.hidden import has_auto
@@ -227,13 +231,9 @@ def _check_assumptions(kernel: Kernel, sizes: Mapping[str, int]) -> None:
     allowed = kernel.assumptions.flat
     if allowed.plain_is_universe():
         return
-    names = kernel.assumptions.parameters
-    for name in names:
-        position = allowed.find_dim_by_name(isl.dim_type.param, name)
-        if position >= 0:
-            value = isl.Val(sizes[name])
-            allowed = allowed.fix_val(isl.dim_type.param, position, value)
-    if allowed.is_empty():
+    if _given(allowed, sizes).is_empty():
+        _check_reductions(kernel, sizes)
+        names = kernel.assumptions.parameters
         found = ", ".join(f"{name} = {sizes[name]}" for name in names)
         raise AssumptionViolated(
             f"kernel '{kernel.name}' was made on assumptions that do not hold for {found}",
@@ -241,6 +241,28 @@ def _check_assumptions(kernel: Kernel, sizes: Mapping[str, int]) -> None:
             excerpt=kernel.assumptions.text,
             remedy="pass arrays of other sizes, or make the kernel without the assumption",
         )
+
+
+def _given(allowed: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
+    """Return a set of sizes with those that are known."""
+    for name in flat_names(allowed):
+        if name in sizes:
+            position = allowed.find_dim_by_name(isl.dim_type.param, name)
+            allowed = allowed.fix_val(isl.dim_type.param, position, isl.Val(sizes[name]))
+    return allowed
+
+
+def _check_reductions(kernel: Kernel, sizes: Mapping[str, int]) -> None:
+    """Say which minimum or maximum would be of nothing, if one would."""
+    for insn, reduction, allowed in sizes_with_something(kernel):
+        if _given(allowed, sizes).is_empty():
+            found = ", ".join(f"{name} = {sizes[name]}" for name in flat_names(allowed))
+            raise EmptyReduction(
+                f"'{show_expression(reduction)}' in instruction '{insn.id}' of kernel "
+                f"'{kernel.name}' has nothing to reduce for {found}",
+                where=caller_location(),
+                remedy="pass arrays of other sizes, or " + of_nothing(name_of(reduction.operation)),
+            )
 
 
 def _shape(kernel: Kernel, arg: GlobalArg, sizes: Mapping[str, int]) -> tuple[int, ...]:

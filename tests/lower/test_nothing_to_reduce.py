@@ -8,6 +8,7 @@ import pytest
 import polygen as pg
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
+from polygen.language.of_nothing import identities
 from polygen.lower.lower import Model
 from polygen.lower.program import Assign, Declare, If
 from tests.lower.test_scans import agrees
@@ -28,9 +29,9 @@ AXES: tuple[Step, ...] = (tag(i="unr"), tag(i="l.0"), tag(i="g.0"))
 def made(domains: str | tuple[str, ...], text: str) -> Kernel:
     """Return a kernel that reads `a` and `f` and writes `b` and `c`."""
     arrays = [pg.GlobalArg(name, np.int32, "n + 3") for name in "abc"]
-    return kernel(
-        domains, text, *arrays, pg.GlobalArg("f", np.bool_, "n + 3"), "...", assumptions="n >= 0"
-    )
+    arrays.append(pg.GlobalArg("f", np.bool_, "n + 3"))
+    with identities():  # minima of nothing, too
+        return kernel(domains, text, *arrays, "...", assumptions="n >= 0")
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,9 @@ def test_as_numpy(dtype: str, target: str) -> None:
 
 
 def test_of_nothing() -> None:
-    knl = pg.make_kernel("{ [j]: 0<=j<n }", "v[0], k[0] = argmax(j, a[j], j)")
-    _, (k, v) = knl(a=np.zeros(0, np.int8))
+    """Of an empty row of several, as NumPy has none."""
+    rows = ["{ [i]: 0<=i<1 }", "{ [j]: i<=j<n }"]
+    _, (k, v) = pg.make_kernel(rows, "v[i], k[i] = argmax(j, a[j], j)")(a=np.zeros(0, np.int8))
     assert (v[0], k[0]) == (-128, np.iinfo(np.int64).max)
 
 

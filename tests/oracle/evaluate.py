@@ -6,6 +6,7 @@ type of what they are combined with.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -184,7 +185,12 @@ def _call(e: Evaluator, node: Any) -> Value:
     return functions.call(node.function.name, [e.value(p) for p in node.parameters])
 
 
-_WIDENED = {"b": np.dtype(np.int64), "i": np.dtype(np.int64), "u": np.dtype(np.uint64)}
+def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype == np.float16:
+        return np.dtype(np.float32)
+    return np.dtype({"b": np.int64, "i": np.int64, "u": np.uint64}.get(dtype.kind, dtype))
+
+
 _COMBINE: dict[str, Callable[[Value, Value], Value]] = {
     "sum": operator.add,
     "product": operator.mul,
@@ -192,11 +198,16 @@ _COMBINE: dict[str, Callable[[Value, Value], Value]] = {
     "max": np.maximum,
     "any": np.logical_or,
     "all": np.logical_and,
+    "bit_and": np.bitwise_and,
+    "bit_or": np.bitwise_or,
+    "bit_xor": np.bitwise_xor,
 }
 
 
 def _identity(operation: str, dtype: np.dtype[Any]) -> Value:
-    if operation in ("sum", "product", "any", "all"):
+    if operation == "bit_and":
+        return np.invert(dtype.type(0))
+    if operation in ("sum", "product", "any", "all", "bit_or", "bit_xor"):
         return dtype.type(operation in ("product", "all"))
     if dtype.kind == "f":
         return dtype.type(np.inf if operation == "min" else -np.inf)
@@ -216,7 +227,7 @@ def _reduction(e: Evaluator, node: Any) -> Value:
         sample = e.sample(node.operand)
         dtype = np.result_type(sample[0] if isinstance(sample, tuple) else sample)
         if operation in ("sum", "product") and not _keeps(node):
-            dtype = _WIDENED.get(dtype.kind, dtype)
+            dtype = _widened(dtype)
         elif operation in ("any", "all"):
             dtype = np.dtype(np.bool_)
     if operation in _WITH_TWO_RESULTS:
@@ -251,7 +262,7 @@ def _extremal(values: list[Any], first: Value, second: Value, node: Any) -> Valu
 def _segmented(values: list[Any], first: Value, _: Value, node: Any) -> Value:
     """Return what is combined since the last start, and whether there was one."""
     dtype = np.result_type(first)
-    dtype = dtype if _keeps(node) else _WIDENED.get(dtype.kind, dtype)
+    dtype = dtype if _keeps(node) else _widened(dtype)
     operation = str(node.operation).partition("<")[0].removeprefix("segmented(").removesuffix(")")
     total, started = _identity(operation, dtype), False
     for value, starts in values:
@@ -260,7 +271,15 @@ def _segmented(values: list[Any], first: Value, _: Value, node: Any) -> Value:
     return total, np.bool_(started)
 
 
+def _compensated(values: list[Any], first: Value, _: Value, node: Any) -> Value:
+    """Return what a sum is before it is rounded once, and nothing that is missing."""
+    dtype = dtype_of(node.operation) or np.result_type(first)
+    dtype = dtype if _keeps(node) else _widened(dtype)
+    return dtype.type(math.fsum(float(part) for pair in values for part in pair)), dtype.type(0)
+
+
 _WITH_TWO_RESULTS = {
+    "compensated(sum)": _compensated,
     "argmin": _extremal,
     "argmax": _extremal,
     "segmented(sum)": _segmented,

@@ -16,6 +16,7 @@ import numpy as np
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
+from polygen.language.of_nothing import identities
 from tests.oracle.cases import QUIET
 from tests.properties.expressions import mentions
 from tests.random_kernels.expressions import TABLE, Expressions
@@ -108,16 +109,17 @@ class Maker:
         merged = self.chance(0.3)
         several = [names for names in self.nests if len(names) > 1]
         ordered = [", ".join(names) for names in several if self.chance(0.3)]
-        knl = pg.make_kernel(
-            self.domains or "{ : }",
-            "\n".join(self.lines),
-            [*self.data.values(), "..."],
-            assumptions="n >= 0 and m >= 0",
-            functions=OWN if merged else {**OWN, **KERNELS},
-            seq_dependencies=self.in_sequence,
-            silenced_warnings=QUIET,
-            loop_priority=ordered,
-        )
+        with identities():  # minima of nothing, too
+            knl = pg.make_kernel(
+                self.domains or "{ : }",
+                "\n".join(self.lines),
+                [*self.data.values(), "..."],
+                assumptions="n >= 0 and m >= 0",
+                functions=OWN if merged else {**OWN, **KERNELS},
+                seq_dependencies=self.in_sequence,
+                silenced_warnings=QUIET,
+                loop_priority=ordered,
+            )
         if not merged:
             return knl
         self.program = pg.merge([knl, *KERNELS.values()])

@@ -58,7 +58,9 @@ class Reductions:
         inames = self.opened(2)
         a = self.over(inames, self.of(self.random.choice("iiib"), depth))
         over = self.closed(inames)
-        operation = self.random.choice(("sum", "product", "min", "max", "xor_all", "horner3"))
+        bits = ("bit_and", "bit_or", "bit_xor")
+        others = ("sum", "product", "min", "max", "xor_all", "horner3")
+        operation = self.random.choice((*others, self.random.choice(bits)))
         if operation in ("sum", "product"):
             name, wide = operation, _WIDE[a.dtype.kind]
             if self.random.random() < 0.3 and a.dtype.kind == "i":
@@ -80,8 +82,9 @@ class Reductions:
             text = f"{operation}({operation}({over}, {a.text}), {limit})"  # of nothing, infinite
             return computed(text, a.dtype, max(a.most, 9), a.error)
         typed = self.random.random() < 0.4
-        wide = np.dtype(np.float64) if typed else a.dtype
-        name = "sum<float64>" if typed else "sum"
+        half = a.dtype == np.float16
+        wide = np.dtype(np.float64) if typed else np.dtype(np.float32) if half else a.dtype
+        name = self.random.choice(("sum", "sum", "compensated(sum)")) + "<float64>" * typed
         return self._summed(f"{name}({over}, {a.text})", wide, a, TRIPS ** len(inames))
 
     def _of_complex(self, depth: int) -> Value:

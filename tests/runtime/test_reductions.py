@@ -35,9 +35,13 @@ def test_as_numpy(dtype: str, target: str) -> None:
     run = pg.set_options(knl, return_dict=True).executor(target)
     for size in SIZES:
         a = _data(size, dtype)
+        if size == 0:
+            with pytest.raises(pg.errors.EmptyReduction, match="nothing to reduce for n = 0"):
+                run(a=a)
+            continue
         _, found = run(a=a)
         wanted = {"s": a.sum(), "p": a.prod(), "some": a.any(), "every": a.all()}
-        wanted |= {"low": a.min(), "high": a.max()} if size else {}
+        wanted |= {"low": a.min(), "high": a.max()}
         for name, expected in wanted.items():
             assert found[name].dtype == expected.dtype
             np.testing.assert_array_equal(found[name][0], expected)
