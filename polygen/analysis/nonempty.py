@@ -59,9 +59,8 @@ def _always(node: Expression) -> Iterator[ex.Reduction]:
         if name_of(node.operation) in _WITH_ANOTHER:
             yield node
     elif isinstance(node, ex.Min | ex.Max) and not all(_is_one_of(node, part) for part in parts):
-        for part in parts:
-            yield from _always(part.operand if _is_one_of(node, part) else part)
-        return
+        # Of those that are left, what they reduce is of something, or it is not asked.
+        parts = tuple([part for part in parts if not _is_one_of(node, part)])
     for part in parts:
         yield from _always(part)
 

@@ -184,7 +184,7 @@ def _summed(old: Parts, new: Parts, dtypes: tuple[DType, ...]) -> Parts:
 
 
 def _minus(first: Expression, second: Expression) -> Expression:
-    return ex.Sum((first, ex.Product((-1, second))))
+    return ex.sum_of(first, ex.product_of(-1, second))
 
 
 def _compensated(old: Parts, new: Parts, _: tuple[DType, ...]) -> Parts:
@@ -193,10 +193,10 @@ def _compensated(old: Parts, new: Parts, _: tuple[DType, ...]) -> Parts:
     What it took off this time is computed without rounding, whichever of the two is larger: by
     Knuth's two-sum (The Art of Computer Programming, volume 2, section 4.2.2, theorem B).
     """
-    total = ex.Sum((old[0], new[0]))
+    total = ex.sum_of(old[0], new[0])
     added = _minus(total, old[0])
-    lost = ex.Sum((_minus(old[0], _minus(total, added)), _minus(new[0], added)))
-    return total, ex.Sum((ex.Sum((old[1], new[1])), lost))
+    lost = ex.sum_of(_minus(old[0], _minus(total, added)), _minus(new[0], added))
+    return total, ex.sum_of(ex.sum_of(old[1], new[1]), lost)
 
 
 def _segmented(

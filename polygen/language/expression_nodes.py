@@ -246,7 +246,7 @@ class ExpressionNodes(OptionNodes):
         total, lost = ex.Component(pairs, 0), ex.Component(pairs, 1)
         # Of what is infinite, nothing was lost, and infinity less infinity is no number.
         finite = ex.Call(ex.Variable("isfinite"), (total,))
-        return ex.If(finite, ex.Sum((total, lost)), total)
+        return ex.If(finite, ex.sum_of(total, lost), total)
 
     def of_pairs_component(self, children: _Children) -> Expression:
         *call, position = children
