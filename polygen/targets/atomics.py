@@ -17,10 +17,11 @@ from polygen.ir.atomicity import (
     update_of,
     updated,
 )
-from polygen.ir.dtype import DType, is_bfloat16, is_integer
+from polygen.ir.dtype import DType, computed_in, is_bfloat16, is_integer
+from polygen.ir.expression import Expression
 from polygen.lower.program import Assign
 from polygen.targets.expression import ExpressionPrinter
-from polygen.targets.target import Atomics, Target
+from polygen.targets.target import FLOAT16, FLOAT32, INT32, Atomics, Target
 
 
 def atomic_lines(
@@ -42,14 +43,16 @@ def atomic_lines(
         raise InternalError(f"an atomic operation in '{node.insn_id}'")
     dtype = expressions.declared_type(ex.name_of(node.target))
     held = expressions.held_type(ex.name_of(node.target))
-    _check(atomics, target.name, atomicity, dtype, node.insn_id)
-    unsigned = _unsigned(held)
+    _check(atomics, target.name, atomicity, held, node.insn_id)
     if held.itemsize in atomics.needs:
         expressions.uses.types.add(atomics.needs[held.itemsize])
+    halves = held == FLOAT16 and target.load_half  # which are computed with as floats
     names = {
-        "at": expressions.target(node.target),
-        "T": expressions.type_name(held),
-        "U": expressions.type_name(unsigned),
+        "at": expressions.element(node.target, target.qualifiers[space]),
+        "T": expressions.type_name(FLOAT32 if halves else computed_in(held)),
+        "M": expressions.type_name(held),
+        "U": expressions.type_name(_unsigned(held)),
+        "mask": hex(256**held.itemsize - 1),
         "space": target.qualifiers[space],
         **atomics.scopes[atomicity.scope],
     }
@@ -57,7 +60,7 @@ def atomic_lines(
     names |= {name: Template(text).substitute(names) for name, text in ordering.items()}
     if atomicity.init:
         _note_needs(atomics, expressions)
-        names["x"] = expressions.value(node.value, dtype)
+        names["bits"] = _bits(atomics, expressions, node.value, (dtype, held), names)
         return _filled(atomics.store(held.itemsize), names)
     update = update_of(node.target, node.value, atomicity.operation)
     if update is None:
@@ -89,10 +92,10 @@ def _check(atomics: Atomics, target: str, atomicity: Atomicity, dtype: DType, in
     elif atomicity.scope not in atomics.scopes:
         what = f"asks for the scope '{atomicity.scope.value}'"
         there = f": it has {', '.join(s.value for s in MemoryScope if s in atomics.scopes)}"
-    elif dtype.itemsize not in atomics.sizes or dtype.kind == "c" or is_bfloat16(dtype):
+    elif dtype.itemsize not in atomics.sizes:
         what = f"updates a number of type '{dtype.name}' atomically"
         sizes = " or ".join(str(8 * size) for size in atomics.sizes)
-        remedy = "use a float32 or float64" if is_bfloat16(dtype) else f"use a type of {sizes} bits"
+        remedy = f"use a type of {sizes} bits"
     elif dtype.itemsize not in of_scope:
         what = f"updates a number of type '{dtype.name}' in the scope '{atomicity.scope.value}'"
         remedy = f"use a type of {' or '.join(str(8 * size) for size in of_scope)} bits"
@@ -112,7 +115,7 @@ def _native(
         # Sums and bits may be computed in any type that is wide enough; extrema not.
         if not is_integer(operand) or (update.operation in ("min", "max") and operand != dtype):
             return None
-    elif operand != dtype or update.operation not in atomics.native_floats:
+    elif dtype.kind != "f" or operand != dtype or update.operation not in atomics.native_floats:
         return None
     return atomics.native(update.operation, dtype)
 
@@ -126,16 +129,48 @@ def _retried(
 ) -> list[str]:
     dtype, held = types  # of the numbers, and of what is in memory
     unsigned = _unsigned(held)
-    names["old"] = expressions.new_name("old", dtype)
-    made = {"new": "next", "seen": "seen", "place": "place"}  # new is a keyword of C++
-    names |= {name: expressions.new_name(like, unsigned) for name, like in made.items()}
+    names["old"] = expressions.new_name("old", computed_in(dtype))
+    # new is a keyword of C++
+    made = {"new": "next", "seen": "seen", "place": "place", "part": "part", "shift": "shift"}
+    used = [name for name in made if f"${name}" in atomics.retry(held.itemsize)]
+    names |= {name: expressions.new_name(made[name], unsigned) for name in used}
     assert node.atomicity is not None
     old, operation = ex.Variable(names["old"]), node.atomicity.operation
     value = updated(node.target, node.value, old, operation)
-    text = expressions.value(value, dtype)
-    same = expressions.type_of(value, dtype) == dtype
-    names["value"] = text if same else f"({names['T']}) ({text})"
+    names["bits"] = _bits(atomics, expressions, value, types, names)
+    names["number"] = _number(atomics, expressions, held, names)
     return _filled(atomics.retry(held.itemsize), names)
+
+
+def _bits(
+    atomics: Atomics,
+    expressions: ExpressionPrinter,
+    value: Expression,
+    types: tuple[DType, DType],
+    names: Mapping[str, str],
+) -> str:
+    """Return the bits of a number, as it is kept in memory."""
+    dtype, held = types
+    if is_bfloat16(held):
+        return expressions.packed(value)
+    text = expressions.value(value, dtype)
+    # What is smaller than an int is computed as one.
+    if held.itemsize < INT32.itemsize or expressions.type_of(value, dtype) != dtype:
+        text = f"({names['T']}) ({text})"
+    forms = atomics.forms(held)
+    if forms.needs:
+        expressions.uses.types.add(forms.needs)
+    return forms.bits.format(text, **names)
+
+
+def _number(
+    atomics: Atomics, expressions: ExpressionPrinter, held: DType, names: Mapping[str, str]
+) -> str:
+    """Return the number that bits from memory are."""
+    bits = names.get("part", names["seen"])
+    if is_bfloat16(held):
+        return expressions.unpacked(bits)
+    return atomics.forms(held).number.format(bits, **names)
 
 
 def _unsigned(dtype: DType) -> DType:

@@ -15,7 +15,7 @@ from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType
 from polygen.ir.layout import VECTOR_BYTES, VECTOR_LENGTHS, has_vectors
 from polygen.targets.complex_helpers import NATIVE
-from polygen.targets.target import Atomics, Target
+from polygen.targets.target import Atomics, Bits, Target
 from polygen.targets.vector_math import vector_functions
 
 
@@ -98,15 +98,17 @@ _ATOMICS = Atomics(
     retry=lambda _: (
         """
 {
-    $T $old, $new;
-    __atomic_load(&$at, &$old, __ATOMIC_RELAXED);
-    do
-        $new = $value;
-    while (!__atomic_compare_exchange(&$at, &$old, &$new, 0, $order, __ATOMIC_RELAXED));
+    $M $seen, $new;
+    __atomic_load(&$at, &$seen, __ATOMIC_RELAXED);
+    do {
+        $T const $old = $number;
+        $new = $bits;
+    } while (!__atomic_compare_exchange(&$at, &$seen, &$new, 0, $order, __ATOMIC_RELAXED));
 }
 """
     ),
-    store=lambda _: "#pragma omp atomic write$clause\n$at = $x;",
+    forms=lambda _: Bits(),
+    store=lambda _: "#pragma omp atomic write$clause\n$at = $bits;",
 )
 
 _VECTORS = {

@@ -25,7 +25,7 @@ from polygen.targets.cuda_types import (
     INFINITIES,
     VECTOR,
 )
-from polygen.targets.target import Atomics, Copies, Target
+from polygen.targets.target import Atomics, Bits, Copies, Target
 
 _TYPE_NAMES = {
     "bool": "bool",
@@ -84,8 +84,8 @@ def _atomic(operation: str, dtype: DType) -> str | None:
 
 def _store(size: int) -> str:
     if size < 4:
-        return "${before}*(volatile $U *) &$at = pg_bits<$U>(($T) ($x));$after"
-    return "${before}atomicExch$scope(($U *) &$at, pg_bits<$U>(($T) ($x)));$after"
+        return "${before}*(volatile $U *) &$at = $bits;$after"
+    return "${before}atomicExch$scope(($U *) &$at, $bits);$after"
 
 
 def _scope(scope: MemoryScope) -> str:
@@ -123,18 +123,45 @@ float $name(float a)
 }
 """
 
-# Of 16 bits, there is only the one for all of a device.
 _RETRY = """
 {
     $U *const $place = ($U *) &$at;
     $U $new = *$place, $seen;
     ${before}do {
-        $T const $old = pg_bits<$T>($new);
         $seen = $new;
-        $new = atomicCAS$scope($place, $seen, pg_bits<$U>($value));
+        $T const $old = $number;
+        $new = atomicCAS$scope($place, $seen, $bits);
     } while ($new != $seen);$after
 }
 """
+
+# A byte is swapped with the three others of its word, which have to be as they were.
+_RETRY_PART = """
+{
+    unsigned int *const $place = (unsigned int *) ((size_t) &$at & ~(size_t) 3);
+    int const $shift = 8 * (int) ((size_t) &$at & 3);
+    unsigned int $new = *$place, $seen;
+    ${before}do {
+        $seen = $new;
+        $U const $part = ($U) ($seen >> $shift);
+        $T const $old = $number;
+        $new = $seen & ~(${mask}u << $shift) | (unsigned int) $bits << $shift;
+        $new = atomicCAS$scope($place, $seen, $new);
+    } while ($new != $seen);$after
+}
+"""
+
+
+def _retry(size: int) -> str:
+    if size == 1:
+        return _RETRY_PART
+    # Of 16 bits, there is only the one for all of a device.
+    return _RETRY.replace("$scope", "") if size == 2 else _RETRY
+
+
+def _forms(dtype: DType) -> Bits:
+    return Bits(f"pg_bits<{_TYPE_NAMES[dtype.name]}>({{0}})", "pg_bits<{U}>({0})")
+
 
 _ATOMICS = Atomics(
     shared=frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)),
@@ -146,11 +173,12 @@ _ATOMICS = Atomics(
         MemoryOrdering.SEQUENTIALLY_CONSISTENT: _ordering(before=True, after=True),
     },
     scopes={scope: {"scope": _scope(scope)} for scope in MemoryScope},
-    sizes=(2, 4, 8),
-    scope_sizes={MemoryScope.ALL_DEVICES: (4, 8)},
+    sizes=(1, 2, 4, 8),
+    scope_sizes={MemoryScope.ALL_DEVICES: (1, 4, 8)},
     native=_atomic,
     native_floats=frozenset(("sum",)),
-    retry=lambda size: _RETRY.replace("$scope", "") if size == 2 else _RETRY,
+    retry=_retry,
+    forms=_forms,
     store=_store,
     native_needs=lambda _, dtype: "add_half" if dtype.name == "float16" else "",
     retry_needs="bits",

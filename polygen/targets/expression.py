@@ -20,7 +20,7 @@ from polygen.targets.lane_printer import LanePrinter
 from polygen.targets.lane_rules import LANE_RULES
 from polygen.targets.names import Names, Uses
 from polygen.targets.target import BOOL, FLOAT16, FLOAT32, FLOAT64, SHORT_NAMES, Target
-from polygen.targets.term import SUM, Term, promoted
+from polygen.targets.term import ATOM, SUM, Term, promoted
 
 RULES: Mapping[type, Rule] = {
     ex.Variable: logic.print_variable,
@@ -112,7 +112,7 @@ class ExpressionPrinter:
     def held_type(self, name: str) -> DType:
         """Return the type that a variable has in memory: halves that are not passed are floats."""
         dtype, stored = self.declared_type(name), name in self._printer.names.stored
-        return FLOAT32 if dtype == FLOAT16 and not stored else dtype
+        return FLOAT32 if (dtype == FLOAT16 or is_bfloat16(dtype)) and not stored else dtype
 
     def is_real(self, name: str) -> bool:
         """Tell whether a variable is a floating-point number."""
@@ -192,7 +192,7 @@ class ExpressionPrinter:
             UnknownFunction: if the target has no such function.
         """
         if is_bfloat16(dtype):
-            return self._printer.helper("from_bfloat16", FLOAT32, [self._packed(node)]).text
+            return self.unpacked(self.packed(node))
         self._printer.annotate(node)
         text = self._converted(self._printer.term(node, dtype), dtype).text
         self._printer.forget()
@@ -218,13 +218,18 @@ class ExpressionPrinter:
         read = [target.shuffle(part, distance) for part in parts]
         return target.complex_literal.format(self.type_name(dtype), *read)
 
-    def _packed(self, node: Expression) -> Term:
+    def unpacked(self, bits: str) -> str:
+        """Return the number that the 16 bits of a bfloat16 are."""
+        term = Term(bits, ATOM, FLOAT32, FLOAT32)
+        return self._printer.helper("from_bfloat16", FLOAT32, [term]).text
+
+    def packed(self, node: Expression) -> str:
         """Return the 16 bits of an expression as a bfloat16."""
         p = self._printer
         p.annotate(node)
         term = p.helper("to_bfloat16", FLOAT32, [p.convert(p.term(node, FLOAT32), FLOAT32)])
         p.forget()
-        return term
+        return term.text
 
     def assignment(self, target: ex.Variable | ex.Subscript, value: Expression) -> str:
         """Return ``target = value``, or ``target += ...`` where the value is such a sum.
@@ -276,7 +281,25 @@ class ExpressionPrinter:
             return f"{self.target(target)} = {self.value(value, dtype)}"
         name, _ = logic.place_of(p, target)
         p.uses.names.add(name)
-        return f"{name}[{logic.index_text(p, target)}] = {self._packed(value).text}"
+        return f"{name}[{logic.index_text(p, target)}] = {self.packed(value)}"
+
+    def element(self, node: ex.Variable | ex.Subscript, space: str) -> str:
+        """Return a variable or an element as it is in memory: a number, or the bits of one.
+
+        Parameters:
+            node: the variable, or the element.
+            space: what a declaration in its address space begins with.
+        """
+        p, name = self._printer, ex.name_of(node)
+        of_bits = is_bfloat16(self.held_type(name))
+        halves = self.held_type(name) == FLOAT16 and p.target.load_half
+        if not of_bits and not halves:
+            return self.target(node)
+        place = cast("ex.Subscript", logic.in_memory(p, node))
+        array, _ = logic.place_of(p, place)
+        p.uses.names.add(array)
+        array = f"((volatile {space}ushort *) {array})" if halves else array
+        return f"{array}[{logic.index_text(p, place)}]"
 
     def target(self, node: ex.Variable | ex.Subscript) -> str:
         """Return what is written to."""

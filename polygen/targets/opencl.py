@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryOrdering, MemoryScope
 from polygen.ir.dtype import DType
 from polygen.targets.complex_helpers import VECTORS
-from polygen.targets.target import Atomics, Target
+from polygen.targets.target import Atomics, Bits, Target
 
 _FENCES = {
     AddressSpace.LOCAL: "CLK_LOCAL_MEM_FENCE",
@@ -47,7 +49,7 @@ def _prefix(size: int) -> str:
 
 
 def _atomic(operation: str, dtype: DType) -> str | None:
-    if operation not in _ATOMIC_NAMES:
+    if operation not in _ATOMIC_NAMES or dtype.itemsize < 4:
         return None
     return f"{_prefix(dtype.itemsize)}_{_ATOMIC_NAMES[operation]}(&$at, $x);"
 
@@ -56,28 +58,74 @@ def _needs(operation: str, dtype: DType) -> str:
     return "extended64" if dtype.itemsize == 8 and operation != "sum" else ""
 
 
+# Numbers of less than 32 bits are swapped with the rest of their word, which has to be as it was.
+_RETRY_PART = """
+{
+    volatile ${space}uint *const $place = (volatile ${space}uint *) ((size_t) &$at & ~(size_t) 3);
+    int const $shift = 8 * (int) ((size_t) &$at & 3);
+    uint $new = *$place, $seen;
+    do {
+        $seen = $new;
+        $U const $part = ($U) ($seen >> $shift);
+        $T const $old = $number;
+        $new = $seen & ~(${mask}u << $shift) | (uint) $bits << $shift;
+        $new = atomic_cmpxchg($place, $seen, $new);
+    } while ($new != $seen);
+}
+"""
+
+
 def _retry(size: int) -> str:
+    if size < 4:
+        return _RETRY_PART
     return f"""
 {{
     volatile $space$U *const $place = (volatile $space$U *) &$at;
     $U $new = *$place, $seen;
     do {{
-        $T const $old = as_$T($new);
         $seen = $new;
-        $new = {_prefix(size)}_cmpxchg($place, $seen, as_$U($value));
+        $T const $old = $number;
+        $new = {_prefix(size)}_cmpxchg($place, $seen, $bits);
     }} while ($new != $seen);
 }}
 """
+
+
+def _store(size: int) -> str:
+    if size < 4:
+        return "*(volatile $space$U *) &$at = $bits;"
+    return f"{_prefix(size)}_xchg((volatile $space$U *) &$at, $bits);"
+
+
+# Devices need not have halves, only load and store them.
+_HALF_BITS = """
+static inline float pg_half_of_bits(ushort bits)
+{
+    return vload_half(0, (half const *) &bits);
+}
+static inline ushort pg_bits_of_half(float a)
+{
+    ushort bits;
+    vstore_half_rte(a, 0, (half *) &bits);
+    return bits;
+}""".strip()
+
+
+def _forms(dtype: DType) -> Bits:
+    if dtype == np.float16:
+        return Bits("pg_half_of_bits({0})", "pg_bits_of_half({0})", "half_bits")
+    return Bits("as_{T}({0})", "as_{U}({0})")
 
 
 _ATOMICS = Atomics(
     shared=frozenset((AddressSpace.LOCAL, AddressSpace.GLOBAL)),
     orderings={MemoryOrdering.RELAXED: {}},  # as those of OpenCL 1.2 are
     scopes={scope: {} for scope in MemoryScope if scope is not MemoryScope.ALL_DEVICES},
-    sizes=(4, 8),
+    sizes=(1, 2, 4, 8),
     native=_atomic,
     retry=_retry,
-    store=lambda size: f"{_prefix(size)}_xchg((volatile $space$U *) &$at, as_$U(($T) ($x)));",
+    forms=_forms,
+    store=_store,
     needs={8: "atomic64"},
     native_needs=_needs,
 )
@@ -113,6 +161,7 @@ OPENCL = Target(
         " | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;",
         "shuffle": "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
         "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable",
+        "half_bits": _HALF_BITS,
         "atomic64": "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable",
         "extended64": "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable",
     },

@@ -22,14 +22,31 @@ SHORT_NAMES: Mapping[str, str] = {
 } | {"bool": "bool", "complex64": "c64", "complex128": "c128"}
 
 
+@dataclass(frozen=True)
+class Bits:
+    """How a language makes numbers of what is in memory, and the other way around.
+
+    Attributes:
+        number: a number, of its bits.
+        bits: bits, of the number.
+        needs: what the source has to begin with, as in `Atomics.needs`; or nothing.
+    """
+
+    number: str = "{0}"
+    bits: str = "{0}"
+    needs: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Atomics:
     """What a language has for atomic operations.
 
-    The texts are templates: ``$at`` is the element, ``$x`` the operand or the value, ``$T`` the
-    type of the element, ``$U`` the unsigned type of its size, ``$space`` what a declaration in its
-    address space begins with; ``$old``, ``$new``, ``$seen`` and ``$place`` are new names.  What a
-    memory ordering adds are names of its own.
+    The texts are templates: ``$at`` is the element, ``$x`` the operand, ``$bits`` the new value as
+    it is kept, ``$number`` the old one, ``$T`` the type of numbers, ``$M`` that of the element,
+    ``$U`` the unsigned type of its size, and ``$mask`` the largest number of that, ``$space`` what
+    a declaration in its address space begins with; ``$old``, ``$new``, ``$seen`` (what is in
+    memory), ``$part`` (what of it is the element), ``$shift`` and ``$place`` are new names.  What
+    a memory ordering adds are names of its own.
 
     Attributes:
         shared: the address spaces that others see; elsewhere an assignment is atomic as it is.
@@ -39,7 +56,8 @@ class Atomics:
         scope_sizes: those for scopes that do not have all.
         native: the statement for an operation on numbers of a type, or None.
         native_floats: the operations that this has for floating-point numbers as well.
-        retry: an update of a size by compare and swap; ``$value`` is computed from ``$old``.
+        retry: an update of a size by compare and swap; ``$bits`` are computed from ``$old``.
+        forms: for the type of an element, how its bits are a number.
         store: the statement that writes a value of a size.
         needs: for a size, what the source has to begin with: a name in the target's `type_lines`.
         native_needs: the same for a native operation on numbers of a type; or nothing.
@@ -54,6 +72,7 @@ class Atomics:
     native: Callable[[str, DType], str | None]
     native_floats: frozenset[str] = frozenset()
     retry: Callable[[int], str]
+    forms: Callable[[DType], Bits]
     store: Callable[[int], str]
     needs: Mapping[int, str] = field(default_factory=new_dict)
     native_needs: Callable[[str, DType], str] = lambda _operation, _dtype: ""

@@ -194,7 +194,7 @@ def test_atomic_updates_of_a_group(dtype: str, expected: str) -> None:
 
 def test_what_it_has_not() -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[0] = b[0] + a[i] {atomic}")
-    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "complex64", "b": "complex64"}), "i:g.0")
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": "complex128", "b": "complex128"}), "i:g.0")
     with pytest.raises(AtomicNotSupported, match="which target 'cuda' does not have"):
         pg.generate_code(knl, "cuda")
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[0] = b[0] + a[i] {atomic=all_devices}")

@@ -10,7 +10,6 @@ import pytest
 
 import polygen as pg
 from polygen.errors import (
-    AtomicNotSupported,
     InvalidArgument,
     TypeMismatch,
     WrongArgumentType,
@@ -163,12 +162,6 @@ def test_refused() -> None:
     with pytest.raises(WrongArgumentType, match="has it as bfloat16") as caught:
         knl(a=np.zeros(4, np.float32))
     assert "a.astype('bfloat16')" in str(caught.value.remedy)
-    total = pg.GlobalArg("out", "bfloat16", 1)
-    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[0] += a[i] {atomic}", [total, array("a"), "..."])
-    knl = pg.tag_inames(knl, {"i": "g.0"})
-    for target in ("c", "opencl"):
-        with pytest.raises(AtomicNotSupported, match="a number of type 'bfloat16' atomically"):
-            pg.generate_code(knl, target)
     with pytest.raises(InvalidArgument, match="has elements of type bfloat16"):
         table = pg.TemporaryVariable("w", initializer=numbers(8, 4), read_only=True)
         pg.make_kernel("{ [i]: 0<=i<4 }", "out[i] = w[i]", [table, "..."])

@@ -1,0 +1,22 @@
+"""All operations by shuffles of warps, on the host's processor."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.nvidia.host_driver import HostDriver
+from tests.operators import TYPES, check, tree
+from tests.updates import check as check_updates
+
+
+def test_operations(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    check([(tree, 45)], "cuda", monkeypatch, ("float32",))
+
+
+@pytest.mark.deep
+def test_operations_on_every_type(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    check([(tree, 45), (tree, 7)], "cuda", monkeypatch, TYPES)
+
+
+def test_atomic_updates(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_updates("cuda", monkeypatch)
