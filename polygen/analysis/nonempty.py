@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.domains import domain_of, surrounding_inames
+from polygen.analysis.domains import domain_of, surrounding_inames, with_surrounding
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
@@ -29,7 +29,9 @@ Asked: TypeAlias = tuple[Instruction, ex.Reduction, isl.Set]
 
 
 def sizes_with_something(kernel: Kernel) -> Iterator[Asked]:
-    """Yield the reductions that need something to reduce, with the sizes for which there is.
+    """Yield the reductions that need something to reduce, with the sizes for which all is well.
+
+    For these, there is something, or the instruction is never executed.
 
     These are minima, maxima and their places, computed whatever data and other inames are, over
     what sizes alone decide.  One of two values of which the other is no such reduction,
@@ -41,7 +43,7 @@ def sizes_with_something(kernel: Kernel) -> Iterator[Asked]:
             continue
         for value in insn.reads:
             for reduction in dict.fromkeys(_always(value)):
-                sizes = _sizes(kernel, reduction)
+                sizes = _sizes(kernel, insn, reduction)
                 if sizes is not None:
                     yield insn, reduction, sizes
 
@@ -71,16 +73,19 @@ def _is_one_of(node: Expression, part: Expression) -> bool:
     )
 
 
-def _sizes(kernel: Kernel, reduction: ex.Reduction) -> isl.Set | None:
-    """Return the sizes for which a reduction has something to reduce; None if more decides."""
+def _sizes(kernel: Kernel, insn: Instruction, reduction: ex.Reduction) -> isl.Set | None:
+    """Return the sizes for which no reduction is of nothing; None if more decides than sizes."""
     own = frozenset(reduction.inames)
     if any(surrounding_inames(kernel, iname) - own for iname in own):
         return None
     if any(not own.issuperset(kernel.home_domains[iname].inames) for iname in own):
         return None
-    sizes = project_out(domain_of(kernel, own), own)
-    decided = (kernel.variables.get(name) for name in flat_names(sizes))
-    return None if any(isinstance(v, TemporaryVariable) for v in decided) else sizes
+    there_are = project_out(domain_of(kernel, own), own)
+    around = with_surrounding(kernel, insn.within_inames)
+    executed = project_out(domain_of(kernel, around), around)
+    sizes = there_are.union(executed.complement()).coalesce()
+    deciding = (kernel.variables.get(name) for name in flat_names(sizes))
+    return None if any(isinstance(v, TemporaryVariable) for v in deciding) else sizes
 
 
 def of_nothing(operation: str) -> str:
