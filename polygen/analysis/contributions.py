@@ -205,7 +205,7 @@ class _Contributions:
                 raise _WrongError(f"'{insn.id}' computes something else")
             places = places[::-1]
         first, second = (self.read(insn, place) for place in places)
-        if not first.intersect(second).is_empty():
+        if not first.is_disjoint(second):
             raise _WrongError(f"'{insn.id}' combines a part with itself")
         if not (self._facts.regroups or self._is_before(first, second)):
             raise _WrongError(f"'{insn.id}' combines parts in another order")
