@@ -58,11 +58,16 @@ def ranked(work: Work, limits: Limits) -> list[Choice]:
 
     least = min(timed.values())
 
+    resident = limits.items_per_unit * (limits.compute_units or 1)
+
     def order(choice: Choice) -> tuple[float, ...]:
         # Of what is as good, as far as can be told, what was found to vary least.
         behind = int(log(timed[choice] / least) / _CLOSE)
+        groups = choice.blocks * -(-work.results // choice.across)
+        lacking = max(1.0, resident / (groups * choice.threads))
         usual = abs(log(choice.threads / _USUAL_THREADS))
-        return behind, choice.blocks > 1, choice.across, -choice.items, usual, choice.blocks
+        rest = (round(lacking), usual, choice.blocks)
+        return behind, choice.blocks > 1, choice.across, -choice.items, *rest
 
     return sorted(timed, key=order)
 
@@ -123,10 +128,10 @@ def seconds(work: Work, limits: Limits, choice: Choice) -> float:
     along = max(1, choice.threads // choice.across)
     steps = -(-work.length // (choice.blocks * along * choice.items))
     groups = choice.blocks * -(-work.results // choice.across)
-    asked = min(along * choice.items, -(-work.length // choice.blocks)) * choice.across * work.width
+    read = -(-work.length // choice.blocks) * choice.across * work.width
     tree = _STAGE_SECONDS * (along * choice.items).bit_length()
     alone = steps * limits.latency_seconds + tree
-    taken = _all_groups(limits, groups, choice.threads, alone, steps * asked)
+    taken = _all_groups(limits, groups, choice.threads, alone, read)
     if choice.blocks > 1:
         taken += limits.launch_seconds + limits.latency_seconds
         taken += 2 * choice.blocks * work.results * work.width / limits.bytes_per_second
