@@ -108,8 +108,10 @@ from polygen.transforms.expand_subst import expand_subst
 from polygen.transforms.extract_subst import extract_subst
 from polygen.transforms.fix_parameters import fix_parameters
 from polygen.transforms.fold_constants import fold_constants
+from polygen.transforms.fuse_epilogue import fuse_epilogue
 from polygen.transforms.fuse_kernels import fuse_kernels
 from polygen.transforms.fuse_loops import fuse_loops
+from polygen.transforms.fuse_reductions import fuse_reductions
 from polygen.transforms.index_set_split import index_set_split
 from polygen.transforms.infer_unknown_types import infer_unknown_types
 from polygen.transforms.inline_callable_kernel import inline_callable_kernel
@@ -155,6 +157,7 @@ from polygen.transforms.set_array_axis_names import set_array_axis_names
 from polygen.transforms.set_instruction_priority import set_instruction_priority
 from polygen.transforms.set_options import set_options
 from polygen.transforms.set_temporary_address_space import set_temporary_address_space
+from polygen.transforms.share_rows import share_rows
 from polygen.transforms.shift import shift
 from polygen.transforms.simplify_indices import simplify_indices
 from polygen.transforms.skew import skew
@@ -269,8 +272,10 @@ __all__ = [
     "fix_parameters",
     "fold_constants",
     "from_sympy",
+    "fuse_epilogue",
     "fuse_kernels",
     "fuse_loops",
+    "fuse_reductions",
     "gather_access_footprint_bytes",
     "gather_access_footprint_elements",
     "gather_access_footprints",
@@ -337,6 +342,7 @@ __all__ = [
     "set_instruction_priority",
     "set_options",
     "set_temporary_address_space",
+    "share_rows",
     "shift",
     "show_dependency_graph",
     "simplify_indices",

@@ -39,3 +39,7 @@ class NotValidated(PolygenWarning):
 
 class NotOptimized(PolygenWarning):
     """A reduction that `optimize_reductions` leaves as it is, with the reason."""
+
+
+class SeveralLaunches(PolygenWarning):
+    """Reductions that were to be in one launch, and stay in several: one waits for all groups."""

@@ -101,6 +101,10 @@ class LoopsOfOneInstruction(UserError):
     """Two inames that are to become one loop, and an instruction that needs both."""
 
 
+class NotInOneLaunch(UserError):
+    """Work that is to follow a reduction in its launch, and has to wait for all groups."""
+
+
 class NotFusible(UserError):
     """Two loops that cannot be one: something has to come between them, or nest otherwise."""
 

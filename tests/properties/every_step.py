@@ -31,6 +31,7 @@ NOT_DRAWN = {
     "to_batched": "the kernels of a sequence are called with the same arguments",
     "privatize_atomics": "these kernels update nothing atomically: tests/transforms has its own",
     "split_scan": "no reduction of these kernels grows along a loop: tests/transforms has its own",
+    "share_rows": "it takes rows of constant lengths alone: tests/transforms has its own",
     "fuse_kernels": "it takes several kernels: tests/transforms/test_fuse_kernels.py draws pairs",
 }
 # What is believed, and changes what a kernel may be called with.
@@ -91,6 +92,18 @@ def _offset(knl: Kernel, r: random.Random) -> str | int:
 
 
 # --- loops
+
+
+def _two_ids(step: str, together: bool) -> _Kind:
+    """Return what draws a step on two instructions."""
+
+    def draw(knl: Kernel, r: random.Random) -> AnyStep | None:
+        if len(knl.assignments) < 2:
+            return None
+        ids = [insn.id for insn in r.sample(knl.assignments, 2)]
+        return AnyStep(step, (ids,) if together else tuple(ids))
+
+    return draw
 
 
 def _untag(knl: Kernel, r: random.Random) -> AnyStep | None:
@@ -589,6 +602,8 @@ def _folded(_knl: Kernel, _r: random.Random) -> AnyStep:
 # What makes steps of some kind, and how often: `weight` is relative.
 MORE: dict[str, tuple[_Kind, float]] = {
     "untag_inames": (_untag, 3),
+    "fuse_reductions": (_two_ids("fuse_reductions", together=True), 1),
+    "fuse_epilogue": (_two_ids("fuse_epilogue", together=False), 1),
     "remove_unused_inames": (_unused, 1),
     "reverse": (_reverse, 4),
     "shift": (_shift, 3),

@@ -1,0 +1,75 @@
+"""Layer normalisation of rows, in one launch that reads and writes each element once.
+
+    python examples/layer_norm.py
+
+The mean of a row has to be there before the squares of what differs from it are added up, and both
+before the first result.  Work items of a group share a row and keep their parts of it in registers,
+so that neither the second pass along the row nor the third reads it again.
+"""
+
+import numpy as np
+
+import polygen as pg
+
+BYTES = 16  # that a work item reads at once
+EPSILON = 1e-5
+
+
+def make_layer_norm(m: int, dtype: str) -> pg.Kernel:
+    """Return the normalisation of rows of `m` elements; halves are added up as floats."""
+    knl = pg.make_kernel(
+        "{ [i, j, k, l]: 0<=i<n and 0<=j,k,l<m }",
+        f"""
+        e(at) := cast(float32, x[i, at])
+        <> mean = sum(j, e(j))/{m}                        {{id=mean}}
+        <> variance = sum(k, (e(k) - mean)**2)/{m}        {{id=variance}}
+        <> scale = rsqrt(variance + {EPSILON})
+        y[i, l] = cast({dtype}, (e(l) - mean)*scale*weight[l] + bias[l])  {{id=store}}
+        """,
+        [
+            pg.GlobalArg("x, y", dtype, shape="n, m", alignment=BYTES),
+            pg.GlobalArg("weight, bias", dtype, shape="m", alignment=BYTES),
+            "...",
+        ],
+        name="layer_norm",
+    )
+    return pg.fix_parameters(knl, m=m)
+
+
+def shared(m: int, dtype: str) -> dict[str, int]:
+    """Return how rows are shared: about 16 elements for a work item, 32 of long rows."""
+    lanes = BYTES // np.dtype(dtype).itemsize
+    if m <= 256:
+        items = max(1, m // (2 * lanes))
+        return {"threads": items, "lanes": lanes, "across": max(1, 128 // items)}
+    items = max(32, min(m // 16, 512))
+    return {"threads": items, "lanes": lanes, "across": max(1, 64 // items)}
+
+
+def recipe(m: int, dtype: str = "float32") -> pg.Kernel:
+    knl = make_layer_norm(m, dtype)
+    return pg.share_rows(knl, ["mean", "variance", "store"], keep="x", **shared(m, dtype))
+
+
+def check(m: int, dtype: str, target: str) -> None:
+    rng = np.random.default_rng(m)
+    x = rng.normal(loc=3, size=(5, m)).astype(dtype)
+    weight, bias = rng.normal(size=(2, m)).astype(dtype)
+    _, (y,) = recipe(m, dtype).executor(target)(x=x, weight=weight, bias=bias)
+    x64 = x.astype(np.float64)
+    normal = (x64 - x64.mean(axis=1, keepdims=True)) / np.sqrt(
+        x64.var(axis=1, keepdims=True) + EPSILON
+    )
+    tolerance = 1e-5 if dtype == "float32" else 4e-3
+    np.testing.assert_allclose(y, normal * weight + bias, rtol=tolerance, atol=tolerance)
+
+
+def main() -> None:
+    print(pg.generate_code(recipe(1024), "cuda"))
+    for m, dtype in ((128, "float32"), (1000, "float32"), (128, "float16")):
+        check(m, dtype, "c")
+        print(f"rows of {m} of {dtype}: as NumPy")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The softmax of rows, in one launch that reads and writes each element once.
+
+    python examples/softmax.py
+
+Three instructions go along a row: the largest element, the sum of the powers, and the results, in
+each of which both are needed.  Work items of a group share a row, in vectors, and keep in registers
+what they read and the powers: so there is one pass over memory.  Short rows are several to a group.
+"""
+
+import numpy as np
+
+import polygen as pg
+
+BYTES = 16  # that a work item reads at once
+
+
+def make_softmax(m: int, dtype: str) -> pg.Kernel:
+    """Return the softmax of rows of `m` elements; halves are added up as floats."""
+    knl = pg.make_kernel(
+        "{ [i, j, k, l]: 0<=i<n and 0<=j,k,l<m }",
+        f"""
+        power(at) := exp(cast(float32, x[i, at]) - most)
+        <> most = max(j, cast(float32, x[i, j]))    {{id=most}}
+        <> total = sum(k, power(k))                 {{id=total}}
+        <> scale = 1/total
+        y[i, l] = cast({dtype}, power(l)*scale)     {{id=divide}}
+        """,
+        [pg.GlobalArg("x, y", dtype, shape="n, m", alignment=BYTES), "..."],
+        name="softmax",
+    )
+    return pg.fix_parameters(knl, m=m)
+
+
+def shared(m: int, dtype: str) -> dict[str, int]:
+    """Return how rows are shared: about 16 elements for a work item, 32 of long rows."""
+    lanes = BYTES // np.dtype(dtype).itemsize
+    if m <= 256:
+        items = max(1, m // (2 * lanes))
+        return {"threads": items, "lanes": lanes, "across": max(1, 128 // items)}
+    items = max(32, min(m // 16, 512))
+    return {"threads": items, "lanes": lanes, "across": max(1, 64 // items)}
+
+
+def recipe(m: int, dtype: str = "float32") -> pg.Kernel:
+    knl = make_softmax(m, dtype)
+    return pg.share_rows(knl, ["most", "total", "divide"], keep="power, x", **shared(m, dtype))
+
+
+def check(m: int, dtype: str, target: str) -> None:
+    x = np.random.default_rng(m).normal(size=(5, m)).astype(dtype)
+    _, (y,) = recipe(m, dtype).executor(target)(x=x)
+    powers = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    expected = powers / powers.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(y, expected, rtol=1e-5 if dtype == "float32" else 2e-3, atol=1e-6)
+
+
+def main() -> None:
+    print(pg.generate_code(recipe(1024), "cuda"))
+    for m, dtype in ((128, "float32"), (1000, "float32"), (128, "float16")):
+        check(m, dtype, "c")
+        print(f"rows of {m} of {dtype}: as NumPy")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""`share_rows`: groups of work items share rows, and keep them in registers."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import InvalidArgument, Reassociated, UnknownInstruction, UserError
+from polygen.ir.kernel import Kernel
+from tests.oracle.cases import agree, kernel
+
+SOFTMAX = ["most", "total", "y"]
+
+
+def softmax(m: int, dtype: str = "float32") -> Kernel:
+    """Return a softmax of rows of this length."""
+    knl = kernel(
+        "{ [i,j,k,l]: 0<=i<n and 0<=j,k,l<m }",
+        """
+        power(at) := exp(x[i, at] - most)
+        <> most = max(j, x[i,j])     {id=most}
+        <> total = sum(k, power(k))  {id=total}
+        y[i,l] = power(l)/total      {id=y}
+        """,
+        pg.GlobalArg("x, y", dtype, "n, m", alignment=16),
+    )
+    return pg.fix_parameters(knl, m=m)
+
+
+def squares(m: int, n: str = "n") -> Kernel:
+    """Return sums of rows, and of squares of what is left without the mean."""
+    knl = kernel(
+        f"{{ [i,j,k,l]: 0<=i<{n} and 0<=j,k,l<m }}",
+        """
+        <> mean = sum(j, x[i,j])            {id=mean}
+        <> spread = sum(k, (x[i,k] - mean)**2)  {id=spread}
+        y[i,l] = x[i,l]*spread + w[l]       {id=y}
+        """,
+        pg.GlobalArg("x", shape=f"{n}, m"),
+    )
+    return pg.fix_parameters(knl, m=m)
+
+
+@pytest.mark.parametrize(
+    ("m", "threads", "lanes", "across", "keep"),
+    [
+        (1, 4, 4, 1, "power, x"),
+        (7, 4, 4, 1, "x, power"),
+        (16, 4, 4, 2, "power, x"),
+        (13, 4, 2, 3, "power"),
+        (33, 8, 1, 1, "x"),
+        (33, 1, 8, 1, ()),
+    ],
+)
+def test_as_numpy(m: int, threads: int, lanes: int, across: int, keep: str) -> None:
+    knl = pg.share_rows(softmax(m), SOFTMAX, threads=threads, lanes=lanes, across=across, keep=keep)
+    for n in (0, 1, 5):
+        x = np.random.default_rng(n).standard_normal((n, m)).astype(np.float32)
+        powers = np.exp(x.astype(float) - x.max(axis=1, keepdims=True)) if n else x
+        _, (y,) = knl(x=x)
+        np.testing.assert_allclose(y, powers / powers.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("m", "lanes", "across"), [(5, 2, 1), (8, 2, 2), (3, 4, 1)])
+def test_each_instance_once(m: int, lanes: int, across: int) -> None:
+    agree(
+        squares(m),
+        [{"n": n} for n in (0, 1, 3)],
+        lambda k: pg.share_rows(
+            k, ["mean", "spread", "y"], threads=2, lanes=lanes, across=across, keep="x"
+        ),
+    )
+
+
+def test_a_row_is_read_once_in_vectors() -> None:
+    knl = pg.share_rows(softmax(1024), SOFTMAX, threads=128, lanes=4, keep="power, x")
+    source = pg.generate_code(knl, "cuda").source
+    body = source[source.index('extern "C"') :]
+    assert len(re.findall(r"pg_vector<float, 4> const \*\) \(x \+", body)) == 1024 // 128 // 4
+    assert body.count("expf") == 1024 // 128
+    assert body.count("__syncthreads") == 4
+
+
+def test_no_loop_around() -> None:
+    knl = kernel(
+        "{ [j,k]: 0<=j,k<21 }",
+        "<> most = max(j, x[j])  {id=most}\ny[k] = if(x[k] == most, -1, x[k])  {id=y}",
+    )
+    knl = pg.share_rows(knl, ["most", "y"], threads=4, lanes=2, keep="x")
+    x = np.random.default_rng(1).integers(-9, 9, 21)
+    np.testing.assert_array_equal(knl(x=x)[1][0], np.where(x == x.max(), -1, x))
+
+
+def test_one_pass_for_two_sums() -> None:
+    knl = kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<9 and 0<=k<9 }",
+        """
+        <> s = sum(j, x[i,j])        {id=s}
+        <> q = sum(j, x[i,j]**2)     {id=q}
+        y[i,k] = q*x[i,k] - s        {id=y}
+        """,
+    )
+    agree(
+        knl,
+        [{"n": 2}],
+        lambda k: pg.share_rows(k, ["s", "q", "y"], threads=2, lanes=2, keep="x"),
+    )
+
+
+def refused(error: type[UserError], text: str, knl: Kernel, *ids: str, **options: object) -> None:
+    with pytest.raises(error, match=text):
+        pg.share_rows(knl, list(ids), **options)
+
+
+def test_what_is_refused() -> None:
+    knl = squares(8)
+    refused(UnknownInstruction, "none", knl, "mean", "none")
+    refused(InvalidArgument, "no instruction uses elements of 'w'", knl, "mean", keep="w")
+    refused(
+        InvalidArgument,
+        "there is no loop over rows",
+        pg.tag_inames(knl, {"i": "g.0"}),
+        "mean",
+        "y",
+        across=2,
+    )
+    free = kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j,k<m }",
+        "<> s = sum(j, x[i,j])  {id=s}\ny[i,k] = s*x[i,k]  {id=y}",
+    )
+    refused(InvalidArgument, "rows have one length, which is constant", free, "s", "y")
+    both = kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j,k<8 }",
+        "y[i,k] = sum(j, x[i,j])  {id=y}\nz[i] = 0  {id=z}",
+    )
+    refused(InvalidArgument, "'y' does not go along a row: .* it has j and k", both, "y", "z")
+    refused(InvalidArgument, "'z' does not go along a row: .* it has none", both, "z")
+    strict = pg.set_options(squares(8), allow_reassociation=False)
+    refused(Reassociated, "another order", strict, "mean", "spread", "y", threads=2)

@@ -1,0 +1,241 @@
+"""Rows that the work items of a group share: the steps of `polygen.share_rows`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from polygen.analysis.affine import linear_form
+from polygen.errors import InvalidArgument
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import AddressSpace
+from polygen.ir.expression import Expression
+from polygen.ir.instruction import Instruction
+from polygen.ir.kernel import Kernel
+from polygen.ir.substitution import expand
+from polygen.ir.verify import excerpt
+from polygen.source import caller_location
+from polygen.transformation import Name, transformation
+from polygen.transforms._beside import have_same_values
+from polygen.transforms._boxes import box_of
+from polygen.transforms._own_parts import reduce_own_parts
+from polygen.transforms._same_loops import in_one_loop
+from polygen.transforms.extract_subst import extract_subst
+from polygen.transforms.precompute import precompute
+from polygen.transforms.prioritize_loops import prioritize_loops
+from polygen.transforms.split_iname import split_iname
+from polygen.transforms.split_reduction_outward import split_reduction_outward
+from polygen.transforms.tag_inames import tag_inames
+
+
+class Place(NamedTuple):
+    """The inames of an element of a row: ``lanes*(threads*part + item) + lane``."""
+
+    part: str
+    item: str
+    lane: str
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How rows are divided: among how many work items, how many neighbours at once."""
+
+    threads: int
+    lanes: int
+
+
+class Rows:
+    """Divides rows, and keeps what is used of them.
+
+    Parameters:
+        kernel: the kernel.
+        ids: the instructions that go along rows.
+        shares: how these are divided.
+
+    Attributes:
+        kernel: the kernel, as far as this has come.
+    """
+
+    def __init__(self, kernel: Kernel, ids: Sequence[str], shares: Shares) -> None:
+        self.kernel, self._ids, self._shares = kernel, ids, shares
+        self.around = frozenset.intersection(*(kernel.instruction(i).within_inames for i in ids))
+        self._rows = {insn_id: self._row(insn_id) for insn_id in ids}
+        self._check_length()
+        self._places: dict[str, Place] = {}  # by the iname along the row
+
+    def _plain(self, insn_id: str) -> Instruction:
+        return self.kernel.without_rules.instruction(insn_id)
+
+    def _row(self, insn_id: str) -> str:
+        """Return the iname along the row of an instruction."""
+        insn = self._plain(insn_id)
+        own = sorted((insn.within_inames - self.around) | insn.reduction_inames)
+        if len(own) == 1:
+            return own[0]
+        raise InvalidArgument(
+            f"share_rows: '{insn_id}' does not go along a row: beside the loops that all of the "
+            f"instructions are in, it has {' and '.join(own) or 'none'}",
+            where=caller_location(),
+            excerpt=excerpt(self.kernel, *self._ids),
+            remedy="coalesce_reduction makes one loop of several; fuse_reductions gives "
+            "instructions the same loops around",
+        )
+
+    def _check_length(self) -> None:
+        """Check that all rows are as long, and note how long that is."""
+        first, *others = dict.fromkeys(self._rows.values())
+        count = linear_form(box_of(self.kernel, [first]).ranges[0].count)
+        same = all(have_same_values(self.kernel, first, other) for other in others)
+        if count is None or not count.is_constant or not same:
+            raise InvalidArgument(
+                "share_rows: what an item keeps of a row is in registers: rows have one length, "
+                f"which is constant; those along {' and '.join((first, *others))} do not",
+                where=caller_location(),
+                excerpt=excerpt(self.kernel, *self._ids),
+                remedy="fix_parameters makes the length a constant",
+            )
+        self._length = count.constant
+
+    # --- rows in parts
+
+    def divide(self) -> None:
+        """Divide the loops along rows, and reductions: an item has some, and then a group all."""
+        reduced = {iname for i in self._ids for iname in self._plain(i).reduction_inames}
+        for row in dict.fromkeys(self._rows.values()):
+            rest = self.kernel.new_name(f"{row}_rest")
+            place = Place(*(self.kernel.new_name(f"{row}_{name}") for name in Place._fields))
+            lanes = "unr" if row in reduced or self._length % self._shares.lanes else "vec"
+            self.kernel = split_iname(
+                self.kernel,
+                row,
+                self._shares.lanes,
+                outer_iname=rest,
+                inner_iname=place.lane,
+                inner_tag=lanes,
+            )
+            self.kernel = split_iname(
+                self.kernel,
+                rest,
+                self._shares.threads,
+                outer_iname=place.part,
+                inner_iname=place.item,
+                outer_tag="unr",
+                inner_tag="l.0",
+            )
+            if row in reduced:
+                self.kernel = split_reduction_outward(self.kernel, place.item)
+            self.kernel = prioritize_loops(self.kernel, [place.part, place.lane])
+            self._places[row] = place
+        self._item = self._shared_item(reduced)
+
+    def _shared_item(self, reduced: set[str]) -> str:
+        """Return the iname of a row's items; instructions with loops along the row share it."""
+        own = [p.item for row, p in self._places.items() if row not in reduced]
+        for other in own[1:]:
+            self.kernel = in_one_loop(self.kernel, own[0], other)
+        return own[0] if own else self.kernel.new_name("row_item")
+
+    # --- what is kept
+
+    def inline_others(self, kept: Sequence[str]) -> None:
+        """Write what rules stand for that are not kept."""
+        for rule in self.kernel.substitutions:
+            if rule.name not in kept:
+                self.kernel = inline_rule(self.kernel, rule.name)
+
+    def name_elements(self, kept: str) -> str:
+        """Make a rule, of a part, an item and a lane, of what is kept; return its name.
+
+        Parameters:
+            kept: an array, or a rule.
+        """
+        for use, place in self._elements(kept):
+            values = dict(zip(place, map(ex.Variable, Place._fields), strict=True))
+            name = self.kernel.new_name(f"{kept}_at_place")
+            template = walk.substitute(use, values)
+            assert isinstance(template, ex.ExpressionNode)
+            self.kernel = extract_subst(self.kernel, name, template, Place._fields)
+            if isinstance(use, ex.Invocation):
+                self.kernel = inline_rule(self.kernel, kept)
+            return name
+        raise InvalidArgument(
+            f"share_rows: no instruction uses elements of '{kept}' along its row",
+            where=caller_location(),
+            excerpt=excerpt(self.kernel, *self._ids),
+            remedy="keep what the instructions use: x, where they use x(j) of a rule, or x[i, j]",
+        )
+
+    def _elements(self, kept: str) -> Iterator[tuple[Expression, Place]]:
+        """Yield what is used of an array or a rule along rows, and where in the row that is."""
+        for insn in self.kernel.instructions:
+            for node in (n for e in insn.reads for n in walk.subexpressions(e)):
+                named = (isinstance(node, ex.Invocation) and node.rule == kept) or (
+                    isinstance(node, ex.Subscript) and ex.name_of(node) == kept
+                )
+                for place in self._places.values() if named else ():
+                    if walk.free_variables(node) >= {*place}:
+                        yield node, place
+
+    def reduce_parts(self, side: Sequence[str], across: int) -> None:
+        """Let each item reduce its own part of the row first.
+
+        Parameters:
+            side: the iname of the rows that a group has side by side, if there are several.
+            across: how many these are.
+        """
+        shape = (*([across] if side else []), self._shares.threads)
+        for place in self._places.values():
+            ids = [i for i in self._ids if place.item in self._plain(i).reduction_inames]
+            if ids:
+                names = (place.item, self._item, *side)
+                self.kernel = reduce_own_parts(self.kernel, ids, names, shape)
+
+    def keep(self, rule: str, like: str, tag: str) -> None:
+        """Let each item compute what it needs of a rule once, and keep it.
+
+        Parameters:
+            rule: the rule.
+            like: what names begin with.
+            tag: that of the loop over neighbours.
+        """
+        swept = [
+            iname
+            for insn in self.kernel.instructions
+            if any(use.rule == rule for use in insn.invocations)
+            for iname in (insn.within_inames | insn.reduction_inames) - self.around - {self._item}
+        ]
+        part, lane = (self.kernel.new_name(f"{like}_own_{name}") for name in ("part", "lane"))
+        self.kernel = precompute(
+            self.kernel,
+            rule,
+            sorted(set(swept)),
+            storage_axes=["part", "lane"],
+            precompute_inames=[part, lane],
+            precompute_outer_inames=sorted({*self.around, self._item}),
+            temporary_name=self.kernel.new_name(f"{like}_own"),
+            default_tag="unr",
+            temporary_address_space=AddressSpace.PRIVATE,
+        )
+        self.kernel = prioritize_loops(self.kernel, [part, lane])
+        if tag != "unr" and self._length % self._shares.lanes == 0:
+            self.kernel = tag_inames(self.kernel, {lane: tag}, force=True)
+
+
+@transformation
+def inline_rule(kernel: Kernel, rule: Name) -> Kernel:
+    """Write what one rule stands for where it is used, in other rules, too."""
+    chosen = {rule: kernel.rules[rule]}
+    return kernel.copy(
+        instructions=tuple(
+            [i.map_expressions(lambda e: expand(e, chosen)) for i in kernel.instructions]
+        ),
+        substitutions=tuple(
+            [
+                replace(other, expression=expand(other.expression, chosen))
+                for other in kernel.substitutions
+                if other.name != rule
+            ]
+        ),
+    )
