@@ -32,13 +32,10 @@ def make_softmax(m: int, dtype: str) -> pg.Kernel:
 
 
 def shared(m: int, dtype: str) -> dict[str, int]:
-    """Return how rows are shared: about 16 elements for a work item, 32 of long rows."""
+    """Return how rows are shared: four vectors for a work item, of short rows two."""
     lanes = BYTES // np.dtype(dtype).itemsize
-    if m <= 256:
-        items = max(1, m // (2 * lanes))
-        return {"threads": items, "lanes": lanes, "across": max(1, 128 // items)}
-    items = max(32, min(m // 16, 512))
-    return {"threads": items, "lanes": lanes, "across": max(1, 64 // items)}
+    items = max(1, min(m // ((2 if m <= 256 else 4) * lanes), 1024))
+    return {"threads": items, "lanes": lanes, "across": 1 if items >= 64 else 128 // items}
 
 
 def recipe(m: int, dtype: str = "float32") -> pg.Kernel:

@@ -21,7 +21,7 @@ from polygen.transformation import Name, transformation
 from polygen.transforms._beside import have_same_values
 from polygen.transforms._boxes import box_of
 from polygen.transforms._own_parts import reduce_own_parts
-from polygen.transforms._same_loops import in_one_loop
+from polygen.transforms._same_loops import in_one_loop, loops_of_all
 from polygen.transforms.extract_subst import extract_subst
 from polygen.transforms.precompute import precompute
 from polygen.transforms.prioritize_loops import prioritize_loops
@@ -60,7 +60,7 @@ class Rows:
 
     def __init__(self, kernel: Kernel, ids: Sequence[str], shares: Shares) -> None:
         self.kernel, self._ids, self._shares = kernel, ids, shares
-        self.around = frozenset.intersection(*(kernel.instruction(i).within_inames for i in ids))
+        self.around = loops_of_all(kernel, ids)
         self._rows = {insn_id: self._row(insn_id) for insn_id in ids}
         self._check_length()
         self._places: dict[str, Place] = {}  # by the iname along the row

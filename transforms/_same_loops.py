@@ -33,6 +33,12 @@ from polygen.transforms.map_domain import map_domain
 from polygen.transforms.tag_inames import tag_inames
 
 
+def loops_of_all(kernel: Kernel, ids: Sequence[str]) -> frozenset[str]:
+    """Return the inames that all of some instructions are within."""
+    first, *others = (kernel.instruction(insn_id).within_inames for insn_id in ids)
+    return first.intersection(*others)
+
+
 def in_one_loop(kernel: Kernel, first: str, second: str) -> Kernel:
     """Return the kernel with one loop of two, iteration by iteration; the second gets the tag."""
     tags = [kernel.tags.get(iname, ForTag()) for iname in (first, second)]
@@ -168,7 +174,7 @@ def kept_by_items(kernel: Kernel, *ids: str) -> Kernel:
     Those of which all uses are at one element, in loops that all of them are in.
     """
     uses = references_by_name(kernel.expanded)
-    around = frozenset.intersection(*(kernel.instruction(i).within_inames for i in ids))
+    around = loops_of_all(kernel, ids)
     for temporary in kernel.temporaries:
         own = uses.get(temporary.name, ())
         if temporary.shape and _is_one_element(own, around) and {u.insn.id for u in own} & {*ids}:

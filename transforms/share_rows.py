@@ -12,6 +12,7 @@ from polygen.language.within import matching
 from polygen.source import caller_location
 from polygen.transformation import Names, PositiveInt, Within, to_names, transformation
 from polygen.transforms._rows import Rows, Shares
+from polygen.transforms._same_loops import loops_of_all
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.tag_inames import tag_inames
 
@@ -91,7 +92,7 @@ def share_rows(
 
 def _on_groups(kernel: Kernel, ids: Sequence[str], across: int) -> tuple[Kernel, list[str]]:
     """Return the kernel with rows on groups, and the inames of those that a group has."""
-    around = frozenset.intersection(*(kernel.instruction(i).within_inames for i in ids))
+    around = loops_of_all(kernel, ids)
     free = [i for i in kernel.inames if i in around and kernel.tags.get(i, ForTag()) == ForTag()]
     if across == 1:
         tagged = free and not any(isinstance(kernel.tags.get(i), GroupTag) for i in around)

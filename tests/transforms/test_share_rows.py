@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,7 +111,7 @@ def test_one_pass_for_two_sums() -> None:
     )
 
 
-def refused(error: type[UserError], text: str, knl: Kernel, *ids: str, **options: object) -> None:
+def refused(error: type[UserError], text: str, knl: Kernel, *ids: str, **options: Any) -> None:
     with pytest.raises(error, match=text):
         pg.share_rows(knl, list(ids), **options)
 
