@@ -59,7 +59,8 @@ class Rows:
     """
 
     def __init__(self, kernel: Kernel, ids: Sequence[str], shares: Shares) -> None:
-        self.kernel, self._ids, self._shares = kernel, ids, shares
+        self.kernel: Kernel = kernel
+        self._ids, self._shares = ids, shares
         self.around = loops_of_all(kernel, ids)
         self._rows = {insn_id: self._row(insn_id) for insn_id in ids}
         self._check_length()

@@ -602,8 +602,8 @@ def _folded(_knl: Kernel, _r: random.Random) -> AnyStep:
 # What makes steps of some kind, and how often: `weight` is relative.
 MORE: dict[str, tuple[_Kind, float]] = {
     "untag_inames": (_untag, 3),
-    "fuse_reductions": (_two_ids("fuse_reductions", together=True), 1),
-    "fuse_epilogue": (_two_ids("fuse_epilogue", together=False), 1),
+    "fuse_reductions": (_two_ids("fuse_reductions", together=True), 0.5),
+    "fuse_epilogue": (_two_ids("fuse_epilogue", together=False), 0.5),
     "remove_unused_inames": (_unused, 1),
     "reverse": (_reverse, 4),
     "shift": (_shift, 3),
