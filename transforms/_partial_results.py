@@ -11,6 +11,7 @@ s = sum(j, a[j])   with 2 groups of 4 work items with 3 lanes each:
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import TypeAlias
 
 from polygen.analysis.affine import LinearForm
@@ -69,7 +70,13 @@ def reduce_in_stages(kernel: Kernel, insns: Within, inames: Inames, shares: Shar
     dealt = deal(kernel, around, reduced, shares)
     stages = _Stages(kernel, around, dealt)
     new = {insn.id: stages.of(insn) for insn in chosen}
-    made = [n for insn in kernel.instructions for n in new.get(insn.id, [insn])]
+    # Side by side: a launch computes all that groups find before another one goes on with it.
+    rows = zip_longest(*(stages for _, stages in new.values()))
+    before = iter([stage for row in rows for stage in row if stage is not None])
+    made: list[Instruction] = []
+    for insn in kernel.instructions:
+        made += before if insn.id in new else []
+        made.append(new[insn.id][0] if insn.id in new else insn)
     kernel = _tidied(stages.kernel.copy(instructions=tuple(made)), reduced)
     kernel = separated(kernel, dealt.full) if dealt.full is not None else kernel
     return Rearranged(kernel, by_instruction={insn.id: dealt.values for insn in chosen})
@@ -95,23 +102,26 @@ class _Stages:
         counting = [dealt.group, *([dealt.item, *dealt.lanes] if dealt.lanes else [])]
         self.agains = {iname: self._again(iname) for iname in counting if iname is not None}
         self._names: set[str] = set()
-        if len(dealt.lanes) > 1:
-            lanes = tuple([self.agains[lane] for lane in dealt.lanes])
-            self.kernel = self.kernel.copy(priorities=(*self.kernel.priorities, lanes))
+        # As nothing else says which is outside: loops over lanes, and those of one's own numbers.
+        lanes = tuple([self.agains[lane] for lane in dealt.lanes])
+        own = tuple([dealt.inner[i] for i in kernel.inames if i in dealt.inner])
+        nests = tuple([nest for nest in (lanes, own) if len(nest) > 1])
+        self.kernel = self.kernel.copy(priorities=(*self.kernel.priorities, *nests))
 
-    def of(self, insn: Instruction) -> list[Instruction]:
-        """Return what an instruction becomes, itself last."""
-        made: list[Instruction] = []
+    def of(self, insn: Instruction) -> tuple[Instruction, list[Instruction]]:
+        """Return what an instruction becomes, and the stages before it."""
+        made: list[list[Assigning]] = []
         new: dict[Expression, Expression] = {}
         last = set[str]()
         for node, conditions in outermost(insn):
             self._insn, self._conditions = insn, (*insn.predicates, *conditions)
             self._chain: list[Assigning] = []
             new[node] = self._shared(node)
-            made += self._chain
+            made.append(self._chain)
             last.update(stage.id for stage in self._chain[-1:])
         insn = insn.map_expressions(lambda e: walk.rewrite(e, lambda node: new.get(node, node)))
-        return [*made, insn.copy(depends_on=insn.depends_on | last)]
+        stages = [stage for some in zip_longest(*made) for stage in some if stage is not None]
+        return insn.copy(depends_on=insn.depends_on | last), stages
 
     def _shared(self, node: ex.Reduction) -> ex.Reduction:
         """Make the stages of a reduction; return what it is then."""

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
+from typing import Annotated
 
+from polygen.analysis.inference import infer_types, kinds
+from polygen.analysis.types import reduction_types
 from polygen.errors import InvalidArgument, NoSuchReduction, Reassociated
+from polygen.ir import expression as ex
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.layout import COMPUTED_BYTES, USUAL_VECTOR_BYTES
 from polygen.ir.reduction import facts_of, name_of, parts_of
 from polygen.ir.show_expression import show_expression
+from polygen.ir.substitution import expand
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.source import caller_location
-from polygen.transformation import PositiveInt, Within, transformation
+from polygen.transformation import Kind, PositiveInt, Within, transformation
+from polygen.transforms._atomic_finish import finish_atomically
 from polygen.transforms._contiguous import loaded_at_once
 from polygen.transforms._dealing import Shares
 from polygen.transforms._partial_results import outermost, reduce_in_stages
@@ -20,6 +28,9 @@ from polygen.transforms._reduction_shapes import free_axes, mapped, shape_of
 
 _NEIGHBOURS = 32  # columns that a group of work items loads together
 _LANES_AGAIN = 4  # of a work item that adds up what groups found
+
+
+Finish = Annotated[str, Kind("'two_pass' or 'atomic'", lambda _, v: v in ("two_pass", "atomic"))]
 
 
 @transformation
@@ -31,6 +42,7 @@ def parallelize_reduction(
     threads: PositiveInt = 256,
     items: PositiveInt = 4,
     across: PositiveInt | None = None,
+    finish: Finish = "two_pass",
 ) -> Kernel:
     r"""Share reductions among groups of work items, each of which has several numbers in flight.
 
@@ -43,9 +55,11 @@ def parallelize_reduction(
 
     An item keeps `items` partial results, each of which adds up numbers of its own: so as many
     loads are under way at once.  Groups combine what their items find in a tree, by shuffles where
-    there are (CUDA), else in local memory; then a second launch combines what several groups found,
-    in the order of the groups.  With one group there is no second launch.  All orders follow from
-    the kernel: results are the same in each run.
+    there are (CUDA), else in local memory.  With one group, that is the result.  If `finish` is
+    "two_pass", a second launch combines what several groups found, in the order of the groups: all
+    orders follow from the kernel, and results are the same in each run.  If it is "atomic", the
+    groups update the results, to which a launch before has given the operation's identity: then
+    sums of floating-point numbers differ from run to run, by rounding.
 
     The inames of the results get axes of the grid, if they are not tagged.
 
@@ -60,6 +74,8 @@ def parallelize_reduction(
         4. There are axes for all: results, groups along the reduction, and work items.
         5. Iterations of the loops around depend on each other in no way, unless they are tagged.
         6. With several groups, the number of results is affine in sizes.
+        7. For atomic updates: an instruction assigns what it reduces, and nothing more, to an array
+           of that type in global memory that is not used before; the types are known.
 
     Parameters:
         insn: the instructions, an id or a query: they share one pass over what they read.
@@ -69,6 +85,7 @@ def parallelize_reduction(
             and go on in whole vectors, vectors of 16 bytes are among these.
         across: how many results a group computes, side by side; if not given, 32, or all work
             items if they are fewer, where these are neighbours in memory, else 1.
+        finish: how what several groups found becomes one result.
 
     Before -> After:
 
@@ -89,6 +106,7 @@ def parallelize_reduction(
         TagConflict: if 4 does not hold, or if the results' iname is tagged and `across` is not 1.
         IllegalStep, CannotProve: if 5 does not hold.
         FootprintNotAffine: if 6 does not hold.
+        FinishNotPossible, TypeNotFound: if 7 does not hold.
 
     Source: PANAMERA, sections 3 and 4; Harris, Optimizing parallel reduction in CUDA, 2007.
     """
@@ -103,10 +121,7 @@ def parallelize_reduction(
             where=caller_location(),
             remedy="let `across` divide `threads`",
         )
-    width = 1
-    if not shape.is_across:
-        operands = [p for i in insns for node, _ in outermost(i) for p in parts_of(node)]
-        width = loaded_at_once(kernel, operands, shape.reduced[0], items)
+    width = 1 if shape.is_across else _width(kernel, insns, shape.reduced[0], items)
     kernel = mapped(kernel, shape, ids[0], across)
     group_axis, item_axis = free_axes(kernel, ids[0])
     along = threads // across
@@ -114,6 +129,8 @@ def parallelize_reduction(
     kernel = reduce_in_stages(kernel, ids, shape.reduced, shares)
     if blocks == 1:
         return kernel
+    if finish == "atomic":
+        return finish_atomically(kernel, ids)
     (again,) = outermost(kernel.instruction(ids[0]))[0][0].inames
     lanes = min(_LANES_AGAIN, -(-blocks // along))
     return reduce_in_stages(kernel, ids, (again,), Shares(1, lanes, along, 1, 0, item_axis))
@@ -142,6 +159,21 @@ def _chosen(kernel: Kernel, insn: Within) -> list[Instruction]:
             remedy="take one after the other; or let them run over the same inames first",
         )
     return insns
+
+
+def _width(kernel: Kernel, insns: Sequence[Instruction], iname: str, items: int) -> int:
+    """Return how many neighbours along an iname a lane takes: a vector, if not 1."""
+    nodes = [node for insn in insns for node, _ in outermost(insn)]
+    operands = [part for node in nodes for part in parts_of(node)]
+    width = loaded_at_once(kernel, operands, iname, items)
+    if width == 1:
+        return 1
+    known = kinds(infer_types(kernel.expanded, complete=False))
+    for node in nodes:
+        plain = ex.Reduction(node.operation, node.inames, expand(node.operand, kernel.rules))
+        for dtype in reduction_types(plain, known):
+            width = gcd(width, USUAL_VECTOR_BYTES // max(COMPUTED_BYTES, dtype.itemsize))
+    return width
 
 
 def _check_order(kernel: Kernel, insns: Sequence[Instruction]) -> None:

@@ -137,6 +137,10 @@ class ProducerNeeded(UserError):
     """A variable that a reduction cannot compute itself: as an array, it is needed elsewhere."""
 
 
+class FinishNotPossible(UserError):
+    """A reduction that groups are to finish by atomic updates, which its result does not have."""
+
+
 class ReductionNotNestable(UserError):
     """Reductions that share loops, and would need them nested in different ways."""
 

@@ -89,8 +89,10 @@ def _bounds(kernel: Kernel, iname: str, outer: Sequence[str], known: isl.Set) ->
     around = with_surrounding(kernel, (iname,))
     values = domain_of(kernel, around)
     values = project_out(values, sorted(around - {iname} - frozenset(outer)))
-    found = loop_bounds(iname, values, known, constant_first=True)
-    if isinstance(kernel.tags[iname], LocalTag) and not isinstance(found.count, int):
+    is_local = isinstance(kernel.tags[iname], LocalTag)
+    # As many work items as there ever are; but no groups that would have nothing to do.
+    found = loop_bounds(iname, values, known, constant_first=True, exact=not is_local)
+    if is_local and not isinstance(found.count, int):
         found = constant_bounds(iname, values) or found
     names = walk.free_variables(found.lower) | walk.free_variables(found.upper)
     for name in sorted(names):

@@ -27,7 +27,7 @@ def test_vectors_of_aligned_arrays(host: HostDriver, monkeypatch: pytest.MonkeyP
         knl = pg.parallelize_reduction(knl, "s", blocks=2, threads=64, items=8, across=2)
         text = str(pg.generate_code(knl, "cuda"))
         assert ("pg_vector<float, 4>" in text) == (step == 4)
-        for n in (step, 4 * 255, 4 * 257, 4 * 1031):
+        for n in (step, 4 * 257) if step == 4 else (1001,):
             a = rng.integers(-9, 9, (3, n)).astype(np.float32)
             cases.append((knl, {"a": a if name == "a[p,r]" else np.ascontiguousarray(a.T)}))
             cases[-1][1]["s"] = np.zeros(3, np.float32)

@@ -8,6 +8,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import (
+    FinishNotPossible,
     FootprintNotAffine,
     IllegalStep,
     InvalidArgument,
@@ -17,6 +18,9 @@ from polygen.errors import (
     UnknownInstruction,
 )
 from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag
+from polygen.lower.program import Launch
+from polygen.runtime.evaluate import value_of
 from tests.oracle.cases import Step, agree_in_arrays, kernel
 
 ALL = kernel("{ [r]: 0<=r<n }", "s[0] = sum(r, a[r])  {id=s}")
@@ -92,12 +96,32 @@ def test_history_and_text() -> None:
     assert pg.parse_kernel(str(new)) == new
 
 
+def test_no_group_is_launched_that_has_nothing_to_do() -> None:
+    knl = shared(blocks=8, **FEW)(pg.add_dtypes(ALL, {"a": "float32"}))
+    first, _ = [node for node in pg.lower_kernel(knl).host if isinstance(node, Launch)]
+    (groups,) = [axis.size for axis in first.axes if isinstance(axis.tag, GroupTag)]
+    for n in (0, 1, 8, 9, 63, 64, 65, 10**6):
+        assert value_of(groups, {"n": n}) == min(8, -(-n // 8))
+
+
+def test_atomic_finish() -> None:
+    how = {"blocks": 3, "finish": "atomic", **FEW}
+    arrays = pg.GlobalArg("a", "int32", "m, n"), pg.GlobalArg("s", "int32")
+    for text in ("min(r, a[p,r])", "sum<int32>(r, a[p,r])"):
+        knl = kernel("{ [p,r]: 0<=p<m and 0<=r<n }", f"s[p] = {text}  {{id=s}}", *arrays)
+        agree_in_arrays(knl, PLANE[2:3], shared(**how))
+    agree_in_arrays(pg.add_dtypes(Y, {"a": "float64"}), PLANE, shared(across=2, **how))
+
+
 ORDERED = kernel("{ [r]: 0<=r<n }", "t[0], f[0] = segmented(sum)(r, a[r], b[r])  {id=s}")
 FORWARD = kernel("{ [t,r]: 0<=t<4 and 0<=r<n }", "s[t+1] = sum(r, a[r]*s[t])  {id=s}")
 TWO = kernel("{ [p,i,j]: 0<=p,i,j<n }", "s[p] = sum(i, a[p,i]) + sum(j, b[p,j])  {id=s}")
 RAGGED = kernel(
     ["{ [p]: 0<=p<m }", "{ [r]: 0<=r<n }"], "<> m = c[0]\ns[p] = sum(r, a[p,r])  {id=s}"
 )
+NORM = kernel("{ [r]: 0<=r<n }", "s[0] = 2*sum(r, a[r])  {id=s}")
+AGAIN = kernel("{ [r]: 0<=r<n }", "s[0] = sum(r, a[r]*s[0])  {id=s}", pg.GlobalArg("s", "float64"))
+ATOMIC = shared(blocks=2, finish="atomic")
 REFUSED: list[tuple[Kernel, Step, type[Exception], str]] = [
     (ALL, shared(across=2), InvalidArgument, "there are not 2 results side by side"),
     (X, shared(threads=6, across=4), InvalidArgument, "6 work items cannot be 4 side by side"),
@@ -108,6 +132,9 @@ REFUSED: list[tuple[Kernel, Step, type[Exception], str]] = [
     (ALL, lambda knl: pg.parallelize_reduction(knl, "t"), UnknownInstruction, "'t'"),
     (pg.set_options(ALL, allow_reassociation=False), shared(), Reassociated, "does not permit"),
     (ORDERED, shared(), Reassociated, "not claimed to be associative and commutative"),
+    (NORM, ATOMIC, FinishNotPossible, "nothing more"),
+    (pg.add_dtypes(ALL, {"a": "int8", "s": "int8"}), ATOMIC, FinishNotPossible, "stored as int8"),
+    (AGAIN, ATOMIC, FinishNotPossible, "'s' is used before, too"),
     (RAGGED, shared(blocks=2), FootprintNotAffine, "sizes do not say"),
 ]
 
