@@ -18,6 +18,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import Result, facts_of
 from polygen.ir.remembered import per_kernel
 
 
@@ -201,7 +202,22 @@ def _written(kernel: Kernel, name: str, writer: str) -> Iterator[tuple[Kind, boo
         if ex.name_of(assignee) == name:
             unknown = walk.free_variables(value).difference(known, insn.reduction_inames)
             found = next(_possible(kernel, value, unknown), None)
+            if found and unknown.isdisjoint(walk.free_variables(_deciding_type(value))):
+                found = found[0], True
             yield None if found and _may_wrap(value, *found) else found
+
+
+def _deciding_type(value: Expression) -> Expression:
+    """Return what the type of a value follows from: of an index that is found, the indices."""
+    if (
+        isinstance(value, ex.Component)
+        and isinstance(value.aggregate, ex.Reduction)
+        and value.position
+    ):
+        node = value.aggregate
+        if facts_of(node.operation).seconds is Result.KEPT and isinstance(node.operand, ex.Several):
+            return node.operand.children[value.position]
+    return value
 
 
 def _may_wrap(value: Expression, kind: Kind, known: bool) -> bool:

@@ -8,11 +8,13 @@ import pytest
 
 import polygen as pg
 from polygen.errors import (
+    CannotProve,
     FinishNotPossible,
     FootprintNotAffine,
     IllegalStep,
     InvalidArgument,
     NoSuchReduction,
+    NotTheSame,
     Reassociated,
     TagConflict,
     UnknownInstruction,
@@ -20,7 +22,10 @@ from polygen.errors import (
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag
 from polygen.lower.program import Launch
+from polygen.proof import Rearranged, prove
 from polygen.runtime.evaluate import value_of
+from polygen.transforms._dealing import Shares
+from polygen.transforms._partial_results import reduce_in_stages
 from tests.oracle.cases import Step, agree_in_arrays, kernel
 
 ALL = kernel("{ [r]: 0<=r<n }", "s[0] = sum(r, a[r])  {id=s}")
@@ -94,6 +99,28 @@ def test_history_and_text() -> None:
     assert new.original is not None
     assert pg.replay(new.original, new.history) == new
     assert pg.parse_kernel(str(new)) == new
+
+
+PLANTED = {
+    "a lane is lost": ("[r_lane] : 0 <= r_lane <= 1", "[r_lane] : 0 <= r_lane <= 0"),
+    "steps overlap": ("a[24*r_step", "a[23*r_step"),
+    "a number is added twice": ("+ 8*r_group + 4", "+ 4*r_group + 4"),
+    "another number": ("+ r_item])", "+ r_item + 1])"),
+    "groups are left out": ("part_r[r_group_0]", "part_r[0*r_group_0]"),
+    "a sum is a product": ("sum(r_lane_0,", "product(r_lane_0,"),
+}
+
+
+@pytest.mark.parametrize("old_and_new", PLANTED.values(), ids=PLANTED)
+def test_mistakes_are_noticed(old_and_new: tuple[str, str]) -> None:
+    made = reduce_in_stages(ALL, "s", "r", Shares(3, 2, 4, 1, 0, 0))
+    text = str(made)
+    assert old_and_new[0] in text
+    prove("step", ALL, Rearranged(pg.parse_kernel(text)))
+    with pg.without_proofs():
+        wrong = pg.parse_kernel(text.replace(*old_and_new))
+    with pytest.raises((NotTheSame, CannotProve, IllegalStep)):
+        prove("step", ALL, Rearranged(wrong))
 
 
 def test_no_group_is_launched_that_has_nothing_to_do() -> None:

@@ -1,0 +1,18 @@
+"""All operations and types in reductions that groups share."""
+
+from __future__ import annotations
+
+import pytest
+
+import polygen as pg
+from polygen.ir.kernel import Kernel
+from tests.operators import check
+
+
+def dealt(knl: Kernel) -> Kernel:
+    """Rows shared by two groups of work items with two numbers in flight each."""
+    return pg.parallelize_reduction(knl, "*", blocks=2, threads=8, items=2)
+
+
+def test_operations_and_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    check([(dealt, 45)], "c", monkeypatch, ("int8", "float16"))
