@@ -1,4 +1,4 @@
-"""Quotients and remainders by one size that make up a number again: ``m*(ij // m) + ij % m``."""
+"""Quotients and remainders that make up a number again: ``m*(ij // m) + ij % m``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _pair(terms: _Terms) -> _Terms | None:
     """Return the terms with a remainder and its quotient taken together; None if there are none."""
     for factors, count in terms.items():
         for position, node in enumerate(factors):
-            if not isinstance(node, ex.Remainder) or not is_by_size(node):
+            if not (isinstance(node, ex.Remainder) and _is_divided(node)):
                 continue
             rest = factors[:position] + factors[position + 1 :]
             quotient = ex.floor_quotient(node.numerator, node.denominator)
@@ -51,6 +51,12 @@ def _pair(terms: _Terms) -> _Terms | None:
                 left = {f: n for f, n in terms.items() if f not in whole and f != factors}
                 return _plus(left, _times({rest: count}, _expanded(node.numerator)))
     return None
+
+
+def _is_divided(node: ex.Remainder) -> bool:
+    """Tell whether a remainder is by a size, or by a positive number."""
+    divisor = node.denominator
+    return divisor > 0 if isinstance(divisor, int) else is_by_size(node)
 
 
 def _expanded(node: Expression) -> _Terms:

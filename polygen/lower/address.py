@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TypeAlias
 
-from polygen.analysis.affine import LinearForm, linear_form
+from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
 from polygen.analysis.recombine import recombined
 from polygen.errors import InternalError, SubscriptNotConstant
 from polygen.ir import expression as ex
@@ -84,10 +84,41 @@ def _expression(value: _Value) -> Expression:
 
 def _row_major(index: Sequence[_Value], shape: Sequence[Expression]) -> Expression:
     """Return the offset of an element, nested as Horner's scheme is: ``(i*m + j)*k + l``."""
+    return _expression(_nested(index, [_value(extent) for extent in shape]))
+
+
+def _nested(index: Sequence[_Value], rooms: Sequence[_Value]) -> _Value:
+    """Return an offset by Horner's scheme; what are parts of one number at its end comes first.
+
+    ``r // 10`` and ``r % 10``, where 10 is how many elements there are along the last axis, are
+    ``r``.
+    """
+    last = len(index) - 1
+    while last > 0 and _is_number(rooms[last]) and all(map(_is_divided, index[last - 1 :])):
+        last -= 1
+    inner = _horner(index[last:], rooms[last:])
+    if last == 0:
+        return inner
+    outer, room = _horner(index[:last], rooms[:last]), rooms[last]
+    scale = reduce(_times, rooms[last + 1 :], _ONE)
+    if _is_number(room):
+        return _plus(_times(outer, _times(room, scale)), inner)
+    return _plus(_times(_times(outer, room), scale), inner)
+
+
+def _horner(index: Sequence[_Value], rooms: Sequence[_Value]) -> _Value:
     total = index[0]
-    for extent, position in zip(shape[1:], index[1:], strict=True):
-        total = _plus(_times(total, _value(extent)), position)
-    return _expression(total)
+    for room, position in zip(rooms[1:], index[1:], strict=True):
+        total = _plus(_times(total, room), position)
+    return total
+
+
+def _is_number(value: _Value) -> bool:
+    return isinstance(value, LinearForm) and value.is_constant
+
+
+def _is_divided(value: _Value) -> bool:
+    return isinstance(value, LinearForm) and any(isinstance(t, FloorTerm) for t in value.terms)
 
 
 def _offset(index: Sequence[_Value], array: Array) -> Expression:
@@ -95,9 +126,7 @@ def _offset(index: Sequence[_Value], array: Array) -> Expression:
     start = _value(_start(array))
     axes = nest(array)
     if axes is not None:  # as Horner's scheme is
-        total: _Value = LinearForm()
-        for axis, room in axes:
-            total = _plus(_times(total, _value(room)), index[axis])
+        total = _nested([index[axis] for axis, _ in axes], [_value(room) for _, room in axes])
         return _expression(_plus(total, start))
     strides, constants = element_strides(array) or (), constant_axes(array)
     terms = [

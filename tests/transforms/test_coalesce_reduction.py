@@ -189,6 +189,21 @@ def test_what_a_factor_lacks_is_outside() -> None:
     assert "b[r / 90]" in code
 
 
+def test_one_quotient_for_each_gap() -> None:
+    """What is contiguous is one number, whichever of the extents are sizes."""
+    for extents, offset in (
+        ("n,m,10,5", "(r / 50 * m + p) * 50 + r % 50"),
+        ("40,20,10,5", "950 * (r / 50) + 50 * p + r"),
+        ("n,m,10,v", "10 * r_div * m * v + 10 * p * v + r_mod"),
+        ("n,20,v,5", "100 * r_div * v + 5 * p * v + r_mod"),
+    ):
+        sizes = extents.split(",")
+        bounds = " and ".join(f"0<={i}<{n}" for i, n in zip(NAMES, sizes, strict=True))
+        array = pg.GlobalArg("a", "float64", extents)
+        knl = kernel(f"{{ [i,j,k,l]: {bounds} }}", "s[j] = sum((l,i,k), a[i,j,k,l])", array)
+        assert f"a[{offset}]" in inner_loop(coalesced(knl), "c")
+
+
 def test_nothing_to_join() -> None:
     knl = kernel("{ [i,j]: 0<=i,j<n }", "s[i] = sum(j, a[i,j])")
     assert pg.coalesce_reduction(knl, "insn") is knl
