@@ -59,7 +59,7 @@ def _walks(kernel: Kernel, insn_id: str, inames: Sequence[str]) -> list[_Strides
     def weight(reference: Reference) -> tuple[bool, int]:
         return reference.is_write, -likely_instances(kernel, _mentioned(kernel, reference))
 
-    return [_strides(kernel, r, inames) for r in sorted(touched, key=weight)]
+    return [likely_strides(kernel, r, inames) for r in sorted(touched, key=weight)]
 
 
 def _is_in_memory(kernel: Kernel, reference: Reference) -> bool:
@@ -74,7 +74,11 @@ def _mentioned(kernel: Kernel, reference: Reference) -> Iterator[str]:
     return (i for i in kernel.inames if i in names)
 
 
-def _strides(kernel: Kernel, reference: Reference, inames: Sequence[str]) -> _Strides:
+def likely_strides(kernel: Kernel, reference: Reference, inames: Sequence[str]) -> _Strides:
+    """Return how far apart neighbours along inames are likely to be, in elements.
+
+    It is infinite along inames that make no difference, or where data decides.
+    """
     array = kernel.array(reference.name)
     address = Address(array, reference.index, reference.inames | integer_parameters(kernel))
     strides = {iname: address.stride(iname) for iname in inames}

@@ -18,6 +18,7 @@ from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 from polygen.transformation import Kind, NewName, transformation
 from polygen.transforms._memory_order import along_memory
+from polygen.transforms._turned import with_turned_copies
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.expand_subst import expand_subst
 from polygen.transforms.join_inames import join_inames
@@ -38,6 +39,7 @@ def coalesce_reduction(
     *,
     reduced_iname: NewName | None = None,
     parallel_iname: NewName | None = None,
+    turned: bool = True,
 ) -> Kernel:
     """Make one loop of all that a reduction runs over, and one of those around it.
 
@@ -68,6 +70,11 @@ def coalesce_reduction(
         reduced_iname: the name of the loop of the first reduction; its old names joined by ``_``
             if not given.
         parallel_iname: the name of the loop around, likewise.
+        turned: let large arrays that lie across these loops be copied first into temporaries that
+            lie along them, through tiles in local memory.  An array is copied if it is an argument
+            that nothing writes, each element of which is read once, if it is known to have 32 MiB
+            or more, so that no cache holds it, and if neighbours along the innermost loop are 32
+            bytes apart or more: then reading it across takes longer than copying it.
 
     Before -> After:
 
@@ -101,7 +108,11 @@ def coalesce_reduction(
     reductions atomically, PACT 2022, section 3.1 and formula (1).
     """
     check_reduces(kernel, insn)
-    kernel = _apart(_merged(_in_sight(kernel, insn), insn), insn)
+    kernel = _merged(_in_sight(kernel, insn), insn)
+    if turned:
+        loops = (*_around(kernel, insn), *kernel.instruction(insn).reduction_inames)
+        kernel = with_turned_copies(kernel, insn, loops)
+    kernel = _apart(kernel, insn)
     around = along_memory(kernel, insn, _around(kernel, insn))
     for group in _reduced(kernel, insn):
         kernel = _joined(kernel, insn, group, reduced_iname)

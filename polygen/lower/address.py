@@ -93,7 +93,7 @@ def _nested(index: Sequence[_Value], rooms: Sequence[_Value]) -> _Value:
     ``r // 10`` and ``r % 10``, where 10 is how many elements there are along the last axis, are
     ``r``.
     """
-    last = len(index) - 1
+    last = max(len(index) - 1, 0)
     while last > 0 and _is_number(rooms[last]) and all(map(_is_divided, index[last - 1 :])):
         last -= 1
     inner = _horner(index[last:], rooms[last:])
@@ -107,8 +107,8 @@ def _nested(index: Sequence[_Value], rooms: Sequence[_Value]) -> _Value:
 
 
 def _horner(index: Sequence[_Value], rooms: Sequence[_Value]) -> _Value:
-    total = index[0]
-    for room, position in zip(rooms[1:], index[1:], strict=True):
+    total: _Value = LinearForm()
+    for room, position in zip(rooms, index, strict=True):
         total = _plus(_times(total, room), position)
     return total
 

@@ -20,6 +20,7 @@ from polygen.ir import walk
 from polygen.ir.array import ValueArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.lower.carried import Carried, may_carry
 from polygen.lower.declare import expressions
 from polygen.lower.program import (
     Assign,
@@ -115,15 +116,36 @@ class _Once:
                 names = self._declare(division, block, declared)
                 block = tuple([mapped(node, names) for node in block])
                 known = known.union(d.name for d in declared)
-        return (*declared, *(self._inside(node, known, nested) for node in block))
+        inside = [self._inside(node, known, nested) for node in block]
+        return (*declared, *(node for nodes in inside for node in nodes))
 
-    def _inside(self, node: Node, known: frozenset[str], nested: int) -> Node:
+    def _inside(self, node: Node, known: frozenset[str], nested: int) -> Block:
         if isinstance(node, If):
-            return replace(node, body=self._block(node.body, known))
+            return (replace(node, body=self._block(node.body, known)),)
         if not isinstance(node, Loop) or node.at_once:
-            return node
+            return (node,)
         inner = max(node.parallel, nested) - 1
-        return replace(node, body=self._block(node.body, known.union((node.iname,)), inner))
+        known = known.union((node.iname,))
+        if nested < 1 and may_carry(node):
+            return self._carrying(node, known)
+        return (replace(node, body=self._block(node.body, known, inner)),)
+
+    def _carrying(self, loop: Loop, known: frozenset[str]) -> Block:
+        """Return a loop that carries quotients and remainders, and what comes ahead of it."""
+        outside = known.difference((loop.iname,))
+        found = Carried(loop, outside, self._positive, self._variable)
+        if not found.names:
+            return (replace(loop, body=self._block(loop.body, known)),)
+
+        def change(node: Expression) -> Expression:
+            return walk.rewrite(node, lambda part: found.names.get(part, part))
+
+        body = self._block(
+            tuple([mapped(node, change) for node in loop.body]),
+            known.union(*(walk.free_variables(name) for name in found.names.values())),
+        )
+        # Iterations are in an order now.
+        return (*found.before, replace(loop, body=(*body, *found.after), unordered=False))
 
     def _repeated(self, block: Block, known: frozenset[str]) -> _Division | None:
         """Return a division that is known in a block and needed twice, none in it being so."""
@@ -158,14 +180,20 @@ class _Once:
         return lambda node: walk.rewrite(node, change)
 
     def _named(self, like: str, value: Expression, declared: list[Declare]) -> ex.Variable:
+        variable, declaration = self._variable(like, value, True, value)
+        declared.append(declaration)
+        return variable
+
+    def _variable(
+        self, like: str, value: Expression, constant: bool, sign: Expression
+    ) -> tuple[ex.Variable, Declare]:
         name, count = like, 0
         while name in self._taken:
             name, count = f"{like}_{count}", count + 1
         self._taken.add(name)
         self.names.append(name)
-        declared.append(Declare(name, self._dtype, initial=value, constant=True))
-        self._note(ex.Variable(name), value)
-        return ex.Variable(name)
+        self._note(ex.Variable(name), sign)
+        return ex.Variable(name), Declare(name, self._dtype, initial=value, constant=constant)
 
     def _note(self, name: Expression, value: Expression) -> None:
         if isinstance(name, ex.Variable) and self._is_plain(value):
@@ -177,6 +205,8 @@ class _Once:
             return node >= 0
         if isinstance(node, ex.Variable):
             return node.name in self._promised or node.name in self.nonnegative
+        if isinstance(node, ex.Max):
+            return any(map(self._is_plain, node.children))
         kinds = (ex.Sum, ex.Product, ex.FloorDiv, ex.Remainder)
         return isinstance(node, kinds) and all(map(self._is_plain, walk.parts(node)))
 

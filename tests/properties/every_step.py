@@ -600,6 +600,16 @@ def _folded(_knl: Kernel, _r: random.Random) -> AnyStep:
 
 
 # What makes steps of some kind, and how often: `weight` is relative.
+def _coalesce(knl: Kernel, r: random.Random) -> AnyStep | None:
+    found = [i.id for i in knl.expanded.instructions if i.reductions]
+    return AnyStep("coalesce_reduction", (r.choice(found),)) if found else None
+
+
+def _propagate(knl: Kernel, r: random.Random) -> AnyStep | None:
+    found = [i.id for i in knl.expanded.instructions if i.reductions]
+    return AnyStep("propagate_reduction", (r.choice(found),)) if found else None
+
+
 MORE: dict[str, tuple[_Kind, float]] = {
     "untag_inames": (_untag, 3),
     "fuse_reductions": (_two_ids("fuse_reductions", together=True), 0.5),
@@ -617,6 +627,8 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "fuse_loops": (_fuse, 3),
     "distribute_loop": (_distribute, 2),
     "join_inames": (_join, 4),
+    "coalesce_reduction": (_coalesce, 2),
+    "propagate_reduction": (_propagate, 2),
     "affine_map_inames": (_affine_map, 3),
     "split_iname within": (_split_within, 2),
     "rename_iname within": (_rename_within, 2),

@@ -219,6 +219,55 @@ def test_a_loop_that_says_not_what_is_written_stays() -> None:
     agree(knl, [{"n": 2}, {"n": 0}], coalesced)
 
 
+# --- arrays that lie across the loops
+
+ACROSS = kernel(
+    "{ [i,j]: 0<=i<19 and 0<=j<33 }", "s[0] = sum((i,j), a[i,j]*b[j,i])",
+    pg.GlobalArg("a,b", "float64"),
+)  # fmt: skip
+ACROSS_4 = kernel(
+    "{ [i,j,k,l]: 0<=i<3 and 0<=j<17 and 0<=k<2 and 0<=l<9 }",
+    "s[k] = sum((i,j,l), a[i,j,k,l]*b[j,l,k,i])", pg.GlobalArg("a,b", "float64"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("knl", [ACROSS, ACROSS_4])
+def test_copies_along_the_loops(knl: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(coalesced(knl).instructions) == 1  # small arrays stay in caches
+    monkeypatch.setattr("polygen.transforms._turned._LARGE", 8)
+    new = coalesced(knl)
+    assert [step.name for step in new.history] == ["coalesce_reduction"]
+    assert {t.name for t in new.temporaries} == {"b_turned", "b_tile"}
+    code = inner_loop(new, "cuda")
+    assert re.search(r"\* b_turned\[([^]]*)\]", code)[1] == re.search(r" a\[([^]]*)\]", code)[1]  # type: ignore[index]
+    assert len(pg.generate_code(new, "cuda").launches) == 2
+    assert pg.obligations(new) == ()
+    arguments = make_arguments(new, {})
+    a, b = arguments["a"], arguments["b"]
+    places = "ij,ji->" if knl is ACROSS else "ijkl,jlki->k"
+    expected = np.einsum(places, a, b).reshape(-1)
+    for target in ("c", "opencl"):
+        np.testing.assert_array_equal(new.executor(target)(a=a, b=b)[1][0], expected)
+    unturned = pg.coalesce_reduction(knl, "insn", turned=False)
+    assert len(unturned.instructions) == 1
+
+
+def test_what_a_copy_does_not_pay_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polygen.transforms._turned._LARGE", 8)
+    sizes = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "s[0] = sum((i,j), a[i,j]*b[j,i])")
+    product = kernel(
+        "{ [i,j,k]: 0<=i,j,k<40 }", "c[i,j] = sum(k, a[i,k]*b[k,j])"
+    )  # each element is read 40 times
+    narrow = kernel("{ [i,j]: 0<=i<40 and 0<=j<4 }", "s[0] = sum((i,j), a[i,j]*b[j,i])")
+    shifted = kernel("{ [i,j]: 0<=i,j<40 }", "s[0] = sum((i,j), a[i,j]*b[j+1,i])")
+    both = kernel("{ [i,j]: 0<=i,j<40 }", "s[0] = sum((i,j), a[i,j]*a[j,i])")
+    for knl in (sizes, product, shifted, both):
+        assert len(coalesced(knl).instructions) == 1
+    assert "b_turned" in str(coalesced(narrow))
+    near = kernel("{ [i,j]: 0<=i<4 and 0<=j<40 }", "s[0] = sum((i,j), a[i,j]*b[j,i])")
+    assert "b_turned" not in str(coalesced(near))  # neighbours are in one sector
+
+
 # --- what is refused
 
 
