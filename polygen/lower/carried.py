@@ -6,7 +6,7 @@ by additions and a comparison, which take a fraction of the time of a division::
     int r_div = 0;                              int r_mod = 0;
     for (int r = 0; r < n_m; ++r) {
         s += a[k * r_div + r_mod];              // a[k * (r / m) + r % m]
-        if (r_mod >= m - 1) { r_mod -= m; r_div += 1; }
+        if (r_mod >= m - 1) { r_div += 1; r_mod -= m; }
         r_mod += 1;
     }
 
@@ -60,11 +60,12 @@ class Carried:
         self.names: dict[Expression, Expression] = {}
         self._loop, self._naming = loop, naming
         self._constants: dict[Expression, ex.Variable] = {}
-        for number, size in _divisions(loop, known):
+        found = _divisions(loop, known)
+        for number, size in dict.fromkeys((d.numerator, d.denominator) for d in found):
             if size in positive:
-                self._carry(number, size)
+                self._carry(number, size, has_quotient=ex.floor_quotient(number, size) in found)
 
-    def _carry(self, number: Expression, size: Expression) -> None:
+    def _carry(self, number: Expression, size: Expression, *, has_quotient: bool) -> None:
         form = linear_form(number)
         assert form is not None
         step = form.terms[self._loop.iname] * self._loop.step
@@ -74,23 +75,24 @@ class Carried:
         like = number.name if isinstance(number, ex.Variable) else "number"
         # Where a size is 0, there is no iteration; but this is computed ahead of the loop.
         divisor = self._constant("divisor", ex.Max((size, 1)))
-        quotient: Expression = 0 if value == 0 else ex.floor_quotient(value, divisor)
-        div = self._variable(f"{like}_div", quotient, number)
-        left = 0 if value == 0 else _less(value, ex.product_of(divisor, div))
+        more = self._constant("step_div", ex.floor_quotient(step, divisor)) if step > 1 else 0
+        rest = self._constant("step_mod", ex.remainder_of(step, divisor)) if step > 1 else 1
+        past: list[Node] = []
+        following: list[Node] = []
+        left = 0 if value == 0 else ex.remainder_of(value, divisor)
+        if has_quotient:
+            whole = 0 if value == 0 else ex.floor_quotient(value, divisor)
+            div = self._variable(f"{like}_div", whole, number)
+            left = 0 if value == 0 else _less(value, ex.product_of(divisor, div))
+            self.names[ex.floor_quotient(number, size)] = div
+            past.append(_added(div, 1))
+            if step > 1:
+                following.append(_added(div, more))
         mod = self._variable(f"{like}_mod", left, number)
-        self.names[ex.floor_quotient(number, size)] = div
         self.names[ex.remainder_of(number, size)] = mod
-        if step == 1:
-            more: Expression = 0
-            rest: Expression = 1
-        else:
-            more = self._constant("step_div", ex.floor_quotient(step, divisor))
-            rest = self._constant("step_mod", ex.remainder_of(step, divisor))
+        past.append(_added(mod, ex.negated(divisor)))
         is_past = ex.Comparison(mod, ">=", _less(divisor, rest))
-        past = _added(mod, ex.negated(divisor)), _added(div, 1)
-        self.after += [If(is_past, past), _added(mod, rest)]
-        if more != 0:
-            self.after.append(_added(div, more))
+        self.after += [If(is_past, tuple(past)), *following, _added(mod, rest)]
 
     def _constant(self, like: str, value: Expression) -> ex.Variable:
         if value not in self._constants:
@@ -117,9 +119,9 @@ def may_carry(loop: Loop) -> bool:
     return not any(node.parallel for node in inside)  # threads would share what is carried
 
 
-def _divisions(loop: Loop, known: frozenset[str]) -> list[tuple[Expression, Expression]]:
-    """Return what is divided in a loop by what, and grows by a constant in each iteration."""
-    found: dict[tuple[Expression, Expression], None] = {}
+def _divisions(loop: Loop, known: frozenset[str]) -> list[ex.FloorDiv | ex.Remainder]:
+    """Return quotients and remainders in a loop of what grows by a constant in each iteration."""
+    found: list[ex.FloorDiv | ex.Remainder] = []
     for node in _nodes(loop.body):
         for whole in expressions(node):
             for part in walk.subexpressions(whole):
@@ -127,8 +129,8 @@ def _divisions(loop: Loop, known: frozenset[str]) -> list[tuple[Expression, Expr
                     continue
                 form = linear_form(part.numerator, known | {loop.iname})
                 if form is not None and form.terms.get(loop.iname, 0) > 0:
-                    found[part.numerator, part.denominator] = None
-    return list(found)
+                    found.append(part)
+    return found
 
 
 def _nodes(block: Block) -> Iterator[Node]:

@@ -17,7 +17,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.sizes import DerivedSize
 from polygen.lower.declare import mentioned
 from polygen.lower.program import Declare, HardwareAxis, HostLoop, HostNode, Launch, LoopProgram
-from polygen.lower.quotients import with_quotients
+from polygen.lower.quotients import positive_divisors, with_quotients
 
 
 def with_size_arguments(kernel: Kernel, index_dtype: DType) -> Kernel:
@@ -35,7 +35,7 @@ def without_size_arguments(program: LoopProgram, kernel: Kernel) -> LoopProgram:
         program: the program of a kernel that `with_size_arguments` has returned.
         kernel: that kernel.
     """
-    if not kernel.derived_sizes:
+    if not kernel.derived_sizes and not positive_divisors(kernel):
         return program
     program = with_quotients(program, kernel)
     return _Sizes(program, kernel.derived_sizes).program()

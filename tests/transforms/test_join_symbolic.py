@@ -158,7 +158,7 @@ def test_the_code_of_a_row_major_array() -> None:
 
 
 def test_divisions_are_computed_once() -> None:
-    code = text(after(TURNED, joined()))
+    code = text(after(TURNED, joined(tag="g.0")))
     assert code.count("/") == 1
     assert "%" not in code
     assert re.search(r"int const ij_div = ij / m;\n +int const ij_mod = ij - m \* ij_div;", code)
@@ -375,3 +375,36 @@ def test_fractions_and_several_bounds() -> None:
         "ij_count = ((n + 2)//3 + n//3) * j_count",
     ]
     agree(knl, SIZES, joined(), steps(joined("j, i"), on_grid()))
+
+
+CARRYING: list[tuple[str, Step, int]] = [
+    ("each", joined("i, k"), 0),
+    ("by eights", steps(joined("i, k"), split("ij", 8)), 2),
+    ("side by side", steps(joined("i, k"), split("ij", 8, inner_tag="l.0")), 4),
+    ("from 5 on", steps(joined("i, k"), lambda k: pg.shift(k, "ij", 5)), 0),
+    ("remainders alone", steps(joined("k, i"), lambda k: pg.fix_parameters(k, p=3)), 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("step", "divisions"), [c[1:] for c in CARRYING], ids=[c[0] for c in CARRYING]
+)
+def test_divisions_are_carried_through_loops(step: Step, divisions: int) -> None:
+    """In a loop on one thread, from one iteration to the next, whatever it grows by."""
+    knl = kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<p }", "s[j] = sum((i,k), a[i,j,k]*b[k] + 8*i)",
+        pg.GlobalArg("a", "float64", "n,m,p"), pg.GlobalArg("b", "float64", "p"),
+    )  # fmt: skip
+    new = step(knl)
+    code = str(pg.generate_code(new, "c")).partition("for (int ij")[2]
+    inner = code[: code.index("[j] = ")]
+    assert "_mod += " in inner
+    assert inner.count("/") + inner.count("%") == divisions
+    run = new.executor("c")
+    for n, m, p in ((0, 3, 2), (1, 1, 1), (3, 2, 7), (5, 1, 1), (1, 2, 9), (7, 2, 3), (2, 3, 0)):
+        if "p" not in new.parameters and p != 3:
+            continue
+        a = np.random.default_rng(n).integers(-8, 9, (n, m, p)).astype(np.float64)
+        b = np.arange(p, dtype=np.float64)
+        expected = (a * b + 8 * np.arange(n)[:, None, None]).sum((0, 2))
+        np.testing.assert_array_equal(run(a=a, b=b)[1][0], expected)
