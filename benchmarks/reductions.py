@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -157,14 +158,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("groups", nargs="*", choices=[[], *groups], help="all, if not given")
     parser.add_argument("--list", action="store_true", help="print what would be measured")
-    parser.add_argument("--only", help="those whose names contain this")
+    parser.add_argument("--only", default="", help="those whose names match this expression")
     parser.add_argument("--libraries", nargs="*", default=LIBRARIES, choices=LIBRARIES)
     parser.add_argument("--processes", type=int, default=max(1, (os.cpu_count() or 1) - 2))
     parser.add_argument("--save", type=Path, help="where to write what was measured, as JSON")
     parser.add_argument("--table", type=Path, help="print what was measured before")
     given = parser.parse_args()
     chosen = [case for case in everything if not given.groups or case.group in given.groups]
-    chosen = [case for case in chosen if not given.only or given.only in case.name]
+    chosen = [case for case in chosen if re.search(given.only, case.name)]
     if given.list:
         print(*(f"{case.group}: {case.name}" for case in chosen), sep="\n")
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from typing import SupportsIndex
 
@@ -11,12 +11,11 @@ from polygen.errors import (
     InvalidArgument,
     MissingArgument,
     NotOptimized,
+    TagConflict,
     TypeNotFound,
     UserError,
 )
 from polygen.inspection.limits import Limits
-from polygen.ir import walk
-from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.tags import is_parallel
@@ -25,8 +24,10 @@ from polygen.transforms.coalesce_reduction import coalesce_reduction
 from polygen.transforms.parallelize_reduction import parallelize_reduction
 from polygen.tuning.measure import fastest
 from polygen.tuning.model import Choice, ranked
-from polygen.tuning.prepared import with_producers
-from polygen.tuning.work import work_of
+from polygen.tuning.nests import Family, families, names_of, work_of_all
+from polygen.tuning.prepared import in_the_same_loops, with_producers
+from polygen.tuning.rows import with_rows
+from polygen.tuning.spread import spread
 
 _MEASURED = 12  # candidates: those that the model finds best
 
@@ -41,13 +42,19 @@ def optimize_reductions(
 ) -> Kernel:
     """Share the reductions of a kernel among the work items of a GPU, as is fastest there.
 
-    Each reduction computes what element-wise instructions ahead of it do (`propagate_reduction`),
-    gets one loop, and one around it (`coalesce_reduction`), and is shared by groups of work items
-    (`parallelize_reduction`).  How many, and how much each of them has under way,
-    follows from what is read, how it lies in memory, and the limits: the choice that a model finds
-    fastest.  It knows how many bytes have to be on their way for the bandwidth to be reached, that
-    groups fill compute units in waves, and what a second launch costs.  So a small input gets as
-    many groups as it has work for, and a large one as many as keep the device busy.
+    Each reduction computes what element-wise instructions ahead of it do (`propagate_reduction`).
+    Reductions of the same shape get the same loops, as do those of rows, and what uses their
+    results row by row (`fuse_reductions`).  Then:
+
+    - where several instructions go along a row, of at most 64 elements for each work item of a
+      group, items share rows and keep their parts of these (`share_rows`): a softmax, say;
+    - all other reductions get one loop, and one around it (`coalesce_reduction`), and are shared by
+      groups of work items (`parallelize_reduction`).  How many, and how much each item has under
+      way, is the choice that a model finds fastest, from what is read, how it lies in memory, and
+      the limits: how many bytes have to be on their way for the bandwidth to be reached, how fast
+      groups begin, what trees and a second launch cost.  So a small input has as many groups as
+      there is work for, and a large one as many as keep the device busy;
+    - other element-wise loops go to axes of the grid, in groups of 256.
 
     All these are ordinary steps, proved one by one, and in the kernel's history: take them with
     other arguments where you know better.
@@ -88,76 +95,75 @@ def optimize_reductions(
             where=caller_location(),
             remedy="Limits(..., compute_units=132), Limits.named('H100') or Limits.of_device()",
         )
-    kernel = with_producers(kernel, [name for nest in _nests(kernel) for name in nest.ids])
-    for nest in _nests(kernel):
-        kernel = _shared(kernel, nest, limits, sizes or {}, tune=tune)
-    return kernel
-
-
-@dataclass(frozen=True)
-class _Nest:
-    """Instructions within the same inames, with reductions over the same ones."""
-
-    ids: tuple[str, ...]
-    reduced: tuple[str, ...]
-
-
-def _nests(kernel: Kernel) -> list[_Nest]:
-    found: dict[tuple[frozenset[str], frozenset[str]], list[Instruction]] = {}
-    for insn in kernel.expanded.instructions:
-        if reduced := _reduced(insn):
-            found.setdefault((insn.within_inames, frozenset(reduced)), []).append(insn)
-    return [_Nest(tuple([i.id for i in insns]), _reduced(insns[0])) for insns in found.values()]
-
-
-def _reduced(insn: Instruction) -> tuple[str, ...]:
-    """Return what the reductions of an instruction run over."""
-    names = [name for node in insn.reads for r in walk.reductions(node) for name in r.inames]
-    return tuple(dict.fromkeys(names))
+    nests = [nest for family in families(kernel) for nest in family]
+    if not nests:
+        return kernel
+    sizes = sizes or {}
+    prepared = in_the_same_loops(with_producers(kernel, names_of(nests)), sizes)
+    new = prepared
+    for family in families(prepared):
+        new = _shared(new, family, limits, sizes, tune=tune)
+    return kernel if new is prepared else spread(new)
 
 
 def _shared(
     kernel: Kernel,
-    nest: _Nest,
+    family: Family,
     limits: Limits,
     sizes: Mapping[str, SupportsIndex],
     *,
     tune: bool,
 ) -> Kernel:
-    """Let groups of work items share the reductions of a nest; warn if that cannot be."""
-    tagged = [iname for iname in nest.reduced if is_parallel(kernel.tags.get(iname))]
-    if tagged:
-        _warn(kernel, nest, f"'{tagged[0]}' is tagged {kernel.tags[tagged[0]]}")
-        return kernel
-    plain = kernel.expanded
-    insns = [plain.instruction(name) for name in nest.ids]
+    """Let groups of work items share the reductions of some nests; warn if that cannot be."""
     first: UserError | None = None
     for prepared in (_joined, _as_it_is):
         try:
-            best = ranked(work_of(plain, insns, nest.reduced, sizes), limits)
-            make = partial(_with, kernel=prepared(kernel, nest.ids), ids=nest.ids)
+            _check_free(kernel, family)
+            if (rows := with_rows(kernel, family, limits, sizes)) is not None:
+                return rows
+            best = ranked(work_of_all(kernel, family, sizes), limits)
+            if len(family) > 1:  # each result is complete in the group that the next one is made in
+                best = [choice for choice in best if choice.blocks == 1]
+            make = partial(_with, kernel=prepared(kernel, family), family=family)
             return _measured(kernel, make, best, sizes) if tune else make(best[0])
         except (InvalidArgument, MissingArgument, TypeNotFound):
             raise
         except UserError as error:
             first = first or error
     assert first is not None
-    _warn(kernel, nest, first.what)
+    _warn(kernel, family, first.what)
     return kernel
 
 
-def _joined(kernel: Kernel, ids: Sequence[str]) -> Kernel:
-    for name in ids:
+def _check_free(kernel: Kernel, family: Family) -> None:
+    """Raise TagConflict if what is reduced over is parallel already."""
+    for iname in [iname for nest in family for iname in nest.reduced]:
+        if is_parallel(tag := kernel.tags.get(iname)):
+            raise TagConflict(
+                f"'{iname}' is tagged {tag}",
+                where=caller_location(),
+                remedy="leave the tag out, or share it by steps of your own",
+            )
+
+
+def _joined(kernel: Kernel, family: Family) -> Kernel:
+    for name in names_of(family):
         kernel = coalesce_reduction(kernel, name)
     return kernel
 
 
-def _as_it_is(kernel: Kernel, _: Sequence[str]) -> Kernel:
+def _as_it_is(kernel: Kernel, _: Family) -> Kernel:
     return kernel
 
 
-def _with(choice: Choice, kernel: Kernel, ids: Sequence[str]) -> Kernel:
-    return parallelize_reduction(kernel, " or ".join(f"id:{name}" for name in ids), **vars(choice))
+def _with(choice: Choice, kernel: Kernel, family: Family) -> Kernel:
+    """Return the kernel with nests on the same axes."""
+    for nest in family:
+        query = " or ".join(f"id:{name}" for name in nest.ids)
+        kernel = parallelize_reduction(kernel, query, **vars(choice))
+        # The loops over results are divided now.
+        choice = replace(choice, threads=choice.threads // choice.across, across=1)
+    return kernel
 
 
 def _measured(
@@ -172,7 +178,7 @@ def _measured(
     return make(few[found])
 
 
-def _warn(kernel: Kernel, nest: _Nest, why: str) -> None:
+def _warn(kernel: Kernel, family: Family, why: str) -> None:
     if NotOptimized.__name__ not in kernel.options.silenced_warnings:
-        names = " and ".join(f"'{name}'" for name in nest.ids)
+        names = " and ".join(map(str, family))
         warn(NotOptimized(f"kernel '{kernel.name}': {names} is left as it is: {why}"))

@@ -1,12 +1,18 @@
-"""What comes before reductions are shared: work that is done along with them."""
+"""What comes before reductions are shared: what is done along with them, and in the same loops."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import SupportsIndex
 
-from polygen.errors import ProducerNeeded
+from polygen.errors import NotCountable, ProducerNeeded, SeveralLaunches, UserError
+from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.transforms.fuse_reductions import fuse_reductions
 from polygen.transforms.propagate_reduction import propagate_reduction
+from polygen.tuning.nests import reduced_by
+from polygen.tuning.work import Work, work_of
 
 
 def with_producers(kernel: Kernel, ids: Sequence[str]) -> Kernel:
@@ -20,3 +26,61 @@ def with_producers(kernel: Kernel, ids: Sequence[str]) -> Kernel:
         except ProducerNeeded:
             continue
     return kernel
+
+
+def in_the_same_loops(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
+    """Return the kernel with loops in common for what reduces alike, or uses results of rows.
+
+    What needs results of many groups is left in loops of its own.
+    """
+    order = [insn.id for insn in kernel.assignments]
+    for place, first in enumerate(order):
+        for other in order[place + 1 :]:
+            if _belong_together(kernel, first, other, sizes):
+                kernel = _fused(kernel, first, other)
+    return kernel
+
+
+def _belong_together(
+    kernel: Kernel, first: str, other: str, sizes: Mapping[str, SupportsIndex]
+) -> bool:
+    """Tell whether an instruction should be in the loops of a reduction, and is not."""
+    plain = kernel.expanded
+    one, two = plain.instruction(first), plain.instruction(other)
+    if not one.reductions or _share_loops(one, two):
+        return False
+    work = _work(plain, one, sizes)
+    if not two.read_names.isdisjoint(one.written_names):
+        return work is not None and work.along and work.results > 1
+    if work is None or not two.reductions:
+        return False
+    theirs = _work(plain, two, sizes)
+    return theirs is not None and _shape(work) == _shape(theirs)
+
+
+def _share_loops(one: Instruction, two: Instruction) -> bool:
+    if one.within_inames:
+        return one.within_inames <= two.within_inames
+    return one.reduction_inames == two.reduction_inames
+
+
+def _work(kernel: Kernel, insn: Instruction, sizes: Mapping[str, SupportsIndex]) -> Work | None:
+    """Return what there is to do; None if data decides."""
+    try:
+        return work_of(kernel, [insn], reduced_by(insn), sizes)
+    except NotCountable:
+        return None
+
+
+def _shape(work: Work) -> tuple[object, ...]:
+    return work.results, work.length, work.along
+
+
+def _fused(kernel: Kernel, first: str, other: str) -> Kernel:
+    """Return the kernel with two instructions in one launch; as it is, if that cannot be."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeveralLaunches)
+        try:
+            return fuse_reductions(kernel, [f"id:{first}", f"id:{other}"])
+        except (UserError, SeveralLaunches):
+            return kernel

@@ -80,6 +80,65 @@ def test_what_is_computed_ahead_is_computed_along() -> None:
     np.testing.assert_allclose(found, abs(a + b).sum((0, 1)), rtol=1e-12)
 
 
+def kept(name: str, shape: str) -> pg.TemporaryVariable:
+    return pg.TemporaryVariable(name, "float64", shape, pg.AddressSpace.GLOBAL)
+
+
+def softmax(x: Any) -> Any:
+    powers = np.exp(x - x.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
+
+
+# Several instructions on x[n,m]: domain, text, temporaries, what is right, and the steps.
+MORE: dict[str, tuple[str, str, list[Any], Callable[[Any], Any], list[str]]] = {
+    "softmax": (
+        "{ [i,j,i1,k,i2,l]: 0<=i,i1,i2<60 and 0<=j,k,l<130 }",
+        """
+        most[i] = max(j, x[i,j])                     {id=most}
+        total[i1] = sum(k, exp(x[i1,k] - most[i1]))  {id=total, dep=most}
+        y[i2,l] = exp(x[i2,l] - most[i2])/total[i2]  {dep=most:total}
+        """,
+        [kept("most", "60"), kept("total", "60")],
+        softmax,
+        ["fuse_reductions", "fuse_reductions", "share_rows"],
+    ),
+    "epilogue": (
+        "{ [i,j,k]: 0<=i,k<60 and 0<=j<130 }",
+        "s[i] = sum(j, x[i,j]**2)\ny[k] = sqrt(s[k])",
+        [kept("s", "60")],
+        lambda x: np.sqrt((x**2).sum(1)),
+        ["fuse_reductions", "parallelize_reduction"],
+    ),
+    "variance": (
+        "{ [i,j]: 0<=i<60 and 0<=j<130 }",
+        "<> mean = sum(j, x[i,j])/130\ny[i] = sum(j, (x[i,j] - mean)**2)/130",
+        [],
+        lambda x: x.var(1),
+        ["share_rows"],
+    ),
+    "columns that all groups use": (
+        "{ [i,j,k,l]: 0<=i,k<60 and 0<=j,l<130 }",
+        "s[j] = sum(i, x[i,j])/60\ny[k,l] = x[k,l] - s[l]",
+        [kept("s", "130")],
+        lambda x: x - x.mean(0),
+        ["parallelize_reduction", "join_inames", "split_iname"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_several_instructions(name: str) -> None:
+    domain, text, temporaries, right, expected = MORE[name]
+    knl = pg.make_kernel(
+        domain, text, [*temporaries, "..."], silenced_warnings=["AmbiguousNesting"]
+    )
+    knl = pg.optimize_reductions(pg.add_dtypes(knl, {"x": "float64"}), SMALL)
+    assert steps(knl) == expected
+    x = np.random.default_rng(4).normal(size=(60, 130))
+    _, (found,) = knl.executor("c")(x=x)
+    np.testing.assert_allclose(found, right(x), rtol=1e-12, atol=1e-14)
+
+
 def chosen(shape: tuple[int, ...], over: str, to: str) -> dict[str, int]:
     """Return what is chosen for the H200."""
     bounds = " and ".join(f"0<={i}<{n}" for i, n in zip("ij", shape, strict=False))

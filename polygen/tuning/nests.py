@@ -1,0 +1,77 @@
+"""Which instructions reduce together: in the same loops, or over results in the same loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import SupportsIndex, TypeAlias
+
+from polygen.ir.instruction import Instruction
+from polygen.ir.kernel import Kernel
+from polygen.tuning.work import Work, work_of
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Instructions within the same inames, with reductions over the same ones.
+
+    Attributes:
+        ids: those of the instructions.
+        reduced: the inames that their reductions run over.
+    """
+
+    ids: tuple[str, ...]
+    reduced: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(f"'{name}'" for name in self.ids)
+
+
+Family: TypeAlias = tuple[Nest, ...]
+"""Nests within the same inames, in their order."""
+
+
+def families(kernel: Kernel) -> list[Family]:
+    """Return the nests of a kernel; those that are within no iname are each by themselves."""
+    found: dict[frozenset[str], dict[frozenset[str], list[Instruction]]] = {}
+    for insn in kernel.expanded.instructions:
+        if insn.reductions:
+            alike = found.setdefault(insn.within_inames, {})
+            alike.setdefault(insn.reduction_inames, []).append(insn)
+    result: list[Family] = []
+    for around, nests in found.items():
+        family = tuple([Nest(tuple([i.id for i in n]), reduced_by(n[0])) for n in nests.values()])
+        apart: list[Family] = [(nest,) for nest in family]
+        result += [family] if around else apart
+    return result
+
+
+def reduced_by(insn: Instruction) -> tuple[str, ...]:
+    """Return what the reductions of an instruction run over, in the order that was written."""
+    return tuple(dict.fromkeys([iname for node in insn.reductions for iname in node.inames]))
+
+
+def work_of_all(kernel: Kernel, family: Family, sizes: Mapping[str, SupportsIndex]) -> Work:
+    """Return what there is to do for nests, one after the other.
+
+    Raises:
+        MissingArgument: if a size is missing.
+        NotCountable: if data decides how much there is to do.
+    """
+    plain = kernel.expanded
+    works = [
+        work_of(plain, [plain.instruction(name) for name in nest.ids], nest.reduced, sizes)
+        for nest in family
+    ]
+    return Work(
+        works[0].results,
+        max(work.length for work in works),
+        sum(work.read for work in works),
+        max(work.width for work in works),
+        all(work.along for work in works),
+    )
+
+
+def names_of(nests: Sequence[Nest]) -> list[str]:
+    """Return the ids of all instructions of some nests."""
+    return [name for nest in nests for name in nest.ids]

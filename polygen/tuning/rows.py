@@ -1,0 +1,92 @@
+"""Rows that several instructions go along: a softmax, say, or what is divided by a norm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import SupportsIndex
+
+from polygen.analysis.access import Reference, references
+from polygen.analysis.index_type import index_type
+from polygen.analysis.inference import infer_types
+from polygen.errors import UserError
+from polygen.inspection.limits import Limits
+from polygen.ir import walk
+from polygen.ir.array import GlobalArg
+from polygen.ir.dtype import to_dtype
+from polygen.ir.empty import NO_NAMES
+from polygen.ir.instruction import Instruction
+from polygen.ir.kernel import Kernel
+from polygen.transforms.share_rows import share_rows
+from polygen.tuning.nests import Family, names_of, work_of_all
+
+_VECTOR = 16  # bytes that a work item reads at once
+_VECTORS = 4  # of these in a row, for each work item; of a short row, half as many
+_SHORT = 256
+_ITEMS, _FEW = 128, 64  # work items of a group that has several rows; of a row that has its own
+_MOST = 64  # elements that fit into the registers of a work item
+
+
+def with_rows(
+    kernel: Kernel, family: Family, limits: Limits, sizes: Mapping[str, SupportsIndex]
+) -> Kernel | None:
+    """Return the kernel in which work items share rows, and keep their parts of these.
+
+    None if that does not apply: each row is read once, or by one reduction, or it is too long.
+    """
+    plain = kernel.expanded
+    ids = [*names_of(family), *_along_rows(plain, family)]
+    if len(ids) == len(family[0].ids):
+        return None
+    work = work_of_all(kernel, family, sizes)
+    if not work.along or work.results == 1:
+        return None
+    lanes = _VECTOR // _smallest(plain, ids)
+    wanted = work.length // (lanes * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
+    threads = max(1, min(wanted, limits.items_per_group))
+    if work.length > threads * _MOST:
+        return None
+    across = 1 if threads >= _FEW else _ITEMS // threads
+    for keep in (_read_again(plain, ids), ()):
+        try:
+            return share_rows(kernel, ids, threads=threads, lanes=lanes, across=across, keep=keep)
+        except UserError:
+            continue
+    return None
+
+
+def _along_rows(kernel: Kernel, family: Family) -> list[str]:
+    """Return the instructions that do something for each element of the rows, no reductions."""
+    around = kernel.instruction(family[0].ids[0]).within_inames
+    return [
+        insn.id
+        for insn in kernel.assignments
+        if not insn.reductions and insn.within_inames > around
+        if len(insn.within_inames - around) == 1
+    ]
+
+
+def _smallest(kernel: Kernel, ids: Sequence[str]) -> int:
+    """Return the size of the smallest elements that instructions read or write in memory."""
+    typed = infer_types(kernel, index_type(kernel)).expanded
+    used = {use.name for name in ids for use in references(typed.instruction(name)) if use.index}
+    arrays = [a for a in typed.arguments if isinstance(a, GlobalArg) and a.name in used]
+    return min((to_dtype(a.dtype).itemsize for a in arrays), default=_VECTOR)
+
+
+def _read_again(kernel: Kernel, ids: Sequence[str]) -> tuple[str, ...]:
+    """Return the arrays of which several instructions read the elements of rows."""
+    counts: dict[str, int] = {}
+    for name in ids:
+        insn = kernel.instruction(name)
+        for array in dict.fromkeys(use.name for use in _of_rows(kernel, insn)):
+            counts[array] = counts.get(array, 0) + 1
+    return tuple([array for array, count in counts.items() if count > 1])
+
+
+def _of_rows(kernel: Kernel, insn: Instruction) -> Iterator[Reference]:
+    """Yield what an instruction reads in memory with all loops around it."""
+    for use in references(insn):
+        mentioned = NO_NAMES.union(*map(walk.free_variables, use.index))
+        is_array = isinstance(kernel.variables.get(use.name), GlobalArg)
+        if is_array and not use.is_write and insn.within_inames <= mentioned:
+            yield use
