@@ -325,7 +325,7 @@ def test_few_programs_keep_memory(queue: Any, monkeypatch: pytest.MonkeyPatch) -
 def through_memory(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, list[int]]:
     """Return what runs in C and keeps its values in memory between, and the lengths of that."""
     made: list[int] = []
-    allocate = temporaries.aligned
+    allocate = vars(temporaries)["aligned"]
 
     def noted(count: int, *rest: Any) -> Any:
         made.append(count)
@@ -368,7 +368,7 @@ def test_others_give_their_memory_back_in_c(monkeypatch: pytest.MonkeyPatch) -> 
     run, made = through_memory(monkeypatch)
     a = np.ones(9)
     run(a=a)
-    allocate, refused = temporaries.aligned, [True]
+    allocate, refused = vars(temporaries)["aligned"], [True]
 
     def once_refused(*args: Any) -> Any:
         if refused and refused.pop():
