@@ -122,7 +122,7 @@ def table(chosen: Sequence[Case], found: Mapping[str, Times], copied: float) -> 
     """Print a line for each case, and geometric means."""
     print(f"\ncopy on the device: {copied / 1e12:.2f} TB/s\n")
     heads = "".join(f" {library} |" for library in LIBRARIES)
-    print(f"| float32 sums, us |{heads} ours / best | of a copy's bandwidth |")
+    print(f"| us |{heads} ours / best | of a copy's bandwidth |")
     print("| --- |" + " --- |" * (len(LIBRARIES) + 2))
     for case in chosen:
         if case.key in found:
@@ -140,7 +140,7 @@ def line(case: Case, times: Times, copied: float) -> str:
     best = min((times[x][0] for x in PEERS if x in times), default=None)
     if OURS in times:
         ours = times[OURS][0]
-        share = f"{case.read / ours / copied:.0%}"
+        share = f"{case.moved / ours / copied:.0%}"
         ratio = f"{ours / best:.2f}" if best else ""
     return f"| {case.name} | {' | '.join(shown)} | {ratio} | {share} |"
 

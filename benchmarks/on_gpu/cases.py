@@ -12,7 +12,7 @@ class Result:
     """One result of a case.
 
     Attributes:
-        operation: its name in polygen: ``sum``, ``max``, ...
+        operation: its name in polygen: ``sum``, ``max``, ...; or one of `OF_ROWS`.
         element: what is reduced, arrays in braces: ``float16({a})*{b}``.
         shape: the shape of the arrays in it.
         axes: those that are reduced.
@@ -26,6 +26,8 @@ class Result:
     @property
     def kept(self) -> tuple[int, ...]:
         """Return the shape of the result; (1,) if all axes are reduced."""
+        if self.operation in OF_ROWS:
+            return self.shape
         rest = [n for axis, n in enumerate(self.shape) if axis not in self.axes]
         return tuple(rest) or (1,)
 
@@ -60,6 +62,12 @@ class Case:
         """Return how many bytes are read."""
         return sum(bytes_of(t) * prod(self.shape_of(name)) for name, t in self.inputs.items())
 
+    @property
+    def moved(self) -> int:
+        """Return how many bytes are read, and written, of results as wide as the first input."""
+        width = bytes_of(next(iter(self.inputs.values())))
+        return self.read + sum(width * prod(result.kept) for result in self.results)
+
 
 def bytes_of(dtype: str) -> int:
     """Return the size of an element."""
@@ -85,6 +93,8 @@ def is_power(shape: tuple[int, ...]) -> bool:
     return len(shape) == 1 and shape[0] & (shape[0] - 1) == 0
 
 
+OF_ROWS = ("softmax", "layer_norm")
+ROWS = (128, 1024, 8192, 65536, 262144)
 TABLES = (
     (64, 768),
     (1024, 1024),
@@ -141,6 +151,15 @@ def sub_graphs() -> Iterator[Case]:
     yield Case("sub-graphs", "figure 8", dict.fromkeys("abc", "float32"), fused)
 
 
+def of_rows() -> Iterator[Case]:
+    """Yield softmax and layer norm, of as many rows as are 64 MiB of elements."""
+    for operation in OF_ROWS:
+        for dtype in ("float32", "float16"):
+            for length in ROWS:
+                result = Result(operation, "{a}", (2**26 // length, length), (1,))
+                yield Case("softmax", f"{operation} {length} {dtype}", {"a": dtype}, (result,))
+
+
 def of_all_types() -> Iterator[Case]:
     """Yield all operations on all types that have them, on three shapes."""
     shapes = (((2**24,), (0,)), ((8192, 768), (1,)), ((8192, 768), (0,)))
@@ -161,5 +180,6 @@ def cases() -> list[Case]:
         *(plain("axes", shape, axes) for shape, axes in MORE_AXES),
         *(plain("batch norm", shape, (0, 1, 2)) for shape in BATCH_NORM),
         *sub_graphs(),
+        *of_rows(),
         *of_all_types(),
     ]

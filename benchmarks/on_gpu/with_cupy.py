@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from benchmarks.on_gpu.cases import Case, Result
+from benchmarks.on_gpu.cases import OF_ROWS, Case, Result
 
 os.environ["CUPY_ACCELERATORS"] = "cub"  # read as it is imported
 cupy: Any = import_module("cupy")
@@ -26,7 +26,7 @@ def bind(case: Case, arrays: dict[str, Any]) -> Callable[[], Any] | None:
     """Return a call; None for what CuPy does not have."""
     if "bfloat16" in case.inputs.values():
         return None
-    if any(r.operation.startswith("bit_") for r in case.results):
+    if any(r.operation.startswith("bit_") or r.operation in OF_ROWS for r in case.results):
         return None
     seen = {name: cupy.asarray(x) for name, x in arrays.items()}
 

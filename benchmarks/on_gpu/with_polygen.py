@@ -7,13 +7,15 @@ from importlib import import_module
 from typing import Any
 
 import polygen as pg
-from benchmarks.on_gpu.cases import Case, Result
+from benchmarks.on_gpu.cases import OF_ROWS, Case, Result
 
 torch: Any = import_module("torch")
 
 
 def kernel(case: Case) -> pg.Kernel:
     """Return what a user writes: an instruction for each result, over loops of its axes."""
+    if case.results[0].operation in OF_ROWS:
+        return of_rows(case)
     domains: dict[tuple[int, ...], str] = {}
     lines: list[str] = []
     for number, result in enumerate(case.results):
@@ -28,6 +30,37 @@ def kernel(case: Case) -> pg.Kernel:
     ]
     text = "\n".join(lines)
     return pg.make_kernel(shapes, text, [*arrays, *outputs], name="reduction")
+
+
+ROWS = {
+    "softmax": """
+        power(at) := exp(cast(float32, a[i,at]) - most)
+        <> most = max(j, cast(float32, a[i,j]))
+        <> total = sum(k, power(k))
+        <> scale = 1/total
+        s0[i,l] = cast({dtype}, power(l)*scale)
+        """,
+    "layer_norm": """
+        e(at) := cast(float32, a[i,at])
+        <> mean = sum(j, e(j))/{length}
+        <> variance = sum(k, (e(k) - mean)**2)/{length}
+        <> scale = rsqrt(variance + 1e-5f)
+        s0[i,l] = cast({dtype}, (e(l) - mean)*scale)
+        """,
+}
+
+
+def of_rows(case: Case) -> pg.Kernel:
+    """Return what goes along rows several times."""
+    (result,) = case.results
+    (dtype,) = case.inputs.values()
+    count, length = result.shape
+    return pg.make_kernel(
+        f"{{ [i,j,k,l]: 0<=i<{count} and 0<=j,k,l<{length} }}",
+        ROWS[result.operation].format(dtype=dtype, length=length),
+        [*(pg.GlobalArg(name, dtype, result.shape, alignment=16) for name in ("a", "s0")), "..."],
+        name=result.operation,
+    )
 
 
 def loops(letter: str, shape: tuple[int, ...]) -> str:

@@ -53,6 +53,10 @@ def reduced(result: Result, x: Any) -> Any:
             return torch.prod(x, axes[0])
         case "min" | "max":
             return getattr(torch, f"a{result.operation}")(x, axes)
+        case "softmax":
+            return torch.softmax(x, axes[0])
+        case "layer_norm":
+            return torch.nn.functional.layer_norm(x, x.shape[1:])
         case "any" | "all":
             return getattr(torch, result.operation)(x, axes)
         case other:

@@ -23,7 +23,7 @@ _VECTOR = 16  # bytes that a work item reads at once
 _VECTORS = 4  # of these in a row, for each work item; of a short row, half as many
 _SHORT = 256
 _ITEMS, _FEW = 128, 64  # work items of a group that has several rows; of a row that has its own
-_MOST = 64  # elements that fit into the registers of a work item
+_MOST = 32  # elements that fit into the registers of a work item
 
 
 def with_rows(
@@ -46,7 +46,9 @@ def with_rows(
     if work.length > threads * _MOST:
         return None
     across = 1 if threads >= _FEW else _ITEMS // threads
-    for keep in (_read_again(plain, ids), ()):
+    used = _used_again(kernel, ids)
+    arrays = tuple([name for name in used if name not in kernel.rules])
+    for keep in dict.fromkeys((used, arrays, ())):
         try:
             return share_rows(kernel, ids, threads=threads, lanes=lanes, across=across, keep=keep)
         except UserError:
@@ -73,14 +75,17 @@ def _smallest(kernel: Kernel, ids: Sequence[str]) -> int:
     return min((to_dtype(a.dtype).itemsize for a in arrays), default=_VECTOR)
 
 
-def _read_again(kernel: Kernel, ids: Sequence[str]) -> tuple[str, ...]:
-    """Return the arrays of which several instructions read the elements of rows."""
+def _used_again(kernel: Kernel, ids: Sequence[str]) -> tuple[str, ...]:
+    """Return the rules and the arrays of which several instructions use the elements of rows."""
     counts: dict[str, int] = {}
+    plain = kernel.expanded
     for name in ids:
-        insn = kernel.instruction(name)
-        for array in dict.fromkeys(use.name for use in _of_rows(kernel, insn)):
-            counts[array] = counts.get(array, 0) + 1
-    return tuple([array for array, count in counts.items() if count > 1])
+        of_rule = {use.rule for use in kernel.instruction(name).invocations}
+        rules = [rule for rule in of_rule if len(kernel.rules[rule].arguments) == 1]
+        arrays = {use.name for use in _of_rows(plain, plain.instruction(name))}
+        for used in [*rules, *sorted(arrays)]:
+            counts[used] = counts.get(used, 0) + 1
+    return tuple([used for used, count in counts.items() if count > 1])
 
 
 def _of_rows(kernel: Kernel, insn: Instruction) -> Iterator[Reference]:

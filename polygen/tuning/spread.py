@@ -6,6 +6,7 @@ from polygen.errors import UserError
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag, is_parallel
+from polygen.transforms._likely import likely_extent
 from polygen.transforms._memory_order import along_memory
 from polygen.transforms.join_inames import join_inames
 from polygen.transforms.split_iname import split_iname
@@ -49,9 +50,13 @@ def _on_axes(kernel: Kernel, insn: Instruction, free: list[str]) -> Kernel:
         near = kernel.new_name("_".join(run))
         kernel = join_inames(kernel, run, new_iname=near, within=f"id:{insn.id}")
     groups, items = (_axes_without(kernel, insn, kind) for kind in (GroupTag, LocalTag))
+    # What is in groups already, with a reduction, is done by these alone.
+    if len(groups) < _AXES:
+        groups = []
     outer_tag = f"g.{groups[0]}" if groups else None
     inner_tag = f"l.{items[0]}" if items else None
-    kernel = split_iname(kernel, near, _THREADS, outer_tag=outer_tag, inner_tag=inner_tag)
+    count = _beside(kernel, insn, items[0]) if items else _THREADS
+    kernel = split_iname(kernel, near, count, outer_tag=outer_tag, inner_tag=inner_tag)
     others = [iname for run in reversed(outer) for iname in reversed(run)]
     tags = {i: f"g.{axis}" for i, axis in zip(others, groups[1:], strict=False)}
     return tag_inames(kernel, tags) if tags else kernel
@@ -62,3 +67,12 @@ def _axes_without(kernel: Kernel, insn: Instruction, kind: type[GroupTag | Local
     tags = [kernel.tags.get(iname) for iname in insn.within_inames]
     taken = {tag.axis for tag in tags if isinstance(tag, kind)}
     return [axis for axis in range(_AXES) if axis not in taken]
+
+
+def _beside(kernel: Kernel, insn: Instruction, axis: int) -> int:
+    """Return how many work items there are along an axis, if those of others are in its groups."""
+    around = {iname for iname in insn.within_inames if is_parallel(kernel.tags.get(iname))}
+    alike = [i for i in kernel.instructions if around and around <= i.within_inames]
+    near = {iname for i in alike for iname in i.within_inames | i.reduction_inames}
+    local = [iname for iname in near if kernel.tags.get(iname) == LocalTag(axis)]
+    return max((likely_extent(kernel, iname) for iname in local), default=_THREADS)
