@@ -198,7 +198,7 @@ class ScanParts:
         values = scanned(loops.part, loops.place)
         self._check_conditions(scan, loops, values)
         total = self._instruction(scan, "total", loops.part, totals(loops.part), values)
-        total = total.copy(depends_on=scan.insn.depends_on, happens_after=scan.insn.happens_after)
+        total = total.copy(depends_on=self._needed(scan), happens_after=scan.insn.happens_after)
         earlier = totals(loops.earlier)
         values = reduced(loops.earlier, earlier[0] if len(earlier) == 1 else ex.Several(earlier))
         before = self._instruction(scan, "before", loops.before, befores(loops.before), values)
@@ -209,6 +209,20 @@ class ScanParts:
         insn = insn.map_expressions(lambda e: replaced(e, scan.reduction, results))
         self._uses[insn.id] = insn.copy(depends_on=insn.depends_on | {before.id})
         self._made[insn.id] = [*self._made.get(insn.id, ()), (total, before)]
+
+    def _needed(self, scan: ScanUse) -> frozenset[str]:
+        """Return what a scan depends on that has a say in what it takes up."""
+        kernel, inames = self._kernel, scan.insn.within_inames.union(scan.reduction.inames)
+        read = walk.free_variables(scan.reduction.operand)
+        read = read.union(*(d.parameters for d in homes(kernel, inames)))
+        names = {o for n in read.intersection(kernel.variables) for o in overlapping(kernel, n)}
+        writers = {w.id for n in names for w in kernel.writers.get(n, ())}
+
+        def matters(insn_id: str, seen: frozenset[str]) -> bool:
+            before = kernel.instruction(insn_id).depends_on - seen
+            return insn_id in writers or any(matters(i, seen | before) for i in sorted(before))
+
+        return frozenset(i for i in scan.insn.depends_on if matters(i, frozenset((i,))))
 
     def _part_loops(self, scan: ScanUse) -> PartLoops:
         """Return the loops of a scan, which others in the same loops have as well."""

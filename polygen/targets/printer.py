@@ -204,6 +204,8 @@ class _FunctionPrinter:
         # Of one index, compilers see what it is: subscripts in registers may depend on it.
         alone = axis.size == 1
         index = self._target.hardware_index(letter, axis.tag.axis)
+        if axis.turns:
+            index = self._turn(statements, axis)
         for iname, first in axis.inames:
             if iname not in self._expressions.uses.names:
                 continue
@@ -216,6 +218,16 @@ class _FunctionPrinter:
             cast = f"({counter}) " if start and self._target.unsigned_indices else ""
             value = self._expressions.index(first).text if alone else f"{cast}{index}{start}"
             statements.line(1, f"{counter} const {iname} = {value};")
+
+    def _turn(self, statements: StatementPrinter, axis: HardwareAxis) -> str:
+        """Print what gives a group its index as it begins; return its name."""
+        name = self._expressions.new_name("turn", np.dtype(np.int32))
+        first = " && ".join(f"threadIdx.{letter} == 0" for letter in "xyz")
+        statements.line(1, f"__shared__ int {name};")
+        statements.line(1, f"if ({first})")
+        statements.line(2, f"{name} = (int) atomicAdd((unsigned long long *) {axis.turns}, 1ull);")
+        statements.line(1, "__syncthreads();")
+        return name
 
     def _declare_tables(self, statements: StatementPrinter) -> None:
         for table in self._tables:
