@@ -22,8 +22,8 @@ _LOAD_BYTES = 16  # what an instruction of a GPU loads at once, at most
 
 
 def neighbours_along(kernel: Kernel, operands: Iterable[Expression], iname: str) -> int:
-    """Return how many accesses are to neighbours along an iname."""
-    return sum(a.stride(iname) in (1, -1) for *_, a in _accesses(kernel, operands))
+    """Return how many accesses are to neighbours along an iname, most of the time."""
+    return sum(a.stride_in_runs(iname) in (1, -1) for *_, a in _accesses(kernel, operands))
 
 
 def loaded_at_once(kernel: Kernel, operands: Iterable[Expression], iname: str, most: int) -> int:
@@ -49,7 +49,7 @@ def loaded_at_once(kernel: Kernel, operands: Iterable[Expression], iname: str, m
         steps = [address.stride(other) for other in kernel.inames if other != iname]
         whole = [0 if step is None else _factor(kernel, step) for step in steps]
         widths.append(
-            gcd(most, max(width, 1), *whole, *_constants(index, kernel.inames))
+            gcd(most, max(width, 1), *whole, *_constants(_in_one(index, address), kernel.inames))
             if None not in steps
             else 1
         )
@@ -66,6 +66,14 @@ def _accesses(
             if isinstance(node, ex.Subscript):
                 array, index = kernel.array(ex.name_of(node)), ex.index_tuple(node)
                 yield array, index, Address(array, index, names)
+
+
+def _in_one(index: tuple[Expression, ...], address: Address) -> tuple[Expression, ...]:
+    """Return subscripts; the place of the element if some are quotients by sizes, or remainders."""
+    if all(linear_form(subscript) is not None for subscript in index):
+        return index
+    place = address.offset()
+    return index if place is None else (place,)
 
 
 def _constants(index: Iterable[Expression], inames: Collection[str]) -> Iterator[int]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 
 from polygen.analysis.affine import LinearForm, Term, linear_form
 from polygen.analysis.quasi_polynomials import QuasiPolynomial
+from polygen.analysis.recombine import recombined
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import Array
@@ -28,10 +30,8 @@ class Address:
         strides = element_strides(array)
         if strides is None:
             strides = _row_major(array.shape or ())
-        self._axes = [
-            (walk.free_variables(i), _polynomial(i, names), _stride(s, names))
-            for i, s in zip(index, strides, strict=True)
-        ]
+        self._names = names
+        self._axes = [(walk.free_variables(i), i, s) for i, s in zip(index, strides, strict=True)]
 
     def stride(self, iname: str) -> Expression | None:
         """Return by how many elements the place changes when an iname grows by 1.
@@ -39,23 +39,78 @@ class Address:
         0 if the iname makes no difference.  None if that is not the same everywhere, if data
         decides, or if the strides of the array are not known before calls.
         """
-        total = QuasiPolynomial({})
-        next_one = LinearForm(1, {iname: 1})
+        return self._stride(iname, _Apart(iname, in_runs=False))
+
+    def stride_in_runs(self, iname: str) -> Expression | None:
+        """Return the same, but for where a quotient changes: 1 for ``a[p // m, k, p % m]``.
+
+        There, neighbours are in one row but for one in ``m`` of them.
+        """
+        exact = self.stride(iname)
+        return exact if exact is not None else self._stride(iname, _Apart(iname, in_runs=True))
+
+    def offset(self, along: str | None = None) -> Expression | None:
+        """Return the place, in elements; None if strides are not known before calls.
+
+        Parameters:
+            along: leave out axes along which this iname makes no difference.
+        """
+        terms: list[Expression] = []
         for mentioned, subscript, stride in self._axes:
-            if iname not in mentioned:
-                continue
-            if subscript is None or stride is None:
-                return None
-            total = total + (subscript.substituted(iname, next_one) - subscript) * stride
-        return None if iname in total.names() else _expression(total)
+            if along is None or along in mentioned:
+                if stride is None or isinstance(stride, Auto):
+                    return None
+                terms.append(ex.product_of(subscript, stride))
+        return recombined(ex.sum_of(*terms)) if terms else 0
+
+    def _stride(self, iname: str, apart: _Apart) -> Expression | None:
+        place = self.offset(iname)
+        if place is None or place == 0:
+            return place
+        offset = _polynomial(apart.rewritten(place), apart.known(self._names))
+        if offset is None:
+            return None
+        found = offset.substituted(iname, LinearForm(1, {iname: 1})) - offset
+        return None if iname in found.names() else _expression(found)
+
+
+class _Apart:
+    """Quotients and remainders that an iname does not change, as names of their own.
+
+    Parameters:
+        iname: the iname.
+        in_runs: whether it changes no quotient at all.
+    """
+
+    def __init__(self, iname: str, *, in_runs: bool) -> None:
+        self._iname, self._in_runs = iname, in_runs
+        self._found: dict[Expression, str] = {}
+
+    def rewritten(self, node: Expression) -> Expression:
+        """Return an expression with the names in it."""
+        if isinstance(node, ex.FloorDiv | ex.Remainder):
+            is_same = self._iname not in walk.free_variables(node)
+            if is_same or (self._in_runs and isinstance(node, ex.FloorDiv)):
+                return ex.Variable(self._found.setdefault(node, f"__same{len(self._found)}"))
+            return self.rewritten(node.numerator) if self._in_runs else node
+        return walk.rebuild(node, tuple([self.rewritten(part) for part in walk.parts(node)]))
+
+    def known(self, names: Container[str]) -> Container[str]:
+        """Return names, and those that stand for what does not change."""
+        return _Either(names, frozenset(self._found.values()))
+
+
+@dataclass(frozen=True)
+class _Either:
+    first: Container[str]
+    second: Container[str]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self.first or name in self.second)
 
 
 def _row_major(shape: tuple[Expression, ...]) -> tuple[Expression, ...]:
     return tuple(ex.product_of(1, *shape[axis + 1 :]) for axis in range(len(shape)))
-
-
-def _stride(stride: Expression | Auto | None, names: Container[str]) -> QuasiPolynomial | None:
-    return None if stride is None or isinstance(stride, Auto) else _polynomial(stride, names)
 
 
 def _polynomial(node: Expression, names: Container[str]) -> QuasiPolynomial | None:

@@ -79,7 +79,7 @@ class Carried:
         rest = self._constant("step_mod", ex.remainder_of(step, divisor)) if step > 1 else 1
         past: list[Node] = []
         following: list[Node] = []
-        left = 0 if value == 0 else ex.remainder_of(value, divisor)
+        left: Expression = 0 if value == 0 else ex.remainder_of(value, divisor)
         if has_quotient:
             whole = 0 if value == 0 else ex.floor_quotient(value, divisor)
             div = self._variable(f"{like}_div", whole, number)

@@ -122,7 +122,7 @@ def _is_along(
         address = Address(
             kernel.array(reference.name), reference.index, (*inames, *kernel.parameters)
         )
-        strides = {iname: address.stride(iname) for iname in _inames(reference, inames)}
+        strides = {iname: address.stride_in_runs(iname) for iname in _inames(reference, inames)}
         near = [iname for iname, stride in strides.items() if stride in (1, -1)]
         votes += sum(1 if iname in reduced else -1 for iname in near)
     return votes >= 0
