@@ -148,23 +148,46 @@ def stages(knl: Kernel) -> Kernel:
     return pg.split_iname(knl, "i", 4, inner_tag="vec")
 
 
+def groups(knl: Kernel) -> Kernel:
+    """Each reduction is shared by two groups; then work items share what these found."""
+    for insn in knl.instructions:
+        knl = pg.parallelize_reduction(knl, insn.id, blocks=2, threads=8, items=2)
+    return knl
+
+
 def check(
     forms: Sequence[tuple[Form, int]],
     target: str,
     patch: pytest.MonkeyPatch,
     types: Sequence[str] = TYPES,
+    *,
+    alone: bool = False,
 ) -> None:
-    """Compare all operations on types, in forms with rows of so many numbers, with NumPy."""
-    cases = [(form, size, name) for form, size in forms for name in types]
+    """Compare operations on types, in forms with rows of so many numbers, with NumPy.
+
+    Parameters:
+        forms: what is done with a kernel of rows of so many numbers.
+        target, patch: as for `run_together`.
+        types: of the numbers.
+        alone: whether each operation has a kernel of its own.
+    """
+    several = [(name,) for name in OPERATIONS] if alone else [tuple(OPERATIONS)]
+    cases = [
+        (form, size, name, operations)
+        for form, size in forms
+        for name in types
+        for operations in several
+        if any(_kind(to_dtype(name)) in OPERATIONS[o].kinds for o in operations)
+    ]
     kernels: list[tuple[Kernel, dict[str, Any]]] = []
-    for form, size, name in cases:
-        outputs = {n: np.zeros_like(v) for n, v in expected(name, size).items()}
-        knl = form(kernel(name, size))
+    for form, size, name, operations in cases:
+        outputs = {n: np.zeros_like(v) for n, v in expected(name, size, operations).items()}
+        knl = form(kernel(name, size, operations))
         used = {n: v for n, v in arrays(name, size).items() if n in knl.variables}
         kernels.append((knl, used | outputs | {"n": ROWS}))
     results = run_together(kernels, target, patch, ())
-    for (form, size, name), found in zip(cases, results, strict=True):
+    for (form, size, name, operations), found in zip(cases, results, strict=True):
         assert found is not None
-        for each, values in expected(name, size).items():
+        for each, values in expected(name, size, operations).items():
             where = f"{form.__name__} {name} {size} {each}"
             np.testing.assert_array_equal(found[each], values, err_msg=where)

@@ -175,7 +175,12 @@ class Sums:
         before, after = self._whole(old, at.old, at.points), self._whole(new, at.new, at.points)
         if before is None or after is None:
             return False
-        linked = _bijection(before, after, _equations) or _bijection(before, after, _same_numbers)
+        said = self._said(before, after, at)
+        linked = (
+            (_bijection(before, after, lambda *_: said) if said else None)
+            or _bijection(before, after, _equations)
+            or _bijection(before, after, _same_numbers)
+        )
         if linked is None:
             return False
         # The same instruction, but not the same of its instances.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.operators import check, loop, stages, tree
+from tests.operators import TYPES, check, groups, loop, stages, tree
 
 
 def test_loops_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,6 +17,15 @@ def test_other_forms_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_trees_in_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
     check([(tree, 13)], "opencl", monkeypatch, ("bfloat16",))
+
+
+def test_groups_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    check([(groups, 45)], "c", monkeypatch, ("float32",), alone=True)
+
+
+@pytest.mark.deep
+def test_groups_in_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
+    check([(groups, 45), (groups, 5)], "opencl", monkeypatch, TYPES, alone=True)
 
 
 @pytest.mark.deep
