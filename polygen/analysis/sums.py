@@ -177,7 +177,7 @@ class Sums:
             return False
         said = self._said(before, after, at)
         linked = (
-            (_bijection(before, after, lambda *_: said) if said else None)
+            (_bijection(before, after, lambda *_: iter(said)) if said else None)
             or _bijection(before, after, _equations)
             or _bijection(before, after, _same_numbers)
         )
