@@ -90,7 +90,8 @@ def arrays(name: str, size: int) -> dict[str, Any]:
     dtype, rng = to_dtype(name), np.random.default_rng(size)
     low = 0 if dtype.kind in "bu" else -9
     a: Any = rng.integers(low, 2 if dtype.kind == "b" else 10, (ROWS, size)).astype(dtype)
-    p = np.where(rng.integers(0, 12, (ROWS, size)) == 0, 2, 1).astype(dtype)
+    p = np.ones((ROWS, size), dtype)
+    p[:, rng.integers(0, size, 6)] = 1 if dtype.kind == "b" else 2
     c = rng.integers(-9, 9, (ROWS, size)).astype(dtype)
     kind = _kind(dtype)
     if kind in "if":

@@ -16,24 +16,20 @@ from typing import TypeAlias
 
 from polygen.analysis.affine import LinearForm
 from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.inference import kinds
-from polygen.analysis.kinds import default_dtype
+from polygen.analysis.kept_types import kept_in
 from polygen.analysis.known import known_parameters
 from polygen.analysis.outermost import Outermost
 from polygen.analysis.tile import TileAxis, sized_axis, tile_axis
-from polygen.analysis.types import type_of
-from polygen.errors import FootprintNotAffine, TypeNotFound
+from polygen.errors import FootprintNotAffine
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
-from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction, assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, parts_of
 from polygen.ir.relation import widened
-from polygen.ir.substitution import expand
 from polygen.ir.tags import InameTag, LocalTag, UnrollTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
@@ -158,7 +154,8 @@ class _Stages:
         shape = tuple([axis.size for _, axis in axes])
         names = [self._new_name(like) for _ in range(width)]
         shuffled = space is AddressSpace.LOCAL
-        dtypes = [self._dtype(part) for part in parts_of(reduction)] if width > 1 else [None]
+        parts = parts_of(reduction) if width > 1 else ()
+        dtypes = [kept_in(self.kernel, part) for part in parts] or [None]
         arrays = [
             TemporaryVariable(name, dtype, shape, space, shuffled=shuffled)
             for name, dtype in zip(names, dtypes, strict=True)
@@ -190,14 +187,6 @@ class _Stages:
         return ex.Reduction(
             reduction.operation, tuple([self.agains[iname] for iname in counted]), operand
         )
-
-    def _dtype(self, part: Expression) -> DType | None:
-        """Return NumPy's type for integers where a number has no type of its own: an index."""
-        try:
-            kind = type_of(expand(part, self.kernel.rules), kinds(self.kernel))
-        except TypeNotFound:
-            return None  # it follows from those that will be declared
-        return default_dtype(kind) if kind is int else None
 
     def _new_name(self, like: str) -> str:
         name = self.kernel.new_name(like, self._names)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, TypeAlias
 
 from polygen.analysis.instances import iname_groups
+from polygen.analysis.summation import may_reorder
 from polygen.errors import NoSuchReduction
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -13,7 +14,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.reduction import facts_of, may_merge
+from polygen.ir.reduction import may_merge
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 from polygen.transformation import Kind, NewName, transformation
@@ -201,8 +202,8 @@ def _reduced(kernel: Kernel, insn_id: str) -> Iterator[_Runs]:
         if frozenset(node.inames) in seen:
             continue
         seen.add(frozenset(node.inames))
-        has_any_order = facts_of(node.operation).regroups and kernel.options.allow_reassociation
-        yield along_memory(kernel, insn_id, node.inames) if has_any_order else (node.inames,)
+        runs = along_memory(kernel, insn_id, node.inames)
+        yield runs if may_reorder(kernel, node) else (node.inames,)
 
 
 def _joined(kernel: Kernel, insn_id: str, runs: _Runs, name: str | None) -> Kernel:

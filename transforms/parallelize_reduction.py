@@ -7,6 +7,7 @@ from math import gcd
 from typing import Annotated
 
 from polygen.analysis.inference import infer_types, kinds
+from polygen.analysis.summation import may_reorder
 from polygen.analysis.types import reduction_types
 from polygen.errors import InvalidArgument, NoSuchReduction, Reassociated
 from polygen.ir import expression as ex
@@ -180,14 +181,12 @@ def _check_order(kernel: Kernel, insns: Sequence[Instruction]) -> None:
     """Check that reductions may be computed in another order."""
     for insn in insns:
         for node, _ in outermost(insn):
-            facts = facts_of(node.operation)
-            permitted = kernel.options.allow_reassociation
-            if facts.regroups and permitted:
+            if may_reorder(kernel, node):
                 continue
             why = (
-                f"'{name_of(node.operation)}' is not claimed to be associative and commutative"
-                if permitted
-                else "the kernel does not permit that (allow_reassociation is False)"
+                "the kernel does not permit that (allow_reassociation is False)"
+                if facts_of(node.operation).regroups
+                else f"'{name_of(node.operation)}' is not claimed to be associative and commutative"
             )
             raise Reassociated(
                 f"parallelize_reduction would compute {show_expression(node)} in another order: "

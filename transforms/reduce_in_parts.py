@@ -6,6 +6,7 @@ import islpy as isl
 
 from polygen.analysis.affine import LinearForm
 from polygen.analysis.domains import domain_of, with_surrounding
+from polygen.analysis.kept_types import kept_in
 from polygen.analysis.known import known_parameters
 from polygen.analysis.outermost import Outermost
 from polygen.analysis.tile import TileAxis, sized_axis, tile_axis
@@ -17,7 +18,7 @@ from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction, assigning
 from polygen.ir.kernel import Kernel
-from polygen.ir.reduction import Parts, facts_of
+from polygen.ir.reduction import Parts, facts_of, parts_of
 from polygen.ir.relation import widened
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
@@ -167,7 +168,7 @@ class _Keeping:
         insn, width = self._insn, facts_of(node.operation).width
         inner = tuple([iname for iname in node.inames if iname != self._part])
         of_part = ex.Reduction(node.operation, inner, node.operand)
-        elements = self._elements(node, width)
+        elements = self._elements(node)
         within = insn.within_inames | {self._part}
         stage = assigning(
             self._new_name(f"{insn.id}_part"),
@@ -186,14 +187,15 @@ class _Keeping:
         operand = read[0] if width == 1 else ex.Several(tuple(read))
         return stage, ex.Reduction(node.operation, (self._again,), operand)
 
-    def _elements(self, node: ex.Reduction, width: int) -> list[ex.Subscript]:
+    def _elements(self, node: ex.Reduction) -> list[ex.Subscript]:
         """Return elements of new arrays for what a part comes to."""
         shape = tuple([axis.size for _, axis in self._axes])
         index = tuple([axis.place(LinearForm.of_name(iname)) for iname, axis in self._axes])
         found: list[ex.Subscript] = []
-        for _ in range(width):
+        parts = parts_of(node) if facts_of(node.operation).width > 1 else ()
+        for dtype in [kept_in(self.kernel, part) for part in parts] or [None]:
             name = self._new_name("part_" + "_".join(i for i in node.inames if i != self._part))
-            array = TemporaryVariable(name, None, shape, AddressSpace.GLOBAL)
+            array = TemporaryVariable(name, dtype, shape, AddressSpace.GLOBAL)
             self.kernel = self.kernel.copy(temporaries=(*self.kernel.temporaries, array))
             found.append(ex.Subscript(ex.Variable(name), index))
         return found

@@ -7,19 +7,20 @@ from collections.abc import Iterator, Mapping, Set
 import numpy as np
 
 from polygen.analysis.inference import infer_types, kinds, sizes
-from polygen.analysis.kinds import Kind, same_kind
+from polygen.analysis.kinds import Kind, default_dtype, same_kind
 from polygen.analysis.types import opposite_of, type_of
-from polygen.errors import TypeMismatch
+from polygen.errors import TypeMismatch, TypeNotFound
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
-from polygen.ir.dtype import is_bfloat16
+from polygen.ir.dtype import DType, is_bfloat16
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Result, facts_of
 from polygen.ir.remembered import per_kernel
+from polygen.ir.substitution import expand
 
 
 @per_kernel
@@ -39,7 +40,7 @@ def keeps_type(kernel: Kernel, name: str, writer: str) -> bool:
         return False
     if variable.dtype is None and _is_copy(kernel, variable):
         return True
-    dtype = _known(kernel).get(name)
+    dtype = known_kinds(kernel).get(name)
     if dtype is not None:
         found = list(_written(kernel, name, writer))
         if dtype == np.int64 and set(found) == {(int, True)} and _is_index(kernel, name):
@@ -55,6 +56,19 @@ def keeps_type(kernel: Kernel, name: str, writer: str) -> bool:
     return (len(set(written)) == 1 and _is_known(written[0])) or len(_stored(kernel, name)) == 1
 
 
+def kept_in(kernel: Kernel, part: Expression) -> DType | None:
+    """Return NumPy's type for integers where a number has no type of its own: an index.
+
+    That is what a variable has to be declared with to keep what `argmin` finds; None stands for
+    the type that follows from what is written.
+    """
+    try:
+        kind = type_of(expand(part, kernel.rules), kinds(kernel))
+    except TypeNotFound:
+        return None  # it follows from those that will be declared
+    return default_dtype(kind) if kind is int else None
+
+
 @per_kernel
 def rounded_to(kernel: Kernel, name: str, writer: str) -> str | None:
     """Return the type to which a variable rounds what an instruction writes, or None.
@@ -66,7 +80,7 @@ def rounded_to(kernel: Kernel, name: str, writer: str) -> str | None:
         name: the variable.
         writer: the instruction that wrote what is read.
     """
-    variable, dtype = kernel.variables[name], _known(kernel).get(name)
+    variable, dtype = kernel.variables[name], known_kinds(kernel).get(name)
     if not isinstance(dtype, np.dtype) or dtype.kind != "f" or is_bfloat16(variable.dtype):
         return None
     for found in _written(kernel, name, writer):
@@ -117,8 +131,8 @@ def _is_copy(kernel: Kernel, variable: GlobalArg | TemporaryVariable) -> bool:
 
 
 @per_kernel
-def _known(kernel: Kernel) -> Mapping[str, Kind]:
-    """Return the kinds of names, those of temporaries too where arguments have types."""
+def known_kinds(kernel: Kernel) -> Mapping[str, Kind]:
+    """Return the kinds of names: of temporaries too, where they follow from what is declared."""
     inferred = {*sizes(kernel), *(v.name for v in kernel.temporaries)}
     if any(v.dtype is None for name, v in kernel.variables.items() if name not in inferred):
         return {**kinds(kernel), **_that_follow(kernel)}
@@ -162,7 +176,7 @@ def same_type(old: Kernel, name: str, new: Kernel, new_name: str) -> bool:
     variables = old.variables[name], new.variables[new_name]
     if len({is_bfloat16(variable.dtype) for variable in variables}) > 1:
         return False
-    first, second = _known(old).get(name), _known(new).get(new_name)
+    first, second = known_kinds(old).get(name), known_kinds(new).get(new_name)
     if first is not None and second is not None:
         return same_kind(first, second)
     ids = [[w.id for w in k.writers.get(n, ())] for k, n in ((old, name), (new, new_name))]
@@ -171,7 +185,7 @@ def same_type(old: Kernel, name: str, new: Kernel, new_name: str) -> bool:
 
 def is_of_type(kernel: Kernel, node: Expression, part: Expression) -> bool:
     """Tell whether an expression is known to have the type of one of its parts."""
-    known = _known(kernel)
+    known = known_kinds(kernel)
     if not walk.free_variables(node).intersection(kernel.variables) <= known.keys():
         return False
     return same_kind(type_of(node, known), type_of(part, known))
@@ -195,7 +209,7 @@ def _written(kernel: Kernel, name: str, writer: str) -> Iterator[tuple[Kind, boo
     If not, it is what it would be, were all that is unknown of one type: only whether it is a
     type of its own counts then.
     """
-    known, insn = _known(kernel), kernel.assignment(writer)
+    known, insn = known_kinds(kernel), kernel.assignment(writer)
     if isinstance(insn, CInstruction):
         yield None
     for assignee, value in insn.pairs:
@@ -259,7 +273,8 @@ def _possible(
     kernel: Kernel, value: Expression, unknown: frozenset[str]
 ) -> Iterator[tuple[Kind, bool]]:
     for guess in (np.float32, np.int32):
-        assumed: dict[str, Kind] = {**_known(kernel), **dict.fromkeys(unknown, np.dtype(guess))}
+        guesses: dict[str, Kind] = dict.fromkeys(unknown, np.dtype(guess))
+        assumed = {**known_kinds(kernel), **guesses}
         try:
             found = type_of(value, assumed)
         except TypeMismatch:

@@ -13,9 +13,9 @@ from functools import reduce
 import islpy as isl
 
 from polygen.analysis.domains import domain_of
-from polygen.analysis.inference import kinds
 from polygen.analysis.instance_map import InstanceMap, mentioned
 from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.kept_types import known_kinds
 from polygen.analysis.pairs import equal, less, renamed, witness
 from polygen.analysis.realized import places
 from polygen.analysis.second import in_other
@@ -117,12 +117,19 @@ def _sums(kernel: Kernel, insn_id: str, *, rounding: bool) -> Iterator[_Sum]:
         yield from within(node, insn.within_inames)
 
 
+def may_reorder(kernel: Kernel, reduction: ex.Reduction) -> bool:
+    """Tell whether a step may change the order in which a reduction combines its values."""
+    if not facts_of(reduction.operation).regroups:
+        return False
+    return kernel.options.allow_reassociation or _is_exact(kernel, reduction)
+
+
 def _is_exact(kernel: Kernel, reduction: ex.Reduction) -> bool:
     """Tell whether a reduction is known to have the same value in any order."""
     facts = facts_of(reduction.operation)
-    known = kinds(kernel)
+    known = known_kinds(kernel)
     if not walk.free_variables(reduction) <= known.keys():
-        return set("biuf") <= set(facts.exact)  # whatever its type is
+        return set(facts.operands) <= set(facts.exact)  # whatever its type is
     return reduction_types(reduction, known)[0].kind in facts.exact
 
 

@@ -29,11 +29,12 @@ from polygen.analysis.context import (
 from polygen.analysis.difference import Comparing, Difference, other_work, undecided
 from polygen.analysis.instance_map import InstanceMap
 from polygen.analysis.origins import Origins, Stored
+from polygen.analysis.summation import may_reorder
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import flat_names, project_out, same_points
 from polygen.ir.expression import Expression
-from polygen.ir.reduction import facts_of, may_merge
+from polygen.ir.reduction import may_merge
 
 _MOST_STAGES = 8
 _QUOTIENTS = frozenset((ex.Remainder, ex.FloorDiv))
@@ -170,7 +171,7 @@ class Sums:
 
     def _are_same(self, old: ex.Reduction, new: ex.Reduction, at: Context) -> bool:
         """Tell whether two reductions, all stages together, have the same contributions."""
-        if not facts_of(new.operation).regroups or not at.new.kernel.options.allow_reassociation:
+        if not may_reorder(at.old.kernel, old):
             return False
         before, after = self._whole(old, at.old, at.points), self._whole(new, at.new, at.points)
         if before is None or after is None:
