@@ -26,7 +26,7 @@ import numpy as np
 from polygen.analysis.domains import domain_of, homes
 from polygen.analysis.inference import kinds
 from polygen.analysis.isl_affine import condition_set, set_condition
-from polygen.analysis.known import known_parameters
+from polygen.analysis.known import is_never_written, known_parameters
 from polygen.analysis.tile import TileAxis, sized_axis
 from polygen.analysis.types import reduction_types
 from polygen.ir import expression as ex
@@ -115,7 +115,8 @@ def _find(kernel: Kernel, insn: Instruction) -> _Found | None:
         unflatten(instances, (group,)), sorted(kernel.parameters), known_parameters(kernel)
     )
     names = walk.free_variables(reduction.operand)
-    if axis is None or group in names or not names.isdisjoint(kernel.writers):
+    arrays = names.intersection(kernel.variables)
+    if axis is None or group in names or not all(is_never_written(kernel, n) for n in arrays):
         return None
     followed = rename_dimension(project_out(taken, [group]), part, group)
     return _Found(insn, reduction, group, axis, followed.gist(instances))

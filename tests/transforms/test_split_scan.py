@@ -141,6 +141,24 @@ def test_sums_of_floats_are_near() -> None:
     assert b.dtype == np.float32
 
 
+def test_rows_of_a_length_that_is_data() -> None:
+    """Running sums of rows, which a group shares in tiles: empty rows, long ones, one of one."""
+    knl = kernel(
+        ["{ [r]: 0<=r<m }", "{ [i]: first<=i<last }", "{ [j]: first<=j<=i }"],
+        "<> first = start[r]\n<> last = start[r+1]\nb[i] = sum(j, a[j])  {id=scan}",
+        pg.GlobalArg("a, b", np.int64, "n"),
+        pg.GlobalArg("start", np.int32),
+    )
+    knl = pg.tag_inames(pg.assume_independent(knl, "scan", "scan"), {"r": "g.0"})
+    run = pg.split_iname(knl, "i", 32, inner_tag="l.0").executor("c")
+    for lengths in ([0, 5, 0, 33, 1, 200, 0], [1], [64, 64]):
+        start: Any = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        a: Any = RANDOM.integers(-9, 9, start[-1])
+        (b,) = run(a=a, b=np.zeros_like(a), start=start)[1]
+        rows: list[Any] = [np.cumsum(part) for part in np.split(a, start[1:-1])]
+        np.testing.assert_array_equal(b, np.concatenate(rows))
+
+
 def test_what_is_read_comes_first() -> None:
     text = (
         "c[k] = 2*a[k]  {id=make}\nb[i] = sum(j, c[j])  {id=scan, dep=make}\nd[e] = b[e] {dep=scan}"
