@@ -23,10 +23,10 @@ import platform
 import random
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -42,24 +42,39 @@ PAUSE = 0.003  # between turns, in which threads of the one before fall asleep
 LONGER_THAN = 0.5  # a library that takes so many seconds a call is timed three times at most
 
 
+Prepare: TypeAlias = Callable[[str, str], Run | None]  # of a library, and the name of a kernel
+Check: TypeAlias = Callable[[str, dict[str, list[Any]]], None]  # of a kernel, and all results
+
+
 # --- in the process of a library
 
 
-def work(library: str, kernels: Sequence[str], cores: Sequence[int], pipe: Connection) -> None:
+def prepared(library: str, kernel: str) -> Run | None:
+    """Return a kernel in a library, with its arguments; None if it is not there."""
+    data = importlib.import_module("benchmarks.cpu.data")
+    module = importlib.import_module(f"benchmarks.cpu.with_{library}")
+    return getattr(module, kernel)(data.arguments(kernel)) if hasattr(module, kernel) else None
+
+
+def work(
+    prepare: Prepare,
+    library: str,
+    kernels: Sequence[str],
+    cores: Sequence[int],
+    pipe: Connection,
+) -> None:
     """Prepare each kernel when told so, check it, and time a call as often as is asked for."""
     os.sched_setaffinity(0, cores)
     if library == SPINNING:
         library, os.environ["GOMP_SPINCOUNT"] = OURS, _USUAL_SPINS
-    data = importlib.import_module("benchmarks.cpu.data")
-    module = importlib.import_module(f"benchmarks.cpu.with_{library}")
     for kernel in kernels:
         pipe.recv()
-        if not hasattr(module, kernel):
-            pipe.send("see its module")
-            pipe.recv()
-            continue
         try:
-            run = getattr(module, kernel)(data.arguments(kernel))
+            run = prepare(library, kernel)
+            if run is None:
+                pipe.send("see its module")
+                pipe.recv()
+                continue
             pipe.send(as_arrays(run()))
         except Exception as error:  # of a class of any library's: it is told
             pipe.send(f"{type(error).__name__}: {error}".splitlines()[0])
@@ -92,10 +107,12 @@ def as_arrays(results: Any) -> list[Any]:
 class Worker:
     """A library's process."""
 
-    def __init__(self, library: str, kernels: Sequence[str], cores: Sequence[int]) -> None:
+    def __init__(
+        self, prepare: Prepare, library: str, kernels: Sequence[str], cores: Sequence[int]
+    ) -> None:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        arguments = (library, kernels, cores, theirs)
+        arguments = (prepare, library, kernels, cores, theirs)
         self.process = context.Process(target=work, args=arguments, daemon=True)
         self.process.start()
         theirs.close()
@@ -120,7 +137,14 @@ def differing(kernel: str, found: list[Any], expected: list[Any]) -> str | None:
     return None
 
 
-def measure(kernel: str, workers: dict[str, Worker]) -> dict[str, float]:
+def as_numpy(kernel: str, found: dict[str, list[Any]]) -> None:
+    """Check results of all libraries against NumPy's."""
+    for library, result in found.items():
+        if wrong := differing(kernel, result, found["numpy"]):
+            raise SystemExit(f"{kernel}: {library} differs from NumPy by {wrong}")
+
+
+def measure(kernel: str, workers: dict[str, Worker], check: Check = as_numpy) -> dict[str, float]:
     """Return the least time, in seconds, of each library that can do it."""
     for worker in workers.values():
         worker.pipe.send(True)
@@ -130,8 +154,7 @@ def measure(kernel: str, workers: dict[str, Worker]) -> dict[str, float]:
         if isinstance(found, str):
             print(f"{kernel}: not by {library}: {found}")
             del able[library]
-        elif wrong := differing(kernel, found, results["numpy"]):
-            raise SystemExit(f"{kernel}: {library} differs from NumPy by {wrong}")
+    check(kernel, {library: results[library] for library in able})
     times: dict[str, list[float]] = {library: [] for library in able}
     until = time.perf_counter() + SECONDS
     order = list(able.items())
@@ -148,25 +171,34 @@ def measure(kernel: str, workers: dict[str, Worker]) -> dict[str, float]:
     return {library: min(found) for library, found in times.items()}
 
 
-def table(kernels: Sequence[str], peers: Sequence[str], cores: Sequence[int]) -> None:
+def table(
+    kernels: Sequence[str],
+    peers: Sequence[str],
+    cores: Sequence[int],
+    prepare: Prepare = prepared,
+    check: Check = as_numpy,
+    *,
+    spinning: bool = True,
+) -> None:
     """Print a line for each kernel: milliseconds, and ours in terms of the best peer's."""
+    width = max(16, *(len(kernel) + 1 for kernel in kernels))
     threads = str(len(cores))
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[name] = threads
     os.environ.update(OMP_PROC_BIND="close", OMP_PLACES="cores", JAX_PLATFORMS="cpu")
-    ours = (OURS, SPINNING) if len(cores) > 1 else (OURS,)
+    ours = (OURS, SPINNING) if spinning and len(cores) > 1 else (OURS,)
     libraries = [*ours, *peers]
-    workers = {library: Worker(library, kernels, cores) for library in libraries}
+    workers = {library: Worker(prepare, library, kernels, cores) for library in libraries}
     print(f"\n{threads} thread{'s' if len(cores) > 1 else ''}; minima, ms")
     heads = "".join(f"{library:>10}" for library in libraries)
-    print(f"{'':16}{heads}  ours / best peer")
+    print(f"{'':{width}}{heads}  ours / best peer")
     for kernel in kernels:
-        times = measure(kernel, workers)
+        times = measure(kernel, workers, check)
         best, peer = min((times[name], name) for name in peers if name in times)
         shown = [f"{times[name] * 1e3:.3f}" if name in times else "-" for name in libraries]
         ratios = [f"{times[name] / best:.2f}" if name in times else "-" for name in ours]
         row = "".join(f"{text:>10}" for text in shown)
-        print(f"{kernel:16}{row}  {' '.join(ratios)} ({peer})", flush=True)
+        print(f"{kernel:{width}}{row}  {' '.join(ratios)} ({peer})", flush=True)
     for worker in workers.values():
         worker.process.join()
 

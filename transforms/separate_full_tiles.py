@@ -75,8 +75,9 @@ def separate_full_tiles(kernel: Kernel, inames: Inames) -> Kernel:
     inner = to_names(inames)
     homes = dict.fromkeys(kernel.home_domains[i] for i in inner)
     around = with_surrounding(kernel, [i for d in homes for i in d.inames])
-    # What is known of remainders of sizes says nothing about convexity.
-    points = domain_of(kernel, around).intersect(kernel.assumptions.flat.remove_divs())
+    # What is known of remainders of sizes says nothing about convexity; nor does "this or that".
+    known = isl.Set.from_basic_set(kernel.assumptions.flat.remove_divs().simple_hull())
+    points = domain_of(kernel, around).intersect(known)
     if points.is_empty():
         return kernel
     ranges = {iname: _range(kernel, points, iname) for iname in inner}

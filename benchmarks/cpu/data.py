@@ -134,10 +134,10 @@ def arguments(kernel: str, *sizes: int) -> Data:
     """
     found = KERNELS[kernel](np.random.default_rng(seed=1), *sizes)
     arrays = [name for name, value in found.items() if isinstance(value, np.ndarray)]
-    return found | {name: _placed(found[name], at) for at, name in enumerate(arrays)}
+    return found | {name: placed(found[name], at) for at, name in enumerate(arrays)}
 
 
-def _placed(array: np.ndarray[Any, Any], at: int) -> Any:
+def placed(array: np.ndarray[Any, Any], at: int = 0) -> Any:
     """Return a copy that begins at a large page, but for some cache lines.
 
     So each library gets large pages.  Processors take a read for one of what was just written if

@@ -25,6 +25,7 @@ from polygen.transforms.parallelize_reduction import parallelize_reduction
 from polygen.tuning.measure import fastest
 from polygen.tuning.model import Choice, ranked
 from polygen.tuning.nests import Family, families, names_of, work_of_all
+from polygen.tuning.on_processors import on_processors
 from polygen.tuning.prepared import in_the_same_loops, with_producers
 from polygen.tuning.rows import with_rows
 from polygen.tuning.spread import spread
@@ -55,6 +56,9 @@ def optimize_reductions(
       groups begin, what trees and a second launch cost.  So a small input has as many groups as
       there is work for, and a large one as many as keep the device busy;
     - other element-wise loops go to axes of the grid, in groups of 256.
+
+    For a kernel whose target is C, threads and vectors share a reduction instead
+    (`reduce_in_parts`, lanes, blocks of results side by side), whatever the limits are.
 
     All these are ordinary steps, proved one by one, and in the kernel's history: take them with
     other arguments where you know better.
@@ -89,6 +93,8 @@ def optimize_reductions(
     Models Effectively on GPU by Implementing Reductions Atomically (PACT 2022), whose tile sizes
     are tuned; S. Williams, A. Waterman, D. Patterson, Roofline (CACM 2009).
     """
+    if kernel.target == "c":
+        return _on_processors(kernel)
     if limits.compute_units is None:
         raise InvalidArgument(
             "optimize_reductions was given limits that do not say how many compute units there are",
@@ -104,6 +110,24 @@ def optimize_reductions(
     for family in families(prepared):
         new = _shared(new, family, limits, sizes, tune=tune)
     return kernel if new is prepared else spread(new)
+
+
+def _on_processors(kernel: Kernel) -> Kernel:
+    """Let threads and vectors share reductions; warn where that cannot be."""
+    kernel = with_producers(kernel, [n for family in families(kernel) for n in names_of(family)])
+    for family in families(kernel):
+        names = names_of(family)
+        try:
+            _check_free(kernel, family)
+            if len(names) > 1 or len(kernel.instruction(names[0]).reductions) > 1:
+                _warn(kernel, family, "several reductions are in the same loops")
+                continue
+            kernel = on_processors(kernel, names[0])
+        except (InvalidArgument, TypeNotFound):
+            raise
+        except UserError as error:
+            _warn(kernel, family, error.what)
+    return kernel
 
 
 def _shared(

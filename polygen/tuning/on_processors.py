@@ -1,0 +1,263 @@
+"""How reductions run on processors: threads, vectors, rows of memory one after the other.
+
+- Where what is reduced is next to each other in memory (all- and x-reduces), an innermost loop is
+  vectors with several parts of the sum; threads have results, or parts of one where these are few.
+- Where results are next to each other (y-reduces), a block of these is kept in the first-level
+  cache, and rows are added to it, several at once; threads have blocks, and parts of the rows.
+
+What a part is depends on sizes alone, and not on how many threads there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from polygen.analysis.affine import linear_form
+from polygen.analysis.domains import domain_of, with_surrounding
+from polygen.analysis.inference import kinds, sizes
+from polygen.analysis.recombine import recombined
+from polygen.analysis.strides import Address
+from polygen.analysis.tile import tile_axis
+from polygen.analysis.types import reduction_types
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.array import AddressSpace
+from polygen.ir.domain import project_out, unflatten
+from polygen.ir.instruction import Instruction
+from polygen.ir.kernel import Kernel
+from polygen.ir.layout import element_strides, has_vectors
+from polygen.ir.substitution import expand
+from polygen.ir.tags import GroupTag, IlpTag, LocalTag
+from polygen.transforms.coalesce_reduction import coalesce_reduction
+from polygen.transforms.duplicate_inames import duplicate_inames
+from polygen.transforms.prioritize_loops import prioritize_loops
+from polygen.transforms.privatize_temporaries_with_inames import (
+    privatize_temporaries_with_inames,
+)
+from polygen.transforms.realize_reduction import realize_reduction
+from polygen.transforms.reduce_in_parts import reduce_in_parts
+from polygen.transforms.separate_full_tiles import separate_full_tiles
+from polygen.transforms.set_options import set_options
+from polygen.transforms.set_temporary_address_space import set_temporary_address_space
+from polygen.transforms.split_iname import split_iname
+from polygen.transforms.tag_inames import tag_inames
+from polygen.transforms.untag_inames import untag_inames
+
+_PART = 1 << 14  # neighbours that are reduced in a row: more are worth a thread
+_MANY = 64  # results that are enough for all threads
+_ROWS = 128  # of a part, where it is not known how many there are
+_BLOCK, _LAST_BLOCK = 1 << 11, 1 << 8  # results side by side
+_AT_ONCE = 8  # rows that are added to a block at once
+_VECTOR, _VECTORS = 64, 4  # bytes of a vector, and how many are added up side by side
+_FEW = 16  # results of which each has a register
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """How a reduction lies in memory.
+
+    Attributes:
+        reduced: what it is over, the farthest first.
+        kept: the inames of the results, the farthest first.
+        is_across: whether results are next to each other.
+    """
+
+    reduced: tuple[str, ...]
+    kept: tuple[str, ...]
+    is_across: bool
+
+
+def on_processors(kernel: Kernel, insn_id: str) -> Kernel:
+    """Return the kernel with a reduction on threads and in vectors.
+
+    Parameters:
+        kernel: its types are known, and no loop of the instruction is tagged.
+        insn_id: an instruction with one outermost reduction.
+    """
+    kernel = _with_fewer_loops(kernel, insn_id)
+    shape = _shape(kernel, kernel.instruction(insn_id))
+    if kernel.options.allow_reassociation:
+        kernel = set_options(kernel, vectorize_sums=True)
+    return (_across if shape.is_across else _along)(kernel, insn_id, shape)
+
+
+def _with_fewer_loops(kernel: Kernel, insn_id: str) -> Kernel:
+    """Return the kernel with one loop for what follows each other in memory, if all does."""
+    new = coalesce_reduction(kernel, insn_id)
+    read = walk.subexpressions(_operand(new, new.instruction(insn_id)))
+    offsets = [_offset(new, node) for node in read if isinstance(node, ex.Subscript)]
+    divided = any(walk.classes(offset) & {ex.FloorDiv, ex.Remainder} for offset in offsets)
+    return kernel if divided else new  # what is divided is no vector
+
+
+def _offset(kernel: Kernel, node: ex.Subscript) -> ex.Expression:
+    """Return how many elements after the first one of its array an element is."""
+    array, index = kernel.array(ex.name_of(node)), ex.index_tuple(node)
+    shape = array.shape or ()
+    rows = tuple([ex.product_of(1, *shape[axis + 1 :]) for axis in range(len(shape))])
+    strides: tuple[Any, ...] = element_strides(array) or rows
+    parts = [ex.product_of(i, n) for i, n in zip(index, strides, strict=True)]
+    offset = recombined(ex.sum_of(*parts))
+    form = linear_form(offset)
+    return offset if form is None else form.expression()
+
+
+def _operand(kernel: Kernel, insn: Instruction) -> ex.Expression:
+    return expand(insn.reductions[0], kernel.rules)
+
+
+def _read(kernel: Kernel, insn: Instruction) -> set[str]:
+    """Return the names of the arrays that are reduced."""
+    nodes = walk.subexpressions(_operand(kernel, insn))
+    return {ex.name_of(node) for node in nodes if isinstance(node, ex.Subscript)}
+
+
+def _shape(kernel: Kernel, insn: Instruction) -> _Shape:
+    """Return how a reduction lies in memory: by the array that it reads most of."""
+    names = sizes(kernel).union(kernel.inames)
+    inames = insn.within_inames | insn.reduction_inames
+    nearest: dict[str, int] = dict.fromkeys(inames, 0)
+    order = {iname: at for at, iname in enumerate(kernel.inames)}
+    for node in walk.subexpressions(_operand(kernel, insn)):
+        if not isinstance(node, ex.Subscript):
+            continue
+        index = ex.index_tuple(node)
+        address = Address(kernel.array(ex.name_of(node)), index, names)
+        for iname in inames:
+            nearest[iname] += address.stride(iname) in (1, -1)
+            axes = [at for at, i in enumerate(index) if iname in walk.free_variables(i)]
+            order[iname] = max([order[iname] if not axes else len(order) + axes[-1]])
+    reduced = sorted(insn.reduction_inames, key=order.__getitem__)
+    kept = sorted(insn.within_inames, key=order.__getitem__)
+    across = max((nearest[i] for i in kept), default=0) > max(nearest[i] for i in reduced)
+    return _Shape(tuple(reduced), tuple(kept), across)
+
+
+def _extent(kernel: Kernel, iname: str) -> int | None:
+    """Return how many values an iname has, if that is a number."""
+    around = with_surrounding(kernel, [iname])
+    values = project_out(domain_of(kernel, around), around - {iname})
+    axis = tile_axis(unflatten(values, (iname,)))
+    return None if axis is None else axis.extent
+
+
+# --- neighbours are reduced
+
+
+def _along(kernel: Kernel, insn_id: str, shape: _Shape) -> Kernel:
+    extents = [_extent(kernel, iname) for iname in shape.kept]
+    results = 1
+    for extent in extents:
+        results *= extent or _MANY
+    first, last = shape.reduced[0], shape.reduced[-1]
+    kernel = prioritize_loops(kernel, [*shape.kept, *shape.reduced])
+    length = _extent(kernel, first)
+    if results >= _MANY or (length is not None and length <= 2 * _PART and not shape.kept):
+        return _in_lanes(_on_groups(kernel, shape.kept), insn_id, last)
+    part = _PART
+    if len(shape.reduced) > 1:
+        part = 1 if length is None else -(-length // _MANY)
+    known = set(kernel.instructions_by_id)
+    kernel, inner = _in_parts(kernel, insn_id, first, part, shape.kept, "g.0")
+    (of_parts,) = set(kernel.instructions_by_id) - known
+    kernel = separate_full_tiles(_on_groups(kernel, shape.kept, 1), inner)
+    return _in_lanes(kernel, of_parts, inner if last == first else last)
+
+
+def _in_lanes(kernel: Kernel, insn_id: str, iname: str) -> Kernel:
+    """Let each lane of some vectors have a part of a reduction: they wait for each other less.
+
+    Of a short reduction, or one of which there are no vectors, the kernel is left as it is.
+    """
+    insn = kernel.instruction(insn_id)
+    length = _extent(kernel, iname)
+    (dtype, *others) = reduction_types(insn.reductions[0], dict(kinds(kernel)))
+    vector = _VECTOR // dtype.itemsize
+    count = _VECTORS * vector
+    reassociates = kernel.options.allow_reassociation or dtype.kind in "iu"
+    read = [kernel.array(name).dtype for name in _read(kernel, insn)]
+    alike = not others and has_vectors(dtype) and all(r == dtype for r in read)
+    if not (alike and reassociates) or (length or 0) < 4 * count:
+        return kernel
+    lane, several = (kernel.new_name(f"{iname}_{kind}") for kind in ("lane", "vectors"))
+    tiled = split_iname(kernel, iname, count, inner_iname=lane, outer_iname=several)
+    if separate_full_tiles(tiled, lane) is not tiled:
+        return kernel  # a rim would be many conditions
+    kernel = tag_inames(tiled, {lane: LocalTag(0)})
+    before, tags = {t.name for t in kernel.temporaries}, set(kernel.tags)
+    kernel = realize_reduction(kernel, insn_id)
+    kernel = untag_inames(kernel, [lane, *(set(kernel.tags) - tags)])
+    for array in kernel.temporaries:
+        if array.name not in before and array.shape:
+            kernel = set_temporary_address_space(kernel, array.name, AddressSpace.PRIVATE)
+    return split_iname(kernel, lane, vector, outer_tag="ilp", inner_tag="vec")
+
+
+def _on_groups(kernel: Kernel, inames: tuple[str, ...], first: int = 0) -> Kernel:
+    """Return the kernel with loops on axes of groups, the last one on the first."""
+    tags = dict(zip(inames[::-1], map(GroupTag, range(first, 3)), strict=False))
+    return tag_inames(kernel, tags)
+
+
+def _in_parts(
+    kernel: Kernel, insn_id: str, iname: str, length: int, kept: tuple[str, ...], tag: str
+) -> tuple[Kernel, str]:
+    """Reduce in parts, with loops of their own for what these come to; return what is inside."""
+    inner = kernel.new_name(f"{iname}_inner")
+    kernel = reduce_in_parts(kernel, iname, length, insn_id, inner_iname=inner, part_tag=tag)
+    if kept:
+        kernel = duplicate_inames(kernel, kept, insn_id, new_inames=_again(kernel, kept))
+    return kernel, inner
+
+
+def _again(kernel: Kernel, inames: tuple[str, ...]) -> list[str]:
+    return [kernel.new_name(f"{iname}_of_parts") for iname in inames]
+
+
+# --- results are neighbours
+
+
+def _across(kernel: Kernel, insn_id: str, shape: _Shape) -> Kernel:
+    rows, columns = shape.reduced[0], shape.kept[-1]
+    width, height = _extent(kernel, columns), _extent(kernel, rows)
+    blocks = 1 if width is None else -(-width // _BLOCK)
+    if height is not None and (height <= 2 * _ROWS or blocks >= _MANY):
+        return _in_blocks(_on_groups(kernel, shape.kept[:-1], 1), insn_id, columns, rows, _BLOCK)
+    known, own = set(kernel.instructions_by_id), _again(kernel, shape.kept)[-1]
+    length = _ROWS if height is None else 1 << max(5, (height.bit_length() + 1) // 2)
+    kernel, inner = _in_parts(kernel, insn_id, rows, length, shape.kept, "g.1")
+    kernel = _on_groups(kernel, shape.kept[:-1], 2)
+    (of_parts,) = set(kernel.instructions_by_id) - known
+    (again,) = kernel.instruction(insn_id).reduction_inames
+    if width is not None and width <= _FEW:
+        return separate_full_tiles(tag_inames(kernel, {columns: IlpTag()}), inner)
+    kernel = _in_blocks(kernel, of_parts, columns, inner, _BLOCK)
+    return _in_blocks(kernel, insn_id, own, again, _LAST_BLOCK)
+
+
+def _in_blocks(kernel: Kernel, insn_id: str, columns: str, rows: str, most: int) -> Kernel:
+    """Add rows, several at once, to a block of results side by side."""
+    width = _extent(kernel, columns)
+    block = most if width is None else -(-width // -(-width // most))
+    before = {t.name for t in kernel.temporaries}
+    outer, column, row, several = (
+        kernel.new_name(f"{name}")
+        for name in (f"{columns}_block", f"{columns}_in_block", f"{rows}_near", f"{rows}_several")
+    )
+    kernel = split_iname(
+        kernel, columns, block, outer_iname=outer, inner_iname=column, outer_tag="g.0"
+    )
+    kernel = realize_reduction(kernel, insn_id)
+    kept = [t.name for t in kernel.temporaries if t.name not in before]
+    kernel = privatize_temporaries_with_inames(kernel, column, kept)
+    loops = [column]
+    for each in (f"{insn_id}_init", insn_id):
+        old = set(kernel.inames)
+        kernel = duplicate_inames(kernel, column, each)
+        loops += set(kernel.inames) - old
+    kernel = split_iname(
+        kernel, rows, _AT_ONCE, outer_iname=several, inner_iname=row, inner_tag="unr"
+    )
+    kernel = prioritize_loops(kernel, [outer, several, column, row])
+    return separate_full_tiles(separate_full_tiles(kernel, row), loops)
