@@ -17,6 +17,8 @@ from polygen.lower.hidden import without_auto
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import LoopProgram
 from polygen.lower.sizes import without_size_arguments
+from polygen.targets.cuda import CUDA
+from polygen.targets.cuda_clusters import CUDA_CLUSTERS
 from polygen.targets.printer import print_program
 from polygen.targets.program import Program
 from polygen.targets.registry import get_target
@@ -36,6 +38,8 @@ def build_program(kernel: Kernel, target: str, index_dtype: DType = INT32) -> Pr
         index_dtype: the type of loop counters and subscripts.
     """
     description = get_target(target)
+    if kernel.options.clusters and description is CUDA:
+        description = CUDA_CLUSTERS
     program = _loop_program(kernel, description, index_dtype)
     try:
         return print_program(program, description)

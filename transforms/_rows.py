@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from polygen.analysis.affine import linear_form
+from polygen.analysis.domains import domain_of, with_surrounding
+from polygen.analysis.tile import TileAxis, tile_axis
 from polygen.errors import InvalidArgument
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
+from polygen.ir.domain import project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
@@ -18,8 +20,6 @@ from polygen.ir.substitution import expand
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 from polygen.transformation import Name, transformation
-from polygen.transforms._beside import have_same_values
-from polygen.transforms._boxes import box_of
 from polygen.transforms._own_parts import reduce_own_parts
 from polygen.transforms._same_loops import in_one_loop, loops_of_all
 from polygen.transforms.extract_subst import extract_subst
@@ -86,20 +86,60 @@ class Rows:
 
     def _check_length(self) -> None:
         """Check that all rows are as long, and note how long that is."""
-        first, *others = dict.fromkeys(self._rows.values())
-        count = linear_form(box_of(self.kernel, [first]).ranges[0].count)
-        same = all(have_same_values(self.kernel, first, other) for other in others)
-        if count is None or not count.is_constant or not same:
+        rows = list(dict.fromkeys(self._rows.values()))
+        axes = [self._axis(row) for row in rows]
+        if axes[0] is None or axes.count(axes[0]) < len(axes):
             raise InvalidArgument(
                 "share_rows: what an item keeps of a row is in registers: rows have one length, "
-                f"which is constant; those along {' and '.join((first, *others))} do not",
+                f"which is constant; those along {' and '.join(rows)} do not",
                 where=caller_location(),
                 excerpt=excerpt(self.kernel, *self._ids),
                 remedy="fix_parameters makes the length a constant",
             )
-        self._length = count.constant
+        self._length = axes[0].extent
+
+    def _axis(self, row: str) -> TileAxis | None:
+        """Return the values of an iname along rows, if their number is constant."""
+        around = with_surrounding(self.kernel, [row])
+        values = project_out(domain_of(self.kernel, around), around - {row})
+        return tile_axis(unflatten(values, (row,)))
 
     # --- rows in parts
+
+    def divide_among_blocks(self, blocks: int, side: Mapping[str, int]) -> tuple[Rows, str]:
+        """Give each of several blocks of work items a part of each row.
+
+        Parameters:
+            blocks: how many there are.
+            side: as `reduce_parts` has it.
+
+        Returns:
+            What goes along these parts, and the iname of the blocks.
+        """
+        reduced = {iname for i in self._ids for iname in self._plain(i).reduction_inames}
+        outer: dict[str, str] = {}
+        for row in dict.fromkeys(self._rows.values()):
+            outer[row], inner = (self.kernel.new_name(f"{row}_{n}") for n in ("block", "inner"))
+            self.kernel = split_iname(
+                self.kernel,
+                row,
+                -(-self._length // blocks),
+                outer_iname=outer[row],
+                inner_iname=inner,
+                outer_tag="l.2",
+            )
+            if row in reduced:
+                self.kernel = split_reduction_outward(self.kernel, outer[row])
+        shared = self._shared(outer, reduced, "row_block")
+        shape = (*side.values(), blocks)
+        before = self.kernel.instructions_by_id
+        for iname in outer.values():
+            ids = [i for i in self._ids if iname in self._plain(i).reduction_inames]
+            if ids:
+                self.kernel = reduce_own_parts(self.kernel, ids, (iname, shared, *side), shape)
+        parts = [insn.id for insn in self.kernel.instructions if insn.id not in before]
+        others = [i for i in self._ids if not self._plain(i).reduction_inames]
+        return Rows(self.kernel, [*parts, *others], self._shares), shared
 
     def divide(self) -> None:
         """Divide the loops along rows, and reductions: an item has some, and then a group all."""
@@ -129,14 +169,15 @@ class Rows:
                 self.kernel = split_reduction_outward(self.kernel, place.item)
             self.kernel = prioritize_loops(self.kernel, [place.part, place.lane])
             self._places[row] = place
-        self._item = self._shared_item(reduced)
+        items = {row: place.item for row, place in self._places.items()}
+        self._item = self._shared(items, reduced, "row_item")
 
-    def _shared_item(self, reduced: set[str]) -> str:
-        """Return the iname of a row's items; instructions with loops along the row share it."""
-        own = [p.item for row, p in self._places.items() if row not in reduced]
+    def _shared(self, inames: Mapping[str, str], reduced: set[str], like: str) -> str:
+        """Return the iname for all of some; instructions with loops along the row share it."""
+        own = [iname for row, iname in inames.items() if row not in reduced]
         for other in own[1:]:
             self.kernel = in_one_loop(self.kernel, own[0], other)
-        return own[0] if own else self.kernel.new_name("row_item")
+        return own[0] if own else self.kernel.new_name(like)
 
     # --- what is kept
 
@@ -179,14 +220,13 @@ class Rows:
                     if walk.free_variables(node) >= {*place}:
                         yield node, place
 
-    def reduce_parts(self, side: Sequence[str], across: int) -> None:
+    def reduce_parts(self, side: Mapping[str, int]) -> None:
         """Let each item reduce its own part of the row first.
 
         Parameters:
-            side: the iname of the rows that a group has side by side, if there are several.
-            across: how many these are.
+            side: inames of what a group has side by side, and how much of it.
         """
-        shape = (*([across] if side else []), self._shares.threads)
+        shape = (*side.values(), self._shares.threads)
         for place in self._places.values():
             ids = [i for i in self._ids if place.item in self._plain(i).reduction_inames]
             if ids:

@@ -43,6 +43,8 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             runs on one thread: starting others takes longer.  It is 32768; 0 for always several;
             ``force_scan``: no code is generated for a reduction that is no scan: that is computed
             anew in each iteration of the loops around it;
+            ``clusters``: CUDA, from compute capability 9.0 on: work items along ``l.2`` are in
+            blocks of their own, at most 8, which are a cluster: a group then has up to 8192;
             ``fix_sizes``: a call runs code in which the sizes that it has are numbers; code is
             generated and compiled for each combination of sizes, of which the latest 64 are kept;
             ``sub_group_size``: how many work items of a group are taken to read each other's

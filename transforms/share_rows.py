@@ -25,6 +25,7 @@ def share_rows(
     threads: PositiveInt = 256,
     lanes: PositiveInt = 4,
     across: PositiveInt = 1,
+    blocks: PositiveInt = 1,
     keep: Names = (),
 ) -> Kernel:
     """Let groups of work items share rows, of which each item has the same part throughout.
@@ -47,10 +48,12 @@ def share_rows(
 
     Parameters:
         insns: the instructions: ids, or queries.
-        threads: the work items of a row.
+        threads: the work items of a row; with several blocks, of a block.
         lanes: how many neighbours are read and written at once: vectors, if the arrays are declared
             with an alignment (``alignment=16``).
         across: how many rows a group has.
+        blocks: for how many blocks of work items, along ``l.2``, a row is.  With the option
+            ``clusters``, each has a multiprocessor's registers to itself: for long rows.
         keep: what each item keeps: arrays, and rules.  Rules that use others come first.
 
     Before -> After:
@@ -82,21 +85,24 @@ def share_rows(
     rows = Rows(kernel, ids, Shares(threads, lanes))
     kept = sorted(names, key=lambda name: name not in kernel.rules)  # arrays come last
     rows.inline_others(kept)
+    if blocks > 1:
+        rows, block = rows.divide_among_blocks(blocks, side)
+        side[block] = blocks
     rows.divide()
     own = list(map(rows.name_elements, kept))
-    rows.reduce_parts(side, across)
+    rows.reduce_parts(side)
     for rule, name in zip(own, kept, strict=True):
         rows.keep(rule, name, "unr" if name in kernel.rules else "vec")
     return rows.kernel
 
 
-def _on_groups(kernel: Kernel, ids: Sequence[str], across: int) -> tuple[Kernel, list[str]]:
-    """Return the kernel with rows on groups, and the inames of those that a group has."""
+def _on_groups(kernel: Kernel, ids: Sequence[str], across: int) -> tuple[Kernel, dict[str, int]]:
+    """Return the kernel with rows on groups, and the iname and number of those that a group has."""
     around = loops_of_all(kernel, ids)
     free = [i for i in kernel.inames if i in around and kernel.tags.get(i, ForTag()) == ForTag()]
     if across == 1:
         tagged = free and not any(isinstance(kernel.tags.get(i), GroupTag) for i in around)
-        return (tag_inames(kernel, {free[0]: "g.0"}) if tagged else kernel), []
+        return (tag_inames(kernel, {free[0]: "g.0"}) if tagged else kernel), {}
     if not free:
         raise InvalidArgument(
             f"share_rows: there is no loop over rows of which a group could have {across}",
@@ -115,4 +121,4 @@ def _on_groups(kernel: Kernel, ids: Sequence[str], across: int) -> tuple[Kernel,
         outer_tag="g.0",
         inner_tag="l.1",
     )
-    return kernel, [inner]
+    return kernel, {inner: across}

@@ -74,6 +74,10 @@ class SubGroupTooLarge(UserError):
     """An option ``sub_group_size`` that is more than the target has."""
 
 
+class ClusterNotPossible(UserError):
+    """An option ``clusters`` for work groups that are no clusters of whole warps."""
+
+
 class MixedAssignees(UserError):
     """Assignees of one instruction that different work items would have to write."""
 

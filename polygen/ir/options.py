@@ -42,6 +42,8 @@ class Options:
             and multiplied, and so how they are rounded.
         resident_groups: how many work groups a multiprocessor is to run at once: the compiler
             leaves registers for them (CUDA, and NVIDIA's OpenCL); 0 if it decides.
+        clusters: work items along ``l.2`` are blocks of a cluster, up to 8 (CUDA, from compute
+            capability 9.0 on): so a work group has more of them than a block.
         fix_sizes: code is generated for the sizes of a call, which are numbers in it.
         vectorize_sums: innermost loops may add up (and multiply) floating-point numbers in several
             parts at once, and so in another order (C).
@@ -65,6 +67,7 @@ class Options:
     vectorize_sums: bool = False
     serial_below: int = 1 << 15
     force_scan: bool = False
+    clusters: bool = False
     fix_sizes: bool = False
     sub_group_size: int | None = None
     look_back: bool = False

@@ -144,6 +144,10 @@ def _device_function(launch: Launch, target: Target) -> DeviceFunction:
     local = hoist_local(launch.body)[0]
     shared = shared_bytes(local, target)
     arguments = passed_for(launch.arguments)
+    axis = target.blocks_along
+    if axis is not None and len(size) > axis:
+        groups = (ex.product_of(size[axis], groups[0]), *groups[1:])
+        size = tuple([1 if n == axis else count for n, count in enumerate(size)])
     return DeviceFunction(launch.name, arguments, groups, size, shared, local_bytes(local))
 
 
@@ -195,6 +199,8 @@ class _FunctionPrinter:
         if beginning.lines:
             beginning.line(0, "")
         parameters = self._parameters(launch.arguments, _written(body))
+        if shared and self._target.shared_end:
+            statements.line(1, self._target.shared_end)
         lines = beginning.lines + statements.lines
         self.functions.append(_function(head + launch.name, parameters, lines))
 
@@ -361,6 +367,7 @@ def _preamble(target: Target, expressions: ExpressionPrinter) -> tuple[list[str]
     uses = expressions.uses
     types = _types(target, expressions)
     lines = {line for name, line in target.type_lines.items() if name in types}
+    lines |= {target.always} - {""}
     if uses.math or helpers_need_math(target, uses.helpers):
         lines.update(target.math_lines)
     helpers = helper_functions(target, uses.helpers) + vector_helpers(target, uses.vectors)

@@ -133,9 +133,13 @@ class Target:
         shared_alignment: what arrays of a work group begin at a multiple of, in bytes, if not of
             what their type needs.
         shared_pool: the declaration of all of a group's memory, whose size the launch says.
+        shared_end: a line at the end of a function that uses a group's memory; or nothing.
         most_shared: the number of bytes of a group's memory past which that is needed.
         hardware_index: the index along an axis, of the tag's letter and the axis; None if it has
             none.
+        blocks_along: the axis of the work items along which each is a block of its own in the grid
+            that is launched; None if groups are blocks.
+        always: what the source begins with whatever it uses; or nothing.
         unsigned_indices: whether these are integers of 32 bits without a sign.
         barrier: the statement that makes writes to some address spaces visible, or None.
         to_half: a function that rounds a number to half precision, and returns a ``float``.
@@ -233,12 +237,15 @@ class Target:
     shared_declaration: str = ""
     shared_alignment: int | None = None
     shared_pool: str = ""
+    shared_end: str = ""
     most_shared: int | None = None
     constant_qualifier: str
     table_qualifier: str
     table_infinity: str = ""
     table_nan: str
     hardware_index: Callable[[str, int], str] | None = None
+    blocks_along: int | None = None
+    always: str = ""
     unsigned_indices: bool = False
     barrier: Callable[[frozenset[AddressSpace]], str] | None = None
     to_half: str

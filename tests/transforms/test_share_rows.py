@@ -65,13 +65,21 @@ def test_as_numpy(m: int, threads: int, lanes: int, across: int, keep: str) -> N
         np.testing.assert_allclose(y, powers / powers.sum(axis=1, keepdims=True), rtol=1e-5)
 
 
-@pytest.mark.parametrize(("m", "lanes", "across"), [(5, 2, 1), (8, 2, 2), (3, 4, 1)])
-def test_each_instance_once(m: int, lanes: int, across: int) -> None:
+@pytest.mark.parametrize(
+    ("m", "lanes", "across", "blocks"), [(5, 2, 1, 1), (8, 2, 2, 1), (3, 4, 1, 1), (11, 1, 1, 3)]
+)
+def test_each_instance_once(m: int, lanes: int, across: int, blocks: int) -> None:
     agree(
         squares(m),
         [{"n": n} for n in (0, 1, 3)],
         lambda k: pg.share_rows(
-            k, ["mean", "spread", "y"], threads=2, lanes=lanes, across=across, keep="x"
+            k,
+            ["mean", "spread", "y"],
+            threads=2,
+            lanes=lanes,
+            across=across,
+            blocks=blocks,
+            keep="x",
         ),
     )
 

@@ -1,0 +1,93 @@
+"""CUDA C++ in which a work group is a cluster of blocks: work items along ``l.2`` are its blocks.
+
+A cluster is launched at once, on multiprocessors that reach each other's shared memory.  So what
+a group keeps in local memory is in the shared memory of the first block, where all find it, and a
+barrier is that of the cluster.  At the beginning there is one, for memory of a block that has not
+begun must not be touched, and at the end another: a block's memory ends with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from polygen.errors import ClusterNotPossible
+from polygen.ir.atomicity import MemoryScope
+from polygen.ir.options import SUB_GROUP_SIZES
+from polygen.source import caller_location
+from polygen.targets.cuda import CUDA
+from polygen.targets.target import Target
+
+AXIS = 2  # along which work items are in blocks of their own
+MOST_BLOCKS = 8  # of a cluster, on every device that has clusters
+
+_FUNCTIONS = """
+__device__ inline int pg_cluster()
+{
+    int a;
+    asm("mov.u32 %0, %%clusterid.x;" : "=r"(a));
+    return a;
+}
+__device__ inline int pg_block()
+{
+    int a;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(a));
+    return a;
+}
+__device__ inline unsigned char *pg_of_first(unsigned char *a)
+{
+    unsigned char *b;
+    asm("mapa.u64 %0, %1, 0;" : "=l"(b) : "l"(a));
+    return b;
+}
+__device__ inline void pg_wait_for_cluster()
+{
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}""".strip()
+
+_POOL = """
+extern __shared__ __attribute__((aligned(16))) unsigned char pg_own[];
+    unsigned char *const pg_shared = pg_of_first(pg_own);
+    pg_wait_for_cluster();""".strip()
+
+
+def _head(local_size: tuple[int, ...], resident_groups: int) -> str:
+    size = (*local_size, 1, 1, 1)
+    items = prod(size[:AXIS])
+    if size[AXIS] > MOST_BLOCKS or (size[AXIS] > 1 and items % SUB_GROUP_SIZES["cuda"]):
+        raise ClusterNotPossible(
+            f"work groups of {' x '.join(map(str, local_size))} cannot be clusters: these have at "
+            f"most {MOST_BLOCKS} blocks, along l.{AXIS}, of whole warps; here, {size[AXIS]} of "
+            f"{items} work items",
+            where=caller_location(),
+            remedy="split the inames tagged l.* otherwise, or leave out the option 'clusters'",
+        )
+    head = CUDA.function_head(size[:AXIS], resident_groups)
+    return head.replace("__launch", f"__cluster_dims__({size[AXIS]}, 1, 1) __launch")
+
+
+def _index(letter: str, axis: int) -> str:
+    assert CUDA.hardware_index is not None
+    if (letter, axis) == ("g", 0):
+        return "pg_cluster()"
+    return "pg_block()" if (letter, axis) == ("l", AXIS) else CUDA.hardware_index(letter, axis)
+
+
+assert CUDA.atomics is not None
+CUDA_CLUSTERS: Target = replace(
+    CUDA,
+    always=_FUNCTIONS,
+    function_head=_head,
+    blocks_along=AXIS,
+    hardware_index=_index,
+    barrier=lambda _: "pg_wait_for_cluster();",
+    shared_pool=_POOL,
+    most_shared=0,
+    shared_end="pg_wait_for_cluster();",
+    # A group's scope is more than that of a block.
+    atomics=replace(
+        CUDA.atomics, scopes={**CUDA.atomics.scopes, MemoryScope.WORK_GROUP: {"scope": ""}}
+    ),
+    copies=None,  # to the memory of the block itself
+)

@@ -1,0 +1,59 @@
+"""Work groups that are clusters of blocks: what is printed compiles; tests/gpu runs it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import polygen as pg
+from polygen.errors import ClusterNotPossible
+from polygen.ir.kernel import Kernel
+from polygen.runtime.evaluate import value_of
+from tests.nvidia.nvrtc import compile_for
+from tests.oracle.cases import kernel
+
+
+def sums(blocks: int, items: int = 64) -> Kernel:
+    """Return sums of rows, which several blocks share."""
+    knl = kernel(
+        f"{{ [i,r,j]: 0<=i<n and 0<=r<{blocks} and 0<=j<{items} }}",
+        "s[i] = sum(r, sum(j, a[i,r,j]))",
+        pg.GlobalArg("a", "float32", f"n, {blocks}, {items}"),
+    )
+    knl = pg.tag_inames(knl, "i: g.0, r: l.2, j: l.0")
+    return pg.set_options(knl, clusters=True)
+
+
+def test_text() -> None:
+    code = pg.generate_code(sums(4), "cuda")
+    body = code.source[code.source.index('extern "C"') :]
+    assert "__cluster_dims__(4, 1, 1) __launch_bounds__(64)" in body
+    assert "int const i = pg_cluster();" in body
+    assert "int const r = pg_block();" in body
+    assert "__syncthreads" not in body
+    # A block's memory is there from the first barrier on, until after the last one.
+    barrier = r"pg_wait_for_cluster\(\);"
+    assert re.search(rf"pg_shared = pg_of_first\(pg_own\);\n    {barrier}", body)
+    assert re.search(rf"{barrier}\n}}\n$", body)
+    (launch,) = code.launches
+    assert launch.local_size == (64, 1, 1)
+    assert value_of(launch.group_counts[0], {"n": 3}) == 12
+
+
+def test_it_compiles() -> None:
+    size, log = compile_for("sm_90", pg.generate_code(sums(8, 256), "cuda").source)
+    assert size, log
+    assert not log
+
+
+def test_other_targets_and_groups_of_one_block() -> None:
+    assert "get_local_id(2)" in pg.generate_code(sums(4), "opencl").source
+    plain = pg.set_options(sums(4), clusters=False)
+    assert "threadIdx.z" in pg.generate_code(plain, "cuda").source
+
+
+@pytest.mark.parametrize(("blocks", "items"), [(9, 32), (2, 48)])
+def test_what_is_no_cluster_is_refused(blocks: int, items: int) -> None:
+    with pytest.raises(ClusterNotPossible, match=f"here, {blocks} of {items} work items"):
+        pg.generate_code(sums(blocks, items), "cuda")
