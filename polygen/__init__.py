@@ -133,6 +133,7 @@ from polygen.transforms.privatize_temporaries_with_inames import (
 from polygen.transforms.propagate_reduction import propagate_reduction
 from polygen.transforms.realize_reduction import realize_reduction
 from polygen.transforms.reduce_in_parts import reduce_in_parts
+from polygen.transforms.reduce_online import reduce_online
 from polygen.transforms.register_callable import register_callable
 from polygen.transforms.register_preamble_generators import (
     PreambleInfo,
@@ -318,6 +319,7 @@ __all__ = [
     "propagate_reduction",
     "realize_reduction",
     "reduce_in_parts",
+    "reduce_online",
     "register_callable",
     "register_preamble_generators",
     "register_reduction",

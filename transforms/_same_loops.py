@@ -39,6 +39,16 @@ def loops_of_all(kernel: Kernel, ids: Sequence[str]) -> frozenset[str]:
     return first.intersection(*others)
 
 
+def comes_after(kernel: Kernel, insn_id: str, earlier: str) -> bool:
+    """Tell whether an instruction depends on another one, through others too."""
+    pending, seen = [insn_id], set[str]()
+    while pending:
+        found = kernel.instruction(pending.pop()).depends_on - seen
+        seen |= found
+        pending += found
+    return earlier in seen
+
+
 def in_one_loop(kernel: Kernel, first: str, second: str) -> Kernel:
     """Return the kernel with one loop of two, iteration by iteration; the second gets the tag."""
     tags = [kernel.tags.get(iname, ForTag()) for iname in (first, second)]

@@ -14,7 +14,13 @@ from polygen.language.within import matching
 from polygen.source import caller_location, warn
 from polygen.transformation import Within, transformation
 from polygen.transforms._beside import beside, have_same_values
-from polygen.transforms._same_loops import in_loops_of, in_one_loop, is_passed_on, kept_by_items
+from polygen.transforms._same_loops import (
+    comes_after,
+    in_loops_of,
+    in_one_loop,
+    is_passed_on,
+    kept_by_items,
+)
 
 
 @transformation
@@ -154,7 +160,7 @@ def _in_one_pass(kernel: Kernel, first: str, second: str) -> Kernel:
     They need the same loops around, and the same values; and neither needs the other.
     """
     one, other = (_plain(kernel, insn_id) for insn_id in (first, second))
-    if one.within_inames != other.within_inames or _comes_after(kernel, second, first):
+    if one.within_inames != other.within_inames or comes_after(kernel, second, first):
         return kernel
     inames = [_reduced(insn) for insn in (one, other)]
     if len(inames[0]) != len(inames[1]):
@@ -166,16 +172,6 @@ def _in_one_pass(kernel: Kernel, first: str, second: str) -> Kernel:
         if leading != following:
             kernel = in_one_loop(kernel, leading, following)
     return kernel
-
-
-def _comes_after(kernel: Kernel, insn_id: str, earlier: str) -> bool:
-    """Tell whether an instruction depends on another one, through others too."""
-    pending, seen = [insn_id], set[str]()
-    while pending:
-        found = kernel.instruction(pending.pop()).depends_on - seen
-        seen |= found
-        pending += found
-    return earlier in seen
 
 
 def _reduced(insn: Instruction) -> list[str]:

@@ -101,6 +101,10 @@ class LoopsOfOneInstruction(UserError):
     """Two inames that are to become one loop, and an instruction that needs both."""
 
 
+class NotOnline(UserError):
+    """A greatest value and a sum that cannot be computed in one pass."""
+
+
 class NotInOneLaunch(UserError):
     """Work that is to follow a reduction in its launch, and has to wait for all groups."""
 

@@ -199,6 +199,20 @@ def _compensated(old: Parts, new: Parts, _: tuple[DType, ...]) -> Parts:
     return total, ex.sum_of(ex.sum_of(old[1], new[1]), lost)
 
 
+def _rescaled(old: Parts, new: Parts, _: tuple[DType, ...]) -> Parts:
+    """Return the greater of two values, and the sum of two sums, each made relative to it.
+
+    A sum that is relative to the value itself stays: so is that of nothing, relative to -infinity.
+    """
+    best = _max(old[0], new[0])
+
+    def relative(value: Expression, part: Expression) -> Expression:
+        factor = ex.Call(ex.Variable("exp"), (_minus(value, best),))
+        return ex.If(ex.Comparison(value, "==", best), part, ex.product_of(part, factor))
+
+    return best, ex.sum_of(relative(*old), relative(*new))
+
+
 def _segmented(
     identity: Number, combine: Callable[[Expression, Expression, DType], Expression]
 ) -> Facts:
@@ -232,6 +246,14 @@ BUILT_IN: Mapping[str, Facts] = {
     "bit_xor": _single(_zeros, _bits(ex.BitwiseXor), Result.KEPT, "biu", "biu"),
     "compensated(sum)": Facts(
         lambda _: (0, 0), _compensated, Result.WIDENED, "f", "", seconds=Result.FIRST
+    ),
+    "rescaled(max)": Facts(
+        lambda dtypes: (_smallest(dtypes[0]), 0),
+        _rescaled,
+        Result.KEPT,
+        "f",
+        "",
+        seconds=Result.FIRST,
     ),
     "segmented(sum)": _segmented(0, _added),
     "segmented(product)": _segmented(1, lambda old, new, _: ex.product_of(old, new)),

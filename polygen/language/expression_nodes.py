@@ -272,6 +272,7 @@ class ExpressionNodes(OptionNodes):
 _OF_PAIRS = {
     "segmented": "segmented(sum)(k, a[k], starts[k])",
     "compensated": "compensated(sum)(k, a[k])",
+    "rescaled": "rescaled(max)(k, a[k], w[k])",
 }
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import prod
 
 from polygen.errors import ClusterNotPossible
+from polygen.ir.array import AddressSpace
 from polygen.ir.atomicity import MemoryScope
 from polygen.ir.options import SUB_GROUP_SIZES
 from polygen.source import caller_location
@@ -74,6 +75,10 @@ def _index(letter: str, axis: int) -> str:
     return "pg_block()" if (letter, axis) == ("l", AXIS) else CUDA.hardware_index(letter, axis)
 
 
+def _barrier(_address_spaces: frozenset[AddressSpace]) -> str:
+    return "pg_wait_for_cluster();"
+
+
 assert CUDA.atomics is not None
 CUDA_CLUSTERS: Target = replace(
     CUDA,
@@ -81,7 +86,7 @@ CUDA_CLUSTERS: Target = replace(
     function_head=_head,
     blocks_along=AXIS,
     hardware_index=_index,
-    barrier=lambda _: "pg_wait_for_cluster();",
+    barrier=_barrier,
     shared_pool=_POOL,
     most_shared=0,
     shared_end="pg_wait_for_cluster();",

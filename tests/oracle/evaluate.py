@@ -278,7 +278,18 @@ def _compensated(values: list[Any], first: Value, _: Value, node: Any) -> Value:
     return dtype.type(math.fsum(float(part) for pair in values for part in pair)), dtype.type(0)
 
 
+def _rescaled(values: list[Any], first: Value, _: Value, node: Any) -> Value:
+    """Return the greatest value, and the sum relative to that."""
+    dtype = np.result_type(first)
+    greatest = max((float(v) for v, _ in values), default=-np.inf)
+    if any(np.isnan(float(v)) for v, _ in values):
+        return dtype.type(np.nan), dtype.type(np.nan)
+    parts = [float(p) * (1 if v == greatest else np.exp(float(v) - greatest)) for v, p in values]
+    return dtype.type(greatest), dtype.type(math.fsum(parts))
+
+
 _WITH_TWO_RESULTS = {
+    "rescaled(max)": _rescaled,
     "compensated(sum)": _compensated,
     "argmin": _extremal,
     "argmax": _extremal,

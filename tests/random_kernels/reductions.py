@@ -82,7 +82,10 @@ class Reductions:
         over = self.closed(inames)
         if self.random.random() < 0.3:
             operation, limit = self.random.choice((("min", "9"), ("max", "-9")))
-            text = f"{operation}({operation}({over}, {a.text}), {limit})"  # of nothing, infinite
+            inner = f"{operation}({over}, {a.text})"
+            if operation == "max":
+                inner += f", rescaled(max)({over}, {a.text}, 1.0)[0]"
+            text = f"{operation}({inner}, {limit})"  # of nothing, infinite
             return computed(text, a.dtype, max(a.most, 9), a.error)
         typed = self.random.random() < 0.4
         half = a.dtype == np.float16
