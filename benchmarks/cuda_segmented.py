@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import polygen as pg
+from examples import balanced_rows
 
 torch: Any = import_module("torch")
 cupy: Any = import_module("cupy")
@@ -225,10 +226,13 @@ def rows() -> Rows:
         matrix = torch.sparse_csr_tensor(start, col, val, size=(n, n))
         wanted = matrix @ x
         yield f"{name}: torch", lambda: matrix @ x, None
-        for lanes in (1, 4, 8, 32, 256):
-            knl = product(lanes)
+        ways = {f"{lanes} work items a row": product(lanes) for lanes in (1, 4, 8, 32, 256)}
+        for lanes in (4, 8, 32):
+            even = balanced_rows.make_balanced_product(dtype=np.float32)
+            ways[f"{lanes} work items, balanced"] = balanced_rows.in_groups(even, lanes)
+        for how, knl in ways.items():
             yield (
-                f"{name}: {lanes} work items a row",
+                f"{name}: {how}",
                 lambda: knl(start=start, col=col, val=val, x=x, y=y),
                 lambda: bool((y == wanted).all()),
             )
