@@ -4,7 +4,8 @@ Groups are spread over the compute units, as many on each as there is room for w
 step, each work item of these asks for its elements, which takes the latency of memory, or as long
 as the bandwidth needs for as many bytes, whichever is longer.  So few work items, or few elements
 of each in flight, take long.  A unit begins groups one after the other: very many small ones take
-long, too.  Trees take time for each stage; groups that share a result, a second launch.
+long, too.  Trees take time for each stage; groups that share a result, a second launch.  What
+costs many operations to combine (the greatest element and its place) is bound by these.
 
 On an H200, the choice that this finds best took at most a twentieth longer than the best of ten
 that it finds good, for sums of 28 shapes (docs/benchmarks.md).
@@ -31,6 +32,7 @@ _MOST_SHARE = 3  # how much more than its share of the bandwidth a unit can take
 _GROUP_SECONDS = 8e-8  # from one group that a compute unit begins to the next
 _USUAL_THREADS = 256
 _CLOSE = 0.05  # times that differ by less are as good
+_OPERATIONS = (2, 20)  # that combine results of one value, or of two with tests which is greater
 _STAGE_SECONDS = 3e-8  # of a tree: a shuffle, or an exchange in local memory
 
 
@@ -132,11 +134,26 @@ def seconds(work: Work, limits: Limits, choice: Choice) -> float:
     tree = _STAGE_SECONDS * (along * choice.items).bit_length()
     alone = steps * limits.latency_seconds + tree
     taken = _all_groups(limits, groups, choice.threads, alone, read)
+    taken = max(taken, _computing(work, limits, choice, groups * choice.threads))
     if choice.blocks > 1:
         taken += limits.launch_seconds + limits.latency_seconds
         taken += 2 * choice.blocks * work.results * work.width / limits.bytes_per_second
         taken += _STAGE_SECONDS * choice.blocks.bit_length()
     return taken
+
+
+def _computing(work: Work, limits: Limits, choice: Choice, threads: int) -> float:
+    """Return how long it takes to combine elements, then lanes, and then what items have.
+
+    A shuffle counts as an operation of its own.
+    """
+    rate = limits.rate_of("float32")
+    if rate is None:
+        return 0.0
+    own = choice.items * -(-work.length * work.results // (choice.items * threads))
+    stages = (choice.threads // choice.across).bit_length()
+    combined = threads * (own + choice.items + 2 * stages)
+    return combined * _OPERATIONS[work.values > 1] / (rate / 2)
 
 
 def _all_groups(limits: Limits, groups: int, threads: int, alone: float, read: int) -> float:

@@ -69,6 +69,7 @@ def work_of_all(kernel: Kernel, family: Family, sizes: Mapping[str, SupportsInde
         sum(work.read for work in works),
         max(work.width for work in works),
         all(work.along for work in works),
+        max(work.values for work in works),
     )
 
 

@@ -20,6 +20,7 @@ from polygen.ir.dtype import to_dtype
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.reduction import facts_of
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Work:
         width: how many bytes of these each element of the reduction needs.
         along: whether neighbours in memory belong to one result (all- and x-reduce), not to
             neighbouring results (y-reduce).
+        values: of how many values each result consists: two for `argmax`.
     """
 
     results: int
@@ -40,6 +42,7 @@ class Work:
     read: int
     width: int
     along: bool
+    values: int = 1
 
 
 def work_of(
@@ -79,7 +82,8 @@ def work_of(
         moved += size * points(_inames(reference, everything))
         width += size if not _inames(reference, everything).isdisjoint(reduced) else 0
     along = _is_along(kernel, list(read.values()), everything, reduced)
-    return Work(results, -(-total // results), moved, max(width, 1), along)
+    values = max(facts_of(node.operation).width for insn in insns for node in insn.reductions)
+    return Work(results, -(-total // results), moved, max(width, 1), along, values)
 
 
 def _points(kernel: Kernel, inames: frozenset[str], sizes: Mapping[str, SupportsIndex]) -> int:
