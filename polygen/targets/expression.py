@@ -246,6 +246,11 @@ class ExpressionPrinter:
         left = p.term(target, FLOAT64)
         place = logic.written_component(p, target) or left.text
         p.annotate(value)
+        if left.dtype == BOOL and (operator := logic.gathering(target, value)):
+            assert isinstance(value, ex.LogicalAnd | ex.LogicalOr)
+            text = p.truth(p.term(value.children[0], BOOL)).text
+            p.forget()
+            return f"{place} {operator}= {text}"
         right = p.term(value, left.dtype)
         # Storing a half rounds.
         rounds = left.dtype == FLOAT16 and ex.name_of(target) in p.names.stored

@@ -232,6 +232,17 @@ def print_or(p: Printer, node: ex.LogicalOr, _at: DType) -> Term:
     return p.logical("||", [p.term(c, BOOL) for c in node.children])
 
 
+def gathering(target: Expression, value: Expression) -> str | None:
+    """Return what ``target = x or target`` does bit by bit; None if a value is something else.
+
+    As ``x`` is evaluated in any case, that is the same, and compilers make vectors of it.
+    """
+    for kind, operator in ((ex.LogicalAnd, "&"), (ex.LogicalOr, "|")):
+        if isinstance(value, kind) and len(value.children) == 2 and value.children[1] == target:
+            return operator
+    return None
+
+
 def print_not(p: Printer, node: ex.LogicalNot, _at: DType) -> Term:
     """Print ``not``."""
     return Term(f"!{p.truth(p.term(node.child, BOOL)).within(UNARY)}", UNARY, BOOL, INT32)

@@ -16,6 +16,7 @@ from polygen.lower.declare import expressions
 from polygen.lower.neighbours import are_neighbours, nodes_in, subscripts
 from polygen.lower.program import Assign, Declare, If, Loop, Node
 from polygen.targets.expression import ExpressionPrinter
+from polygen.targets.logic import gathering
 from polygen.targets.target import FLOAT32, FLOAT64
 
 _FEWEST = 16  # iterations of a loop; shorter ones are unrolled
@@ -103,7 +104,7 @@ def _accumulated(
         if name in own:
             continue
         dtype = names.declared_type(name)
-        exact = dtype.kind in "iu" or (operation in _EXACT and dtype in (FLOAT32, FLOAT64))
+        exact = dtype.kind in "iub" or (operation in _EXACT and dtype in (FLOAT32, FLOAT64))
         if not exact and not (reassociate and dtype in (FLOAT32, FLOAT64)):
             return None
         if operation is None or found.setdefault(name, operation) != operation:
@@ -121,7 +122,7 @@ def _operation(node: Assign) -> str | None:
     for operation, kind in (("+", ex.Sum), ("*", ex.Product), ("max", ex.Max), ("min", ex.Min)):
         if isinstance(value, kind) and node.target in value.children:
             return operation
-    return None
+    return gathering(node.target, value)
 
 
 def _mentions(node: Node, name: str) -> int:

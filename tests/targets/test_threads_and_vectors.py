@@ -230,6 +230,15 @@ def test_extremes() -> None:
 # --- work items
 
 
+def test_whether_any_or_all() -> None:
+    for name, operator in (("any", "|"), ("all", "&")):
+        knl = kernel("{ [i,j]: 0<=i<n and 0<=j<m }", f"out[i] = {name}(j, a[i,j])", "i: g.0")
+        assert f"#pragma omp simd reduction({operator}:acc_j)\n" in code(knl, a=np.bool_)
+        for n, m in ((0, 3), (3, 0), (40, 1), (101, 67)):
+            a = RNG.random((n, m)) < (0.01 if name == "any" else 0.99)
+            np.testing.assert_array_equal(result(knl, a=a), getattr(np, name)(a, axis=1))
+
+
 def test_work_items_become_vectors() -> None:
     """What they keep across barriers is in arrays in which neighbours are neighbours."""
     example = runpy.run_path(str(EXAMPLES / "sgemm.py"))
