@@ -75,8 +75,21 @@ def expected(result: Result, x: Any) -> Any:
             return torch.nn.functional.layer_norm(x.double(), x.shape[1:])
         case "any" | "all":
             return getattr(torch, result.operation)(signed(x) != 0, axes)
+        case "bit_and" | "bit_or" | "bit_xor" as operation:
+            return combined_bits(operation, signed(x).to(torch.int64), axes)
         case other:
             raise NotImplementedError(other)
+
+
+def combined_bits(operation: str, x: Any, axes: tuple[int, ...]) -> Any:
+    """Return numbers of 64 bits, each bit of which is that of all numbers combined."""
+    total = 0
+    for bit in range(64):
+        ones = ((x >> bit) & 1).sum(axes)
+        count = x.numel() // ones.numel()
+        found = {"bit_and": ones == count, "bit_or": ones > 0, "bit_xor": ones % 2 == 1}
+        total = total | (found[operation].to(torch.int64) << bit)
+    return total
 
 
 def signed(x: Any) -> Any:

@@ -11,6 +11,7 @@ from polygen.ir.public import public_class
 from polygen.runtime import cuda_driver
 from polygen.source import caller_location
 
+_CLUSTER, _HOPPER = 8, 9  # groups that every device of this compute capability has in a cluster
 _LANES = 128  # additions of float32 that a multiprocessor of NVIDIA's begins in a cycle, since 2020
 
 
@@ -29,6 +30,7 @@ class Limits:
         compute_units: how many there are that groups are spread over: multiprocessors.
         items_per_unit: how many work items one of these holds at once.
         items_per_group: how many work items a group may have.
+        cluster_groups: how many groups of CUDA's may be one cluster, and share local memory.
         local_bytes: how much local memory a group may have, in bytes.
         cache_bytes: how much of global memory the cache that all units share may hold.
         latency_seconds: from when an element of global memory is asked for to when it is there.
@@ -45,6 +47,7 @@ class Limits:
     compute_units: int | None = None
     items_per_unit: int = 2048
     items_per_group: int = 1024
+    cluster_groups: int = 1
     local_bytes: int = 48 * 1024
     cache_bytes: int = 40 * 2**20
     latency_seconds: float = 8e-7
@@ -119,6 +122,7 @@ class Limits:
             units,
             items_per_unit=asked("MAX_THREADS_PER_MULTIPROCESSOR"),
             items_per_group=asked("MAX_THREADS_PER_BLOCK"),
+            cluster_groups=_CLUSTER if asked("COMPUTE_CAPABILITY_MAJOR") >= _HOPPER else 1,
             local_bytes=asked("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
             cache_bytes=asked("L2_CACHE_SIZE"),
         )
@@ -142,6 +146,7 @@ _KNOWN = {
         3.35e12,
         {"float32": 67e12, "float64": 34e12},
         132,
+        cluster_groups=_CLUSTER,
         local_bytes=227 * 1024,
         cache_bytes=50 * 2**20,
     ),
@@ -149,6 +154,7 @@ _KNOWN = {
         4.8e12,
         {"float32": 67e12, "float64": 34e12},
         132,
+        cluster_groups=_CLUSTER,
         local_bytes=227 * 1024,
         cache_bytes=60 * 2**20,
     ),

@@ -16,6 +16,7 @@ from polygen.ir.dtype import to_dtype
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.transforms.set_options import set_options
 from polygen.transforms.share_rows import share_rows
 from polygen.tuning.nests import Family, names_of, work_of_all
 
@@ -43,14 +44,21 @@ def with_rows(
     lanes = _VECTOR // _smallest(plain, ids)
     wanted = work.length // (lanes * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
     threads = max(1, min(wanted, limits.items_per_group))
-    if work.length > threads * _MOST:
+    blocks = -(-work.length // (threads * _MOST))
+    if blocks > limits.cluster_groups:
         return None
+    if blocks > 1:
+        blocks = limits.cluster_groups
+        kernel = set_options(kernel, clusters=True)
+        threads = max(_FEW, min(threads, wanted // blocks))
     across = 1 if threads >= _FEW else _ITEMS // threads
+    shares = {"threads": threads, "lanes": lanes, "across": across, "blocks": blocks}
     used = _used_again(kernel, ids)
     arrays = tuple([name for name in used if name not in kernel.rules])
-    for keep in dict.fromkeys((used, arrays, ())):
+    own = work.length // (threads * blocks)
+    for keep in dict.fromkeys((used, arrays, ()) if own <= _MOST // 2 else (arrays, ())):
         try:
-            return share_rows(kernel, ids, threads=threads, lanes=lanes, across=across, keep=keep)
+            return share_rows(kernel, ids, keep=keep, **shares)
         except UserError:
             continue
     return None
