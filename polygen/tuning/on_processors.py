@@ -28,7 +28,7 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import element_strides, has_vectors
 from polygen.ir.substitution import expand
-from polygen.ir.tags import GroupTag, IlpTag, LocalTag
+from polygen.ir.tags import GroupTag, IlpTag, LocalTag, VectorTag
 from polygen.transforms.coalesce_reduction import coalesce_reduction
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.prioritize_loops import prioritize_loops
@@ -187,11 +187,19 @@ def _in_lanes(kernel: Kernel, insn_id: str, iname: str) -> Kernel:
     kernel = tag_inames(tiled, {lane: LocalTag(0)})
     before, tags = {t.name for t in kernel.temporaries}, set(kernel.tags)
     kernel = realize_reduction(kernel, insn_id)
-    kernel = untag_inames(kernel, [lane, *(set(kernel.tags) - tags)])
+    stages = sorted(set(kernel.tags) - tags)
+    kernel = untag_inames(kernel, [lane, *stages])
     for array in kernel.temporaries:
         if array.name not in before and array.shape:
             kernel = set_temporary_address_space(kernel, array.name, AddressSpace.PRIVATE)
-    return split_iname(kernel, lane, vector, outer_tag="ilp", inner_tag="vec")
+    kernel = split_iname(kernel, lane, vector, outer_tag="ilp", inner_tag="vec")
+    for stage in stages:
+        extent = _extent(kernel, stage) or 1
+        if extent > vector:
+            kernel = split_iname(kernel, stage, vector, outer_tag="ilp", inner_tag="vec")
+        elif extent > 1:
+            kernel = tag_inames(kernel, {stage: VectorTag()})
+    return kernel
 
 
 def _on_groups(kernel: Kernel, inames: tuple[str, ...], first: int = 0) -> Kernel:
