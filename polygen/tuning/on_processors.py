@@ -20,6 +20,7 @@ from polygen.analysis.recombine import recombined
 from polygen.analysis.strides import Address
 from polygen.analysis.tile import tile_axis
 from polygen.analysis.types import reduction_types
+from polygen.errors import NotVectorized
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
@@ -182,9 +183,11 @@ def _in_lanes(kernel: Kernel, insn_id: str, iname: str) -> Kernel:
         return kernel
     lane, several = (kernel.new_name(f"{iname}_{kind}") for kind in ("lane", "vectors"))
     tiled = split_iname(kernel, iname, count, inner_iname=lane, outer_iname=several)
-    if separate_full_tiles(tiled, lane) is not tiled:
-        return kernel  # a rim would be many conditions
-    kernel = tag_inames(tiled, {lane: LocalTag(0)})
+    kernel = separate_full_tiles(tiled, lane)
+    if kernel is not tiled:  # lanes of the rim are one after the other
+        silenced = {*kernel.options.silenced_warnings, NotVectorized.__name__}
+        kernel = set_options(kernel, silenced_warnings=sorted(silenced))
+    kernel = tag_inames(kernel, {lane: LocalTag(0)})
     before, tags = {t.name for t in kernel.temporaries}, set(kernel.tags)
     kernel = realize_reduction(kernel, insn_id)
     stages = sorted(set(kernel.tags) - tags)
