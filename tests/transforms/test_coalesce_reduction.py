@@ -20,6 +20,7 @@ from polygen.errors import (
     UnknownInstruction,
 )
 from polygen.ir.kernel import Kernel
+from tests.operators import check as check_operators
 from tests.oracle.cases import agree, kernel
 from tests.oracle.compare import make_arguments
 from tests.oracle.interpreter import interpret
@@ -165,6 +166,17 @@ def test_one_kernel_of_all_forms_agrees_with_numpy() -> None:
         found = dict(zip(expected, run(a=a, b=b)[1], strict=True))
         for name, right in expected.items():
             np.testing.assert_array_equal(found[name], right, err_msg=name)
+
+
+def test_all_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    def form(knl: Kernel) -> Kernel:
+        knl = pg.split_iname(pg.split_iname(knl, "j", 9), "j_inner", 3)
+        for insn in knl.instructions:
+            knl = pg.coalesce_reduction(knl, insn.id)
+        assert len(knl.inames) == 2
+        return knl
+
+    check_operators([(form, 45)], "c", monkeypatch, ("int8", "float16"))
 
 
 def test_what_is_read_most_decides() -> None:
