@@ -96,7 +96,7 @@ def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopPro
     program = lower_prepared(kernel, _model(target), index_dtype)
     if proofs_are_on():
         validate(kernel, program)
-    return without_size_arguments(program, kernel)
+    return without_size_arguments(program, kernel, strips=_model(target) is Model.LOOPS)
 
 
 def _for_target(kernel: Kernel, target: Target) -> Kernel:

@@ -60,7 +60,7 @@ class Carried:
         self.names: dict[Expression, Expression] = {}
         self._loop, self._naming = loop, naming
         self._constants: dict[Expression, ex.Variable] = {}
-        found = _divisions(loop, known)
+        found = divisions(loop, known)
         for number, size in dict.fromkeys((d.numerator, d.denominator) for d in found):
             if size in positive:
                 self._carry(number, size, has_quotient=ex.floor_quotient(number, size) in found)
@@ -119,7 +119,7 @@ def may_carry(loop: Loop) -> bool:
     return not any(node.parallel for node in inside)  # threads would share what is carried
 
 
-def _divisions(loop: Loop, known: frozenset[str]) -> list[ex.FloorDiv | ex.Remainder]:
+def divisions(loop: Loop, known: frozenset[str]) -> list[ex.FloorDiv | ex.Remainder]:
     """Return quotients and remainders in a loop of what grows by a constant in each iteration."""
     found: list[ex.FloorDiv | ex.Remainder] = []
     for node in _nodes(loop.body):

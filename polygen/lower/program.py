@@ -163,6 +163,7 @@ class Loop:
         unroll: whether the compiler is asked to unroll it.
         at_once: whether its body, an assignment, is executed for all iterations at once: all is
             read before anything is written.
+        estimate: how many iterations it has on average, where bounds are no measure of that.
     """
 
     iname: str
@@ -174,6 +175,7 @@ class Loop:
     unordered: bool = False
     unroll: bool = False
     at_once: bool = False
+    estimate: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)

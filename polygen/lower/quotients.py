@@ -37,18 +37,20 @@ from polygen.lower.program import (
     Shuffle,
     Verbatim,
 )
+from polygen.lower.strips import in_strips
 
 _Change: TypeAlias = Callable[[Expression], Expression]
 
 
-def with_quotients(program: LoopProgram, kernel: Kernel) -> LoopProgram:
+def with_quotients(program: LoopProgram, kernel: Kernel, *, strips: bool) -> LoopProgram:
     """Return a program in which quotients and remainders that are the same have names.
 
     Parameters:
         program: a program.
         kernel: the kernel, prepared for being lowered.
+        strips: whether loops are divided where quotients change.
     """
-    once = _Once(program, kernel)
+    once = _Once(program, kernel, strips=strips)
     host = tuple([once.node(node, frozenset()) for node in program.host])
     return replace(
         program,
@@ -75,7 +77,8 @@ class _Division:
 
 
 class _Once:
-    def __init__(self, program: LoopProgram, kernel: Kernel) -> None:
+    def __init__(self, program: LoopProgram, kernel: Kernel, *, strips: bool) -> None:
+        self._strips = strips
         self._dtype = program.index_dtype
         self._taken = {*kernel.names, *program.dtypes}
         self._positive = positive_divisors(kernel)
@@ -127,8 +130,28 @@ class _Once:
         inner = max(node.parallel, nested) - 1
         known = known.union((node.iname,))
         if nested < 1 and may_carry(node):
-            return self._carrying(node, known)
+            return self._in_strips(node, known) or self._carrying(node, known)
         return (replace(node, body=self._block(node.body, known, inner)),)
+
+    def _in_strips(self, loop: Loop, known: frozenset[str]) -> Block:
+        """Return a loop in strips, and what comes ahead of it; nothing if it cannot be so."""
+        outside = known.difference((loop.iname,))
+        found = in_strips(loop, outside, self._positive, self._variable) if self._strips else None
+        if found is None:
+            return ()
+        *start, inner = found.loop.body
+        assert isinstance(inner, Loop)
+
+        def change(node: Expression) -> Expression:
+            return walk.rewrite(node, lambda part: found.names.get(part, part))
+
+        inner = replace(inner, body=tuple([mapped(node, change) for node in inner.body]))
+        outside |= {node.name for node in found.before if isinstance(node, Declare)}
+        around = outside.union((found.loop.iname,))
+        names = (node.name for node in start if isinstance(node, Declare))
+        body = (*start, *self._inside(inner, around.union(names), 0))
+        outer = replace(found.loop, body=body)
+        return (*found.before, *(self._in_strips(outer, around) or self._carrying(outer, around)))
 
     def _carrying(self, loop: Loop, known: frozenset[str]) -> Block:
         """Return a loop that carries quotients and remainders, and what comes ahead of it."""

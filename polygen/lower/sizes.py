@@ -28,16 +28,19 @@ def with_size_arguments(kernel: Kernel, index_dtype: DType) -> Kernel:
     return kernel.copy(arguments=(*kernel.arguments, *sizes))
 
 
-def without_size_arguments(program: LoopProgram, kernel: Kernel) -> LoopProgram:
+def without_size_arguments(
+    program: LoopProgram, kernel: Kernel, *, strips: bool = False
+) -> LoopProgram:
     """Return a validated program that computes derived sizes itself, or has the host do so.
 
     Parameters:
         program: the program of a kernel that `with_size_arguments` has returned.
         kernel: that kernel.
+        strips: whether loops are divided where quotients by sizes change: for targets with vectors.
     """
     if not kernel.derived_sizes and not positive_divisors(kernel):
         return program
-    program = with_quotients(program, kernel)
+    program = with_quotients(program, kernel, strips=strips)
     return _Sizes(program, kernel.derived_sizes).program()
 
 

@@ -112,7 +112,7 @@ class Threads:
         return _most(found)
 
     def _iterations(self, loop: Loop) -> Count:
-        length = _length(loop)
+        length = _length(loop) if loop.estimate is None else loop.estimate
         if isinstance(length, int):
             return Count(max(1, -(-length // loop.step)))
         names = walk.free_variables(length)
@@ -124,7 +124,7 @@ class Threads:
             return Count(_OF_DATA)
         if around:
             return max(around, key=lambda c: (len(c.factors), c.number))
-        return Count(1, (length if loop.step == 1 else ex.FloorDiv(length, loop.step),))
+        return Count(1, (length if loop.step == 1 else ex.floor_quotient(length, loop.step),))
 
 
 def _most(counts: Sequence[Count]) -> list[Count]:

@@ -213,7 +213,7 @@ def test_one_quotient_for_each_gap() -> None:
         bounds = " and ".join(f"0<={i}<{n}" for i, n in zip(NAMES, sizes, strict=True))
         array = pg.GlobalArg("a", "float64", extents)
         knl = kernel(f"{{ [i,j,k,l]: {bounds} }}", "s[j] = sum((l,i,k), a[i,j,k,l])", array)
-        assert f"a[{offset}]" in inner_loop(coalesced(knl), "c")
+        assert f"a[{offset}]" in inner_loop(coalesced(knl), "opencl")
 
 
 def test_nothing_to_join() -> None:

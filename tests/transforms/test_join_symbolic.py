@@ -377,29 +377,41 @@ def test_fractions_and_several_bounds() -> None:
     agree(knl, SIZES, joined(), steps(joined("j, i"), on_grid()))
 
 
-CARRYING: list[tuple[str, Step, int]] = [
+DIVIDING = kernel(
+    "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<p }", "s[j] = sum((i,k), a[i,j,k]*b[k] + 8*i)",
+    pg.GlobalArg("a", "float64", "n,m,p"), pg.GlobalArg("b", "float64", "p"),
+)  # fmt: skip
+WITHOUT_DIVISIONS: list[tuple[str, Step, int]] = [
     ("each", joined("i, k"), 0),
     ("by eights", steps(joined("i, k"), split("ij", 8)), 2),
-    ("side by side", steps(joined("i, k"), split("ij", 8, inner_tag="l.0")), 4),
+    ("in long parts", steps(joined("i, k"), split("ij", 20)), 2),
+    ("side by side", steps(joined("i, k"), split("ij", 8, inner_tag="l.0")), 1),
     ("from 5 on", steps(joined("i, k"), lambda k: pg.shift(k, "ij", 5)), 0),
-    ("remainders alone", steps(joined("k, i"), lambda k: pg.fix_parameters(k, p=3)), 0),
+    ("by a number too", steps(joined("k, i"), lambda k: pg.fix_parameters(k, p=3)), 0),
 ]
 
 
 @pytest.mark.parametrize(
-    ("step", "divisions"), [c[1:] for c in CARRYING], ids=[c[0] for c in CARRYING]
+    ("step", "divisions"), [c[1:] for c in WITHOUT_DIVISIONS], ids=[c[0] for c in WITHOUT_DIVISIONS]
 )
 def test_divisions_are_carried_through_loops(step: Step, divisions: int) -> None:
-    """In a loop on one thread, from one iteration to the next, whatever it grows by."""
-    knl = kernel(
-        "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<p }", "s[j] = sum((i,k), a[i,j,k]*b[k] + 8*i)",
-        pg.GlobalArg("a", "float64", "n,m,p"), pg.GlobalArg("b", "float64", "p"),
-    )  # fmt: skip
-    new = step(knl)
-    code = str(pg.generate_code(new, "c")).partition("for (int ij")[2]
+    """On one work item, from one iteration to the next, whatever it grows by."""
+    code = str(pg.generate_code(step(DIVIDING), "opencl")).partition("for (int ij")[2]
     inner = code[: code.index("[j] = ")]
     assert "_mod += " in inner
     assert inner.count("/") + inner.count("%") == divisions
+    agree(DIVIDING, [{"n": n, "m": m, "p": 3} for n, m in ((0, 3), (1, 1), (3, 2), (4, 0))], step)
+
+
+@pytest.mark.parametrize(
+    "step", [c[1] for c in WITHOUT_DIVISIONS], ids=[c[0] for c in WITHOUT_DIVISIONS]
+)
+def test_loops_in_strips_have_no_divisions(step: Step) -> None:
+    """On a processor, loops begin anew where a quotient changes."""
+    new = step(DIVIDING)
+    places = re.findall(r" a\[([^]]*)\]", str(pg.generate_code(new, "c")))
+    assert places
+    assert not any("/" in place or "%" in place for place in places)
     run = new.executor("c")
     for n, m, p in ((0, 3, 2), (1, 1, 1), (3, 2, 7), (5, 1, 1), (1, 2, 9), (7, 2, 3), (2, 3, 0)):
         if "p" not in new.parameters and p != 3:
