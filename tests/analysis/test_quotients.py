@@ -158,7 +158,9 @@ def _set(condition: Expression) -> isl.Set:
         ("m*(i//n) + i % n", None),
         ("m*(i//m) + j % m", None),
         ("m*(i//m) + 2*(i % m)", None),
-        ("8*(i//8) + i % 8", None),
+        ("8*(i//8) + i % 8", "i"),
+        ("8*(i//n//8) + i//n % 8", "i//n"),
+        ("8*(i//8) + i % 4", None),
     ],
 )
 def test_sums_that_are_what_was_divided(text: str, whole: str | None) -> None:
