@@ -1,13 +1,14 @@
 """Batched products, the Coulomb potential and finite elements, beside what binds them.
 
-    python -m benchmarks.bound cuda|opencl|loopy [size]
+    python -m benchmarks.bound cuda|opencl|loopy [size [name]]
 
 One process for each: NVIDIA's OpenCL and NVRTC do not work in one.  The recipes are those of the
 examples, or Loo.py's own (benchmarks/loopy_recipes.py, through OpenCL).  What binds a kernel is the
 largest of: bytes that have to move, over the rate at which the device copies; operations, over the
 rates of fused multiplications and additions; instructions, of which a multiplication that is added
 to something is one, over the rate of those.  These rates are measured first.  The size, 1 if it is
-not given, is what the numbers of matrices, points and elements are divided by.
+not given, is what the numbers of matrices, points and elements are divided by; with a name, only
+cases are measured in whose name it is.
 """
 
 from __future__ import annotations
@@ -26,8 +27,20 @@ from examples import batched_products, coulomb_potential, finite_elements
 from examples.finite_elements import face_nodes, nodes, random_mesh
 
 ORDERS, SIZES, DTYPES = (3, 4, 5, 6, 7), (4, 8, 16, 32), ("float32", "float64")
-ELEMENTS = {3: 2**20, 4: 2**19, 5: 2**19, 6: 2**18, 7: 2**18}
+ELEMENTS = {3: 2**20, 4: 2**19, 5: 2**19, 6: 3 * 2**17, 7: 2**18}
 IN_CODE = 4  # up to this order, matrices are numbers in the code
+# Items along elements, rows in a piece, resident groups; with OpenCL, a group has 48 KiB and no
+# asynchronous copies, and so one piece at a time.
+TILES = {
+    "cuda": {
+        "volume": {5: (8, 28, 2), 6: (6, 28, 2), 7: (4, 24, 2)},
+        "surface": {5: (8, 28, 4), 6: (6, 28, 3), 7: (8, 36, 2)},
+    },
+    "opencl": {
+        "volume": {5: (8, 28, 2), 6: (6, 28, 2), 7: (4, 20, 2)},
+        "surface": {5: (8, 28, 4), 6: (6, 28, 3), 7: (4, 36, 4)},
+    },
+}
 PAIR = 8  # instructions: three differences, a square, two added, the root, a product added
 CHECKED = 200  # elements of which the results are compared
 
@@ -122,6 +135,12 @@ def coulomb(device: Device, less: int) -> Case:
     )
 
 
+def in_tiles(device: Device, make: Callable[..., pg.Kernel], name: str, order: int) -> pg.Kernel:
+    on_cuda = isinstance(device, Cuda)
+    down, deep, resident = TILES["cuda" if on_cuda else "opencl"][name][order]
+    return pg.set_options(make(order, down, deep, ahead=on_cuda), resident_groups=resident)
+
+
 def volume(device: Device, order: int, less: int) -> Case:
     n, elements = nodes(order), ELEMENTS[order] // less
     D = np.random.default_rng(order).normal(size=(3, n, n)).astype(np.float32)
@@ -132,7 +151,7 @@ def volume(device: Device, order: int, less: int) -> Case:
         if order <= IN_CODE:
             knl = finite_elements.volume_in_code(order, D)
             return pg.set_options(knl, resident_groups={3: 11, 4: 8}[order])
-        return finite_elements.volume_in_tiles(order)
+        return in_tiles(device, finite_elements.volume_in_tiles, "volume", order)
 
     def check() -> bool:
         some = (device.download(x[:CHECKED]).astype(float) for x in (u, geo))
@@ -154,20 +173,20 @@ def volume(device: Device, order: int, less: int) -> Case:
 
 def surface(device: Device, order: int, less: int) -> Case:
     n, f, elements = nodes(order), face_nodes(order), ELEMENTS[order] // less
-    lift = np.random.default_rng(order).normal(size=(4, f, n)).astype(np.float32)
+    lift = np.random.default_rng(order).normal(size=(4 * f, n)).astype(np.float32)
     mesh = random_mesh(order, elements, near=500)
     change = device.random((elements, n))
 
     def ours() -> pg.Kernel:
         if order <= IN_CODE:
             return finite_elements.surface_in_code(order, lift)
-        return finite_elements.surface_in_tiles(order, down=16 if order < 6 else 8)
+        return in_tiles(device, finite_elements.surface_in_tiles, "surface", order)
 
     def check() -> bool:
         some = {name: mesh[name][:CHECKED] for name in ("scale", "outside", "inside")}
         jump = mesh["u"][some["outside"]] - mesh["u"][some["inside"]]
-        wanted = np.einsum("fpi,ef,efp->ei", lift, some["scale"], jump)
-        return close(device.download(change[:CHECKED]), wanted)
+        flux = np.repeat(some["scale"], f, axis=1).astype(float) * jump
+        return close(device.download(change[:CHECKED]), flux @ lift)
 
     given = {name: device.upload(array) for name, array in mesh.items()}
     return Case(
@@ -182,14 +201,18 @@ def surface(device: Device, order: int, less: int) -> Case:
     )
 
 
-def cases(device: Device, less: int) -> Iterator[Case]:
+def cases(device: Device, less: int, name: str) -> Iterator[Case]:
     for dtype in DTYPES:
         for size in SIZES:
-            yield products(device, size, dtype, less)
-    yield coulomb(device, less)
+            if name in f"products {size:2} {dtype}":
+                yield products(device, size, dtype, less)
+    if name in "Coulomb":
+        yield coulomb(device, less)
     for order in ORDERS:
-        yield volume(device, order, less)
-        yield surface(device, order, less)
+        if name in f"dG volume, order {order}":
+            yield volume(device, order, less)
+        if name in f"dG surface, order {order}":
+            yield surface(device, order, less)
 
 
 @dataclass(frozen=True)
@@ -229,7 +252,7 @@ def of_loopy(device: Any, case: Case) -> Callable[[], Any]:
     return lambda: knl(device.queue, **case.given)[0]
 
 
-def main(which: str, less: int) -> None:
+def main(which: str, less: int = 1, name: str = "") -> None:
     device: Device = Cuda() if which == "cuda" else OpenCL()
     rates = Rates.of(device)
     print(f"{device.name}, {which}")
@@ -237,7 +260,7 @@ def main(which: str, less: int) -> None:
     print(", ".join(f"{d} {r / 1e12:.2f}" for d, r in rates.added.items()), end=", ")
     print(f"roots {rates.roots / 1e12:.2f}")
     print("kernel                     ms  at least  bound         of it")
-    for case in cases(device, less):
+    for case in cases(device, less, name):
         run = (of_loopy if which == "loopy" else of_polygen)(device, case)
         device.milliseconds(run, 1)
         assert case.check(), case.name
@@ -249,4 +272,4 @@ def main(which: str, less: int) -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    main(sys.argv[1], *map(int, sys.argv[2:3]), *sys.argv[3:4])

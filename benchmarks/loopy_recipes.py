@@ -124,15 +124,15 @@ def surface(order: int) -> Any:
     n, f, group = nodes(order), face_nodes(order), 8 if order < 5 else 4
     knl = lp.make_kernel(
         f"{{ [e, i, f, p]: 0<=e<elements and 0<=i<{n} and 0<=f<4 and 0<=p<{f} }}",
-        """
-        flux(f, p) := scale[e, f]*(u[outside[e, f, p]] - u[inside[e, f, p]])
-        change[e, i] = sum((f, p), lift[f, p, i]*flux(f, p))
+        f"""
+        flux(f, p) := scale[e, f]*(u[outside[e, {f}*f + p]] - u[inside[e, {f}*f + p]])
+        change[e, i] = sum((f, p), lift[{f}*f + p, i]*flux(f, p))
         """,
         [
             _array("u", "total"),
-            _array("lift", f"4, {f}, {n}"),
+            _array("lift", f"{4 * f}, {n}"),
             _array("scale", "elements, 4"),
-            _array("outside, inside", f"elements, 4, {f}", np.int32),
+            _array("outside, inside", f"elements, {4 * f}", np.int32),
             _array("change", f"elements, {n}"),
             lp.ValueArg("total", np.int32),
             "...",

@@ -8,7 +8,8 @@ values, and lifts jumps from the four faces to all nodes.
 
 Two recipes for either.  For low orders an element is a work item's, and the matrices are numbers in
 the code: nothing of them is loaded.  For high orders an item has a tile of a few nodes of a few
-elements, and loads the matrices column by column.
+elements in registers, as in a product of matrices; rows of the matrix are copied to local memory
+while the ones before are used.
 """
 
 from typing import Any
@@ -21,7 +22,7 @@ import polygen as pg
 Matrices = NDArray[np.float32]
 ITEMS = 64  # of a group, if they have an element each
 LANES = 4  # nodes of a work item, if it has a tile
-OWN = {"volume": 8, "surface": 4}  # elements of it
+OWN = 8  # elements of it
 
 
 def nodes(order: int) -> int:
@@ -67,16 +68,16 @@ def make_volume(order: int, D: Matrices | None = None) -> pg.Kernel:
 def make_surface(order: int, lift: Matrices | None = None) -> pg.Kernel:
     n, f = nodes(order), face_nodes(order)
     return pg.make_kernel(
-        [f"{{ [e, i]: 0<=e<elements and 0<=i<{n} }}", f"{{ [f, p]: 0<=f<4 and 0<=p<{f} }}"],
-        """
-        flux(f, p) := scale[e, f]*(u[outside[e, f, p]] - u[inside[e, f, p]])
-        change[e, i] = sum((f, p), lift[f, p, i]*flux(f, p))
+        [f"{{ [e, i]: 0<=e<elements and 0<=i<{n} }}", f"{{ [q]: 0<=q<{4 * f} }}"],
+        f"""
+        flux(q) := scale[e, q//{f}]*(u[outside[e, q]] - u[inside[e, q]])
+        change[e, i] = sum(q, lift[q, i]*flux(q))
         """,
         [
-            matrices("lift", (4, f, n), lift),
+            matrices("lift", (4 * f, n), lift),
             pg.GlobalArg("u", "float32", f"elements*{n}"),
             pg.GlobalArg("scale", "float32", "elements, 4"),
-            pg.GlobalArg("outside, inside", "int32", f"elements, 4, {f}"),
+            pg.GlobalArg("outside, inside", "int32", f"elements, {4 * f}", alignment=16),
             pg.GlobalArg("change", "float32", f"elements, {n}", alignment=16),
             "...",
         ],
@@ -150,80 +151,123 @@ def volume_in_code(order: int, D: Matrices) -> pg.Kernel:
 
 def surface_in_code(order: int, lift: Matrices) -> pg.Kernel:
     """Return the surface kernel with the matrix as numbers in the code; each flux is found once."""
-    knl = pg.precompute(
-        pg.prioritize_loops(by_elements(make_surface(order, lift)), "f, p"),
+    knl = with_fluxes(by_elements(make_surface(order, lift)), "e_inner, q")
+    knl = in_turn(knl, ("element", "node"), (ITEMS,), lanes=1)
+    knl = pg.tag_inames(own(knl, "fluxes", "q"), "q: unr")
+    return pg.tag_inames(written_together(knl, "change"), "i: unr")
+
+
+def with_fluxes(knl: pg.Kernel, swept: str) -> pg.Kernel:
+    """Let a group find the fluxes of its elements, and keep them in local memory."""
+    return pg.precompute(
+        knl,
         "flux",
-        "e_inner, f, p",
+        swept,
         precompute_outer_inames="e_outer",
-        precompute_inames=("element", "face", "node"),
+        precompute_inames=("element", "node"),
         temporary_name="fluxes",
         temporary_address_space=pg.AddressSpace.LOCAL,
         default_tag=None,
     )
-    knl = in_turn(knl, ("element", "face", "node"), (ITEMS,), lanes=1)
-    knl = pg.tag_inames(own(knl, "fluxes", "f", "p"), "f: unr, p: unr")
-    return pg.tag_inames(written_together(knl, "change"), "i: unr")
 
 
 # --- a tile of each work item
 
 
-def by_tiles(knl: pg.Kernel, down: int) -> pg.Kernel:
-    group = OWN[knl.name] * down
-    knl = pg.assume(knl, f"elements mod {group} = 0 and elements >= 1")
-    knl = pg.split_iname(knl, "e", group, outer_tag="g.0")
-    knl = pg.split_iname(knl, "e_inner", OWN[knl.name], outer_tag="l.1", inner_tag="ilp")
-    return pg.split_iname(knl, "i", LANES, outer_tag="l.0", inner_tag="vec")
+def by_tiles(knl: pg.Kernel, down: int, iname: str, deep: int) -> pg.Kernel:
+    """Divide elements and nodes among items, and the rows of the matrix into pieces."""
+    knl = pg.assume(knl, f"elements mod {OWN * down} = 0 and elements >= 1")
+    knl = pg.split_iname(knl, "e", OWN * down, outer_tag="g.0")
+    knl = pg.split_iname(knl, "e_inner", OWN, outer_tag="l.1", inner_tag="ilp")
+    knl = pg.split_iname(knl, "i", LANES, outer_tag="l.0", inner_tag="vec")
+    return pg.split_iname(knl, iname, deep, outer_iname="piece", inner_iname="row")
 
 
-def with_columns(knl: pg.Kernel, name: str, iname: str, unrolled: int) -> pg.Kernel:
-    """Load a column of a matrix at a time; where there is much to do with one, a step ahead."""
+def with_pieces(
+    knl: pg.Kernel, name: str, dims: tuple[str, ...], items: tuple[int, int], *, ahead: bool
+) -> pg.Kernel:
+    """Let a group copy a piece of a matrix to local memory, while it uses the one before.
+
+    Parameters:
+        knl: the kernel.
+        name: the matrix.
+        dims: what the loops over its axes are called: all but the last are shared along l.1.
+        items: the work items of a group.
+        ahead: whether there is room for two pieces.
+    """
+    across, down = items
     knl = pg.add_prefetch(
         knl,
         name,
-        "i_inner",
-        fetch_outer_inames=f"e_outer, e_inner_outer, i_outer, {iname}",
-        temporary_name="column",
-        temporary_address_space=pg.AddressSpace.PRIVATE,
-        default_tag="unr",
+        "row, i_outer, i_inner",
+        dims,
+        fetch_outer_inames="e_outer, piece",
+        temporary_name="rows",
+        temporary_address_space=pg.AddressSpace.LOCAL,
+        default_tag=None,
         vector_width=LANES,
+        asynchronous=True,
     )
-    if knl.name == "volume":
-        knl = pg.double_buffer(knl, "column", iname)
-    knl = pg.split_iname(knl, iname, unrolled, inner_tag="unr")
-    return pg.prioritize_loops(knl, f"{iname}_outer, {iname}_inner")
+    if len(dims) > 2:
+        knl = pg.join_inames(knl, dims[:-1], "copied")
+    copied = "copied" if len(dims) > 2 else dims[0]
+    knl = pg.split_iname(knl, copied, down, outer_tag="unr", inner_tag="l.1")
+    knl = pg.split_iname(knl, f"{dims[-1]}_outer", across, outer_tag="unr", inner_tag="l.0")
+    return pg.double_buffer(knl, "rows", "piece") if ahead else knl
 
 
-def volume_in_tiles(order: int, down: int = 4, unrolled: int = 4) -> pg.Kernel:
+def with_registers(knl: pg.Kernel, values: str) -> pg.Kernel:
+    """Let an item read four values of each of its elements at once, and of a row what it needs."""
+    knl = pg.split_iname(knl, "row", LANES, inner_tag="unr")
+    around = "e_outer, e_inner_outer, i_outer, piece, row_outer"
+    for name, swept, more in (
+        (values, "e_inner_inner, row_inner", ""),
+        ("rows", "i_inner", ", row_inner"),
+    ):
+        knl = pg.add_prefetch(
+            knl,
+            name,
+            swept,
+            fetch_outer_inames=around + more,
+            temporary_name=f"own_{name}",
+            temporary_address_space=pg.AddressSpace.PRIVATE,
+            default_tag="unr",
+            vector_width=LANES,
+        )
+    return pg.prioritize_loops(knl, "piece, row_outer, row_inner")
+
+
+def volume_in_tiles(order: int, down: int = 8, deep: int = 28, *, ahead: bool = True) -> pg.Kernel:
     """Return the volume kernel with the values of a group's elements in local memory."""
+    items = nodes(order) // LANES, down
     knl = pg.add_prefetch(
-        by_tiles(make_volume(order), down),
+        by_tiles(make_volume(order), down, "j", deep),
         "u",
-        "e_inner_outer, e_inner_inner, j",
+        "e_inner_outer, e_inner_inner, piece, row",
         dim_arg_names=("element", "node"),
         fetch_outer_inames="e_outer",
         temporary_name="values",
         temporary_address_space=pg.AddressSpace.LOCAL,
         default_tag=None,
+        vector_width=LANES,
+        asynchronous=True,
     )
-    knl = in_turn(knl, ("element", "node"), (nodes(order) // LANES, down), lanes=1)
-    return with_columns(knl, "D", "j", unrolled)
+    knl = pg.split_iname(knl, "node_outer", items[0], outer_tag="unr", inner_tag="l.0")
+    knl = pg.split_iname(knl, "element", down, outer_tag="unr", inner_tag="l.1")
+    knl = with_pieces(knl, "D", ("which", "matrix_row", "column"), items, ahead=ahead)
+    knl = pg.add_dtypes(knl, {"values": "float32", "rows": "float32"})
+    return with_registers(knl, "values")
 
 
-def surface_in_tiles(order: int, down: int = 16, unrolled: int = 4) -> pg.Kernel:
+def surface_in_tiles(order: int, down: int = 8, deep: int = 28, *, ahead: bool = True) -> pg.Kernel:
     """Return the surface kernel with the fluxes of a group's elements in local memory."""
-    knl = pg.precompute(
-        pg.prioritize_loops(by_tiles(make_surface(order), down), "f, p"),
-        "flux",
-        "e_inner_outer, e_inner_inner, f, p",
-        precompute_outer_inames="e_outer",
-        precompute_inames=("element", "face", "node"),
-        temporary_name="fluxes",
-        temporary_address_space=pg.AddressSpace.LOCAL,
-        default_tag=None,
-    )
-    knl = in_turn(knl, ("element", "face", "node"), (nodes(order) // LANES, down), lanes=1)
-    return with_columns(pg.join_inames(knl, "f, p", "q"), "lift", "q", unrolled)
+    items = nodes(order) // LANES, down
+    knl = by_tiles(make_surface(order), down, "q", deep)
+    knl = with_fluxes(knl, "e_inner_outer, e_inner_inner, piece, row")
+    knl = in_turn(knl, ("element", "node"), items, lanes=1)
+    knl = with_pieces(knl, "lift", ("matrix_row", "column"), items, ahead=ahead)
+    knl = pg.add_dtypes(knl, {"fluxes": "float32", "rows": "float32"})
+    return with_registers(knl, "fluxes")
 
 
 # --- checks
@@ -242,8 +286,10 @@ def random_mesh(order: int, elements: int, near: int = 10) -> dict[str, Any]:
     return {
         "u": rng.normal(size=elements * n).astype(np.float32),
         "scale": rng.uniform(1, 2, size=(elements, 4)).astype(np.float32),
-        "inside": (n * own + faces).astype(np.int32),
-        "outside": (n * beside + faces[rng.integers(0, 4, size=(elements, 4))]).astype(np.int32),
+        "inside": (n * own + faces).astype(np.int32).reshape(elements, 4 * f),
+        "outside": (n * beside + faces[rng.integers(0, 4, size=(elements, 4))])
+        .astype(np.int32)
+        .reshape(elements, 4 * f),
     }
 
 
@@ -258,10 +304,11 @@ def check_volume(knl: pg.Kernel, target: str, D: Matrices, elements: int) -> Non
 
 def check_surface(knl: pg.Kernel, target: str, lift: Matrices, order: int, elements: int) -> None:
     mesh = random_mesh(order, elements)
-    jump = mesh["scale"][:, :, None] * (mesh["u"][mesh["outside"]] - mesh["u"][mesh["inside"]])
+    scale = np.repeat(mesh["scale"], face_nodes(order), axis=1)
+    flux = scale * (mesh["u"][mesh["outside"]] - mesh["u"][mesh["inside"]])
     given = {} if "lift" in {t.name for t in knl.temporaries} else {"lift": lift}
     _, (found,) = knl.executor(target)(**mesh, **given)
-    np.testing.assert_allclose(found, np.einsum("fpi,efp->ei", lift, jump), atol=1e-4)
+    np.testing.assert_allclose(found, flux.astype(float) @ lift, atol=1e-4)
 
 
 def main() -> None:
@@ -270,10 +317,10 @@ def main() -> None:
     def some(*shape: int) -> Matrices:
         return rng.normal(size=shape).astype(np.float32)
 
-    D, lift = some(3, nodes(1), nodes(1)), some(4, face_nodes(1), nodes(1))
+    D, lift = some(3, nodes(1), nodes(1)), some(4 * face_nodes(1), nodes(1))
     in_code = volume_in_code(1, D), surface_in_code(1, lift)
-    larger, lifting = some(3, nodes(3), nodes(3)), some(4, face_nodes(3), nodes(3))
-    in_tiles = volume_in_tiles(3), surface_in_tiles(3, down=4)
+    larger, lifting = some(3, nodes(3), nodes(3)), some(4 * face_nodes(3), nodes(3))
+    in_tiles = volume_in_tiles(3, 4, 4), surface_in_tiles(3, 4, 8)
     for knl in (*in_code, *in_tiles):
         print(pg.generate_code(knl, "opencl"))
     for target in ("opencl", "c"):
