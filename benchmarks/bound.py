@@ -252,7 +252,7 @@ def of_loopy(device: Any, case: Case) -> Callable[[], Any]:
     return lambda: knl(device.queue, **case.given)[0]
 
 
-def main(which: str, less: int = 1, name: str = "") -> None:
+def main(which: str, less: int, name: str) -> None:
     device: Device = Cuda() if which == "cuda" else OpenCL()
     rates = Rates.of(device)
     print(f"{device.name}, {which}")
@@ -272,4 +272,5 @@ def main(which: str, less: int = 1, name: str = "") -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main(sys.argv[1], *map(int, sys.argv[2:3]), *sys.argv[3:4])
+    given = sys.argv[1:]
+    main(given[0], int(given[1]) if len(given) > 1 else 1, given[2] if len(given) > 2 else "")
