@@ -23,7 +23,7 @@ from polygen.analysis.types import reduction_types
 from polygen.errors import NotVectorized
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import AddressSpace
+from polygen.ir.array import AddressSpace, Array
 from polygen.ir.domain import project_out, unflatten
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
@@ -69,6 +69,19 @@ class _Shape:
     is_across: bool
 
 
+def why_as_it_is(kernel: Kernel, insn: Instruction) -> str | None:
+    """Return why a reduction is better left as it is; None if it is not."""
+    if len(set(insn.reductions)) > 1:
+        return "it has several reductions"
+    for iname in insn.reduction_inames:
+        home = kernel.home_domains[iname]
+        around = insn.within_inames.intersection((*home.inames, *home.parameters))
+        operand = walk.free_variables(_operand(kernel, insn))
+        if around and around.isdisjoint(operand):
+            return "it is a scan, which goes on from one iteration to the next"
+    return None
+
+
 def on_processors(kernel: Kernel, insn_id: str) -> Kernel:
     """Return the kernel with a reduction on threads and in vectors.
 
@@ -86,15 +99,13 @@ def on_processors(kernel: Kernel, insn_id: str) -> Kernel:
 def _with_fewer_loops(kernel: Kernel, insn_id: str) -> Kernel:
     """Return the kernel with one loop for what follows each other in memory, if all does."""
     new = coalesce_reduction(kernel, insn_id)
-    read = walk.subexpressions(_operand(new, new.instruction(insn_id)))
-    offsets = [_offset(new, node) for node in read if isinstance(node, ex.Subscript)]
+    offsets = [_offset(array, index) for array, index in _read(new, new.instruction(insn_id))]
     divided = any(walk.classes(offset) & {ex.FloorDiv, ex.Remainder} for offset in offsets)
     return kernel if divided else new  # what is divided is no vector
 
 
-def _offset(kernel: Kernel, node: ex.Subscript) -> ex.Expression:
+def _offset(array: Array, index: tuple[ex.Expression, ...]) -> ex.Expression:
     """Return how many elements after the first one of its array an element is."""
-    array, index = kernel.array(ex.name_of(node)), ex.index_tuple(node)
     shape = array.shape or ()
     rows = tuple([ex.product_of(1, *shape[axis + 1 :]) for axis in range(len(shape))])
     strides: tuple[Any, ...] = element_strides(array) or rows
@@ -108,10 +119,11 @@ def _operand(kernel: Kernel, insn: Instruction) -> ex.Expression:
     return expand(insn.reductions[0], kernel.rules)
 
 
-def _read(kernel: Kernel, insn: Instruction) -> set[str]:
-    """Return the names of the arrays that are reduced."""
+def _read(kernel: Kernel, insn: Instruction) -> list[tuple[Array, tuple[ex.Expression, ...]]]:
+    """Return the arrays that are reduced, with their subscripts."""
     nodes = walk.subexpressions(_operand(kernel, insn))
-    return {ex.name_of(node) for node in nodes if isinstance(node, ex.Subscript)}
+    read = [node for node in nodes if isinstance(node, ex.Subscript)]
+    return [(kernel.array(ex.name_of(node)), ex.index_tuple(node)) for node in read]
 
 
 def _shape(kernel: Kernel, insn: Instruction) -> _Shape:
@@ -120,11 +132,8 @@ def _shape(kernel: Kernel, insn: Instruction) -> _Shape:
     inames = insn.within_inames | insn.reduction_inames
     nearest: dict[str, int] = dict.fromkeys(inames, 0)
     order = {iname: at for at, iname in enumerate(kernel.inames)}
-    for node in walk.subexpressions(_operand(kernel, insn)):
-        if not isinstance(node, ex.Subscript):
-            continue
-        index = ex.index_tuple(node)
-        address = Address(kernel.array(ex.name_of(node)), index, names)
+    for array, index in _read(kernel, insn):
+        address = Address(array, index, names)
         for iname in inames:
             nearest[iname] += address.stride(iname) in (1, -1)
             axes = [at for at, i in enumerate(index) if iname in walk.free_variables(i)]
@@ -177,8 +186,11 @@ def _in_lanes(kernel: Kernel, insn_id: str, iname: str) -> Kernel:
     vector = _VECTOR // dtype.itemsize
     count = _VECTORS * vector
     reassociates = kernel.options.allow_reassociation or dtype.kind in "iu"
-    read = [kernel.array(name).dtype for name in _read(kernel, insn)]
-    alike = not others and has_vectors(dtype) and all(r == dtype for r in read)
+    names = sizes(kernel).union(kernel.inames)
+    alike = not others and has_vectors(dtype)
+    for array, index in _read(kernel, insn):
+        near = Address(array, index, names).stride(iname) in (0, 1)
+        alike = alike and array.dtype == dtype and near
     if not (alike and reassociates) or (length or 0) < 4 * count:
         return kernel
     lane, several = (kernel.new_name(f"{iname}_{kind}") for kind in ("lane", "vectors"))

@@ -25,7 +25,7 @@ from polygen.transforms.parallelize_reduction import parallelize_reduction
 from polygen.tuning.measure import fastest
 from polygen.tuning.model import Choice, ranked
 from polygen.tuning.nests import Family, families, names_of, work_of_all
-from polygen.tuning.on_processors import on_processors
+from polygen.tuning.on_processors import on_processors, why_as_it_is
 from polygen.tuning.prepared import in_the_same_loops, with_producers
 from polygen.tuning.rows import with_rows
 from polygen.tuning.spread import spread
@@ -119,8 +119,9 @@ def _on_processors(kernel: Kernel) -> Kernel:
         names = names_of(family)
         try:
             _check_free(kernel, family)
-            if len(names) > 1 or len(kernel.instruction(names[0]).reductions) > 1:
-                _warn(kernel, family, "several reductions are in the same loops")
+            why = why_as_it_is(kernel, kernel.instruction(names[0]))
+            if why is not None or len(names) > 1:
+                _warn(kernel, family, why or "they are in the same loops")
                 continue
             kernel = on_processors(kernel, names[0])
         except (InvalidArgument, TypeNotFound):

@@ -77,6 +77,26 @@ def test_the_order_of_sums_may_be_kept() -> None:
     np.testing.assert_array_equal(knl(a=a)[1][0], expected)
 
 
+PRODUCTS = (
+    ("s[i] = sum(j, a[i,j]*b[j])", lambda a, b: a @ b),
+    ("s[i] = sum(j, a[i,j] > b[j])", lambda a, b: (a > b).sum(1)),
+)
+
+
+@pytest.mark.parametrize(("text", "right"), PRODUCTS, ids=[text for text, _ in PRODUCTS])
+def test_other_things_that_are_reduced(text: str, right: Any) -> None:
+    knl = made("{ [i,j]: 0<=i<70 and 0<=j<300 }", text, target="c")
+    knl = pg.optimize_reductions(pg.add_dtypes(knl, {"a, b": "float32"}), pg.Limits(1, 1))
+    a, b = random_array((70, 300)), random_array(300)
+    np.testing.assert_allclose(knl(a=a, b=b)[1][0], right(a, b), rtol=1e-4, atol=0.5)
+
+
+def test_scans_stay_scans() -> None:
+    knl = made("{ [i,j]: 0<=i<n and 0<=j<=i }", "s[i] = sum(j, a[j])", target="c")
+    with pytest.warns(NotOptimized, match="it is a scan"):
+        pg.optimize_reductions(pg.add_dtypes(knl, {"a": "float32"}), pg.Limits(1, 1))
+
+
 def test_what_is_left_is_told() -> None:
     knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<100 }", "s[i] = sum(j, a[i,j])/max(j, a[i,j])")
     knl = pg.add_dtypes(knl.copy(target="c"), {"a": "float32"})
