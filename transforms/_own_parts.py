@@ -20,13 +20,15 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import parts_of
 from polygen.ir.substitution import expand
 from polygen.language.within import matching
-from polygen.transformation import Kind, Names, Within, to_names, transformation
+from polygen.transformation import Kind, Names, Tag, Within, to_names, to_tag, transformation
 
 Shape = Annotated[tuple[int, ...], Kind("a shape", lambda _, v: isinstance(v, tuple))]
 
 
 @transformation
-def reduce_own_parts(kernel: Kernel, insns: Within, inames: Names, shape: Shape) -> Kernel:
+def reduce_own_parts(
+    kernel: Kernel, insns: Within, inames: Names, shape: Shape, again: Tag
+) -> Kernel:
     """Let work items reduce parts, and then a group what they found.
 
     ``sum(j, sum(k, a[j, k]))`` becomes ``sum(j, own[j])``, with ``own[t] = sum(k, a[t, k])``.
@@ -36,6 +38,7 @@ def reduce_own_parts(kernel: Kernel, insns: Within, inames: Names, shape: Shape)
         inames: that over work items; the one within which these find their parts; and that of
             results which a group has side by side, if there are several.
         shape: how many results and work items a group has.
+        again: the tag of the first iname then: its axis for a tree, or that of a loop of each item.
     """
     reduced, item, *side = to_names(inames)
     made = _Parts(kernel, reduced, item, side, shape)
@@ -47,7 +50,7 @@ def reduce_own_parts(kernel: Kernel, insns: Within, inames: Names, shape: Shape)
         domains=_apart(kernel, reduced, item),
         instructions=tuple(instructions),
         temporaries=(*kernel.temporaries, *made.temporaries),
-        tags={**kernel.tags, item: kernel.tags[reduced]},
+        tags={**kernel.tags, item: kernel.tags[reduced], reduced: to_tag(again)},
     )
 
 

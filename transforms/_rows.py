@@ -136,7 +136,9 @@ class Rows:
         for iname in outer.values():
             ids = [i for i in self._ids if iname in self._plain(i).reduction_inames]
             if ids:
-                self.kernel = reduce_own_parts(self.kernel, ids, (iname, shared, *side), shape)
+                # What blocks found, each item combines by itself: that waits once, a tree often.
+                inames = (iname, shared, *side)
+                self.kernel = reduce_own_parts(self.kernel, ids, inames, shape, "unr")
         parts = [insn.id for insn in self.kernel.instructions if insn.id not in before]
         others = [i for i in self._ids if not self._plain(i).reduction_inames]
         return Rows(self.kernel, [*parts, *others], self._shares), shared
@@ -231,7 +233,7 @@ class Rows:
             ids = [i for i in self._ids if place.item in self._plain(i).reduction_inames]
             if ids:
                 names = (place.item, self._item, *side)
-                self.kernel = reduce_own_parts(self.kernel, ids, names, shape)
+                self.kernel = reduce_own_parts(self.kernel, ids, names, shape, "l.0")
 
     def keep(self, rule: str, like: str, tag: str) -> None:
         """Let each item compute what it needs of a rule once, and keep it.

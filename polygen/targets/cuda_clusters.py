@@ -3,7 +3,8 @@
 A cluster is launched at once, on multiprocessors that reach each other's shared memory.  So what
 a group keeps in local memory is in the shared memory of the first block, where all find it, and a
 barrier is that of the cluster.  At the beginning there is one, for memory of a block that has not
-begun must not be touched, and at the end another: a block's memory ends with it.
+begun must not be touched; and at the end another, at which the first block waits for the others:
+a block's memory ends with it.
 """
 
 from __future__ import annotations
@@ -45,6 +46,12 @@ __device__ inline void pg_wait_for_cluster()
 {
     asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
     asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+__device__ inline void pg_leave_cluster()
+{
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+    if (pg_block() == 0)
+        asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 }""".strip()
 
 _POOL = """
@@ -89,7 +96,7 @@ CUDA_CLUSTERS: Target = replace(
     barrier=_barrier,
     shared_pool=_POOL,
     most_shared=0,
-    shared_end="pg_wait_for_cluster();",
+    shared_end="pg_leave_cluster();",
     # A group's scope is more than that of a block.
     atomics=replace(
         CUDA.atomics, scopes={**CUDA.atomics.scopes, MemoryScope.WORK_GROUP: {"scope": ""}}
