@@ -11,6 +11,7 @@ import pytest
 import polygen as pg
 from polygen.errors import InvalidArgument, Reassociated, UnknownInstruction, UserError
 from polygen.ir.kernel import Kernel
+from tests.operators import check
 from tests.oracle.cases import agree, kernel
 
 SOFTMAX = ["most", "total", "y"]
@@ -101,6 +102,30 @@ def test_no_loop_around() -> None:
     knl = pg.share_rows(knl, ["most", "y"], threads=4, lanes=2, keep="x")
     x = np.random.default_rng(1).integers(-9, 9, 21)
     np.testing.assert_array_equal(knl(x=x)[1][0], np.where(x == x.max(), -1, x))
+
+
+def test_a_reduction_of_two_results() -> None:
+    knl = kernel(
+        "{ [j,k]: 0<=j,k<21 }",
+        """
+        <> v, <> at = argmax(j, x[j], j)  {id=v}
+        y[k] = if(k == at, -1, x[k] - v)  {id=y}
+        """,
+    )
+    knl = pg.share_rows(knl, ["v", "y"], threads=4, lanes=2, keep="x")
+    x = np.random.default_rng(1).integers(-9, 9, 21)
+    expected = x - x.max()
+    expected[x.argmax()] = -1
+    np.testing.assert_array_equal(knl(x=x)[1][0], expected)
+
+
+def shared(knl: Kernel) -> Kernel:
+    ids = [insn.id for insn in knl.instructions]
+    return pg.share_rows(pg.fuse_reductions(knl, ids), ids, threads=8, lanes=2)
+
+
+def test_operations_and_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    check([(shared, 45)], "c", monkeypatch, ("float16", "int8"))
 
 
 def test_one_pass_for_two_sums() -> None:
