@@ -91,6 +91,8 @@ def choices(work: Work, limits: Limits) -> Iterator[Choice]:
 def _fits(work: Work, items: int) -> bool:
     """Tell whether so many elements in flight are of use, and registers suffice for them."""
     most = max(_MOST_ITEMS, _VECTOR // work.width if work.along else 0)
+    if work.values > 1:  # and tests, which need registers as well
+        most //= 2 if work.along else 4
     return items == 1 or (
         items <= most and items * work.width <= _MOST_BYTES and items < 2 * work.length
     )

@@ -47,8 +47,9 @@ def optimize_reductions(
     Reductions of the same shape get the same loops, as do those of rows, and what uses their
     results row by row (`fuse_reductions`).  Then:
 
-    - where several instructions go along a row, of at most 64 elements for each work item of a
-      group, items share rows and keep their parts of these (`share_rows`): a softmax, say;
+    - where several instructions go along a row, of at most 32 elements for each work item of a
+      group, or of a cluster of groups (the option ``clusters``), items share rows and keep their
+      parts of these (`share_rows`): a softmax, say;
     - all other reductions get one loop, and one around it (`coalesce_reduction`), and are shared by
       groups of work items (`parallelize_reduction`).  How many, and how much each item has under
       way, is the choice that a model finds fastest, from what is read, how it lies in memory, and

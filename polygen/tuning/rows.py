@@ -22,6 +22,7 @@ from polygen.tuning.nests import Family, names_of, work_of_all
 
 _VECTOR = 16  # bytes that a work item reads at once
 _VECTORS = 4  # of these in a row, for each work item; of a short row, half as many
+_LANES = 4  # that such a vector has, or fewer, unless it is of halves
 _SHORT = 256
 _ITEMS, _FEW = 128, 64  # work items of a group that has several rows; of a row that has its own
 _MOST = 32  # elements that fit into the registers of a work item
@@ -45,12 +46,11 @@ def with_rows(
     wanted = work.length // (lanes * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
     threads = max(1, min(wanted, limits.items_per_group))
     blocks = -(-work.length // (threads * _MOST))
-    if blocks > limits.cluster_groups:
+    # Halves are converted as they are read: past a few groups, reading them again is faster.
+    if blocks > limits.cluster_groups // (1 if lanes <= _LANES else 2):
         return None
     if blocks > 1:
-        blocks = limits.cluster_groups
         kernel = set_options(kernel, clusters=True)
-        threads = max(_FEW, min(threads, wanted // blocks))
     across = 1 if threads >= _FEW else _ITEMS // threads
     shares = {"threads": threads, "lanes": lanes, "across": across, "blocks": blocks}
     used = _used_again(kernel, ids)
