@@ -83,6 +83,15 @@ def test_bounds_and_several_inames() -> None:
     agree_in_arrays(knl, [{"n": n} for n in (0, 1, 9)], shared(blocks=2, **FEW))
 
 
+def test_products() -> None:
+    """Long inside, short outside: split along what is added up."""
+    bounds = "{ [i,j,k]: 0<=i<m and 0<=j<3 and 0<=k<n }"
+    knl = kernel(bounds, "c[i,j] = sum(k, a[i,k]*b[k,j])  {id=s}")
+    step = shared(blocks=3, finish="atomic", **FEW)
+    typed = pg.add_dtypes(knl, {"a": "int64", "b": "int64"})
+    agree_in_arrays(typed, [{"n": n, "m": 2} for n in (0, 1, 31)], step, shared(blocks=2, **FEW))
+
+
 def test_several_at_once() -> None:
     text = "s[p] = sum(r, a[p,r])  {id=s}\nq[p] = sum(r, a[p,r]**2)  {id=q}"
     knl = kernel("{ [p,r]: 0<=p<m and 0<=r<n }", text)
