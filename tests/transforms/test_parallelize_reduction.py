@@ -88,7 +88,7 @@ def test_products() -> None:
     bounds = "{ [i,j,k]: 0<=i<m and 0<=j<3 and 0<=k<n }"
     knl = kernel(bounds, "c[i,j] = sum(k, a[i,k]*b[k,j])  {id=s}")
     step = shared(blocks=3, finish="atomic", **FEW)
-    typed = pg.add_dtypes(knl, {"a": "int64", "b": "int64"})
+    typed = pg.add_dtypes(knl, dict.fromkeys("abc", "int64"))
     agree_in_arrays(typed, [{"n": n, "m": 2} for n in (0, 1, 31)], step, shared(blocks=2, **FEW))
 
 
