@@ -74,7 +74,7 @@ def _smallest(dtype: DType) -> Number:
 
 def _limits(dtype: DType) -> tuple[int, int]:
     if dtype.kind == "b":
-        return 0, 1
+        return False, True
     if dtype.kind not in "iu":
         raise InternalError(f"no smallest or largest value of type {dtype}")
     info = np.iinfo(dtype)
@@ -136,28 +136,33 @@ def _single(
     )
 
 
+def _is_nan(value: Expression) -> Expression:
+    return ex.Comparison(value, "!=", value)
+
+
 _NOT_BETTER = {"<": ">=", ">": "<="}
 
 
-def _extremal(operator: str, worst: Callable[[DType], Number], best: _Two) -> Facts:
+def _extremal(operator: str, worst: Callable[[DType], Number]) -> Facts:
     """Return the facts of ``argmin`` or ``argmax``: the best value, and its index.
 
-    Of equal values, and of several that are NaN, the one with the least index is taken.
+    Of equal values, and of several that are NaN, the one with the least index is taken.  All of
+    that is asked, bit by bit, so that nothing branches.
     """
 
     def combined(old: Parts, new: Parts, dtypes: tuple[DType, ...]) -> Parts:
         (value, index), (other, other_index) = old, new
-        earlier = ex.Comparison(other_index, "<", index)
-        tie = ex.LogicalAnd((ex.Comparison(other, "==", value), earlier))
+        better: Expression = ex.Comparison(other, operator, value)
+        same: Expression = ex.Comparison(other, "==", value)
         if dtypes[0].kind == "f":
             # What is not worse may be NaN, which is taken unless there is one already.
             not_worse = ex.LogicalNot(ex.Comparison(other, _NOT_BETTER[operator], value))
-            both = ex.LogicalAnd((ex.Comparison(other, "!=", other), earlier))
-            is_number = ex.Comparison(value, "==", value)
-            taken: Expression = ex.If(is_number, ex.LogicalOr((not_worse, tie)), both)
-        else:
-            taken = ex.LogicalOr((ex.Comparison(other, operator, value), tie))
-        return best(value, other), ex.If(taken, other_index, index)
+            better = ex.BitwiseAnd((not_worse, ex.Comparison(value, "==", value)))
+            both = ex.BitwiseAnd((_is_nan(value), _is_nan(other)))
+            same = ex.BitwiseOr((same, both))
+        earlier = ex.Comparison(other_index, "<", index)
+        taken = ex.BitwiseOr((better, ex.BitwiseAnd((earlier, same))))
+        return ex.If(taken, other, value), ex.If(taken, other_index, index)
 
     return Facts(
         lambda dtypes: (worst(dtypes[0]), _largest(dtypes[1])),
@@ -239,8 +244,8 @@ BUILT_IN: Mapping[str, Facts] = {
     "max": _single(_smallest, _max, Result.KEPT, "biuf", "biuf"),
     "any": _single(lambda _: False, _either, Result.TRUTH, "biufc", "biufc"),
     "all": _single(lambda _: True, _both, Result.TRUTH, "biufc", "biufc"),
-    "argmin": _extremal("<", _largest, _min),
-    "argmax": _extremal(">", _smallest, _max),
+    "argmin": _extremal("<", _largest),
+    "argmax": _extremal(">", _smallest),
     "bit_and": _single(_ones, _bits(ex.BitwiseAnd), Result.KEPT, "biu", "biu"),
     "bit_or": _single(_zeros, _bits(ex.BitwiseOr), Result.KEPT, "biu", "biu"),
     "bit_xor": _single(_zeros, _bits(ex.BitwiseXor), Result.KEPT, "biu", "biu"),

@@ -293,5 +293,6 @@ uint16_t $name(float a)
     initializer(omp_priv = omp_orig)
 """,
     unroll=_unroll,
+    asks_in_turn=True,
     runs_host=True,
 )

@@ -105,6 +105,11 @@ class ExpressionPrinter:
         """The type of loop counters and subscripts."""
         return self._printer.index_dtype
 
+    @property
+    def asks_in_turn(self) -> bool:
+        """Whether conditions that are seldom asked cost less than to ask all: see `Target`."""
+        return self._printer.target.asks_in_turn
+
     def declared_type(self, name: str) -> DType:
         """Return the type that a variable, or the elements of an array, are declared with."""
         return self._printer.names.dtypes[name]

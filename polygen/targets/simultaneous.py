@@ -12,7 +12,7 @@ from polygen.ir.dtype import DType, computed_in
 from polygen.ir.expression import Expression
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.random_helpers import FIELDS
-from polygen.targets.target import FLOAT16, FLOAT32
+from polygen.targets.target import BOOL, FLOAT16, FLOAT32
 
 _Pair: TypeAlias = tuple[ex.Variable | ex.Subscript, Expression]
 
@@ -29,6 +29,8 @@ def one_by_one(
         expressions: prints the declarations.
     """
     kept, pairs = _results_once(pairs, expressions)
+    more, pairs = _condition_once(pairs, expressions)
+    kept += more
     left: list[_Pair] = []
     written: set[str] = set()
 
@@ -52,6 +54,37 @@ def one_by_one(
             left.append((target, new))
         written |= {name, *expressions.overlapping(name)}
     return kept, left
+
+
+def _condition_once(
+    pairs: Sequence[_Pair], expressions: ExpressionPrinter
+) -> tuple[list[str], Sequence[_Pair]]:
+    """Let a condition be asked once by which all values are chosen, as those of `argmax` are."""
+    choices = [value for _, value in pairs if isinstance(value, ex.If)]
+    if not 1 < len(pairs) == len(choices) or len({c.condition for c in choices}) > 1:
+        return [], pairs
+    condition = choices[0].condition
+    if expressions.asks_in_turn:
+        condition = _in_turn(condition)
+    text = expressions.value(condition, BOOL)
+    name = expressions.new_name("taken", BOOL)
+    line = f"{expressions.variable_type(BOOL)} const {name} = {text};"
+    chosen = [ex.If(ex.Variable(name), choice.then, choice.else_) for choice in choices]
+    return [line], [(target, value) for (target, _), value in zip(pairs, chosen, strict=True)]
+
+
+def _in_turn(condition: Expression) -> Expression:
+    """Return truth values that are combined bit by bit as conditions that may go unasked."""
+    if not isinstance(condition, ex.BitwiseAnd | ex.BitwiseOr) or not _is_truth(condition):
+        return condition
+    kind = ex.LogicalAnd if isinstance(condition, ex.BitwiseAnd) else ex.LogicalOr
+    return kind(tuple([_in_turn(child) for child in condition.children]))
+
+
+def _is_truth(node: Expression) -> bool:
+    if isinstance(node, ex.BitwiseAnd | ex.BitwiseOr):
+        return all(map(_is_truth, node.children))
+    return isinstance(node, ex.Comparison | ex.LogicalAnd | ex.LogicalOr | ex.LogicalNot)
 
 
 def _results_once(

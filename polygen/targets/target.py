@@ -217,6 +217,8 @@ class Target:
             the type.
         unroll: the line before a loop that the compiler is asked to unroll, given the number of its
             iterations, or None if that is no constant.
+        asks_in_turn: whether conditions that are seldom asked cost less than to ask all of them:
+            on a processor, which guesses right what is hardly ever so; branches part work items.
         runs_host: whether its functions run loops around launches, and all launches, themselves.
     """
 
@@ -298,6 +300,7 @@ class Target:
     vector_loop: Callable[[Sequence[tuple[str, str]]], str] | None = None
     accumulation: str = ""
     unroll: Callable[[int | None], str] = lambda _: "#pragma unroll"
+    asks_in_turn: bool = False
     runs_host: bool = False
 
     @property

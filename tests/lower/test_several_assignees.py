@@ -232,3 +232,27 @@ def test_arrays_that_share_memory(target: str) -> None:
         a, b = knl.executor("c")(a=x, c=x)[1]
         np.testing.assert_array_equal(a, 1)
         np.testing.assert_array_equal(b, [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_chosen_by_one_condition(target: str) -> None:
+    """It is asked once; and bits of numbers are no truth values."""
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        """
+        a[i], b[i] = if(k[i] & 2, a[i], b[i]), if(k[i] & 2, b[i], a[i])  {id=by_bits}
+        c[i], d[i] = if((c[i] > 1) & (d[i] > 1), d[i], c[i]), if((c[i] > 1) & (d[i] > 1), c[i], d[i])
+        """,
+    )
+    rng = np.random.default_rng(1)
+    k, (a, b, c, d) = rng.integers(0, 4, 9), rng.integers(0, 4, (4, 9))
+    given = {"a": a.copy(), "b": b.copy(), "c": c.copy(), "d": d.copy()}
+    knl.executor(target)(k=k, **given)
+    bits, both = k & 2 != 0, (c > 1) & (d > 1)
+    for name, right in {
+        "a": np.where(bits, a, b),
+        "b": np.where(bits, b, a),
+        "c": np.where(both, d, c),
+        "d": np.where(both, c, d),
+    }.items():
+        np.testing.assert_array_equal(given[name], right, err_msg=name)
