@@ -241,7 +241,8 @@ def test_chosen_by_one_condition(target: str) -> None:
         "{ [i]: 0<=i<n }",
         """
         a[i], b[i] = if(k[i] & 2, a[i], b[i]), if(k[i] & 2, b[i], a[i])  {id=by_bits}
-        c[i], d[i] = if((c[i] > 1) & (d[i] > 1), d[i], c[i]), if((c[i] > 1) & (d[i] > 1), c[i], d[i])
+        both(x) := (c[x] > 1) & (d[x] > 1)
+        c[i], d[i] = if(both(i), d[i], c[i]), if(both(i), c[i], d[i])
         """,
     )
     rng = np.random.default_rng(1)
