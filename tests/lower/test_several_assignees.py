@@ -250,10 +250,11 @@ def test_chosen_by_one_condition(target: str) -> None:
     given = {"a": a.copy(), "b": b.copy(), "c": c.copy(), "d": d.copy()}
     knl.executor(target)(k=k, **given)
     bits, both = k & 2 != 0, (c > 1) & (d > 1)
-    for name, right in {
+    wanted: dict[str, Any] = {
         "a": np.where(bits, a, b),
         "b": np.where(bits, b, a),
         "c": np.where(both, d, c),
         "d": np.where(both, c, d),
-    }.items():
+    }
+    for name, right in wanted.items():
         np.testing.assert_array_equal(given[name], right, err_msg=name)
