@@ -166,13 +166,13 @@ $T $name($T a, $T b)
     "min": """
 $T $name($T a, $T b)
 {
-    return !(a > b) & (b == b) ? a : b; // without a branch: compilers make vectors of it
+    return (!(a > b) & (b == b)) ? a : b; // without a branch: compilers make vectors of it
 }
 """,
     "max": """
 $T $name($T a, $T b)
 {
-    return !(a < b) & (b == b) ? a : b; // without a branch: compilers make vectors of it
+    return (!(a < b) & (b == b)) ? a : b; // without a branch: compilers make vectors of it
 }
 """,
     "square": """
