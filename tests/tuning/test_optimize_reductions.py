@@ -139,6 +139,18 @@ def test_several_instructions(name: str) -> None:
     np.testing.assert_allclose(found, right(x), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize(("length", "blocks"), [(1024, 1), (65536, 2), (262144, 8)])
+def test_long_rows_are_of_clusters(length: int, blocks: int) -> None:
+    knl = pg.make_kernel(
+        f"{{ [i,j,k]: 0<=i<1000 and 0<=j,k<{length} }}",
+        "<> s = sum(j, x[i,j])\ny[i,k] = x[i,k]/s",
+        [pg.GlobalArg("x, y", "float32", (1000, length), alignment=16), "..."],
+    )
+    last = pg.optimize_reductions(knl, H200).history[-1]
+    assert last.name == "share_rows"
+    assert (dict(last.arguments)["blocks"], dict(last.arguments)["keep"]) == (blocks, ("x",))
+
+
 def chosen(shape: tuple[int, ...], over: str, to: str) -> dict[str, int]:
     """Return what is chosen for the H200."""
     bounds = " and ".join(f"0<={i}<{n}" for i, n in zip("ij", shape, strict=False))
