@@ -5,6 +5,7 @@
     python -m benchmarks.reductions --list                # which there are
     python -m benchmarks.reductions all --save found.json
     python -m benchmarks.reductions --table found.json    # of what was measured before
+    python -m benchmarks.reductions sub-graphs --generate # how long code generation takes
 
 Processes share the cases, generate and compile everything, and check results against sums in
 double precision; then they take turns, so that one call at a time is on the device.  Times are
@@ -19,6 +20,7 @@ import argparse
 import json
 import os
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -152,6 +154,27 @@ def means(peer: str, all_times: Sequence[Times]) -> None:
         print(f"{len(ratios)} of them beside {peer}: polygen is {mean:.2f} times as fast")
 
 
+def generate(chosen: Sequence[Case]) -> None:
+    """Print the least CPU time of making, optimising and generating each kernel."""
+    os.environ["POLYGEN_NO_CACHE"] = "1"
+    import polygen as pg  # noqa: PLC0415  (caches are chosen before)
+
+    ours, limits = module(OURS), pg.Limits.named("H200")
+
+    def seconds(case: Case) -> float:
+        start = time.process_time()
+        pg.generate_code(pg.optimize_reductions(ours.kernel(case), limits), "cuda")
+        return time.process_time() - start
+
+    print("| ms of CPU time | proved | unproved |\n| --- | --- | --- |")
+    for case in chosen:
+        seconds(case)
+        proved = min(seconds(case) for _ in range(3))
+        with pg.without_proofs():
+            unproved = min(seconds(case) for _ in range(3))
+        print(f"| {case.name} | {proved * 1e3:.0f} | {unproved * 1e3:.0f} |", flush=True)
+
+
 def main() -> None:
     everything = cases()
     groups = list(dict.fromkeys(case.group for case in everything))
@@ -162,12 +185,16 @@ def main() -> None:
     parser.add_argument("--libraries", nargs="*", default=LIBRARIES, choices=LIBRARIES)
     parser.add_argument("--processes", type=int, default=max(1, (os.cpu_count() or 1) - 2))
     parser.add_argument("--save", type=Path, help="where to write what was measured, as JSON")
+    parser.add_argument("--generate", action="store_true", help="time code generation alone")
     parser.add_argument("--table", type=Path, help="print what was measured before")
     given = parser.parse_args()
     chosen = [case for case in everything if not given.groups or case.group in given.groups]
     chosen = [case for case in chosen if re.search(given.only, case.name)]
     if given.list:
         print(*(f"{case.group}: {case.name}" for case in chosen), sep="\n")
+        return
+    if given.generate:
+        generate(chosen)
         return
     if given.table:
         before = json.loads(given.table.read_text())
