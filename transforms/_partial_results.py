@@ -116,7 +116,9 @@ class _Stages:
             made.append(self._chain)
             last.update(stage.id for stage in self._chain[-1:])
         insn = insn.map_expressions(lambda e: walk.rewrite(e, lambda node: new.get(node, node)))
-        stages = [stage for some in zip_longest(*made) for stage in some if stage is not None]
+        stages: list[Instruction] = [
+            s for some in zip_longest(*made) for s in some if s is not None
+        ]
         return insn.copy(depends_on=insn.depends_on | last), stages
 
     def _shared(self, node: ex.Reduction) -> ex.Reduction:

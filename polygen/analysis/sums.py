@@ -177,8 +177,12 @@ class Sums:
         if before is None or after is None:
             return False
         said = self._said(before, after, at)
+
+        def told(*_: Expression | Frame) -> Iterator[isl.Set]:
+            return iter(said)
+
         linked = (
-            (_bijection(before, after, lambda *_: iter(said)) if said else None)
+            (_bijection(before, after, told) if said else None)
             or _bijection(before, after, _equations)
             or _bijection(before, after, _same_numbers)
         )
