@@ -13,7 +13,6 @@ from polygen.language.layouts import with_dim_tags
 from polygen.transformation import transformation
 from polygen.transforms._likely import likely_instances
 from polygen.transforms._memory_order import along_memory, likely_strides
-from polygen.transforms.add_prefetch import add_prefetch
 from polygen.transforms.extract_subst import extract_subst
 from polygen.transforms.join_inames import join_inames
 from polygen.transforms.precompute import new_id, precompute
@@ -65,6 +64,8 @@ def _across(kernel: Kernel, insn_id: str, inames: Sequence[str]) -> Iterator[_Ac
             continue  # its subscripts are no inames, each once
         if [r.name for r in reads].count(reference.name) > 1 or len(found) < 2:
             continue
+        if reference.conditions:
+            continue  # perhaps not all of it is read
         strides = likely_strides(kernel, reference, found)
         fastest = min(found, key=lambda iname: strides[iname])
         innermost = max(found, key=order.index)
@@ -93,25 +94,33 @@ def _pays(kernel: Kernel, reference: Reference, stride: float) -> bool:
 
 def _copied(kernel: Kernel, insn_id: str, found: _Across) -> Kernel:
     """Return the kernel with a copy of an array, made through tiles in local memory."""
-    name, axes = found.name, range(len(found.axes))
-    arguments = [kernel.new_name(f"{name}_at_{axis}") for axis in axes]
-    rule, copy = kernel.new_name(f"{name}_element"), kernel.new_name(f"{name}_turned")
-    loops = [kernel.new_name(f"{name}_along_{place}") for place in axes]
+    name = found.name
+    loops = [kernel.new_name(f"{name}_along_{place}") for place in range(len(found.axes))]
+    copy = kernel.new_name(f"{name}_turned")
     insn = new_id(kernel, copy)
-    subscripts = ", ".join(arguments)
-    kernel = extract_subst(kernel, rule, f"{name}[{subscripts}]", arguments, within=insn_id)
+    kernel, arguments = _as_rule(kernel, name, insn_id)
     kernel = precompute(
         kernel,
-        rule,
+        kernel.substitutions[-1].name,
         found.inames,
         storage_axes=[arguments[axis] for axis in found.axes],
         temporary_name=copy,
         temporary_address_space=AddressSpace.GLOBAL,
         default_tag=None,
+        dtype=kernel.array(name).dtype,
         precompute_inames=loops,
         compute_insn_id=insn,
     )
     return _in_tiles(kernel, insn, name, loops, loops[found.inames.index(found.fastest)])
+
+
+def _as_rule(kernel: Kernel, name: str, insn_id: str) -> tuple[Kernel, list[str]]:
+    """Return the kernel in which an instruction reads an array by a rule, and its arguments."""
+    axes = range(len(kernel.array(name).shape or ()))
+    arguments = [kernel.new_name(f"{name}_at_{axis}") for axis in axes]
+    rule, subscripts = kernel.new_name(f"{name}_element"), ", ".join(arguments)
+    kernel = extract_subst(kernel, rule, f"{name}[{subscripts}]", arguments, within=insn_id)
+    return kernel, arguments
 
 
 def _in_tiles(kernel: Kernel, insn_id: str, name: str, loops: Sequence[str], across: str) -> Kernel:
@@ -134,8 +143,14 @@ def _in_tiles(kernel: Kernel, insn_id: str, name: str, loops: Sequence[str], acr
     if others:
         kernel = tag_inames(kernel, {others[0]: "g.2"})
     fetched = kernel.new_name(f"{name}_tile")
-    kernel = add_prefetch(
-        kernel, name, inner, within=insn_id, temporary_name=fetched, default_tag="l.auto"
+    kernel, _ = _as_rule(kernel, name, insn_id)
+    kernel = precompute(
+        kernel,
+        kernel.substitutions[-1].name,
+        inner,
+        temporary_name=fetched,
+        default_tag="l.auto",
+        dtype=kernel.array(name).dtype,
     )
     return _with_room(kernel, fetched)
 
