@@ -124,6 +124,33 @@ def test_streams_and_strides() -> None:
     np.testing.assert_array_equal(out.cpu().numpy(), np.arange(64.0).reshape(8, 8).T)
 
 
+class _DlpackAlone:
+    """An array of a library that polygen has never heard of: new ones are polygen's then."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        return self._array.__dlpack__(**asked)
+
+    def __dlpack_device__(self) -> Any:
+        return self._array.__dlpack_device__()
+
+
+def test_new_arrays_that_other_libraries_take_over() -> None:
+    knl, values = doubling(), np.arange(5000.0)
+    a = torch.tensor(values).cuda()
+    for stream in (torch.cuda.Stream(), cupy.cuda.Stream(non_blocking=True)):
+        _, (out,) = knl(stream, a=_DlpackAlone(a), shift=1.0)
+        assert isinstance(out, DeviceArray)
+        np.testing.assert_array_equal(out.get(), 2 * values + 1)
+        of_torch, of_cupy = torch.from_dlpack(out), cupy.from_dlpack(out)
+        assert of_torch.data_ptr() == of_cupy.data.ptr == out.address
+        del out
+        np.testing.assert_array_equal(of_torch.cpu().numpy(), 2 * values + 1)
+        np.testing.assert_array_equal(of_cupy.get(), 2 * values + 1)
+
+
 def test_what_is_wrong() -> None:
     knl = doubling()
     a = cupy.arange(10, dtype=np.float32)
