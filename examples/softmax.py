@@ -1,10 +1,11 @@
-"""The softmax of rows, in one launch that reads and writes each element once.
+"""The softmax of rows, in one launch that reads and writes each element once, if rows fit.
 
     python examples/softmax.py
 
 Three instructions go along a row: the largest element, the sum of the powers, and the results, in
 each of which both are needed.  Work items of a group share a row, in vectors, and keep in registers
-what they read and the powers: so there is one pass over memory.  Short rows are several to a group.
+what they read and the powers: so there is one pass over memory.  Short rows are several to a group;
+long ones have two blocks of work items, which are a cluster, or are read three times.
 """
 
 import numpy as np
@@ -32,15 +33,26 @@ def make_softmax(m: int, dtype: str) -> pg.Kernel:
 
 
 def shared(m: int, dtype: str) -> dict[str, int]:
-    """Return how rows are shared: four vectors for a work item, of short rows two."""
+    """Return how rows are shared: four vectors for a work item, of short rows two.
+
+    Up to 32 elements are in its registers; two blocks of work items keep longer rows of floats.
+    What is longer still is read anew by each instruction, four vectors at a time.
+    """
     lanes = BYTES // np.dtype(dtype).itemsize
     items = max(1, min(m // ((2 if m <= 256 else 4) * lanes), 1024))
-    return {"threads": items, "lanes": lanes, "across": 1 if items >= 64 else 128 // items}
+    if m <= 32 * items:
+        return {"threads": items, "lanes": lanes, "across": 1 if items >= 64 else 128 // items}
+    if dtype == "float32" and m <= 2 * 32 * items:
+        return {"threads": items, "lanes": lanes, "blocks": 2}
+    return {"threads": items, "lanes": lanes, "ahead": 4}
 
 
 def recipe(m: int, dtype: str = "float32") -> pg.Kernel:
+    how = shared(m, dtype)
+    keep = "x" if "ahead" in how else "power, x"
     knl = make_softmax(m, dtype)
-    return pg.share_rows(knl, ["most", "total", "divide"], keep="power, x", **shared(m, dtype))
+    knl = pg.share_rows(knl, ["most", "total", "divide"], keep=keep, **how)
+    return pg.set_options(knl, clusters="blocks" in how)
 
 
 def check(m: int, dtype: str, target: str) -> None:
@@ -53,7 +65,7 @@ def check(m: int, dtype: str, target: str) -> None:
 
 def main() -> None:
     print(pg.generate_code(recipe(1024), "cuda"))
-    for m, dtype in ((128, "float32"), (1000, "float32"), (128, "float16")):
+    for m, dtype in ((128, "float32"), (1000, "float32"), (128, "float16"), (40000, "float16")):
         check(m, dtype, "c")
         print(f"rows of {m} of {dtype}: as NumPy")
 

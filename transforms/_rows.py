@@ -31,19 +31,32 @@ from polygen.transforms.tag_inames import tag_inames
 
 
 class Place(NamedTuple):
-    """The inames of an element of a row: ``lanes*(threads*part + item) + lane``."""
+    """The inames of an element of a row: ``lanes*(threads*part + item) + lane``.
+
+    If rows are not kept, these are the elements of a step; each reads so many vectors at once.
+    """
 
     part: str
     item: str
     lane: str
+    step: str | None = None
+
+    @property
+    def inames(self) -> dict[str, str]:
+        """The inames by what they count."""
+        return {field: iname for field, iname in self._asdict().items() if iname is not None}
 
 
 @dataclass(frozen=True)
 class Shares:
-    """How rows are divided: among how many work items, how many neighbours at once."""
+    """How rows are divided: among how many work items, how many neighbours at once.
+
+    If rows are not kept, `ahead` says how many vectors are read at once.
+    """
 
     threads: int
     lanes: int
+    ahead: int | None = None
 
 
 class Rows:
@@ -148,11 +161,23 @@ class Rows:
         reduced = {iname for i in self._ids for iname in self._plain(i).reduction_inames}
         for row in dict.fromkeys(self._rows.values()):
             rest = self.kernel.new_name(f"{row}_rest")
-            place = Place(*(self.kernel.new_name(f"{row}_{name}") for name in Place._fields))
+            names = (self.kernel.new_name(f"{row}_{name}") for name in Place._fields)
+            place, whole = Place(*names), row
+            if self._shares.ahead is None:
+                place = place._replace(step=None)
+            else:
+                whole = self.kernel.new_name(f"{row}_together")
+                self.kernel = split_iname(
+                    self.kernel,
+                    row,
+                    self._shares.threads * self._shares.lanes * self._shares.ahead,
+                    outer_iname=place.step,
+                    inner_iname=whole,
+                )
             lanes = "unr" if row in reduced or self._length % self._shares.lanes else "vec"
             self.kernel = split_iname(
                 self.kernel,
-                row,
+                whole,
                 self._shares.lanes,
                 outer_iname=rest,
                 inner_iname=place.lane,
@@ -169,7 +194,8 @@ class Rows:
             )
             if row in reduced:
                 self.kernel = split_reduction_outward(self.kernel, place.item)
-            self.kernel = prioritize_loops(self.kernel, [place.part, place.lane])
+            order = [place.step] * (place.step is not None) + [place.part, place.lane]
+            self.kernel = prioritize_loops(self.kernel, order)
             self._places[row] = place
         items = {row: place.item for row, place in self._places.items()}
         self._item = self._shared(items, reduced, "row_item")
@@ -196,11 +222,12 @@ class Rows:
             kept: an array, or a rule.
         """
         for use, place in self._elements(kept):
-            values = dict(zip(place, map(ex.Variable, Place._fields), strict=True))
+            fields = place.inames
+            values = {iname: ex.Variable(field) for field, iname in fields.items()}
             name = self.kernel.new_name(f"{kept}_at_place")
             template = walk.substitute(use, values)
             assert isinstance(template, ex.ExpressionNode)
-            self.kernel = extract_subst(self.kernel, name, template, Place._fields)
+            self.kernel = extract_subst(self.kernel, name, template, tuple(fields))
             if isinstance(use, ex.Invocation):
                 self.kernel = inline_rule(self.kernel, kept)
             return name
@@ -219,7 +246,7 @@ class Rows:
                     isinstance(node, ex.Subscript) and ex.name_of(node) == kept
                 )
                 for place in self._places.values() if named else ():
-                    if walk.free_variables(node) >= {*place}:
+                    if walk.free_variables(node) >= {*place.inames.values()}:
                         yield node, place
 
     def reduce_parts(self, side: Mapping[str, int]) -> None:
@@ -243,20 +270,37 @@ class Rows:
             like: what names begin with.
             tag: that of the loop over neighbours.
         """
-        swept = [
-            iname
+        users = {
+            insn.id: (insn.within_inames | insn.reduction_inames) - self.around - {self._item}
             for insn in self.kernel.instructions
             if any(use.rule == rule for use in insn.invocations)
-            for iname in (insn.within_inames | insn.reduction_inames) - self.around - {self._item}
-        ]
+        }
+        steps = dict.fromkeys(p.step for p in self._places.values())
+        for step in steps:
+            ids = [i for i, inames in users.items() if step is None or step in inames]
+            if ids:
+                swept = frozenset[str]().union(*(users[i] for i in ids)) - {step}
+                self._keep_for(ids, rule, like, tag, (sorted(swept), step))
+
+    def _keep_for(
+        self,
+        ids: Sequence[str],
+        rule: str,
+        like: str,
+        tag: str,
+        loops: tuple[Sequence[str], str | None],
+    ) -> None:
+        """Let each item keep what some instructions need, swept over loops, in those of a step."""
+        swept, step = loops
         part, lane = (self.kernel.new_name(f"{like}_own_{name}") for name in ("part", "lane"))
         self.kernel = precompute(
             self.kernel,
             rule,
-            sorted(set(swept)),
+            swept,
+            [f"id:{insn_id}" for insn_id in ids],
             storage_axes=["part", "lane"],
             precompute_inames=[part, lane],
-            precompute_outer_inames=sorted({*self.around, self._item}),
+            precompute_outer_inames=sorted({*self.around, self._item} | ({step} - {None})),
             temporary_name=self.kernel.new_name(f"{like}_own"),
             default_tag="unr",
             temporary_address_space=AddressSpace.PRIVATE,

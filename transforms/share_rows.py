@@ -26,6 +26,7 @@ def share_rows(
     lanes: PositiveInt = 4,
     across: PositiveInt = 1,
     blocks: PositiveInt = 1,
+    ahead: PositiveInt | None = None,
     keep: Names = (),
 ) -> Kernel:
     """Let groups of work items share rows, of which each item has the same part throughout.
@@ -54,6 +55,8 @@ def share_rows(
         across: how many rows a group has.
         blocks: for how many blocks of work items, along ``l.2``, a row is.  With the option
             ``clusters``, each has a multiprocessor's registers to itself: for long rows.
+        ahead: for rows that are too long to keep: how many vectors of `keep` an item reads at once,
+            in each instruction anew.
         keep: what each item keeps: arrays, and rules.  Rules that use others come first.
 
     Before -> After:
@@ -82,7 +85,7 @@ def share_rows(
     ids = [insn.id for insn in matching(kernel, insns)]
     names = to_names(keep) if keep else ()
     kernel, side = _on_groups(kernel, ids, across)
-    rows = Rows(kernel, ids, Shares(threads, lanes))
+    rows = Rows(kernel, ids, Shares(threads, lanes, ahead))
     kept = sorted(names, key=lambda name: name not in kernel.rules)  # arrays come last
     rows.inline_others(kept)
     if blocks > 1:
