@@ -194,7 +194,7 @@ class Rows:
             )
             if row in reduced:
                 self.kernel = split_reduction_outward(self.kernel, place.item)
-            order = [place.step] * (place.step is not None) + [place.part, place.lane]
+            order = [*([place.step] if place.step else []), place.part, place.lane]
             self.kernel = prioritize_loops(self.kernel, order)
             self._places[row] = place
         items = {row: place.item for row, place in self._places.items()}
@@ -300,7 +300,7 @@ class Rows:
             [f"id:{insn_id}" for insn_id in ids],
             storage_axes=["part", "lane"],
             precompute_inames=[part, lane],
-            precompute_outer_inames=sorted({*self.around, self._item} | ({step} - {None})),
+            precompute_outer_inames=sorted({*self.around, self._item, *([step] if step else [])}),
             temporary_name=self.kernel.new_name(f"{like}_own"),
             default_tag="unr",
             temporary_address_space=AddressSpace.PRIVATE,

@@ -85,6 +85,23 @@ def test_each_instance_once(m: int, lanes: int, across: int, blocks: int) -> Non
     )
 
 
+@pytest.mark.parametrize(("m", "lanes"), [(24, 2), (11, 2)])
+def test_rows_that_are_not_kept(m: int, lanes: int) -> None:
+    def anew(knl: Kernel) -> Kernel:
+        ids = ["mean", "spread", "y"]
+        return pg.share_rows(knl, ids, threads=2, lanes=lanes, ahead=2, keep="x")
+
+    agree(squares(m), [{"n": n} for n in (0, 1, 3)], anew)
+
+
+def test_steps_read_some_vectors_at_a_time() -> None:
+    knl = pg.share_rows(softmax(65536), SOFTMAX, threads=512, lanes=4, ahead=4, keep="x")
+    source = pg.generate_code(knl, "cuda").source
+    body = source[source.index('extern "C"') :]
+    assert len(re.findall(r"pg_vector<float, 4> const \*\) \(x \+", body)) == 3 * 4
+    assert len(re.findall(r"for \(int \w+_step = 0; \w+ < 8;", body)) == 3
+
+
 def test_a_row_is_read_once_in_vectors() -> None:
     knl = pg.share_rows(softmax(1024), SOFTMAX, threads=128, lanes=4, keep="power, x")
     source = pg.generate_code(knl, "cuda").source
