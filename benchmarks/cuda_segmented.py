@@ -49,21 +49,16 @@ def microseconds(call: Callable[[], object]) -> float:
 # --- scans
 
 
-def scan(items: int, each: int, *, look_back: bool) -> pg.Kernel:
+def scan(items: int = 256, each: int = 4) -> pg.Kernel:
     """Give each group a part of `items` times `each` numbers."""
     part = items * each
     data = [pg.GlobalArg("a", alignment=16), pg.GlobalArg("b", alignment=16), "..."]
     knl = pg.make_kernel("{ [i,j]: 0<=j<=i<n }", "b[i] = sum(j, a[j])", data, name="scan")
     knl = pg.split_scan(pg.add_dtypes(knl, {"a, b": np.float32}), "i", part)
-    groups = ["i_outer"]
-    if look_back:
-        knl = pg.assignment_to_subst(knl, "total_j")
-        knl = pg.rename_iname(knl, "i_before", "i_outer", existing_ok=True)
-    else:
-        knl = pg.split_scan(knl, "i_before", 256)
-        groups += ["i_total", "i_before_outer", "i_before_total"]
-        knl = pg.tag_inames(knl, {"i_before_inner": "l.0", "j_before_total": "l.0"})
-        knl = pg.split_iname(knl, "i_before_before", 256, inner_tag="l.0")
+    groups = ["i_outer", "i_total", "i_before_outer", "i_before_total"]
+    knl = pg.split_scan(knl, "i_before", 256)
+    knl = pg.tag_inames(knl, {"i_before_inner": "l.0", "j_before_total": "l.0"})
+    knl = pg.split_iname(knl, "i_before_before", 256, inner_tag="l.0")
     knl = pg.split_scan(knl, "i_inner", each, temporary_scope="local", within="writes:b")
     items_of = ("i_inner_total", "i_inner_before", "i_inner_outer")
     knl = pg.tag_inames(knl, {**dict.fromkeys(groups, "g.0"), **dict.fromkeys(items_of, "l.0")})
@@ -76,23 +71,14 @@ def scan(items: int, each: int, *, look_back: bool) -> pg.Kernel:
     knl = pg.buffer_array(
         knl, "b", "i_inner_inner", default_tag=None, temporary_scope=pg.AddressSpace.PRIVATE
     )
-    if each == 4:
-        knl = pg.tag_inames(knl, {"b_store_0": "vec"})
-    else:
-        knl = pg.strip_mine_to_vector(knl, "b_store_0", 4, outer_tag="unr")
-    knl = pg.index_set_split(
-        pg.tag_inames(knl, {"i_inner_inner": "unr", "j_inner_total": "unr"}),
-        f"{part}*i_outer + {part} < n",
-    )
-    return pg.set_options(knl, look_back=look_back)
+    knl = pg.tag_inames(knl, {"b_store_0": "vec"})
+    knl = pg.tag_inames(knl, {"i_inner_inner": "unr"})
+    return pg.index_set_split(knl, f"{part}*i_outer + {part} < n")
 
 
 def scans() -> Rows:
     """Yield scans of 2^28 numbers, and of fewer."""
-    kernels = {
-        "three passes": scan(256, 4, look_back=False),
-        "look back": scan(512, 16, look_back=True),
-    }
+    knl = scan()
     for count in (2**16, 2**20, 2**24, 2**28):
         a = torch.randint(-9, 10, (count,), device="cuda").float()
         b, wanted = torch.empty_like(a), torch.cumsum(a, 0)
@@ -100,8 +86,7 @@ def scans() -> Rows:
         yield f"{count}: copy", lambda: b.copy_(a), None
         yield f"{count}: torch.cumsum", lambda: torch.cumsum(a, 0, out=b), None
         yield f"{count}: cupy.cumsum", lambda: cupy.cumsum(as_cupy[0], out=as_cupy[1]), None
-        for name, knl in kernels.items():
-            yield f"{count}: {name}", lambda: knl(a=a, b=b), lambda: bool((b == wanted).all())
+        yield f"{count}: polygen", lambda: knl(a=a, b=b), lambda: bool((b == wanted).all())
 
 
 # --- histograms

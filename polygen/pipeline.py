@@ -105,8 +105,6 @@ def _for_target(kernel: Kernel, target: Target) -> Kernel:
     Raises:
         SubGroupTooLarge: if it counts on more work items in a sub-group than there are.
     """
-    if kernel.options.look_back and target.name != "cuda":  # groups may not wait for others
-        kernel = kernel.copy(options=replace(kernel.options, look_back=False))
     size = kernel.options.shuffling_on(target.name)
     if target.most_shuffled is not None and size > target.most_shuffled:
         raise SubGroupTooLarge(

@@ -50,8 +50,6 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             ``sub_group_size``: how many work items of a group are taken to read each other's
             registers: a power of two up to 128, or 0 for local memory alone; None, which is the
             default, stands for 32 with CUDA, and 0 with OpenCL, where devices differ;
-            ``look_back``: CUDA: a reduction over all groups before one is taken from what these
-            tell each other as they run, in one launch; see docs/reference/reductions.md;
             ``silenced_warnings``: a sequence of names of warnings that are not issued, such as
             ``"AmbiguousNesting"``.
 

@@ -51,10 +51,6 @@ class TileAxis:
         from_base = self.base + LinearForm.of_name(_PLACE) * self.stride
         return _with_place(from_base, place)
 
-    def place_of(self, name: str) -> Expression:
-        """Return where the value of a name is."""
-        return self.place(LinearForm.of_name(name))
-
     def place(self, form: LinearForm) -> Expression:
         """Return where a value is that is one of the axis'."""
         return ((form - self.base) // self.stride).expression()

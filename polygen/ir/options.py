@@ -53,7 +53,6 @@ class Options:
             a loop around it: each has to be a scan.
         sub_group_size: how many work items can read each other's registers: a power of two; 0 for
             code that makes no use of that; None for what is known of the target.
-        look_back: a reduction over all groups before is what these tell, in one launch (CUDA).
     """
 
     write_code: bool = False
@@ -70,7 +69,6 @@ class Options:
     clusters: bool = False
     fix_sizes: bool = False
     sub_group_size: int | None = None
-    look_back: bool = False
 
     def shuffling_on(self, target: str | None) -> int:
         """Return how many work items of a target share their registers; 0 if none do.

@@ -44,7 +44,6 @@ from polygen.lower.emit import Emitter
 from polygen.lower.lanes import known_multiples, with_lane_axes, with_lane_loops, with_vectors
 from polygen.lower.launches import Axis, grid_of, host_parts
 from polygen.lower.lifetimes import carries
-from polygen.lower.look_back import with_look_backs, with_turns
 from polygen.lower.program import (
     Block,
     Declare,
@@ -112,7 +111,6 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
     kernel = infer_types(kernel, index_dtype)  # every variable has a type
     kernel = with_size_arguments(kernel, index_dtype)  # for products of sizes
-    kernel = with_look_backs(kernel)  # what groups tell each other
     kernel, carried = with_shared_scans(kernel)  # stages in local memory
     kernel = with_shared_reductions(kernel)  # trees in local memory
     kernel = with_global(kernel, auto | carried)  # what is needed in several launches
@@ -295,7 +293,6 @@ class _Host:
         names = mentioned(body)
         self._launches[name] = names, frozenset(outer)
         body, axes = self._finish(body, grid.axes, frozenset(outer))
-        axes = with_turns(insns, axes)
         if self._model is Model.LOOPS:
             names = mentioned(body)  # the sizes of the grid, too
         return Launch(name, self._passed(names, axes, outer), axes, body)

@@ -214,14 +214,11 @@ class HardwareAxis:
         tag: the axis.
         size: how many, in terms of the parameters: a constant for an axis of work items.
         inames: each iname on the axis, with its first value: iname = index + first value.
-        turns: the variable that counts groups as they begin: their index is the number of those
-            that began before.
     """
 
     tag: HardwareTag
     size: Expression
     inames: tuple[tuple[str, Expression], ...]
-    turns: str = ""
 
 
 @dataclass(frozen=True, slots=True)

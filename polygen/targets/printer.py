@@ -9,6 +9,7 @@ import numpy as np
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir.array import (
+    AddressSpace,
     Argument,
     ConstantArg,
     GlobalArg,
@@ -22,6 +23,7 @@ from polygen.ir.tags import GroupTag, LocalTag
 from polygen.lower.calls import PartArg
 from polygen.lower.program import (
     Assign,
+    Barrier,
     Block,
     Call,
     Declare,
@@ -160,6 +162,18 @@ def _written(block: Block) -> frozenset[str]:
     return verbatim | frozenset(ex.name_of(target) for n in assigns for target, _ in n.pairs)
 
 
+def _exchanged(block: Block) -> frozenset[str]:
+    """Return the arrays that work items change and wait for each other about.
+
+    Of a pointer that is the only way to an array, compilers think that no barrier changes what is
+    behind it: they load ahead of it what another work item stores.
+    """
+    waits = [n for n in all_nodes(block) if isinstance(n, Barrier)]
+    if not any(AddressSpace.GLOBAL in wait.address_spaces for wait in waits):
+        return NO_NAMES
+    return _written(block)
+
+
 # --- functions
 
 
@@ -198,7 +212,7 @@ class _FunctionPrinter:
                 beginning.line(1, beginning.declaration(declaration, initialized=False))
         if beginning.lines:
             beginning.line(0, "")
-        parameters = self._parameters(launch.arguments, _written(body))
+        parameters = self._parameters(launch.arguments, _written(body), _exchanged(body))
         if shared and self._target.shared_end:
             statements.line(1, self._target.shared_end)
         lines = beginning.lines + statements.lines
@@ -210,8 +224,6 @@ class _FunctionPrinter:
         # Of one index, compilers see what it is: subscripts in registers may depend on it.
         alone = axis.size == 1
         index = self._target.hardware_index(letter, axis.tag.axis)
-        if axis.turns:
-            index = self._turn(statements, axis)
         for iname, first in axis.inames:
             if iname not in self._expressions.uses.names:
                 continue
@@ -224,16 +236,6 @@ class _FunctionPrinter:
             cast = f"({counter}) " if start and self._target.unsigned_indices else ""
             value = self._expressions.index(first).text if alone else f"{cast}{index}{start}"
             statements.line(1, f"{counter} const {iname} = {value};")
-
-    def _turn(self, statements: StatementPrinter, axis: HardwareAxis) -> str:
-        """Print what gives a group its index as it begins; return its name."""
-        name = self._expressions.new_name("turn", np.dtype(np.int32))
-        first = " && ".join(f"threadIdx.{letter} == 0" for letter in "xyz")
-        statements.line(1, f"__shared__ int {name};")
-        statements.line(1, f"if ({first})")
-        statements.line(2, f"{name} = (int) atomicAdd((unsigned long long *) {axis.turns}, 1ull);")
-        statements.line(1, "__syncthreads();")
-        return name
 
     def _declare_tables(self, statements: StatementPrinter) -> None:
         for table in self._tables:
@@ -310,10 +312,16 @@ class _FunctionPrinter:
             if alone:
                 statements.line(depth, self._target.team_waits)
 
-    def _parameters(self, arguments: tuple[Argument, ...], written: frozenset[str]) -> list[str]:
+    def _parameters(
+        self,
+        arguments: tuple[Argument, ...],
+        written: frozenset[str],
+        exchanged: frozenset[str] = NO_NAMES,
+    ) -> list[str]:
         # One that may overlap others may overlap all that the caller passes.
         apart = not any(isinstance(a, GlobalArg) and a.may_alias for a in arguments)
-        restricted = {a.name for a in passed_for(arguments) if apart or a.name in self._own}
+        alone = passed_for(a for a in arguments if a.name not in exchanged)
+        restricted = {a.name for a in alone if apart or a.name in self._own}
         changed = {part.name for part in passed_for(a for a in arguments if a.name in written)}
         return [self._parameter(a, changed, restricted) for a in passed_for(arguments)]
 

@@ -115,19 +115,6 @@ template <typename T> static inline T pg_shuffle(unsigned mask, T value, int fur
 PG_SHUFFLES(int) PG_SHUFFLES(unsigned) PG_SHUFFLES(long long) PG_SHUFFLES(unsigned long long)
 PG_SHUFFLES(float) PG_SHUFFLES(double)
 
-template <typename T> static inline T __shfl_sync(unsigned mask, T a, int lane)
-{
-    return pg_shuffle(mask, a, lane - (int) (pg_item % 32));
-}
-static inline unsigned __ballot_sync(unsigned mask, int holds)
-{
-    unsigned found = 0;
-    for (int lane = 0; lane < 32; ++lane)
-        found |= (unsigned) (__shfl_sync(mask, holds, lane) != 0) << lane;
-    return found;
-}
-static inline int __ffs(unsigned a) { return __builtin_ffs((int) a); }
-
 template <typename F> static void pg_grid(unsigned const *groups, unsigned const *items, F run)
 {
     unsigned const count = items[0] * items[1] * items[2];
