@@ -8,6 +8,7 @@ import numpy as np
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import (
     AddressSpace,
     Argument,
@@ -30,6 +31,7 @@ from polygen.lower.program import (
     HardwareAxis,
     HostLoop,
     HostNode,
+    If,
     Launch,
     LoopProgram,
     Verbatim,
@@ -171,7 +173,21 @@ def _exchanged(block: Block) -> frozenset[str]:
     waits = [n for n in all_nodes(block) if isinstance(n, Barrier)]
     if not any(AddressSpace.GLOBAL in wait.address_spaces for wait in waits):
         return NO_NAMES
-    return _written(block)
+    return _written(block) & _read(block)
+
+
+def _read(block: Block) -> frozenset[str]:
+    """Return the names of the variables that are read."""
+    found: set[str] = set()
+    for node in all_nodes(block):
+        if isinstance(node, Assign):
+            index = (i for target, _ in node.pairs for i in ex.index_of(target))
+            found.update(*map(walk.free_variables, (*(v for _, v in node.pairs), *index)))
+        elif isinstance(node, If):
+            found.update(walk.free_variables(node.condition))
+        elif isinstance(node, Verbatim | Call):
+            found.update(node.reads)
+    return frozenset(found)
 
 
 # --- functions
