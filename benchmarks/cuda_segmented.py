@@ -180,11 +180,11 @@ def product(lanes: int) -> pg.Kernel:
         """
         <> first = start[i]
         <> last = start[i + 1]
-        y[i] = sum(j, val[j] * x[col[j]])
+        y[i] = sum(j, values[j] * x[columns[j]])
         """,
         [
-            pg.GlobalArg("val", np.float32, "nonzeros"),
-            pg.GlobalArg("col", np.int32, "nonzeros"),
+            pg.GlobalArg("values", np.float32, "nonzeros"),
+            pg.GlobalArg("columns", np.int32, "nonzeros"),
             pg.GlobalArg("x", np.float32, "m"),
             pg.GlobalArg("start", np.int32),
             "...",
@@ -218,7 +218,7 @@ def rows() -> Rows:
         for how, knl in ways.items():
             yield (
                 f"{name}: {how}",
-                lambda: knl(start=start, col=col, val=val, x=x, y=y),
+                lambda: knl(start=start, columns=col, values=val, x=x, y=y),
                 lambda: bool((y == wanted).all()),
             )
 
