@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import SupportsIndex, TypeAlias
 
+from polygen.ir import walk
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.tuning.work import Work, work_of
+from polygen.tuning.work import Work, points, work_of
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,24 @@ def work_of_all(kernel: Kernel, family: Family, sizes: Mapping[str, SupportsInde
         all(work.along for work in works),
         max(work.values for work in works),
     )
+
+
+def scan_in(kernel: Kernel, family: Family, sizes: Mapping[str, SupportsIndex]) -> str | None:
+    """Return the instruction that is a scan: its range grows from one result to the next.
+
+    That takes linear work in a loop, and quadratic work where results are computed by themselves.
+    """
+    plain = kernel.expanded
+    for name in names_of(family):
+        insn = plain.instruction(name)
+        around = insn.within_inames
+        for node in insn.reductions:
+            if around.isdisjoint(walk.free_variables(node.operand)) and around:
+                together, alone = around.union(node.inames), frozenset(node.inames)
+                counts = [points(plain, inames, sizes) for inames in (together, around, alone)]
+                if counts[0] != counts[1] * counts[2]:
+                    return name
+    return None
 
 
 def names_of(nests: Sequence[Nest]) -> list[str]:

@@ -24,7 +24,7 @@ from polygen.transforms.coalesce_reduction import coalesce_reduction
 from polygen.transforms.parallelize_reduction import parallelize_reduction
 from polygen.tuning.measure import fastest
 from polygen.tuning.model import Choice, ranked
-from polygen.tuning.nests import Family, families, names_of, work_of_all
+from polygen.tuning.nests import Family, families, names_of, scan_in, work_of_all
 from polygen.tuning.on_processors import on_processors, why_as_it_is
 from polygen.tuning.prepared import in_the_same_loops, with_producers
 from polygen.tuning.rows import with_rows
@@ -145,6 +145,9 @@ def _shared(
     for prepared in (_joined, _as_it_is):
         try:
             _check_free(kernel, family)
+            if (scan := scan_in(kernel, family, sizes)) is not None:
+                _warn(kernel, family, f"'{scan}' is a scan: split_scan shares these")
+                return kernel
             if (rows := with_rows(kernel, family, limits, sizes)) is not None:
                 return rows
             best = ranked(work_of_all(kernel, family, sizes), limits)

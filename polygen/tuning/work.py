@@ -66,28 +66,33 @@ def work_of(
     around = insns[0].within_inames
     counted: dict[frozenset[str], int] = {}
 
-    def points(inames: frozenset[str]) -> int:
+    def count(inames: frozenset[str]) -> int:
         if inames not in counted:
-            counted[inames] = _points(kernel, inames, sizes)
+            counted[inames] = points(kernel, inames, sizes)
         return counted[inames]
 
     everything = around.union(reduced)
-    results = max(1, points(around)) if around else 1
-    total = max(1, points(everything))
+    results = max(1, count(around)) if around else 1
+    total = max(1, count(everything))
     read = {_what(r): r for insn in insns for r in references(insn) if _is_read(kernel, r)}
     typed = infer_types(kernel, index_type(kernel))
     moved = width = 0
     for reference in read.values():
         size = to_dtype(typed.array(reference.name).dtype).itemsize
-        moved += size * points(_inames(reference, everything))
+        moved += size * count(_inames(reference, everything))
         width += size if not _inames(reference, everything).isdisjoint(reduced) else 0
     along = _is_along(kernel, list(read.values()), everything, reduced)
     values = max(facts_of(node.operation).width for insn in insns for node in insn.reductions)
     return Work(results, -(-total // results), moved, max(width, 1), along, values)
 
 
-def _points(kernel: Kernel, inames: frozenset[str], sizes: Mapping[str, SupportsIndex]) -> int:
-    """Return how many values inames have together."""
+def points(kernel: Kernel, inames: frozenset[str], sizes: Mapping[str, SupportsIndex]) -> int:
+    """Return how many values inames have together.
+
+    Raises:
+        MissingArgument: if a size is missing.
+        NotCountable: if data decides.
+    """
     if not inames:
         return 1
     around = with_surrounding(kernel, inames)

@@ -203,6 +203,11 @@ LEFT: list[tuple[str, Callable[[], pg.Kernel], str]] = [
         "'insn' is left as it is: .*segmented",
     ),
     (
+        "a scan",
+        lambda: made("{ [i,j]: 0<=i<64 and 0<=j<=i }", "s[i] = sum(j, a[j])"),
+        "'insn' is left as it is: 'insn' is a scan: split_scan",
+    ),
+    (
         "tagged",
         lambda: pg.tag_inames(
             made("{ [i,j]: 0<=i<64 and 0<=j<64 }", "s[i] = sum(j, a[i,j])"), {"j": "l.0"}
