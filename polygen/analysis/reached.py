@@ -31,7 +31,8 @@ def reached_elements(kernel: Kernel, reference: Reference) -> isl.Set | None:
 
     Parameters:
         kernel: the kernel.
-        reference: one with subscripts that are quotients or remainders of one number by sizes.
+        reference: one with subscripts that are quotients or remainders by sizes, of numbers that
+            have nothing to do with each other.
     """
     unknowns = Unknowns(known_names(kernel, reference))
     index = [unknowns.abstract(e) for e in reference.index]
@@ -39,14 +40,19 @@ def reached_elements(kernel: Kernel, reference: Reference) -> isl.Set | None:
     if reference.conditions or reference.vague or not found:
         return None
     numbers = {division.number: division for division in found}
-    (base, *others) = [d for d in found if _is_first(d, found)]
-    used = NO_NAMES.union(*map(walk.free_variables, index))
-    own = walk.free_variables(base.number).intersection(kernel.inames)
-    if others or used & own or len(numbers) < len(found):
+    bases = [d for d in found if _is_first(d, found)]
+    each = [walk.free_variables(d.number).intersection(kernel.inames) for d in bases]
+    used, own = NO_NAMES.union(*map(walk.free_variables, index)), NO_NAMES.union(*each)
+    if used & own or len(numbers) < len(found) or len(own) < sum(map(len, each)):
         return None
-    whole = _range(kernel, base, own, reference.inames)
-    ends = None if whole is None else _ends(kernel, base, whole, numbers)
-    if ends is None or not used.intersection(unknowns.names.values()) <= ends.keys():
+    ends: dict[str, Expression] = {}
+    for base, inames in zip(bases, each, strict=True):
+        whole = _range(kernel, base, inames, reference.inames)
+        digits = None if whole is None else _ends(kernel, base, whole, numbers)
+        if digits is None:
+            return None
+        ends |= digits
+    if not used.intersection(unknowns.names.values()) <= ends.keys():
         return None
     axes = [isl.Set.from_pw_aff(f) for f in map(to_pw_aff, index) if f is not None]
     if len(axes) < len(index):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import chain, combinations, permutations
 from typing import Any
@@ -214,6 +215,19 @@ def test_one_quotient_for_each_gap() -> None:
         array = pg.GlobalArg("a", "float64", extents)
         knl = kernel(f"{{ [i,j,k,l]: {bounds} }}", "s[j] = sum((l,i,k), a[i,j,k,l])", array)
         assert f"a[{offset}]" in inner_loop(coalesced(knl), "opencl")
+
+
+@pytest.mark.parametrize("reduced", ["ikl", "ij", "ijkl", "ik"])
+def test_what_has_to_move_is_what_it_was(reduced: str) -> None:
+    """All of the array, and of the sums, in 8 bytes each."""
+    new = coalesced(total(NAMES, reduced, NAMES, symbolic=True))
+    found = pg.gather_access_footprint_bytes(pg.add_dtypes(new, {"s": "float64"}))
+    for extents in ((3, 4, 5, 2), (1, 1, 1, 7), (2, 0, 3, 4)):
+        sizes = dict(zip((SIZES[i] for i in NAMES), extents, strict=True))
+        kept = [n for i, n in zip(NAMES, extents, strict=True) if i not in reduced]
+        read, written = 8 * math.prod(extents), 8 * math.prod(kept)
+        assert found["a", "read"].eval_with_dict(sizes) == read
+        assert found["s", "write"].eval_with_dict(sizes) == written
 
 
 def test_nothing_to_join() -> None:
