@@ -46,8 +46,9 @@ def with_rows(
     wanted = work.length // (lanes * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
     threads = max(1, min(wanted, limits.items_per_group))
     blocks = -(-work.length // (threads * _MOST))
+    most = 1 if kernel.target == "opencl" else limits.cluster_groups
     # Halves are converted as they are read: past a few groups, reading them again is faster.
-    if blocks > limits.cluster_groups // (1 if lanes <= _LANES else 2):
+    if blocks > max(1, most // (1 if lanes <= _LANES else 2)):
         return None
     if blocks > 1:
         kernel = set_options(kernel, clusters=True)

@@ -149,6 +149,8 @@ def test_long_rows_are_of_clusters(length: int, blocks: int) -> None:
     last = pg.optimize_reductions(knl, H200).history[-1]
     assert last.name == "share_rows"
     assert (dict(last.arguments)["blocks"], dict(last.arguments)["keep"]) == (blocks, ("x",))
+    for_opencl = pg.optimize_reductions(knl.copy(target="opencl"), H200)
+    assert ("share_rows" in steps(for_opencl)) == (blocks == 1)
 
 
 def chosen(shape: tuple[int, ...], over: str, to: str) -> dict[str, int]:
