@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
 
-from polygen.analysis.affine import linear_form
+from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.unknowns import is_by_size
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -128,9 +128,16 @@ def divisions(loop: Loop, known: frozenset[str]) -> list[ex.FloorDiv | ex.Remain
                 if not is_by_size(part) or not walk.free_variables(part.denominator) <= known:
                     continue
                 form = linear_form(part.numerator, known | {loop.iname})
-                if form is not None and form.terms.get(loop.iname, 0) > 0:
+                if form is not None and _growth(form, loop.iname) > 0:
                     found.append(part)
     return found
+
+
+def _growth(form: LinearForm, iname: str) -> int:
+    """Return by how much a number grows with an iname; 0 if not always by as much."""
+    growth = form.terms.get(iname, 0)
+    rest = form - LinearForm.of_name(iname) * growth
+    return 0 if iname in rest.names() else growth  # in a quotient, say
 
 
 def _nodes(block: Block) -> Iterator[Node]:

@@ -420,3 +420,18 @@ def test_loops_in_strips_have_no_divisions(step: Step) -> None:
         b = np.arange(p, dtype=np.float64)
         expected = (a * b + 8 * np.arange(n)[:, None, None]).sum((0, 2))
         np.testing.assert_array_equal(run(a=a, b=b)[1][0], expected)
+
+
+def test_what_is_divided_by_a_number_first_is_not_carried() -> None:
+    """A quotient by a number grows by 6 or 7 where what is divided grows by 20."""
+    knl = kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j<m and 0<=k<3 }", "s[i,j,k] = a[k,i,j] + 2*j",
+        pg.GlobalArg("a", "float64", "3,n,m"),
+    )  # fmt: skip
+    new = after(knl, joined("j, i, k"), split("ij", 20, inner_tag="l.0"))
+    assert "_mod += " not in str(pg.generate_code(new, "c"))
+    run = new.executor("c")
+    for n, m in ((5, 18), (1, 7), (0, 2), (18, 5)):
+        a = np.random.default_rng(n).integers(-8, 9, (3, n, m)).astype(np.float64)
+        expected = a.transpose(1, 2, 0) + 2 * np.arange(m)[:, None]
+        np.testing.assert_array_equal(run(a=a)[1][0], expected)
