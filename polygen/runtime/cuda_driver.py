@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Protocol
 
-from polygen.errors import NoDevice
+from polygen.errors import DeviceLacks, NoDevice
 from polygen.runtime import cache as disk
 from polygen.runtime.compilation import failure
 from polygen.source import caller_location
+from polygen.targets.program import Program
 
 _REMEDY = "pip install 'polygen[cuda]', on a machine with an NVIDIA GPU and its driver"
 _UPDATE = "is the driver as new as NVRTC, and is there memory left on the device?"
@@ -180,6 +181,25 @@ def architecture(device: int) -> str:
     """Return what compilers call the instructions of a device: ``sm_90``."""
     parts = ("COMPUTE_CAPABILITY_MAJOR", "COMPUTE_CAPABILITY_MINOR")
     return "sm_" + "".join(str(driver().attribute(part, device)) for part in parts)
+
+
+def check_clusters(program: Program) -> None:
+    """Check that the current device has clusters of blocks, if a program's groups are these.
+
+    Raises:
+        DeviceLacks: if it has not.
+    """
+    if program.target.blocks_along is None:
+        return
+    device = driver().device()
+    if driver().attribute("COMPUTE_CAPABILITY_MAJOR", device) < 9:
+        raise DeviceLacks(
+            f"the device ({architecture(device)}) has no clusters of blocks, which kernel "
+            f"'{program.loop_program.name}' needs with the option 'clusters'",
+            where=caller_location(),
+            remedy="set_options(kernel, clusters=False), with at most 1024 work items in a group; "
+            "devices have clusters from sm_90 on",
+        )
 
 
 _MODULES: dict[tuple[int, str, tuple[str, ...]], Any] = {}

@@ -12,6 +12,7 @@ from polygen.runtime.arguments import Call, Form
 from polygen.runtime.arrays import ArrayInfo
 from polygen.runtime.cuda_arrays import array_class
 from polygen.runtime.cuda_driver import build as build_cuda
+from polygen.runtime.cuda_driver import check_clusters
 from polygen.runtime.cuda_memory import cuda_allocator
 from polygen.runtime.cuda_run import CudaRun
 from polygen.runtime.device_array import DeviceArray
@@ -107,6 +108,7 @@ def plan_for_cuda(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
     """Return what a wrapper for CUDA may ask for."""
     program = variant.program
     options = program.loop_program.options.build_options
+    check_clusters(program)
     module = build_cuda(program.source, options, form.kernel.name)
     fixed = {
         **call.sizes,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import ClusterNotPossible
+from polygen.errors import ClusterNotPossible, DeviceLacks
 from polygen.ir.kernel import Kernel
 from polygen.runtime.evaluate import value_of
+from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.nvrtc import compile_for
 from tests.oracle.cases import kernel
 
@@ -57,3 +59,10 @@ def test_other_targets_and_groups_of_one_block() -> None:
 def test_what_is_no_cluster_is_refused(blocks: int, items: int) -> None:
     with pytest.raises(ClusterNotPossible, match=f"here, {blocks} of {items} work items"):
         pg.generate_code(sums(blocks, items), "cuda")
+
+
+def test_a_device_without_clusters(monkeypatch: pytest.MonkeyPatch, host: HostDriver) -> None:
+    older = {"COMPUTE_CAPABILITY_MAJOR": 8, "COMPUTE_CAPABILITY_MINOR": 0}
+    monkeypatch.setattr(host, "attribute", lambda name, device: older[name])
+    with pytest.raises(DeviceLacks, match=r"sm_80.* has no clusters of blocks"):
+        sums(4).executor("cuda")(a=np.zeros((3, 4, 64), np.float32))
