@@ -47,10 +47,10 @@ def optimize_reductions(
     Reductions of the same shape get the same loops, as do those of rows, and what uses their
     results row by row (`fuse_reductions`).  Then:
 
-    - where several instructions go along a row, of at most 32 elements for each work item of a
-      group, or of a cluster of groups, items share rows and keep their parts of these
-      (`share_rows`): a softmax, say.  Clusters are CUDA's (the option ``clusters``): for OpenCL,
-      make the kernel for it (``target="opencl"``), or pass limits with ``cluster_groups=1``;
+    - where several instructions go along a row, items share rows (`share_rows`): a softmax, say.
+      Up to 32 elements of a row they keep in registers, also in clusters of groups; more they read
+      again.  Clusters are CUDA's (the option ``clusters``): for OpenCL, make the kernel for it
+      (``target="opencl"``), or pass limits with ``cluster_groups=1``;
     - all other reductions get one loop, and one around it (`coalesce_reduction`), and are shared by
       groups of work items (`parallelize_reduction`).  How many, and how much each item has under
       way, is the choice that a model finds fastest, from what is read, how it lies in memory, and

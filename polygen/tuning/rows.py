@@ -26,6 +26,7 @@ _LANES = 4  # that such a vector has, or fewer, unless it is of halves
 _SHORT = 256
 _ITEMS, _FEW = 128, 64  # work items of a group that has several rows; of a row that has its own
 _MOST = 32  # elements that fit into the registers of a work item
+_MOST_BLOCKS = 2  # that keep a row
 
 
 def with_rows(
@@ -33,7 +34,9 @@ def with_rows(
 ) -> Kernel | None:
     """Return the kernel in which work items share rows, and keep their parts of these.
 
-    None if that does not apply: each row is read once, or by one reduction, or it is too long.
+    Rows that are too long for their registers, items read again, several vectors at a time.
+
+    None if that does not apply: each row is read once, or by one reduction.
     """
     plain = kernel.expanded
     ids = [*names_of(family), *_along_rows(plain, family)]
@@ -46,23 +49,32 @@ def with_rows(
     wanted = work.length // (lanes * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
     threads = max(1, min(wanted, limits.items_per_group))
     blocks = -(-work.length // (threads * _MOST))
-    most = 1 if kernel.target == "opencl" else limits.cluster_groups
-    # Halves are converted as they are read: past a few groups, reading them again is faster.
-    if blocks > max(1, most // (1 if lanes <= _LANES else 2)):
-        return None
-    if blocks > 1:
-        kernel = set_options(kernel, clusters=True)
     across = 1 if threads >= _FEW else _ITEMS // threads
-    shares = {"threads": threads, "lanes": lanes, "across": across, "blocks": blocks}
+    shares = {"threads": threads, "lanes": lanes, "across": across}
     used = _used_again(kernel, ids)
     arrays = tuple([name for name in used if name not in kernel.rules])
-    own = work.length // (threads * blocks)
-    for keep in dict.fromkeys((used, arrays, ()) if own <= _MOST // 2 else (arrays, ())):
+    ways: tuple[tuple[str, ...], ...] = (used, arrays, ())
+    if 1 < blocks <= _clustered(kernel, limits, lanes):
+        kernel = set_options(kernel, clusters=True)
+        shares["blocks"] = blocks
+    elif blocks > 1:
+        shares["ahead"], ways = _VECTORS, (arrays,)
+    for keep in dict.fromkeys(ways):
         try:
             return share_rows(kernel, ids, keep=keep, **shares)
         except UserError:
             continue
     return None
+
+
+def _clustered(kernel: Kernel, limits: Limits, lanes: int) -> int:
+    """Return how many groups may keep a row together, in a cluster.
+
+    Past that, and of halves, which are converted as they are read, it is faster to read again.
+    """
+    if kernel.target == "opencl" or lanes > _LANES:
+        return 1
+    return min(limits.cluster_groups, _MOST_BLOCKS)
 
 
 def _along_rows(kernel: Kernel, family: Family) -> list[str]:
