@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from polygen.analysis.determinism import check_deterministic
 from polygen.analysis.index_type import INT32, index_type
 from polygen.analysis.proving import proofs_are_on
 from polygen.errors import SubGroupTooLarge, UserError
@@ -94,6 +95,8 @@ def lower_kernel(kernel: Kernel | TranslationUnit, target: str | None = None) ->
 def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopProgram:
     kernel = prepare(without_auto(_for_target(kernel, target), index_dtype), index_dtype)
     program = lower_prepared(kernel, _model(target), index_dtype)
+    if kernel.options.deterministic:
+        check_deterministic(kernel)
     if proofs_are_on():
         validate(kernel, program)
     return without_size_arguments(program, kernel, strips=_model(target) is Model.LOOPS)

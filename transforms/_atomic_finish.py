@@ -8,6 +8,7 @@ That both are the same is the contract of an atomic update: each one is made onc
 
 from __future__ import annotations
 
+from polygen.analysis.determinism import check_deterministic
 from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.types import reduction_types
 from polygen.errors import FinishNotPossible
@@ -38,12 +39,15 @@ def finish_atomically(kernel: Kernel, insns: Within) -> Rearranged:
 
     Raises:
         FinishNotPossible: if one is more than that, or what it assigns to cannot be updated so.
+        NotDeterministic: if results would depend on the order, which the options rule out.
         TypeNotFound: if its type is not known.
     """
     new = kernel
     for insn in matching(kernel, insns):
         new = _updating(new, _checked(kernel, insn))
     check_made(new)
+    if new.options.deterministic:
+        check_deterministic(new)
     return Rearranged(new, computes_as=kernel)
 
 

@@ -108,6 +108,8 @@ def parallelize_reduction(
         IllegalStep, CannotProve: if 5 does not hold.
         FootprintNotAffine: if 6 does not hold.
         FinishNotPossible, TypeNotFound: if 7 does not hold.
+        NotDeterministic: if updates are of floating-point numbers, and the kernel has the option
+            ``deterministic``.
 
     Source: PANAMERA, sections 3 and 4; Harris, Optimizing parallel reduction in CUDA, 2007.
     """

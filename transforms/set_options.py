@@ -45,6 +45,8 @@ def set_options(kernel: Kernel, /, **options: object) -> Kernel:
             anew in each iteration of the loops around it;
             ``clusters``: CUDA, from compute capability 9.0 on: work items along ``l.2`` are in
             blocks of their own, at most 8, which are a cluster: a group then has up to 8192;
+            ``deterministic``: no code is generated for atomic updates whose result depends on which
+            work item comes first (`NotDeterministic`): each run gives the same bits;
             ``fix_sizes``: a call runs code in which the sizes that it has are numbers; code is
             generated and compiled for each combination of sizes, of which the latest 64 are kept;
             ``sub_group_size``: how many work items of a group are taken to read each other's

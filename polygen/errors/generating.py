@@ -70,6 +70,10 @@ class AtomicNotSupported(UserError):
     """An atomic operation that the target language does not have."""
 
 
+class NotDeterministic(UserError):
+    """An atomic update of floating-point numbers in a kernel with the option ``deterministic``."""
+
+
 class SubGroupTooLarge(UserError):
     """An option ``sub_group_size`` that is more than the target has."""
 

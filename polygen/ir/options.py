@@ -51,6 +51,8 @@ class Options:
             one thread (C).
         force_scan: no code is generated for a reduction that is computed anew in each iteration of
             a loop around it: each has to be a scan.
+        deterministic: no code is generated for atomic updates whose result depends on which work
+            item comes first: each run gives the same bits.
         sub_group_size: how many work items can read each other's registers: a power of two; 0 for
             code that makes no use of that; None for what is known of the target.
     """
@@ -68,6 +70,7 @@ class Options:
     force_scan: bool = False
     clusters: bool = False
     fix_sizes: bool = False
+    deterministic: bool = False
     sub_group_size: int | None = None
 
     def shuffling_on(self, target: str | None) -> int:

@@ -31,6 +31,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "auto_test_vs_ref": (pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i]"),),
     "roofline": (pg.Limits(1, 1), {}),
     "find_rules_matching": ("f*",),
+    "optimize_reductions": (pg.Limits(1, 1),),
     "rename_callable": ("f", "g"),
     "apply": ((),),
 }
