@@ -12,15 +12,13 @@ import pytest
 import polygen as pg
 
 Right = Callable[[Any], Any]
-SHAPES: list[tuple[tuple[int, int], str, Right]] = [
-    (shape, text, right)
-    for shape in ((1, 1), (3, 100003), (100003, 3), (257, 1000), (1000, 257), (64, 64))
-    for text, right in (
-        ("s[0] = sum((i,j), a[i,j])", lambda a: [a.sum()]),
-        ("s[i] = sum(j, a[i,j])", lambda a: a.sum(1)),
-        ("s[j] = max(i, a[i,j])", lambda a: a.max(0)),
-    )
-]
+FORMS: tuple[tuple[str, Right], ...] = (
+    ("s[0] = sum((i,j), a[i,j])", lambda a: [a.sum()]),
+    ("s[i] = sum(j, a[i,j])", lambda a: a.sum(1)),
+    ("s[j] = max(i, a[i,j])", lambda a: a.max(0)),
+)
+SIZES = ((1, 1), (3, 100003), (100003, 3), (257, 1000), (1000, 257), (64, 64))
+SHAPES = [(shape, text, right) for shape in SIZES for text, right in FORMS]
 
 
 def summed(shape: tuple[int, int], text: str) -> pg.Kernel:

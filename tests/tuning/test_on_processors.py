@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ REDUCTIONS = (
 
 
 def random_array(shape: Any, dtype: Any = np.float32) -> Any:
-    return (100 * np.random.default_rng(2).normal(size=shape)).astype(dtype)
+    numbers: Any = 100 * np.random.default_rng(2).normal(size=shape)
+    return numbers.astype(dtype)
 
 
 def close(found: Any, expected: Any) -> None:
@@ -77,7 +79,7 @@ def test_the_order_of_sums_may_be_kept() -> None:
     np.testing.assert_array_equal(knl(a=a)[1][0], expected)
 
 
-PRODUCTS = (
+PRODUCTS: tuple[tuple[str, Callable[[Any, Any], Any]], ...] = (
     ("s[i] = sum(j, a[i,j]*b[j])", lambda a, b: a @ b),
     ("s[i] = sum(j, a[i,j] > b[j])", lambda a, b: (a > b).sum(1)),
 )
