@@ -83,7 +83,8 @@ def reduce_in_parts(
         UnknownIname, UnknownInstruction: if the kernel has no such iname or instruction.
         NoSuchReduction: if 1 does not hold.
         FootprintNotAffine: if 2 does not hold.
-        NotTheSame: if 3 does not hold.
+        NotTheSame: if 3 does not hold; or if it cannot be seen which element is which, because an
+            iname that is reduced over is not mentioned in what is reduced.
     """
     part = part_iname or kernel.new_name(f"{iname}_part")
     inner = inner_iname or kernel.new_name(f"{iname}_inner", (part,))

@@ -37,7 +37,18 @@ from tests.proof.nests import NestsMaker
 from tests.properties.generator import Generator
 
 TRIES = 9  # steps that are tried in a sequence
-REGROUPING = ("split_reduction", "realize_reduction")  # sums may be added up in another order
+# Sums may be added up in another order.
+REGROUPING = (
+    "split_reduction",
+    "realize_reduction",
+    "reduce_in_parts",
+    "parallelize_reduction",
+    "coalesce_reduction",
+    "fuse_reductions",
+    "share_rows",
+    "split_scan",
+    "privatize_atomics",
+)
 DATA: Limits = {**LIMITS, "count": 4}
 CALLS = [({"n": n, "m": m}, seed) for seed, (n, m) in enumerate(((4, 3), (3, 4), (5, 2), (0, 1)))]
 # What a kernel that computes the right values may be too much for.

@@ -541,9 +541,13 @@ def _fewer_inames(knl: Kernel, r: random.Random) -> AnyStep | None:
 
 
 def _parts(knl: Kernel, r: random.Random) -> AnyStep | None:
-    # A number that is kept has a type; where it is not, it takes that of what it meets.
+    # A number that is kept has a type; where it is not, it takes that of what it meets.  And which
+    # contribution is which has to be seen: all that is reduced over is mentioned.
     kept = (
-        n for i in knl.instructions for n in i.reductions if ex.If not in walk.classes(n.operand)
+        n
+        for i in knl.instructions
+        for n in i.reductions
+        if ex.If not in walk.classes(n.operand) and walk.free_variables(n.operand) >= {*n.inames}
     )
     over = sorted({iname for node in kept for iname in node.inames} - knl.tags.keys())
     return AnyStep("reduce_in_parts", (r.choice(over), r.choice((1, 3, 4)))) if over else None
