@@ -26,9 +26,8 @@ REDUCTIONS = (
 )
 
 
-def random_array(shape: Any, dtype: Any = np.float32) -> Any:
-    numbers: Any = 100 * np.random.default_rng(2).normal(size=shape)
-    return numbers.astype(dtype)
+def random_array(shape: int | tuple[int, ...], dtype: Any = np.float32) -> Any:
+    return (100 * np.random.default_rng(2).normal(size=shape)).astype(dtype)
 
 
 def close(found: Any, expected: Any) -> None:
