@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -24,7 +25,7 @@ def library() -> ctypes.CDLL:
     """Compile CUB's reductions, once for a version of their source, and load them."""
     built = Path(tempfile.gettempdir()) / f"polygen_cub_{hash_of(SOURCE)}.so"
     if not built.exists():
-        partial = built.with_suffix(".part")
+        partial = built.with_suffix(f".{os.getpid()}")
         options = ["-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC", "-std=c++17"]
         subprocess.run(["nvcc", *options, "-o", str(partial), str(SOURCE)], check=True)
         partial.rename(built)

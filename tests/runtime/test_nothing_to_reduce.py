@@ -72,12 +72,12 @@ def test_what_is_asked_of_nothing() -> None:
 
 
 def test_kernels_that_call_it() -> None:
-    largest = pg.make_function("{ [k]: 0<=k<m }", "y[0] = max(k, x[k])", ["m", "x", "y"])
+    greatest_of = pg.make_function("{ [k]: 0<=k<m }", "y[0] = max(k, x[k])", ["m", "x", "y"])
     knl = pg.make_kernel(
         "{ [i]: 0<=i<3 }",
-        "[j]: b[i, j] = largest(n, [j]: a[i, j])",
+        "[j]: b[i, j] = greatest_of(n, [j]: a[i, j])",
         [pg.GlobalArg("a", np.float64, "3, n"), pg.GlobalArg("b", np.float64, "3, 1"), "..."],
-        functions={"largest": largest},
+        functions={"greatest_of": greatest_of},
     )
     assert (_called(knl, 3, 2)[0] == 1).all()
     with pytest.raises(EmptyReduction):
