@@ -36,7 +36,8 @@ def _value(node: Any, values: _Values) -> Any:
     """Return a value; a loop on the host asks for some for each launch, so that time counts."""
     if isinstance(node, int):
         return node
-    rule = _RULES.get(type(node))
+    kind: type[Any] = type(node)
+    rule = _RULES.get(kind)
     if rule is not None:
         return rule(node, values)
     return _evaluate(node, {name: values[name] for name in walk.free_variables(node)})
@@ -54,7 +55,7 @@ def _floor_div(node: Any, values: _Values) -> Any:
     return _value(node.numerator, values) // _value(node.denominator, values)
 
 
-_RULES: Mapping[type, Callable[[Any, _Values], Any]] = {
+_RULES: Mapping[type[Any], Callable[[Any, _Values], Any]] = {
     ex.Variable: lambda node, values: values[node.name],
     ex.Sum: _sum,
     ex.Product: _product,
