@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from pymbolic.mapper.evaluator import evaluate as _evaluate
 
@@ -32,15 +32,15 @@ def value_of(expression: Expression, values: Mapping[str, int]) -> int:
         raise InternalError(f"'{expression}' needs a value of '{min(missing)}'") from None
 
 
-def _value(node: Any, values: _Values) -> Any:
+def _value(node: object, values: _Values) -> Any:
     """Return a value; a loop on the host asks for some for each launch, so that time counts."""
     if isinstance(node, int):
         return node
-    kind: type[Any] = type(node)
-    rule = _RULES.get(kind)
+    rule = _RULES.get(type(node))
     if rule is not None:
         return rule(node, values)
-    return _evaluate(node, {name: values[name] for name in walk.free_variables(node)})
+    other = cast("Expression", node)
+    return _evaluate(other, {name: values[name] for name in walk.free_variables(other)})
 
 
 def _sum(node: Any, values: _Values) -> Any:
@@ -55,7 +55,7 @@ def _floor_div(node: Any, values: _Values) -> Any:
     return _value(node.numerator, values) // _value(node.denominator, values)
 
 
-_RULES: Mapping[type[Any], Callable[[Any, _Values], Any]] = {
+_RULES: Mapping[type, Callable[[Any, _Values], Any]] = {
     ex.Variable: lambda node, values: values[node.name],
     ex.Sum: _sum,
     ex.Product: _product,
