@@ -367,6 +367,10 @@ def ordered(seed: int) -> Kernel | None:
     return knl
 
 
+# The first ones in each run, the others in the deep ones.
+STARTS = [0, *(pytest.param(start, marks=pytest.mark.deep) for start in range(30, 300, 30))]
+
+
 def check_random(seeds: range) -> None:
     count = 0
     for knl in filter(None, map(ordered, seeds)):
@@ -375,7 +379,7 @@ def check_random(seeds: range) -> None:
     assert count > 10 * len(seeds)
 
 
-@pytest.mark.parametrize("start", range(0, 90, 30))
+@pytest.mark.parametrize("start", STARTS)
 def test_random_kernels_beside_their_execution(start: int) -> None:
     check_random(range(start, start + 30))
 
@@ -386,7 +390,7 @@ def test_thousands_of_random_kernels(start: int) -> None:
     check_random(range(start, start + 250))
 
 
-@pytest.mark.parametrize("start", range(0, 90, 30))
+@pytest.mark.parametrize("start", STARTS)
 def test_random_kernels_on_axes_beside_their_execution(start: int) -> None:
     count = 0
     for seed in range(start, start + 30):

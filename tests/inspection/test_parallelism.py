@@ -59,7 +59,11 @@ def check_all(kernels: Iterable[Kernel]) -> Counter[bool]:
     return found
 
 
-@pytest.mark.parametrize("start", range(0, 90, 30))
+# The first ones in each run, the others in the deep ones.
+STARTS = [0, *(pytest.param(start, marks=pytest.mark.deep) for start in range(30, 300, 30))]
+
+
+@pytest.mark.parametrize("start", STARTS)
 def test_random_kernels(start: int) -> None:
     with pg.without_proofs():
         kernels = [Maker(seed).kernel() for seed in range(start, start + 30)]
