@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test test-deep test-gpu bench fmt clean
+.PHONY: demo test docs test-deep test-gpu bench fmt clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -17,6 +17,11 @@ test: $(READY)
 	$(BIN)/mypy
 	$(BIN)/pyright
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
+
+# The documentation site, as files in docs/_build/html.  Warnings are errors.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -m sphinx -W -E --keep-going --nitpicky --quiet --jobs 2 docs docs/_build/html
 
 # Beside Loo.py: see docs/benchmarks.md.
 bench: $(READY)
@@ -45,7 +50,7 @@ fmt: $(READY)
 	$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist docs/_build docs/reference/api .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made last, so that an interrupted installation is done again.

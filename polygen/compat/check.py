@@ -47,8 +47,8 @@ def auto_test_vs_ref(  # noqa: PLR0913, PLR0917  (Loo.py's arguments)
             message; if not given, what `polygen.auto_test_vs_ref` does.
         quiet: whether no code is shown at all.
         ref_entrypoint, test_entrypoint: which kernels, in programs of several entry points.
-        op_count, op_label, warmup_rounds, dump_binary, fills_entire_output,
-        max_test_kernel_count, blacklist_ref_vendors: nothing depends on them here.
+        op_count, op_label, warmup_rounds, dump_binary: nothing depends on them here.
+        fills_entire_output, max_test_kernel_count, blacklist_ref_vendors: nor on these.
 
     Returns:
         How long the call of each took, in seconds: ``{"elapsed_wall": ..., "ref_elapsed_wall":

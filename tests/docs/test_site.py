@@ -1,0 +1,117 @@
+"""What the documentation site is made of; `make docs` makes it, and warnings there are errors."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import re
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import polygen as pg
+import polygen.compat as lp
+from docs.site import entries, names, navigation
+
+DOCS = Path(__file__).parents[2] / "docs"
+GROUPS = names.groups()
+PATHS = [f"{g.module}.{name}" for g in GROUPS for name in g.names]
+DIRECTIVE = re.compile(r"^\.\. (?:autoclass|autofunction|py:data):: (\S+)$", re.MULTILINE)
+
+
+def grouped(module: str) -> Counter[str]:
+    return Counter(name for g in GROUPS if g.module == module for name in g.names)
+
+
+def test_every_public_name_stands_in_one_group() -> None:
+    assert grouped("polygen") == Counter(set(pg.__all__) - {"errors"})
+    kinds = [k for k in vars(pg.errors).values() if isinstance(k, type)]
+    errors = {k.__name__ for k in kinds if issubclass(k, Exception)}
+    assert grouped("polygen.errors") == Counter(errors)
+    own = importlib.import_module("polygen.transformation").__all__
+    assert grouped("polygen.transformation") == Counter(own)
+    others = {n for n in lp.__all__ if vars(lp)[n] is not vars(pg).get(n)}
+    assert grouped("polygen.compat") == Counter(others)
+
+
+def test_entries_are_of_what_is_there() -> None:
+    for path in PATHS:
+        assert names.resolve(path) is not None
+    assert set(names.CHOSEN) <= set(pg.__all__)
+    assert {names.purpose(n) for n in names.CHOSEN} <= {g.title for g in GROUPS}
+    with pytest.raises(AttributeError):
+        names.resolve("polygen.no_such_name")
+
+
+def test_pages_have_the_entries(tmp_path: Path) -> None:
+    (tmp_path / "old.rst").write_text("of a name that is gone")
+    entries.write_pages(tmp_path)
+    assert {p.stem for p in tmp_path.iterdir()} == {g.page for g in GROUPS}
+    assert len({g.page for g in GROUPS}) == len(GROUPS)
+    found = [path for p in tmp_path.iterdir() for path in DIRECTIVE.findall(p.read_text())]
+    assert Counter(found) == Counter(PATHS)
+
+
+def test_every_entry_says_what_it_is() -> None:
+    lacking = [path for path in PATHS if len(entries.summary(names.resolve(path))) < 3]
+    assert lacking == []
+    kinds = {k for n in pg.__all__ if inspect.isclass(k := getattr(pg, n))}
+    members = [
+        (kind.__name__, name)
+        for kind in kinds
+        for name, found in inspect.getmembers_static(kind)
+        if not name.startswith("_") and (callable(found) or isinstance(found, property))
+        if not inspect.getdoc(found)
+    ]
+    assert members == []
+
+
+def test_every_transformation_has_an_example_that_is_run() -> None:
+    finder = doctest.DocTestFinder(recurse=True)
+    for group in GROUPS:
+        for name in group.names if group.title.startswith("Transformations") else ():
+            module = importlib.import_module(getattr(pg, name).__module__)
+            found = {t.name for t in finder.find(module) if t.examples}
+            assert {n for n in found if n.endswith(f".{name}")}, name
+
+
+@pytest.mark.parametrize("module", [entries, navigation, names], ids=lambda m: m.__name__)
+def test_examples_of_the_generator(module: ModuleType) -> None:
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("As `split_iname` does.", "As :py:obj:`split_iname <polygen.split_iname>` does."),
+        ("``a, b = f(x)`` has `c`s.", "``a, b = f(x)`` has ``c``\\ s."),
+        ("`Kernel.copy`", ":py:obj:`Kernel.copy <polygen.Kernel.copy>`"),
+        ("`errors.NameTaken`", ":py:obj:`errors.NameTaken <polygen.errors.NameTaken>`"),
+    ],
+)
+def test_names_in_docstrings_are_links(text: str, shown: str) -> None:
+    assert entries.linked(text) == shown
+
+
+def test_examples_in_docstrings_keep_empty_lines() -> None:
+    lines = ["Do.", ">>> print(1)", "<BLANKLINE>", "2", "", "More of `x`."]
+    example = [".. code-block:: pycon", "", "   >>> print(1)", "   ", "   2"]
+    assert entries.as_restructured_text(lines) == ["Do.", "", *example, "", "More of ``x``."]
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    index, reference = DOCS / "index.md", DOCS / "reference" / "README.md"
+    listed = {
+        (page.parent / f"{name}.md").resolve()
+        for page in (index, reference)
+        for block in re.findall(
+            r"```\{toctree\}.*?\n\n(.*?)\n```",
+            navigation.with_navigation(page.read_text()),
+            re.DOTALL,
+        )
+        for name in block.split()
+    }
+    assert listed == set(DOCS.rglob("*.md")) - {index}
