@@ -156,8 +156,8 @@ class _Stages:
         shape = tuple([axis.size for _, axis in axes])
         names = [self._new_name(like) for _ in range(width)]
         shuffled = space is AddressSpace.LOCAL
-        parts = parts_of(reduction) if width > 1 else ()
-        dtypes = [kept_in(self.kernel, part) for part in parts] or [None]
+        parts = parts_of(reduction) if width > 1 else (reduction,)
+        dtypes = [kept_in(self.kernel, part) for part in parts]
         arrays = [
             TemporaryVariable(name, dtype, shape, space, shuffled=shuffled)
             for name, dtype in zip(names, dtypes, strict=True)

@@ -193,8 +193,8 @@ class _Keeping:
         shape = tuple([axis.size for _, axis in self._axes])
         index = tuple([axis.place(LinearForm.of_name(iname)) for iname, axis in self._axes])
         found: list[ex.Subscript] = []
-        parts = parts_of(node) if facts_of(node.operation).width > 1 else ()
-        for dtype in [kept_in(self.kernel, part) for part in parts] or [None]:
+        parts = parts_of(node) if facts_of(node.operation).width > 1 else (node,)
+        for dtype in [kept_in(self.kernel, part) for part in parts]:
             name = self._new_name("part_" + "_".join(i for i in node.inames if i != self._part))
             array = TemporaryVariable(name, dtype, shape, AddressSpace.GLOBAL)
             self.kernel = self.kernel.copy(temporaries=(*self.kernel.temporaries, array))

@@ -43,8 +43,8 @@ def keeps_type(kernel: Kernel, name: str, writer: str) -> bool:
     dtype = known_kinds(kernel).get(name)
     if dtype is not None:
         found = list(_written(kernel, name, writer))
-        if dtype == np.int64 and set(found) == {(int, True)} and _is_index(kernel, name):
-            return True
+        if dtype == np.int64 and set(found) == {(int, True)}:
+            return _is_index(kernel, name) or _is_counted(kernel, name)
         return all(_has_type(one, dtype) for one in found)
     if isinstance(variable, GlobalArg):
         return False  # a call decides
@@ -111,6 +111,33 @@ def _is_index(kernel: Kernel, name: str) -> bool:
                 others += [first, *(i for index in indices for i in ex.index_of(index))]
             else:
                 others.append(value)
+        if any(name in walk.free_variables(other) for other in others):
+            return False
+    return True
+
+
+def _is_counted(kernel: Kernel, name: str) -> bool:
+    """Tell whether a variable is only read by reductions, of which nothing but the result is kept.
+
+    Their accumulators are of int64 where nothing else is said, and what is kept is converted from
+    these: so a number without a type of its own may as well have that one before.
+    """
+    for insn in kernel.instructions:
+        if name not in insn.read_names:
+            continue
+        if not isinstance(insn, Assigning) or isinstance(insn, CInstruction):
+            return False
+        others = [*insn.predicates, *(i for a in insn.assignees for i in ex.index_of(a))]
+        for assignee, value in insn.pairs:
+            if not isinstance(value, ex.Reduction) or not isinstance(value.operand, ex.Subscript):
+                others.append(value)
+                continue
+            others += ex.index_of(value.operand)
+            kept = ex.name_of(assignee)
+            alone = kernel.variables[kept].dtype is not None or len(kernel.writers[kept]) == 1
+            is_result = isinstance(kernel.variables[kept], GlobalArg) and alone
+            if ex.name_of(value.operand) == name and not (is_result or _is_counted(kernel, kept)):
+                return False
         if any(name in walk.free_variables(other) for other in others):
             return False
     return True

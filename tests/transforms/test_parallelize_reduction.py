@@ -132,6 +132,13 @@ def test_mistakes_are_noticed(old_and_new: tuple[str, str]) -> None:
         prove("step", ALL, Rearranged(wrong))
 
 
+def test_what_is_counted() -> None:
+    count = kernel("{ [r]: 0<=r<n }", "s[0] = sum(r, if(a[r] > 3, 1, 0))  {id=s}")
+    agree_in_arrays(count, LINE, shared(blocks=3, **FEW))
+    for array in shared(blocks=3, **FEW)(count).temporaries:
+        assert array.dtype in (None, "int64")
+
+
 def test_no_group_is_launched_that_has_nothing_to_do() -> None:
     knl = shared(blocks=8, **FEW)(pg.add_dtypes(ALL, {"a": "float32"}))
     first, _ = [node for node in pg.lower_kernel(knl).host if isinstance(node, Launch)]
@@ -157,6 +164,7 @@ RAGGED = kernel(
 )
 NORM = kernel("{ [r]: 0<=r<n }", "s[0] = 2*sum(r, a[r])  {id=s}")
 AGAIN = kernel("{ [r]: 0<=r<n }", "s[0] = sum(r, a[r]*s[0])  {id=s}", pg.GlobalArg("s", "float64"))
+SQUARES = kernel("{ [r]: 0<=r<n }", "s[0] = a[0]*sum(r, r*r)  {id=s}")
 ATOMIC = shared(blocks=2, finish="atomic")
 REFUSED: list[tuple[Kernel, Step, type[Exception], str]] = [
     (ALL, shared(across=2), InvalidArgument, "there are not 2 results side by side"),
@@ -171,6 +179,7 @@ REFUSED: list[tuple[Kernel, Step, type[Exception], str]] = [
     (NORM, ATOMIC, FinishNotPossible, "nothing more"),
     (pg.add_dtypes(ALL, {"a": "int8", "s": "int8"}), ATOMIC, FinishNotPossible, "stored as int8"),
     (AGAIN, ATOMIC, FinishNotPossible, "'s' is used before, too"),
+    (pg.add_dtypes(SQUARES, {"a": "float32"}), shared(), IllegalStep, "it would compute"),
     (RAGGED, shared(blocks=2), FootprintNotAffine, "sizes do not say"),
 ]
 

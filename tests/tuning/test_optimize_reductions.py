@@ -32,6 +32,11 @@ SUMS: list[tuple[str, Callable[[Any], Any], dict[str, int]]] = [
     ("s[i] = sum((j,k), a[i,j,k])", lambda a: a.sum((1, 2)), {"n": 3, "m": 5000}),
     ("s[k] = sum((i,j), a[i,j,k])", lambda a: a.sum((0, 1)), {"n": 5000, "m": 40}),
     ("s[j] = 2*sum((i,k), a[i,j,k])**2", lambda a: 2 * a.sum((0, 2)) ** 2, {"n": 60, "m": 300}),
+    (
+        "s[j] = sum((i,k), if(a[i,j,k] > 0.5, 1, 0))",
+        lambda a: (a > 0.5).sum((0, 2)),
+        {"n": 60, "m": 300},
+    ),
     ("s[i,k] = max(j, a[i,j,k])", lambda a: a.max(1), {"n": 50, "m": 70}),
 ]
 
