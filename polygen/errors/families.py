@@ -30,6 +30,8 @@ class PolygenError(Exception):
         self.remedy = remedy
         # The id of the instruction concerned, until the excerpt is made of it.
         self.insn_id = ""
+        # The line of a kernel's text that could not be read, from 1; 0 if it is not known.
+        self.line = 0
 
     def __str__(self) -> str:
         lines = [self.what]

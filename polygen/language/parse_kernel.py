@@ -119,6 +119,7 @@ def _read(text: object, who: str) -> tuple[list[_Parts], list[str]]:
                 section = _read_line(parts, section, code)
         except UserError as error:
             error.what = f"line {number}: {error.what}"
+            error.line = number
             raise
     return found, entrypoints
 

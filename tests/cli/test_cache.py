@@ -1,4 +1,4 @@
-"""The command `polygen`: what lies in the cache is counted and cleared, and nothing else."""
+"""`polygen cache`: what lies in the cache is counted and cleared, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polygen.cli import main
 from polygen.runtime import cache
 from polygen.runtime.cache_contents import contents
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NAMES = ["0" * 64 + ".c", "0" * 64 + ".so", "a1" * 32]
 
 
@@ -92,7 +92,7 @@ def test_a_folder_that_cannot_be_read(
         raise PermissionError(13, "Permission denied", str(folder))
 
     monkeypatch.setattr(Path, "iterdir", refuse)
-    assert main(["cache", "clear"]) == 1
+    assert main(["cache", "clear"]) == 2
     found = capsys.readouterr()
     assert found.out == ""
     assert found.err == f"polygen: [Errno 13] Permission denied: '{folder}'\n"

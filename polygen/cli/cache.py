@@ -1,43 +1,31 @@
-"""The command `polygen`: `polygen cache info` and `polygen cache clear`."""
+"""`polygen cache info` and `polygen cache clear`: what is kept on disk."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from polygen.runtime.cache import caching
 from polygen.runtime.cache_contents import Contents, clear, contents
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command, and return its exit status.
-
-    Parameters:
-        arguments: those of the command line; the process's own if they are not given.
-    """
-    chosen = _parser().parse_args(arguments)
-    try:
-        lines = _cleared() if chosen.action == "clear" else _described(contents())
-    except OSError as error:
-        sys.stderr.write(f"polygen: {error}\n")
-        return 1
-    sys.stdout.write("\n".join(lines) + "\n")
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="polygen", description="What polygen keeps on disk for its kernels."
-    )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    cache = commands.add_parser("cache", help="compiled kernels on disk")
+def add_command(commands: Any) -> None:
+    """Add the subcommand."""
+    cache: argparse.ArgumentParser = commands.add_parser("cache", help="compiled kernels on disk")
     actions = cache.add_subparsers(dest="action", required=True, metavar="action")
     actions.add_parser("info", help="say where they are, how many, and how large")
     actions.add_parser("clear", help="remove them")
-    return parser
+    cache.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Describe or clear the cache."""
+    lines = _cleared() if chosen.action == "clear" else _described(contents())
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
 
 
 def _described(found: Contents) -> list[str]:
@@ -64,7 +52,3 @@ def _size(count: int) -> str:
         if count >= factor:
             return f"{count / factor:.1f} {unit}"
     return f"{count} bytes"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

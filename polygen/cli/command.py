@@ -1,0 +1,51 @@
+"""The command `polygen`: its subcommands, and how it ends."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from polygen.cli import cache, check, diff, show
+from polygen.cli.failures import FAILED, told_failure, told_warnings
+from polygen.errors import PolygenError
+
+_COMMANDS = (show, check, diff, cache)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command, and return its exit status.
+
+    It is 0 if all went well, 1 if the answer to what was asked is no, and 2 if it could not be
+    answered: docs/reference/command_line.md has a table.
+
+    Parameters:
+        arguments: those of the command line; the process's own if they are not given.
+    """
+    chosen = _parser().parse_args(arguments)
+    try:
+        with told_warnings():
+            status: int = chosen.run(chosen)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has had enough, as in `polygen show ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except KeyboardInterrupt:
+        return 130
+    except (OSError, PolygenError) as error:
+        return told_failure(error)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="polygen",
+        description="Kernels as text: shown, checked, compared; and what is kept on disk.",
+        epilog="KERNEL is a file with the text of a kernel, as print(kernel) writes it or in the "
+        "short form; - is the standard input. docs/reference/command_line.md has examples.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for module in _COMMANDS:
+        module.add_command(commands)
+    return parser

@@ -1,0 +1,214 @@
+"""`polygen show`, `check` and `diff`: kernels as text, in and out."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import polygen as pg
+from polygen.cli import main
+
+ROWS = """\
+# the sum of each row
+KERNEL: rows
+{ [i]: 0<=i<n }
+[m] -> { [j]: 0<=j<m }   # columns
+ASSUMPTIONS: n >= 1
+ASSUMPTIONS: m >= 1
+TYPES: a, out: float32; m: int32
+
+out[i] = sum(j, a[i,j])
+"""
+STEPS = """\
+import polygen as pg
+from sizes import WIDTH
+
+def transform(knl):
+    print("splitting")
+    return pg.split_iname(knl, "i", WIDTH, outer_tag="g.0", inner_tag="l.0")
+"""
+Run = Callable[..., tuple[int, str, str]]
+
+
+def rows() -> pg.Kernel:
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<m }"],
+        "out[i] = sum(j, a[i,j])",
+        name="rows",
+        assumptions="n>=1 and m>=1",
+    )
+    return pg.add_dtypes(knl, {"a, out": "float32", "m": "int32"})
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """A function that runs the command in a folder with kernels, and returns all that comes."""
+    monkeypatch.chdir(tmp_path)
+    Path("rows.pg").write_text(ROWS)
+    Path("full.pg").write_text(str(rows()))
+    Path("steps.py").write_text(STEPS)
+    Path("sizes.py").write_text("WIDTH = 16\n")
+
+    def start(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        status = main(arguments)
+        found = capsys.readouterr()
+        return status, found.out, found.err
+
+    return start
+
+
+def test_the_short_form_is_the_kernel_that_it_looks_like(run: Run) -> None:
+    for name in ("rows.pg", "full.pg"):
+        assert run("show", name) == (0, str(rows()) + "\n", "")
+    assert run("show", "-", stdin=ROWS) == (0, str(rows()) + "\n", "")
+
+
+def test_what_is_printed_can_be_piped(run: Run) -> None:
+    _, text, told = run("show", "rows.pg", "--transform", "steps.py")
+    assert told == "splitting\n"
+    split = pg.split_iname(rows(), "i", 16, outer_tag="g.0", inner_tag="l.0")
+    assert pg.parse_kernel(text) == split
+    assert run("show", "-", stdin=text) == (0, text, "")
+    assert run("show", "-", "--code", stdin=text)[1] == str(pg.generate_code(split)) + "\n"
+
+
+def test_forms(run: Run) -> None:
+    knl = rows()
+    for form, text in {
+        "--code": str(pg.generate_code(knl, "cuda")),
+        "--loops": str(pg.lower_kernel(knl, "cuda")),
+        "--graph": pg.get_dot_dependency_graph(knl),
+    }.items():
+        assert run("show", "full.pg", "--target", "cuda", form) == (0, text.rstrip() + "\n", "")
+    made: dict[str, pg.Kernel] = {}
+    exec(run("show", "rows.pg", "--python")[1], made)  # noqa: S102  (what polygen wrote)
+    assert made["knl"] == knl
+    assert "TARGET: c\n" in run("show", "full.pg", "--target", "c")[1]
+
+
+def test_programs(run: Run) -> None:
+    inner = pg.make_function("{ [i]: 0<=i<4 }", "y[i] = 2*x[i]", name="twice")
+    outer = pg.make_kernel(
+        "{ [k]: 0<=k<n }",
+        "[i]: b[k, i] = twice([i]: a[k, i])",
+        functions={"twice": inner},
+        name="rows",
+    )
+    program = pg.merge([inner, outer]).with_entrypoints("rows")
+    Path("program.pg").write_text(str(program))
+    assert run("show", "program.pg") == (0, str(program) + "\n", "")
+    assert run("diff", "program.pg", "program.pg") == (0, "", "")
+    assert run("check", "program.pg")[0] == 0
+
+
+def test_check(run: Run) -> None:
+    assert run("check", "rows.pg") == (0, "kernel 'rows': its result is determined\n", "")
+    status, text, _ = run("check", "-", stdin="{ [i]: 0<=i<n }\nout[idx[i]] = 1")
+    assert status == 0
+    assert "  insn: out[idx[i]] is inside of 'out': 0 <= idx[i] < out_len\n" in text
+
+
+def test_check_says_what_is_wrong_with_a_kernel(run: Run) -> None:
+    status, text, told = run("check", "-", stdin="{ [i]: 0<=i<n }\nb[i] = 1\na[i] = a[i-1]")
+    assert (status, told) == (1, "")
+    assert "insn_0[i=0] reads a[-1], which is outside of 'a'" in text
+
+
+def test_check_says_what_is_wrong_with_a_step(run: Run) -> None:
+    Path("wrong.py").write_text(
+        "import polygen as pg\n\ndef transform(knl):\n    return pg.tag_inames(knl, {'i': 'g.0'})\n"
+    )
+    text = "{ [i]: 1<=i<n }\na[i] = a[i-1] + 1"
+    status, shown, _ = run("check", "-", "--transform", "wrong.py", stdin=text)
+    assert status == 1
+    assert shown.startswith("wrong.py:4: tag_inames would change what kernel")
+    assert "insn[i=1] writes the element of 'a' that insn[i=2] reads" in shown
+    status, shown, told = run("show", "-", "--transform", "wrong.py", stdin=text)
+    assert (status, shown) == (2, "")
+    assert told.startswith("wrong.py:4: ")
+
+
+def test_check_lists_what_is_taken_on_trust(run: Run) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[idx[i]] = 1")
+    text = str(pg.assume_injective(knl, "idx"))
+    assert run("check", "-", stdin=text)[1].endswith("on trust:\n  assume_injective('idx')\n")
+
+
+def test_diff(run: Run) -> None:
+    assert run("diff", "rows.pg", "full.pg") == (0, "", "")
+    split = pg.split_iname(rows(), "i", 16, outer_tag="g.0", inner_tag="l.0")
+    expected = (1, pg.diff(split, rows()) + "\n", "splitting\n")
+    assert run("diff", "rows.pg", "full.pg", "--transform", "steps.py") == expected
+
+
+_WRONG_TEXTS: list[tuple[str, str]] = [
+    ("{ [i]: 0<=i<n }\nb[i] = a[i]\n  out[i] = 2*a[i\n", ":3:17: found the end where ',' or ']'"),
+    ("{ [i]: 0<=i<n \nout[i] = 2*a[i]\n", ":1:14: found the end where an operator or '}'"),
+    ("{ [i]: 0<=i<n }\nTYPES: a float32\nb[i] = a[i]", ":2:8: 'a float32' is no names and a type"),
+    ("{ [i]: 0<=i<n }\n\na[i] = 1 {dep=foo}", ":3:15: 'insn' depends on 'foo', but no"),
+    ("{ [i]: 0<=i<n }\nTYPES: c: float32\nb[i] = a[i]", ": kernel 'polygen_kernel' has no"),
+    (str(rows()).replace("sum(j", "sum(/"), ":18:18: found '/' where"),
+    (str(rows()).replace("a[i, j])", "b[i, j])"), ":18: instruction 'insn' mentions 'b'"),
+    (str(rows()).replace("DOMAINS", "DOMAIN"), ":10: this is no line of a kernel's text"),
+    ("# nothing\n", ": this text has no kernel in it"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), _WRONG_TEXTS)
+def test_texts_that_are_wrong(run: Run, text: str, message: str) -> None:
+    Path("wrong.pg").write_text(text)
+    status, shown, told = run("show", "wrong.pg")
+    assert (status, shown) == (2, "")
+    assert told.startswith(f"wrong.pg{message}"), told
+
+
+_WRONG_SCRIPTS: list[tuple[str, str]] = [
+    (
+        "def transform(knl):\n    return knl.colour\n",
+        "script.py:2: AttributeError: 'Kernel' object",
+    ),
+    ("def transform(knl):\n    pass\n", "script.py: transform returned None, which is no kernel"),
+    ("def transfrom(knl):\n    pass\n", "script.py: this script has no function 'transform'"),
+    ("def transform(knl:\n", "script.py:1:14: SyntaxError: '(' was never closed"),
+    ("import nonesuch\n", "script.py:1: ModuleNotFoundError: No module named 'nonesuch'"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), _WRONG_SCRIPTS)
+def test_scripts_that_are_wrong(run: Run, text: str, message: str) -> None:
+    Path("script.py").write_text(text)
+    status, shown, told = run("show", "rows.pg", "--transform", "script.py")
+    assert (status, shown) == (2, "")
+    assert told.startswith(message), told
+    assert "Traceback" not in told
+
+
+def test_files_that_cannot_be_read(run: Run) -> None:
+    Path("noise.pg").write_bytes(b"\xff\xfe\xff")
+    assert run("show", "noise.pg") == (2, "", "noise.pg: this is no text in UTF-8\n")
+    status, _, told = run("show", "nowhere.pg")
+    assert (status, told) == (2, "polygen: [Errno 2] No such file or directory: 'nowhere.pg'\n")
+    status, _, told = run("diff", "-", "-")
+    assert (status, "one kernel, and two are wanted" in told) == (2, True)
+
+
+def test_warnings_are_lines_of_the_standard_error(run: Run) -> None:
+    text = "{ [i, j]: 0<=i,j<n }\nout[i, j] = 1"
+    status, shown, told = run("show", "-", "--code", "--target", "c", stdin=text)
+    assert (status, "for (int i" in shown) == (0, True)
+    assert all(line.startswith("polygen: warning: ") for line in told.splitlines())
+    assert told.endswith(" [AmbiguousNesting]\n")
+
+
+def test_a_reader_who_has_had_enough(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        assert main(["show", "rows.pg"]) == 2
