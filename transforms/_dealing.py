@@ -38,14 +38,15 @@ class Shares:
         lanes: lanes of a work item, as far apart as all items of a group are long.
         items: work items of a group.
         width: neighbours, which a lane takes as a vector.
-        group_axis, item_axis: the axes of groups and of work items.
+        group_tag: that of groups: an axis of the grid, or of a cluster.
+        item_axis: the axis of work items.
     """
 
     groups: int
     lanes: int
     items: int
     width: int
-    group_axis: int
+    group_tag: GroupTag | LocalTag
     item_axis: int
 
     @property
@@ -103,10 +104,10 @@ def deal(kernel: Kernel, around: frozenset[str], reduced: tuple[str, ...], share
     inner = {iname: names[iname] for iname in reduced}
     steps = _steps(values.intersect(inside), inner, value)
     own = unflatten(steps.gist(inside).drop_unused_params(), list(inner.values()))
-    if (group := names.get("group")) is not None:
+    if (group := names.get("group")) is not None and isinstance(shares.group_tag, GroupTag):
         boxes[group] = _busy(steps, known, group, boxes[group], outside.union(kernel.parameters))
     kinds: dict[str, InameTag] = {"lane": IlpTag(), "vec": VectorTag()}
-    kinds |= {"group": GroupTag(shares.group_axis), "item": LocalTag(shares.item_axis)}
+    kinds |= {"group": shares.group_tag, "item": LocalTag(shares.item_axis)}
     first = LinearForm(0, {n: value.terms[n] for n in (group, names[reduced[0]]) if n})
     return Dealt(
         group,

@@ -30,7 +30,7 @@ from polygen.ir.instruction import Assigning, Instruction, assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, parts_of
 from polygen.ir.relation import widened
-from polygen.ir.tags import InameTag, LocalTag, UnrollTag
+from polygen.ir.tags import GroupTag, InameTag, LocalTag, UnrollTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.proof import Rearranged
@@ -126,19 +126,22 @@ class _Stages:
         dealt, like = self._dealt, "_".join(node.inames)
         around = list(self._around)
         groups = self._around.union((dealt.group,) if dealt.group is not None else ())
+        beside = [i for i in groups if isinstance(self.kernel.tags.get(i), LocalTag)]
         operand = walk.substitute(node.operand, dealt.values)
         result = ex.Reduction(node.operation, tuple(dealt.inner.values()), operand)
         if dealt.lanes:
             axes = self._places(dealt.lanes)
             within = groups.union((dealt.item, *dealt.lanes))
             result = self._kept(result, f"lane_{like}", within, axes, AddressSpace.PRIVATE)
-            beside = [i for i in around if isinstance(self.kernel.tags.get(i), LocalTag)]
             axes = self._places((*beside, dealt.item))
             within = groups | {dealt.item}
-            result = self._kept(result, f"own_{like}", within, axes, AddressSpace.LOCAL)
+            result = self._kept(result, f"own_{like}", within, axes, AddressSpace.LOCAL, tree=True)
         else:
             result = ex.Reduction(result.operation, (dealt.item, *result.inames), result.operand)
-        if dealt.group is not None:
+        if dealt.group in beside:  # it is in a cluster
+            axes = self._places(beside)
+            result = self._kept(result, f"part_{like}", groups, axes, AddressSpace.LOCAL)
+        elif dealt.group is not None:
             axes = self._in_memory((*around, dealt.group))
             result = self._kept(result, f"part_{like}", groups, axes, AddressSpace.GLOBAL)
         return result
@@ -150,16 +153,17 @@ class _Stages:
         within: frozenset[str],
         axes: _Axes,
         space: AddressSpace,
+        *,
+        tree: bool = False,
     ) -> ex.Reduction:
         """Add a stage that keeps what a reduction finds; return the one that goes on with that."""
         insn, width = self._insn, facts_of(reduction.operation).width
         shape = tuple([axis.size for _, axis in axes])
         names = [self._new_name(like) for _ in range(width)]
-        shuffled = space is AddressSpace.LOCAL
         parts = parts_of(reduction) if width > 1 else (reduction,)
         dtypes = [kept_in(self.kernel, part) for part in parts]
         arrays = [
-            TemporaryVariable(name, dtype, shape, space, shuffled=shuffled)
+            TemporaryVariable(name, dtype, shape, space, shuffled=tree)
             for name, dtype in zip(names, dtypes, strict=True)
         ]
         self.kernel = self.kernel.copy(temporaries=(*self.kernel.temporaries, *arrays))
@@ -182,7 +186,8 @@ class _Stages:
             location=insn.location,
         )
         self._chain.append(stage)
-        counted = [iname for iname, _ in axes if iname in self.agains]
+        left = set(self.agains).difference([self._dealt.group] if tree else [])
+        counted = [iname for iname, _ in axes if iname in left]
         again = {iname: ex.Variable(self.agains[iname]) for iname in counted}
         read = [walk.substitute(element, again) for element in elements]
         operand = read[0] if width == 1 else ex.Several(tuple(read))
@@ -202,7 +207,7 @@ class _Stages:
         tags: dict[str, InameTag] = {**self.kernel.tags}
         if iname == self._dealt.item:
             tags[name] = tags[iname]
-        elif iname != self._dealt.group:
+        elif not isinstance(self._dealt.tags[iname], GroupTag):
             tags[name] = UnrollTag()
         domains = (*self.kernel.domains, Domain(home))
         self.kernel = self.kernel.copy(domains=domains, tags=tags)

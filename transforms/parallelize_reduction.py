@@ -17,11 +17,13 @@ from polygen.ir.layout import COMPUTED_BYTES, USUAL_VECTOR_BYTES
 from polygen.ir.reduction import facts_of, name_of, parts_of
 from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import expand
+from polygen.ir.tags import GroupTag, LocalTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.source import caller_location
 from polygen.transformation import Kind, PositiveInt, Within, transformation
 from polygen.transforms._atomic_finish import finish_atomically
+from polygen.transforms._clusters import CLUSTER_TAG, check_cluster, launched_in_clusters
 from polygen.transforms._contiguous import loaded_at_once
 from polygen.transforms._dealing import Shares
 from polygen.transforms._partial_results import outermost, reduce_in_stages
@@ -31,7 +33,8 @@ _NEIGHBOURS = 32  # columns that a group of work items loads together
 _LANES_AGAIN = 4  # of a work item that adds up what groups found
 
 
-Finish = Annotated[str, Kind("'two_pass' or 'atomic'", lambda _, v: v in ("two_pass", "atomic"))]
+_FINISHES = ("two_pass", "atomic", "cluster")
+Finish = Annotated[str, Kind("'two_pass', 'atomic' or 'cluster'", lambda _, v: v in _FINISHES)]
 
 
 @transformation
@@ -60,7 +63,10 @@ def parallelize_reduction(
     "two_pass", a second launch combines what several groups found, in the order of the groups: all
     orders follow from the kernel, and results are the same in each run.  If it is "atomic", the
     groups update the results, to which a launch before has given the operation's identity: then
-    sums of floating-point numbers differ from run to run, by rounding.
+    sums of floating-point numbers differ from run to run, by rounding.  If it is "cluster", the
+    groups that share a result are a cluster (CUDA's, of up to 8 groups of whole warps), in one
+    launch, and the first of them combines what all have found, in their order.  The kernel gets the
+    option ``clusters``; where a target has none, they are one larger group of work items.
 
     The inames of the results get axes of the grid, if they are not tagged.
 
@@ -77,6 +83,8 @@ def parallelize_reduction(
         6. With several groups, the number of results is affine in sizes.
         7. For atomic updates: an instruction assigns what it reduces, and nothing more, to an array
            of that type in global memory that is not used before; the types are known.
+        8. For a cluster: the kernel is made for no other target than CUDA, and nothing around the
+           reductions is on ``l.2``.
 
     Parameters:
         insn: the instructions, an id or a query: they share one pass over what they read.
@@ -110,6 +118,7 @@ def parallelize_reduction(
         FinishNotPossible, TypeNotFound: if 7 does not hold.
         NotDeterministic: if updates are of floating-point numbers, and the kernel has the option
             ``deterministic``.
+        ClusterNotPossible: if 8 does not hold.
 
     Source: PANAMERA, sections 3 and 4; Harris, Optimizing parallel reduction in CUDA, 2007.
     """
@@ -128,15 +137,21 @@ def parallelize_reduction(
     kernel = mapped(kernel, shape, ids[0], across)
     group_axis, item_axis = free_axes(kernel, ids[0])
     along = threads // across
-    shares = Shares(blocks, max(1, items // width), along, width, group_axis, item_axis)
+    group_tag: GroupTag | LocalTag = GroupTag(group_axis)
+    if finish == "cluster" and blocks > 1:
+        check_cluster(kernel, ids)
+        kernel, group_tag = launched_in_clusters(kernel), CLUSTER_TAG
+    shares = Shares(blocks, max(1, items // width), along, width, group_tag, item_axis)
     kernel = reduce_in_stages(kernel, ids, shape.reduced, shares)
-    if blocks == 1:
+    if blocks == 1 or finish == "cluster":
         return kernel
     if finish == "atomic":
         return finish_atomically(kernel, ids)
     (again,) = outermost(kernel.instruction(ids[0]))[0][0].inames
     lanes = min(_LANES_AGAIN, -(-blocks // along))
-    return reduce_in_stages(kernel, ids, (again,), Shares(1, lanes, along, 1, 0, item_axis))
+    return reduce_in_stages(
+        kernel, ids, (again,), Shares(1, lanes, along, 1, GroupTag(0), item_axis)
+    )
 
 
 def _chosen(kernel: Kernel, insn: Within) -> list[Instruction]:

@@ -31,3 +31,31 @@ def test_rows_of_several_blocks(m: int, blocks: int, threads: int) -> None:
         powers = np.exp(x.astype(float) - x.max(axis=1, keepdims=True))
         expected = powers / powers.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(run(x=x)[1][0], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("blocks", [2, 5, 8])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_groups_that_share_a_sum(dtype: str, blocks: int) -> None:
+    knl = kernel("{ [j]: 0<=j<n }", "s[0] = sum(j, a[j])", pg.GlobalArg("a", dtype, "n"))
+    knl = pg.parallelize_reduction(
+        knl, "insn", blocks=blocks, threads=96, items=3, finish="cluster"
+    )
+    run = knl.executor("cuda")
+    for n in (0, 1, 97, 8191, 100003):
+        a = np.random.default_rng(n).integers(-9, 10, n).astype(dtype)
+        assert run(a=a)[1][0] == a.sum()  # exact: all are small integers
+
+
+@pytest.mark.parametrize("element", ["a[i,j]", "a[j,i]"])
+def test_groups_that_share_rows_and_columns(element: str) -> None:
+    knl = kernel(
+        "{ [i,j]: 0<=i<m and 0<=j<n }",
+        f"s[i] = max(j, {element})*sum(j, {element})",
+        pg.GlobalArg("a", "float32", element[2:5].replace("i", "m").replace("j", "n")),
+    )
+    knl = pg.parallelize_reduction(knl, "insn", blocks=4, across=32, finish="cluster")
+    run = knl.executor("cuda")
+    for m, n in ((1, 1), (33, 1009), (300, 4096)):
+        rows = np.random.default_rng(n).integers(-9, 10, (m, n)).astype(np.float32)
+        a = rows if element == "a[i,j]" else np.ascontiguousarray(rows.T)
+        np.testing.assert_array_equal(run(a=a)[1][0], rows.max(axis=1) * rows.sum(axis=1))

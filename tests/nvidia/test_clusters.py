@@ -43,10 +43,27 @@ def test_text() -> None:
     assert value_of(launch.group_counts[0], {"n": 3}) == 12
 
 
-def test_it_compiles() -> None:
-    size, log = compile_for("sm_90", pg.generate_code(sums(8, 256), "cuda").source)
+def shared(blocks: int) -> Kernel:
+    """Return a sum to which the groups of a cluster contribute, in one launch."""
+    knl = kernel("{ [j]: 0<=j<n }", "s[0] = sum(j, a[j])", pg.GlobalArg("a", "float32", "n"))
+    return pg.parallelize_reduction(knl, "insn", blocks=blocks, threads=64, finish="cluster")
+
+
+@pytest.mark.parametrize("knl", [sums(8, 256), shared(8)])
+def test_it_compiles(knl: Kernel) -> None:
+    size, log = compile_for("sm_90", pg.generate_code(knl, "cuda").source)
     assert size, log
     assert not log
+
+
+def test_groups_that_share_a_reduction() -> None:
+    code = pg.generate_code(shared(8), "cuda")
+    assert "__cluster_dims__(8, 1, 1) __launch_bounds__(64)" in code.source
+    assert "atomic" not in code.source
+    (launch,) = code.launches
+    assert value_of(launch.group_counts[0], {"n": 3}) == 8
+    with pytest.raises(ClusterNotPossible, match="here, 9 of 64 work items"):
+        pg.generate_code(shared(9), "cuda")
 
 
 def test_other_targets_and_groups_of_one_block() -> None:

@@ -9,6 +9,7 @@ import pytest
 import polygen as pg
 from polygen.errors import (
     CannotProve,
+    ClusterNotPossible,
     FinishNotPossible,
     FootprintNotAffine,
     IllegalStep,
@@ -24,6 +25,7 @@ from polygen.ir.tags import GroupTag
 from polygen.lower.program import Launch
 from polygen.proof import Rearranged, prove
 from polygen.runtime.evaluate import value_of
+from polygen.transforms._clusters import CLUSTER_TAG
 from polygen.transforms._dealing import Shares
 from polygen.transforms._partial_results import reduce_in_stages
 from tests.oracle.cases import Step, agree_in_arrays, kernel
@@ -122,7 +124,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("old_and_new", PLANTED.values(), ids=PLANTED)
 def test_mistakes_are_noticed(old_and_new: tuple[str, str]) -> None:
-    made = reduce_in_stages(ALL, "s", "r", Shares(3, 2, 4, 1, 0, 0))
+    made = reduce_in_stages(ALL, "s", "r", Shares(3, 2, 4, 1, GroupTag(0), 0))
     text = str(made)
     assert old_and_new[0] in text
     prove("step", ALL, Rearranged(pg.parse_kernel(text)))
@@ -157,6 +159,30 @@ def test_atomic_finish() -> None:
     agree_in_arrays(pg.add_dtypes(Y, {"a": "float64"}), PLANE, shared(across=2, **how))
 
 
+def test_in_a_cluster() -> None:
+    how = {"blocks": 3, "finish": "cluster", **FEW}
+    agree_in_arrays(ALL, LINE, shared(**how))
+    agree_in_arrays(X, PLANE, shared(**how), shared(across=2, **how))
+    agree_in_arrays(Y, PLANE, shared(across=2, **how))
+    new = shared(**how)(pg.add_dtypes(ALL, {"a": "float32"}))
+    assert new.options.clusters
+    assert new.original is not None
+    assert pg.replay(new.original, new.history) == new
+    assert [type(node) for node in pg.lower_kernel(new).host] == [Launch]
+    # One group needs no cluster.
+    assert not shared(**{**how, "blocks": 1})(ALL).options.clusters
+
+
+def test_mistakes_in_a_cluster_are_noticed() -> None:
+    made = reduce_in_stages(ALL, "s", "r", Shares(3, 2, 4, 1, CLUSTER_TAG, 0))
+    text = str(made)
+    prove("step", ALL, Rearranged(pg.parse_kernel(text)))
+    with pg.without_proofs():
+        wrong = pg.parse_kernel(text.replace("part_r[r_group_0]", "part_r[0*r_group_0]"))
+    with pytest.raises((NotTheSame, CannotProve, IllegalStep)):
+        prove("step", ALL, Rearranged(wrong))
+
+
 ORDERED = kernel("{ [r]: 0<=r<n }", "t[0], f[0] = segmented(sum)(r, a[r], b[r])  {id=s}")
 FORWARD = kernel("{ [t,r]: 0<=t<4 and 0<=r<n }", "s[t+1] = sum(r, a[r]*s[t])  {id=s}")
 TWO = kernel("{ [p,i,j]: 0<=p,i,j<n }", "s[p] = sum(i, a[p,i]) + sum(j, b[p,j])  {id=s}")
@@ -167,6 +193,7 @@ NORM = kernel("{ [r]: 0<=r<n }", "s[0] = 2*sum(r, a[r])  {id=s}")
 AGAIN = kernel("{ [r]: 0<=r<n }", "s[0] = sum(r, a[r]*s[0])  {id=s}", pg.GlobalArg("s", "float64"))
 SQUARES = kernel("{ [r]: 0<=r<n }", "s[0] = a[0]*sum(r, r*r)  {id=s}")
 ATOMIC = shared(blocks=2, finish="atomic")
+CLUSTER = shared(blocks=2, finish="cluster")
 REFUSED: list[tuple[Kernel, Step, type[Exception], str]] = [
     (ALL, shared(across=2), InvalidArgument, "there are not 2 results side by side"),
     (X, shared(threads=6, across=4), InvalidArgument, "6 work items cannot be 4 side by side"),
@@ -182,6 +209,9 @@ REFUSED: list[tuple[Kernel, Step, type[Exception], str]] = [
     (AGAIN, ATOMIC, FinishNotPossible, "'s' is used before, too"),
     (pg.add_dtypes(SQUARES, {"a": "float32"}), shared(), NotTheSame, "it would compute"),
     (RAGGED, shared(blocks=2), FootprintNotAffine, "sizes do not say"),
+    (ALL.copy(target="c"), CLUSTER, ClusterNotPossible, "target 'c' has none"),
+    (pg.tag_inames(X, {"p": "l.2"}), CLUSTER, ClusterNotPossible, "l.2, along which .* is taken"),
+    (ORDERED, CLUSTER, Reassociated, "not claimed to be associative and commutative"),
 ]
 
 
