@@ -109,7 +109,10 @@ class NamesToLinks(SphinxTransform):
     default_priority = 600
 
     def apply(self, **_kwargs: Any) -> None:
-        """Look through one page."""
+        """Look through one page; and mark examples that show an error."""
+        for block in self.document.findall(nodes.literal_block):
+            if "Traceback (most recent" in block.astext():
+                block["classes"].append("says-long-lines")
         for literal in list(self.document.findall(nodes.literal)):
             code = literal.astext()
             if isinstance(literal.parent, nodes.reference | pending_xref | nodes.title):

@@ -133,7 +133,7 @@ def as_restructured_text(lines: list[str]) -> list[str]:
     """
     found: list[str] = []
     example: str | None = None  # the margin of the example that is being read
-    for line in lines:
+    for line in _examples_outside(lines):
         text = line.strip()
         if example is None and text.startswith(">>>"):
             example = line[: len(line) - len(line.lstrip())]
@@ -147,6 +147,18 @@ def as_restructured_text(lines: list[str]) -> list[str]:
             example = None
         found.append(linked(_LABEL.sub(r"\1**\2:**", line)))
     return found
+
+
+def _examples_outside(lines: list[str]) -> Iterator[str]:
+    """Return the lines, those below `Before -> After` as far outside as that is."""
+    margin: int | None = None
+    for line in lines:
+        depth = len(line) - len(line.lstrip())
+        if margin is not None and line.strip() and depth <= margin:
+            margin = None
+        yield line if margin is None else line[4:]
+        if line.strip() == "Before -> After:":
+            margin = depth
 
 
 class _Text(str):

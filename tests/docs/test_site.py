@@ -102,6 +102,21 @@ def test_examples_in_docstrings_keep_empty_lines() -> None:
     assert entries.as_restructured_text(lines) == ["Do.", "", *example, "", "More of ``x``."]
 
 
+def test_examples_are_no_quotations() -> None:
+    lines = ["Before -> After:", "", "    >>> x", "    1", "", "Raises:", "    NameTaken: if so."]
+    found = entries.as_restructured_text(lines)
+    assert found[:7] == [
+        "**Before -> After:**",
+        "",
+        ".. code-block:: pycon",
+        "",
+        "   >>> x",
+        "   1",
+        "",
+    ]
+    assert found[7:] == lines[5:]
+
+
 def test_every_page_is_in_the_navigation() -> None:
     index, reference = DOCS / "index.md", DOCS / "reference" / "README.md"
     listed = {
