@@ -50,7 +50,7 @@ fmt: $(READY)
 	$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/reference/api .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist docs/_build docs/reference/api docs/*.markdown .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made last, so that an interrupted installation is done again.

@@ -31,7 +31,7 @@ project_copyright = author
 version = release = pg.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+source_suffix = {".md": "markdown", ".rst": "restructuredtext", ".markdown": "markdown"}
 root_doc = "index"
 exclude_patterns = ["_build", "site"]
 highlight_language = "none"
@@ -66,7 +66,8 @@ _LISTS = {"index", "reference/README", str(_PAGES)}  # pages whose lists are the
 
 
 def write_entries(app: Sphinx) -> None:
-    """Write the pages of the reference, which are found afterwards as if somebody had."""
+    """Write the pages that nobody has written, which are found afterwards like the others."""
+    navigation.write_outside_pages(DOCS.parent, Path(app.srcdir))
     entries.write_pages(Path(app.srcdir, _PAGES))
 
 
@@ -74,6 +75,7 @@ def add_navigation(_app: Sphinx, name: str, text: list[str]) -> None:
     """Let the lists of pages be tables of contents; show examples' empty lines as empty."""
     if name == str(_PAGES):
         text[0] += "\n" + "\n".join(f"- [{g.title}](api/{g.page}.rst)" for g in names.groups())
+    text[0] = navigation.with_inside_links(text[0])
     if name in _LISTS:
         text[0] = navigation.with_navigation(text[0])
     text[0] = re.sub(r"^<BLANKLINE>$", "", text[0], flags=re.MULTILINE)

@@ -148,7 +148,20 @@ def groups() -> list[Group]:
         Group(f"Transformations: {kind}", "", tuple(sorted(of_steps & set(names))))
         for kind, names in steps.items()
     ]
-    return [*found, _OWN_STEPS, _errors(), _compat()]
+    return [*found, _OWN_STEPS, *map(_of_module, _FOR_STEPS), _errors(), _compat()]
+
+
+# What a transformation of one's own is written with, besides.
+_FOR_STEPS = ("polygen.ir.expression", "polygen.ir.walk", "polygen.ir.domain")
+
+
+def _of_module(path: str) -> Group:
+    """Return what a module defines."""
+    module = importlib.import_module(path)
+    own = [n for n, what in vars(module).items() if getattr(what, "__module__", "") == path]
+    about = (module.__doc__ or "").partition("\n\n")[0]
+    public = tuple(sorted(n for n in own if not n.startswith("_")))
+    return Group(f"For transformations: {path}", about, public, path)
 
 
 _OWN_STEPS = Group(

@@ -117,6 +117,15 @@ def test_examples_are_no_quotations() -> None:
     assert found[7:] == lines[5:]
 
 
+def test_pages_outside_of_the_folder_have_links_from_inside(tmp_path: Path) -> None:
+    (tmp_path / "CONTRIBUTING.md").write_text("See [docs](docs/proofs.md).")
+    (tmp_path / "CHANGELOG.md").write_text("New: [x](docs/loops.md#y).")
+    (tmp_path / "docs").mkdir()
+    navigation.write_outside_pages(tmp_path, tmp_path / "docs")
+    assert (tmp_path / "docs/contributing.markdown").read_text() == "See [docs](proofs.md)."
+    assert (tmp_path / "docs/changelog.markdown").read_text() == "New: [x](loops.md#y)."
+
+
 def test_every_page_is_in_the_navigation() -> None:
     index, reference = DOCS / "index.md", DOCS / "reference" / "README.md"
     listed = {
@@ -129,4 +138,5 @@ def test_every_page_is_in_the_navigation() -> None:
         )
         for name in block.split()
     }
-    assert listed == set(DOCS.rglob("*.md")) - {index}
+    outside = {DOCS.parent / name for name in navigation.OUTSIDE}
+    assert listed == set(DOCS.rglob("*.md")) - {index} | outside
