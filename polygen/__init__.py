@@ -37,6 +37,7 @@ from polygen.inspection.mem_access_map import get_mem_access_map
 from polygen.inspection.op_map import get_op_map
 from polygen.inspection.padding import find_padding_multiple
 from polygen.inspection.parallelism import ParallelInames, Parallelism, parallel_inames
+from polygen.inspection.report import report
 from polygen.inspection.roofline import Roofline, roofline
 from polygen.inspection.schedulable import (
     get_iname_duplication_options,
@@ -335,6 +336,7 @@ __all__ = [
     "rename_inames",
     "replace_instruction_ids",
     "replay",
+    "report",
     "reverse",
     "roofline",
     "save_and_reload_temporaries",

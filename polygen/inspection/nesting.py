@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TypeAlias
 
 from polygen.analysis.nest import LoopNode, TreeNode, loop_tree, statements
@@ -23,6 +24,7 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 
+_Open: TypeAlias = tuple[TreeNode, frozenset[str]]  # and the parallel inames without a box
 _NO_NEST = (NoLoopNest, DependencyCycle, DomainCycle)
 _SILENCED = (AmbiguousNesting.__name__, PriorityIgnored.__name__)
 
@@ -53,23 +55,29 @@ class Nesting:
     problem: str | None = None
 
 
-def nesting(kernel: Kernel) -> Nesting:
+def nesting(kernel: Kernel, *, in_order: bool = False) -> Nesting:
     """Return the boxes around the instructions of a kernel.
 
     Where no nest has one loop an iname, those instructions that share no loop with the culprits
     are nested all the same.
+
+    Parameters:
+        kernel: its types need not be known.
+        in_order: keep the order in which the instructions are executed; then a parallel iname has
+            a box for each run of neighbours.  Otherwise it has as few boxes as possible.
     """
     options = replace(kernel.options, silenced_warnings=_SILENCED)
     quiet = kernel.copy(options=options)
     try:
-        return Nesting(_boxes(quiet, loop_tree(quiet)))
+        return Nesting(_Boxes(quiet, in_order).around(loop_tree(quiet), frozenset()))
     except _NO_NEST as error:
         problem = error.what
     items: list[Item] = []
     loose: set[str] = set()
     for part in _parts(kernel):
         try:
-            items += _boxes(quiet, loop_tree(quiet.copy(instructions=part)))
+            tree = loop_tree(quiet.copy(instructions=part))
+            items += _Boxes(quiet, in_order).around(tree, frozenset())
         except _NO_NEST:
             items += part
             loose.update(insn.id for insn in part)
@@ -94,36 +102,45 @@ def _parts(kernel: Kernel) -> list[tuple[Instruction, ...]]:
     return [tuple(members) for _, members in parts]
 
 
-def _boxes(kernel: Kernel, nodes: Sequence[TreeNode]) -> tuple[Item, ...]:
-    return _wrapped(kernel, nodes, frozenset())
+class _Boxes:
+    """Puts the statements of a loop tree into boxes."""
 
+    def __init__(self, kernel: Kernel, in_order: bool) -> None:
+        self._kernel = kernel
+        self._in_order = in_order
 
-def _wrapped(kernel: Kernel, nodes: Sequence[TreeNode], drawn: frozenset[str]) -> tuple[Item, ...]:
-    """Return siblings as boxes; `drawn` are the parallel inames that have a box around them."""
-    items: list[Item] = []
-    rest: list[tuple[TreeNode, frozenset[str]]] = [
-        (node, _common(kernel, node) - drawn) for node in nodes
-    ]
-    while rest:
-        _, open_inames = rest[0]
-        if not open_inames:
-            items += _item(kernel, rest.pop(0)[0], drawn)
-            continue
-        # The iname that most siblings share; the grid's axes in order where several do.
-        ranked = [
-            (-sum(i in inames for _, inames in rest), str(kernel.tags[i]), i) for i in open_inames
-        ]
-        widest = min(ranked)[2]
-        inside = [node for node, inames in rest if widest in inames]
-        rest = [(node, inames) for node, inames in rest if widest not in inames]
-        items.append(Box(widest, _wrapped(kernel, inside, drawn | {widest})))
-    return tuple(items)
+    def around(self, nodes: Sequence[TreeNode], drawn: frozenset[str]) -> tuple[Item, ...]:
+        """Return siblings as boxes; `drawn` are the parallel inames that have a box around them."""
+        items: list[Item] = []
+        rest: list[_Open] = [(node, _common(self._kernel, node) - drawn) for node in nodes]
+        while rest:
+            node, open_inames = rest[0]
+            if not open_inames:
+                items += self._item(node, drawn)
+                rest.pop(0)
+                continue
+            # The iname that most siblings share; the grid's axes in order where several do.
+            ranked = [
+                (-len(self._sharing(rest, i)), str(self._kernel.tags[i]), i) for i in open_inames
+            ]
+            widest = min(ranked)[2]
+            inside = self._sharing(rest, widest)
+            taken = {id(node) for node, _ in inside}
+            rest = [(node, inames) for node, inames in rest if id(node) not in taken]
+            within = self.around([node for node, _ in inside], drawn | {widest})
+            items.append(Box(widest, within))
+        return tuple(items)
 
+    def _sharing(self, siblings: list[_Open], iname: str) -> list[_Open]:
+        """Return the siblings that go into one box, of which the first is one."""
+        if self._in_order:
+            return list(takewhile(lambda entry: iname in entry[1], siblings))
+        return [entry for entry in siblings if iname in entry[1]]
 
-def _item(kernel: Kernel, node: TreeNode, drawn: frozenset[str]) -> list[Item]:
-    if isinstance(node, LoopNode):
-        return [Box(node.iname, _wrapped(kernel, node.children, drawn))]
-    return [node] if isinstance(node, Instruction) else []
+    def _item(self, node: TreeNode, drawn: frozenset[str]) -> list[Item]:
+        if isinstance(node, LoopNode):
+            return [Box(node.iname, self.around(node.children, drawn))]
+        return [node] if isinstance(node, Instruction) else []
 
 
 def _common(kernel: Kernel, node: TreeNode) -> frozenset[str]:

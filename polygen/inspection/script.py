@@ -85,12 +85,13 @@ def _check_kernel(kernel: object) -> None:
 
 def _steps(kernel: Kernel) -> list[str] | None:
     """Return the lines that take the steps of the history; None if they cannot be written."""
-    lines = [_step(step) for step in kernel.history]
+    lines = [step_line(step) for step in kernel.history]
     written = [line for line in lines if line is not None]
     return written if len(written) == len(lines) else None
 
 
-def _step(step: Step) -> str | None:
+def step_line(step: Step) -> str | None:
+    """Return the line of a script that takes a step; None if it cannot be written down."""
     module = sys.modules.get(f"polygen.transforms.{step.name}")
     if module is None or step.apply is not getattr(module, step.name, None):
         return None

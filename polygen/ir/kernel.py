@@ -28,6 +28,7 @@ from polygen.ir.changed import changed
 from polygen.ir.claims import Claim
 from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
+from polygen.ir.in_notebook import InNotebook
 from polygen.ir.instruction import Assigning, Instruction, KernelCall, identical
 from polygen.ir.offered import Offering
 from polygen.ir.options import Options
@@ -64,7 +65,7 @@ def _shown(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class Kernel(Offering):
+class Kernel(Offering, InNotebook):
     """Loop domains, instructions, arrays and parameters.
 
     Made by `polygen.make_kernel`, changed by transformations, which return new kernels.

@@ -16,6 +16,7 @@ from polygen.errors import (
     UnknownFunction,
     did_you_mean,
 )
+from polygen.ir.in_notebook import InNotebook
 from polygen.ir.kernel import Kernel
 from polygen.ir.offered import Offering
 from polygen.ir.public import public
@@ -26,7 +27,7 @@ from polygen.source import caller_location
 
 
 @dataclass(frozen=True)
-class TranslationUnit(Offering):
+class TranslationUnit(Offering, InNotebook):
     """Kernels that call each other by name: what `merge` returns.
 
     Each kernel has in it what it calls, so that it can be transformed, run and printed alone.

@@ -1,0 +1,1 @@
+"""Kernels as HTML: what notebooks show, and what `polygen.report` writes."""
