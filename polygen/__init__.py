@@ -5,6 +5,7 @@ from polygen.analysis.dependences import Dependence, dependences
 from polygen.analysis.obligations import Obligation
 from polygen.analysis.proving import without_proofs
 from polygen.analysis.wellformed import check_well_formed, obligations
+from polygen.emission.emit import Emitted, emit
 from polygen.errors import (
     AmbiguousNesting,
     IllFormedKernel,
@@ -197,6 +198,7 @@ __all__ = [
     "CountGranularity",
     "CountMap",
     "Dependence",
+    "Emitted",
     "Executor",
     "GlobalArg",
     "IllFormedKernel",
@@ -263,6 +265,7 @@ __all__ = [
     "distribute_loop",
     "double_buffer",
     "duplicate_inames",
+    "emit",
     "errors",
     "expand_subst",
     "explain_order",

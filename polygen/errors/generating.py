@@ -38,6 +38,10 @@ class GridSizeNotKnown(UserError):
     """A grid whose size depends on what the kernel computes."""
 
 
+class CannotEmit(UserError):
+    """A kernel for which there are no files for other hosts."""
+
+
 class NotAScan(UserError):
     """A reduction that cannot be carried from iteration to iteration (``force_scan=True``)."""
 

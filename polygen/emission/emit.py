@@ -1,0 +1,99 @@
+"""`polygen.emit`: a kernel as files that programs without Python build and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from polygen.emission.description import description
+from polygen.emission.for_c import files_for_c
+from polygen.emission.header import header
+from polygen.emission.host_kernel import HostKernel, host_kernel
+from polygen.emission.makefiles import makefile_for_c
+from polygen.ir.kernel import Kernel
+from polygen.ir.public import public
+from polygen.language.programs import TranslationUnit
+from polygen.pipeline import DEFAULT_TARGET
+from polygen.targets.registry import get_target
+
+_TEXTS = Path(__file__).parent / "texts"
+_SHARED = ("polygen_geometry.h", "polygen_host.h")
+_FILES: Mapping[str, Callable[[HostKernel], Mapping[str, str]]] = {"c": files_for_c}
+_MAKEFILES: Mapping[str, Callable[[HostKernel], str]] = {"c": makefile_for_c}
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """A kernel's files, with their texts.
+
+    Attributes:
+        kernel: the kernel's name.
+        target: ``"opencl"``, ``"cuda"`` or ``"c"``.
+        files: the text of each file, by its name.
+    """
+
+    kernel: str
+    target: str
+    files: Mapping[str, str]
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write the files into a folder, which is made if it is not there; return their paths.
+
+        Raises:
+            OSError: if that cannot be.
+        """
+        at = Path(folder)
+        at.mkdir(parents=True, exist_ok=True)
+        for name, text in self.files.items():
+            (at / name).write_text(text, encoding="utf-8")
+        return [at / name for name in self.files]
+
+
+@public
+def emit(
+    kernel: Kernel | TranslationUnit, target: str | None = None, folder: str | Path | None = None
+) -> Emitted:
+    """Return a kernel's code with all that a program without Python needs to run it.
+
+    That is, for a kernel ``saxpy``, the device source; ``saxpy.h``, with the grids of all launches,
+    the memory of arrays and checks as functions of the sizes; ``saxpy.json``, which describes
+    arguments and launches; ``saxpy_main.c``, a small program that runs it; and a Makefile.
+    docs/emitting.md has the details.
+
+    Indices have 64 bits if a size is declared ``int64``, else 32; the checks refuse sizes for which
+    these are too few.  Arrays whose layout is not declared are row-major.
+
+    Parameters:
+        kernel: the types of its inputs are known: see `polygen.add_dtypes`; of a program, the only
+            entry point counts.
+        target: ``"opencl"``, ``"cuda"`` or ``"c"``; the kernel's own, or else OpenCL, if not given.
+        folder: where the files are written, too; nowhere if not given.
+
+    Raises:
+        CannotEmit: if the kernel takes images, or arrays of more than eight axes.
+        TypeNotFound, NoLoopNest, ...: as `polygen.generate_code`, if there is no code.
+        OSError: if the files cannot be written.
+
+    >>> import numpy as np
+    >>> import polygen as pg
+    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "y[i] = 2*x[i]", name="double")
+    >>> knl = pg.add_dtypes(knl, {"x": np.float32})
+    >>> emitted = pg.emit(knl, "c")
+    >>> for name in emitted.files:
+    ...     print(name)
+    """
+    chosen = kernel.default_entrypoint if isinstance(kernel, TranslationUnit) else kernel
+    name = get_target(target or chosen.target or DEFAULT_TARGET).name
+    found = host_kernel(chosen, name)
+    files = {
+        **_FILES[name](found),
+        f"{found.name}.h": header(found),
+        f"{found.name}.json": description(found),
+        "Makefile": _MAKEFILES[name](found),
+        **{name: (_TEXTS / name).read_text(encoding="utf-8") for name in _SHARED},
+    }
+    emitted = Emitted(found.name, name, files)
+    if folder is not None:
+        emitted.write(folder)
+    return emitted

@@ -1,0 +1,32 @@
+"""The files for target C: the kernel, a library around it, programs in C and in Fortran."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from polygen.emission.c_library import c_library
+from polygen.emission.host_kernel import HostArray, HostKernel
+from polygen.emission.main_program import main_program, value
+
+
+def files_for_c(kernel: HostKernel) -> Mapping[str, str]:
+    """Return the texts of the files that are C's alone, by name."""
+    name = kernel.name
+    return {
+        f"{name}.c": kernel.program.source,
+        f"{name}_run.c": c_library(kernel),
+        f"{name}_main.c": _main(kernel),
+    }
+
+
+def _main(kernel: HostKernel) -> str:
+    given = [
+        f"(void *) array_{a.name}.data" if isinstance(a, HostArray) else value(a)
+        for a in kernel.arguments
+    ]
+    lines = [
+        f"    status = {kernel.name}_run(" + (",\n        ".join(["", *given])[1:]) + ");",
+        "    if (status)",
+        f'        pg_fail("{kernel.name}", {kernel.name}_message(status));',
+    ]
+    return main_program(kernel, [f'"{kernel.name}.h"'], lines)

@@ -1,0 +1,84 @@
+"""The Makefile beside a kernel: what compiles it, and a program that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+from polygen.emission.host_kernel import HostKernel
+from polygen.ir.domain import flat_names
+from polygen.runtime.c_compiler import FLAGS
+
+_PARAM = isl.dim_type.param
+_NOT_HERE = ("-std=c11", "-fPIC", "-shared", "-fopenmp")
+_TRIED = (256, 1024, 100, 64, 16, 8, 4, 2, 1)
+_WARNINGS = "-Wall -Wextra"
+
+
+def makefile_for_c(kernel: HostKernel) -> str:
+    """Return the Makefile for target C."""
+    name = kernel.name
+    flags = " ".join([f for f in FLAGS if f not in _NOT_HERE])
+    options = "".join(f" {option}" for option in kernel.program.loop_program.options.build_options)
+    return f"""\
+# Runs kernel '{name}': make run ARGS="..."; the kernel alone is {name}.o and {name}_run.o.
+CC ?= cc
+FC = gfortran
+CFLAGS ?= {flags}
+OPENMP ?= -fopenmp
+ARGS ?= {_arguments(kernel)}
+
+.PHONY: all run fortran clean
+
+all: {name}_host
+
+run: {name}_host
+	./{name}_host $(ARGS)
+
+fortran: {name}_fortran
+
+{name}_host: {name}_main.o {name}_run.o {name}.o
+	$(CC) $(CFLAGS) $(OPENMP) -o $@ $^ -lm
+
+{name}_fortran: {name}_module.f90 {name}_main.f90 {name}_run.o {name}.o
+	$(FC) -std=f2008 {_WARNINGS} -O2 $(OPENMP) -o $@ $^ -lm
+
+{name}.o: {name}.c
+	$(CC) -std=c11 $(CFLAGS) $(OPENMP){options} -c -o $@ $<
+
+%.o: %.c {name}.h polygen_geometry.h polygen_host.h
+	$(CC) -std=c11 {_WARNINGS} $(CFLAGS) -c -o $@ $<
+
+clean:
+	rm -f {name}_host {name}_fortran *.o *.mod
+"""
+
+
+def _arguments(kernel: HostKernel) -> str:
+    """Return numbers for all that has to be passed, with which the kernel can run."""
+    sizes = _sizes(kernel)
+    words = [f"{s.name}={sizes[s.name] if s.is_size else 2}" for s in kernel.scalars]
+    return " ".join(words)
+
+
+def _sizes(kernel: HostKernel) -> dict[str, int]:
+    """Return sizes that the kernel's assumptions allow: all the same, if that can be."""
+    allowed = kernel.kernel.assumptions.flat
+    names = flat_names(allowed)
+    for value in _TRIED:
+        if not _with_values(allowed, dict.fromkeys(names, value)).is_empty():
+            return dict.fromkeys([size.name for size in kernel.sizes], value)
+    found = {size.name: _TRIED[0] for size in kernel.sizes}
+    for name in names:  # a point of the set, one coordinate after the other
+        place = allowed.find_dim_by_name(_PARAM, name)
+        found[name] = allowed.sample_point().get_coordinate_val(_PARAM, place).to_python()
+        allowed = _with_values(allowed, {name: found[name]})
+    return found
+
+
+def _with_values(allowed: isl.Set, values: Mapping[str, int]) -> isl.Set:
+    for name, value in values.items():
+        place = allowed.find_dim_by_name(_PARAM, name)
+        allowed = allowed.fix_val(_PARAM, place, isl.Val(value))
+    return allowed

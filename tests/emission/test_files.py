@@ -1,0 +1,82 @@
+"""The files that polygen writes for other hosts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.errors import CannotEmit
+from tests.emission.kernels import axpy, cases, product, rows, steps
+
+
+def described(knl: pg.Kernel, target: str) -> Any:
+    return json.loads(pg.emit(knl, target).files[f"{knl.name}.json"])
+
+
+def test_description_of_arguments() -> None:
+    found = described(product(False), "c")
+    assert (found["format"], found["kernel"], found["target"]) == (1, "product", "c")
+    assert found["polygen"] == pg.__version__
+    assert found["index_type"] == "int64"  # as its size ld
+    arguments = {a["name"]: a for a in found["arguments"]}
+    assert [a["name"] for a in found["arguments"]] == ["a", "b", "c", "ld", "l", "m", "n"]
+    assert arguments["ld"] == {"name": "ld", "kind": "size", "type": "int64"}
+    assert arguments["a"] == {
+        "name": "a",
+        "kind": "array",
+        "type": "float64",
+        "direction": "in",
+        "all_written": False,
+        "shape": ["n", "l"],
+        "strides": ["1", "n"],
+        "offset": "0",
+        "alignment": 8,
+        "may_alias": False,
+    }
+    assert (arguments["b"]["strides"], arguments["b"]["offset"]) == (["ld", "1"], "3")
+    assert (arguments["c"]["direction"], arguments["c"]["all_written"]) == ("out", True)
+    assert described(steps(False), "c")["arguments"][0]["direction"] == "inout"
+
+
+def test_description_of_what_is_assumed() -> None:
+    found = described(pg.set_options(axpy(False), build_options=("-g",)), "c")
+    assert found["assumptions"] == "[n] -> {  : (n) mod 4 = 0 }"
+    assert found["options"] == {"build_options": ["-g"]}
+    assert found["obligations"] == found["claims"] == []
+    assert any("column" in text for text in described(rows(False), "c")["obligations"])
+
+
+def test_the_same_each_time(tmp_path: Path) -> None:
+    for name, case in cases().items():
+        first, second = (pg.emit(case.make(False), "c", tmp_path / name) for _ in range(2))
+        assert first == second
+        assert {path.name for path in (tmp_path / name).iterdir()} == set(first.files)
+        for file, text in first.files.items():
+            assert (tmp_path / name / file).read_text() == text
+
+
+def test_images_are_refused() -> None:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<4 }",
+        "out[i] = img[i, 0]",
+        [pg.ImageArg("img", np.float32, shape="4, 4"), "..."],
+        name="pixels",
+    )
+    with pytest.raises(CannotEmit) as caught:
+        pg.emit(knl, "opencl")
+    assert str(caught.value).startswith("kernel 'pixels' takes 'img' as an image, and there are no")
+
+
+def test_many_axes_are_refused() -> None:
+    shape = ", ".join(["2"] * 9)
+    data = [pg.GlobalArg("a", np.float32, shape=shape), "..."]
+    text = f"a[{', '.join(['i'] * 9)}] = 1"
+    knl = pg.make_kernel("{ [i]: 0<=i<2 }", text, data)
+    with pytest.raises(CannotEmit) as caught:
+        pg.emit(knl, "c")
+    assert str(caught.value).startswith("array 'a' has 9 axes; files for hosts have at most 8")
