@@ -64,6 +64,10 @@ _PURPOSES = {
         "Executing them, and the code that is generated.",
         "runtime pipeline lower targets cli",
     ),
+    "Source for other hosts": _Purpose(
+        "Files and libraries that need no polygen: see `emitting <../../emitting.html>`_.",
+        "emission",
+    ),
     "Proofs and order": _Purpose(
         "What is known of a kernel's meaning.",
         "analysis proof",

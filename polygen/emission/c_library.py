@@ -67,4 +67,3 @@ def _allocated(array: HostArray, count: str) -> Iterator[str]:
     rounded = f"((size_t) {count} * sizeof({kind}) + {alignment - 1}) / {alignment} * {alignment}"
     yield f"    void *pg_memory_{array.name} = aligned_alloc({alignment}, {rounded});"
     yield f"    {kind} *{array.name} = pg_memory_{array.name};"
-

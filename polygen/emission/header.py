@@ -84,7 +84,7 @@ def _about(kernel: HostKernel) -> Iterator[str]:
 def declarations(kernel: HostKernel) -> Iterator[str]:
     """Yield what a program in C or C++ calls."""
     name, sizes = kernel.name, size_parameters(kernel)
-    yield f"/* 0 if the kernel can run with these sizes; else the number of what is wrong, which"
+    yield "/* 0 if the kernel can run with these sizes; else the number of what is wrong, which"
     yield f"   {name}_message has in words. */"
     yield f"int {name}_check({sizes});"
     yield f"char const *{name}_message(int status);"
@@ -96,8 +96,8 @@ def declarations(kernel: HostKernel) -> Iterator[str]:
     for array in (*kernel.arrays, *kernel.temporaries):
         yield f"int64_t {name}_elements_{array.name}({sizes});"
     yield ""
-    yield "/* Checks the sizes, provides memory for temporaries, and runs the kernel.  Returns 0, or"
-    yield f"   the number of what is wrong; then, nothing has run. */"
+    yield "/* Checks the sizes, provides memory for temporaries, and runs the kernel."
+    yield "   Returns 0, or the number of what is wrong; then, nothing has run. */"
     yield f"int {name}_run({_broken(parameters(kernel))});"
     yield ""
     yield f"/* The kernel itself, in {name}.c: nothing is checked, and temporaries come last. */"
@@ -258,7 +258,7 @@ def _too_large(kernel: HostKernel, array: HostArray) -> str:
 def _geometry(kernel: HostKernel) -> Iterator[str]:
     name = kernel.name
     count = len(kernel.launches)
-    yield f"/* The functions of the source that are launched, by number. */"
+    yield "/* The functions of the source that are launched, by number. */"
     yield f"#define {name.upper()}_FUNCTIONS {count}"
     yield f"static inline char const *{name}_function(int number)"
     yield "{"
@@ -359,7 +359,8 @@ def _nodes(
         given = ", ".join(launch_parameters(kernel, loops))
         yield f"{indent}pg_next = {node.name}_grid({given});"
         yield f"{indent}if (pg_next.groups[0] && pg_next.groups[1] && pg_next.groups[2]) {{"
-        yield f"{indent}    pg_status = pg_start(pg_context, {numbers[node.name]}, &pg_next, pg_loops);"
+        passed = f"pg_context, {numbers[node.name]}, &pg_next, pg_loops"
+        yield f"{indent}    pg_status = pg_start({passed});"
         yield f"{indent}    if (pg_status)"
         yield f"{indent}        return pg_status;"
         yield f"{indent}}}"

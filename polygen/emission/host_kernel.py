@@ -253,7 +253,9 @@ def _array(kernel: Kernel, array: Array, dtype: DType) -> dict[str, Any]:
         "strides": tuple(map(resolved, _strides(array))),
         "offset": resolved(array.offset) if isinstance(array, GlobalArg) else 0,
         "unit": unit(array),
-        "storage": 0 if inside is None else resolved(_product(unit(array), *(r for _, r in inside))),
+        "storage": 0
+        if inside is None
+        else resolved(_product(unit(array), *(r for _, r in inside))),
         "alignment": array.alignment,
     }
 
@@ -296,7 +298,7 @@ def _condition(flat: isl.Set) -> Expression:
 def _idle(kernel: Kernel) -> isl.Set:
     """Return the sizes for which each instruction is within a loop that is empty for sure."""
     sizes = size_names(kernel)
-    empty = {}
+    empty: dict[str, isl.Set] = {}
     for domain in kernel.domains:
         filled = domain.flat
         for name in flat_names(filled):

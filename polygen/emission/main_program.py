@@ -93,7 +93,9 @@ def _tables(kernel: HostKernel) -> Iterator[str]:
     for scalar in kernel.scalars:
         bits = 8 * scalar.dtype.itemsize
         yield f"    pg_value value_{scalar.name} = {{"
-        yield f"        .name = {quoted(scalar.name)}, .kind = {_kind(scalar.dtype)}, .bits = {bits}"
+        yield f"        .name = {quoted(scalar.name)},"
+        yield f"        .kind = {_kind(scalar.dtype)},"
+        yield f"        .bits = {bits},"
         yield "    };"
     for number, array in enumerate(kernel.arrays):
         yield f"    pg_array array_{array.name} = {{"

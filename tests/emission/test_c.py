@@ -22,7 +22,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, case in CASES.items():
         pg.emit(case.make(False), "c", folder / name)
     targets = "\n".join(f"{name}: ; $(MAKE) -C {name}" for name in CASES)
-    (folder / "Makefile").write_text(f"all: {' '.join(CASES)}\n.PHONY: all {' '.join(CASES)}\n{targets}\n")
+    (folder / "Makefile").write_text(
+        f"all: {' '.join(CASES)}\n.PHONY: all {' '.join(CASES)}\n{targets}\n"
+    )
     make(folder, "-j2", f"CFLAGS={STRICT}")
     return folder
 
