@@ -77,11 +77,12 @@ def emit(
 
     >>> import numpy as np
     >>> import polygen as pg
-    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "y[i] = 2*x[i]", name="double")
+    >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "y[i] = 2*x[i]", name="twice")
     >>> knl = pg.add_dtypes(knl, {"x": np.float32})
     >>> emitted = pg.emit(knl, "c")
-    >>> for name in emitted.files:
-    ...     print(name)
+    >>> print(*emitted.files, sep=", ")  # doctest: +NORMALIZE_WHITESPACE
+    twice.c, twice_run.c, twice_main.c, twice.h, twice.json, Makefile, polygen_geometry.h,
+    polygen_host.h
     """
     chosen = kernel.default_entrypoint if isinstance(kernel, TranslationUnit) else kernel
     name = get_target(target or chosen.target or DEFAULT_TARGET).name
