@@ -59,17 +59,24 @@ class AtomicCopy:
         )
         last = self._flush(new_id(kernel, f"{self.array}_flush"), flush)
         tags = {} if tag is None else dict.fromkeys([*start[-1:], *flush[-1:]], tag)
-        extents = tuple([axis.extent for axis in self.axes])
         return kernel.copy(
             instructions=tuple(self._instructions(first, last)),
             temporaries=(
                 *kernel.temporaries,
-                TemporaryVariable(self.name, self.dtype, extents, space),
+                TemporaryVariable(self.name, self.dtype, self.shape(), space),
             ),
             domains=(*kernel.domains, *self._domains(start), *self._domains(flush, inside=True)),
             tags={**kernel.tags, **tags},
             priorities=(*kernel.priorities, *[n for n in (start, flush) if len(n) > 1]),
         )
+
+    def in_sequence(self, new: Kernel) -> Kernel:
+        """Return the new kernel, with updates one after the other if none is atomic any more."""
+        return new
+
+    def shape(self) -> tuple[Expression, ...]:
+        """Return how large the copy is."""
+        return tuple([axis.size for axis in self.axes])
 
     def _new_names(self, like: str, taken: set[str]) -> tuple[str, ...]:
         names: list[str] = []
@@ -84,7 +91,7 @@ class AtomicCopy:
         for iname, axis, extent in zip(inames, self.axes, shape, strict=True):
             place = ex.Variable(iname)
             value = axis.value(place)
-            wanted = [ex.Comparison(0, "<=", place), ex.Comparison(place, "<", axis.extent)]
+            wanted = [ex.Comparison(0, "<=", place), ex.Comparison(place, "<", axis.size)]
             if inside:
                 wanted += [ex.Comparison(0, "<=", value), ex.Comparison(value, "<", extent)]
             values = universe()
@@ -119,7 +126,7 @@ class AtomicCopy:
     def _instructions(self, first: Assignment, last: Assignment) -> Iterator[Instruction]:
         """Yield the instructions, with what starts the copy and what empties it."""
         ids = {i.id for i in self.updates}
-        inside = NO_NAMES.union(*(i.within_inames for i in self.updates)) - self.loops
+        inside = self._inside()
         after = _after(self.kernel, ids)
         end = max(n for n, i in enumerate(self.kernel.instructions) if i.id in ids)
         started = False
@@ -137,12 +144,17 @@ class AtomicCopy:
             if number == end:
                 yield last
 
+    def _inside(self) -> frozenset[str]:
+        """Return the loops in which the copy is not complete."""
+        return NO_NAMES.union(*(i.within_inames for i in self.updates)) - self.loops
+
+    def _index(self, insn: Assignment) -> tuple[Expression, ...]:
+        """Return where the copy has what an instruction updates."""
+        index = zip(self.axes, ex.index_of(insn.assignee), strict=True)
+        return tuple([_place(axis, subscript) for axis, subscript in index])
+
     def _private(self, insn: Assignment, first: str) -> Assignment:
-        index = [
-            _place(axis, subscript)
-            for axis, subscript in zip(self.axes, ex.index_of(insn.assignee), strict=True)
-        ]
-        own = ex.element(ex.Variable(self.name), tuple(index))
+        own = ex.element(ex.Variable(self.name), self._index(insn))
         atomicity = insn.atomicity
         assert atomicity is not None
         value = updated(insn.assignee, insn.expression, own, atomicity.operation)

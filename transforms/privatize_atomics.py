@@ -40,6 +40,7 @@ from polygen.transforms._arrays import (
     without_rules_about,
 )
 from polygen.transforms._atomic_copies import AtomicCopy
+from polygen.transforms._ordered_copies import OrderedCopies
 
 
 @transformation
@@ -57,13 +58,20 @@ def privatize_atomics(
     something else updates the array, atomically, once.  So work items of a group, or those that
     come to an element one after the other, meet in fast memory of their own.
 
+    In global memory, the copies of all iterations are side by side.  Updates are not atomic then:
+    each copy is updated by one iteration after another; and afterwards the copies are combined,
+    in the order of the loops.  So the result is the same in each run, which is what the option
+    ``deterministic`` asks for.
+
     Kind: order and storage.
 
     Requires:
         1. The updates are atomic, with one operation, and are in all of these loops.
-        2. Whatever else touches the array shares no other loops with them.
+        2. Whatever else touches the array shares no other loops with them; nor these, if the copies
+           are in global memory.
         3. The elements that an iteration may update fit into a box of constant size: those that
-           subscripts name, or the array along axes where data names them.
+           subscripts name, or the array along axes where data names them.  In global memory, sizes
+           say how large it is, and how many iterations there are.
         4. The identity of the operation is known: so is the array's type.  Integers are updated
            by integers: what is cut off cannot be put together again.
         5. The kernel permits reassociation (`set_options`), or the result is exact in any order.
@@ -75,8 +83,8 @@ def privatize_atomics(
         within: the instructions: an id, a query, or several of these; all that update the array
             in these loops if not given.
         default_tag: the tag of the inames that start and add up the copy; None for loops.
-        temporary_scope: where the copy lives: ``"local"``, or ``"private"`` if one work item
-            alone updates each copy.
+        temporary_scope: where the copy lives: ``"local"``; ``"private"`` if one work item alone
+            updates each copy; or ``"global"``, for copies that are combined in order.
 
     Before -> After:
 
@@ -99,41 +107,46 @@ def privatize_atomics(
         NotPrivatizable: if 1, 2, 3 or 4 does not hold.
         TypeNotFound: if 4 does not hold, for want of a type.
         Reassociated: if 5 does not hold.
-        IllFormedKernel: if the array would be touched in no certain order.
+        IllFormedKernel: if the array would be touched in no certain order, or a copy.
 
     Source: Gómez-Luna et al., An optimized approach to histogram computation on GPU, Machine
     Vision and Applications 2013.
     """
     space = to_space(temporary_scope)
-    if space not in (AddressSpace.LOCAL, AddressSpace.PRIVATE):
+    if space is AddressSpace.AUTO:
         raise InvalidArgument(
-            f"privatize_atomics: a copy in {space.value} memory is no better than '{var_name}'",
+            f"privatize_atomics: where a copy is to live, '{space.value}' does not say",
             where=caller_location(),
-            remedy="temporary_scope='local', or 'private'",
+            remedy="temporary_scope='local', 'private' or 'global'",
         )
+    in_order = space is AddressSpace.GLOBAL
     check_rewritable(kernel, [var_name])
     plain = without_rules_about(kernel, [var_name])
     loops = with_surrounding(plain, to_names(inames))
     updates = _updates(plain, var_name, loops, within)
-    _check_others(plain, var_name, loops, updates)
-    _check_sharing(plain, loops, updates, space)
+    _check_others(plain, var_name, NO_NAMES if in_order else loops, updates)
+    if not in_order:
+        _check_sharing(plain, loops, updates, space)
     _check_operation(plain, var_name, updates)
-    copy = AtomicCopy(
+    copy = (OrderedCopies if in_order else AtomicCopy)(
         plain,
         var_name,
         plain.new_name(f"{var_name}_own"),
         loops,
         updates,
-        tuple(_axes(plain, var_name, loops, updates)),
+        tuple(_axes(plain, var_name, NO_NAMES if in_order else loops, updates, sized=in_order)),
         _identity(plain, var_name, updates[0]),
         _dtype(plain, var_name),
     )
-    tag = None if default_tag is None or space is AddressSpace.PRIVATE else to_tag(default_tag)
+    is_local = space is AddressSpace.LOCAL
+    tag = to_tag(default_tag) if is_local and default_tag is not None else None
     new = copy.privatized(tag, space)
     # Each update reaches the array once, in a copy of one iteration; what is left to see is that
-    # all others that touch the array come before or after these.
-    check_made(new)
-    return Rearranged(new, restated=new)
+    # all others that touch the array come before or after these, and, of updates that are not
+    # atomic any more, that the work items which make them share no copy.
+    alone = copy.in_sequence(new)
+    check_made(alone)
+    return Rearranged(new, restated=alone)
 
 
 def _refusal(kernel: Kernel, what: str, remedy: str, *ids: str) -> NotPrivatizable:
@@ -276,15 +289,27 @@ def _identity(kernel: Kernel, name: str, insn: Assignment) -> Expression:
 
 
 def _axes(
-    kernel: Kernel, name: str, loops: frozenset[str], updates: Sequence[Assignment]
+    kernel: Kernel,
+    name: str,
+    loops: frozenset[str],
+    updates: Sequence[Assignment],
+    *,
+    sized: bool,
 ) -> Iterator[TileAxis]:
-    """Yield, for each axis, the part of it that an iteration of the loops may update."""
+    """Yield, for each axis, the part of it that an iteration of the loops may update.
+
+    Parameters:
+        kernel, name, loops, updates: what is to be found in which loops.
+        sized: whether it may be as large as sizes say.
+    """
     shape = kernel.array(name).shape or ()
     for number, extent in enumerate(shape):
         found = _needed(kernel, loops, [(i, ex.index_of(i.assignee)[number]) for i in updates])
         axis = None if found is None else tile_axis(found)
         if axis is None and isinstance(extent, int):
             axis = TileAxis(LinearForm(0, {}), 1, extent)
+        if axis is None and sized:
+            axis = TileAxis(LinearForm(0, {}), 1, 0, extent)
         if axis is None:
             raise _refusal(
                 kernel,

@@ -28,6 +28,7 @@ from polygen.tuning.nests import Family, families, names_of, scan_in, work_of_al
 from polygen.tuning.on_processors import on_processors, why_as_it_is
 from polygen.tuning.prepared import in_the_same_loops, with_producers
 from polygen.tuning.rows import with_rows
+from polygen.tuning.scattered import Scatter, on_device, on_threads, scatter_of, scattering, unsaid
 from polygen.tuning.spread import spread
 
 _MEASURED = 12  # candidates: those that the model finds best
@@ -57,10 +58,15 @@ def optimize_reductions(
       the limits: how many bytes have to be on their way for the bandwidth to be reached, how fast
       groups begin, what trees and a second launch cost.  So a small input has as many groups as
       there is work for, and a large one as many as keep the device busy;
+    - atomic updates of elements that data names (histograms, sums by labels) are collected in
+      copies (`privatize_atomics`): in local memory, if these fit, and if a group makes more updates
+      than a copy has elements; in global memory, and in a certain order, for floating-point numbers
+      under the option ``deterministic``; else they update the array itself;
     - other element-wise loops go to axes of the grid, in groups of 256.
 
     For a kernel whose target is C, threads and vectors share a reduction instead
-    (`reduce_in_parts`, lanes, blocks of results side by side), whatever the limits are.
+    (`reduce_in_parts`, lanes, blocks of results side by side), whatever the limits are; and threads
+    have copies of what is updated atomically, which are combined in order.
 
     All these are ordinary steps, proved one by one, and in the kernel's history: take them with
     other arguments where you know better.
@@ -93,25 +99,43 @@ def optimize_reductions(
 
     Source: Zhao, Bastoul, Yi, Hu, Nie, Zhang, Geng, Li, Tachon, Gan, Parallelizing Neural Network
     Models Effectively on GPU by Implementing Reductions Atomically (PACT 2022), whose tile sizes
-    are tuned; S. Williams, A. Waterman, D. Patterson, Roofline (CACM 2009).
+    are tuned; S. Williams, A. Waterman, D. Patterson, Roofline (CACM 2009);
+    Gómez-Luna et al., An optimized approach to histogram computation on GPU (2013).
     """
+    sizes = sizes or {}
     if kernel.target == "c":
-        return _on_processors(kernel)
+        return _scattered(_on_processors(kernel), sizes, on_threads)
     if limits.compute_units is None:
         raise InvalidArgument(
             "optimize_reductions was given limits that do not say how many compute units there are",
             where=caller_location(),
             remedy="Limits(..., compute_units=132), Limits.named('H100') or Limits.of_device()",
         )
+    kernel = _scattered(kernel, sizes, partial(on_device, limits=limits))
     nests = [nest for family in families(kernel) for nest in family]
     if not nests:
         return kernel
-    sizes = sizes or {}
     prepared = in_the_same_loops(with_producers(kernel, names_of(nests)), sizes)
     new = prepared
     for family in families(prepared):
         new = _shared(new, family, limits, sizes, tune=tune)
     return kernel if new is prepared else spread(new)
+
+
+def _scattered(
+    kernel: Kernel, sizes: Mapping[str, SupportsIndex], share: Callable[[Kernel, Scatter], Kernel]
+) -> Kernel:
+    """Let threads or work items share updates of elements that data names."""
+    for insn in unsaid(kernel):
+        _warn(kernel, f"'{insn.id}'", "it is not {atomic}, so that its order counts")
+    for insn in scattering(kernel):
+        try:
+            kernel = share(kernel, scatter_of(kernel.expanded, insn, sizes))
+        except (MissingArgument, TypeNotFound):
+            raise
+        except UserError as error:
+            _warn(kernel, f"'{insn.id}'", error.what)
+    return kernel
 
 
 def _on_processors(kernel: Kernel) -> Kernel:
@@ -123,13 +147,13 @@ def _on_processors(kernel: Kernel) -> Kernel:
             _check_free(kernel, family)
             why = why_as_it_is(kernel, kernel.instruction(names[0]))
             if why is not None or len(names) > 1:
-                _warn(kernel, family, why or "they are in the same loops")
+                _warn(kernel, _shown(family), why or "they are in the same loops")
                 continue
             kernel = on_processors(kernel, names[0])
         except (InvalidArgument, TypeNotFound):
             raise
         except UserError as error:
-            _warn(kernel, family, error.what)
+            _warn(kernel, _shown(family), error.what)
     return kernel
 
 
@@ -147,7 +171,7 @@ def _shared(
         try:
             _check_free(kernel, family)
             if (scan := scan_in(kernel, family, sizes)) is not None:
-                _warn(kernel, family, f"'{scan}' is a scan: split_scan shares these")
+                _warn(kernel, _shown(family), f"'{scan}' is a scan: split_scan shares these")
                 return kernel
             if (rows := with_rows(kernel, family, limits, sizes)) is not None:
                 return rows
@@ -161,7 +185,7 @@ def _shared(
         except UserError as error:
             first = first or error
     assert first is not None
-    _warn(kernel, family, first.what)
+    _warn(kernel, _shown(family), first.what)
     return kernel
 
 
@@ -208,7 +232,10 @@ def _measured(
     return make(few[found])
 
 
-def _warn(kernel: Kernel, family: Family, why: str) -> None:
+def _warn(kernel: Kernel, names: str, why: str) -> None:
     if NotOptimized.__name__ not in kernel.options.silenced_warnings:
-        names = " and ".join(map(str, family))
         warn(NotOptimized(f"kernel '{kernel.name}': {names} is left as it is: {why}"))
+
+
+def _shown(family: Family) -> str:
+    return " and ".join(map(str, family))

@@ -44,19 +44,21 @@ def _is_free(kernel: Kernel, insn: Instruction, iname: str) -> bool:
 
 def _on_axes(kernel: Kernel, insn: Instruction, free: list[str]) -> Kernel:
     """Return the kernel with neighbours in memory on neighbouring work items."""
+    items = _axes_without(kernel, insn, LocalTag)
+    if len(items) < _AXES:  # it is on work items already
+        return kernel
     (*outer, run) = along_memory(kernel, insn.id, free)
     near = run[0]
     if len(run) > 1:
         near = kernel.new_name("_".join(run))
         kernel = join_inames(kernel, run, new_iname=near, within=f"id:{insn.id}")
-    groups, items = (_axes_without(kernel, insn, kind) for kind in (GroupTag, LocalTag))
+    groups = _axes_without(kernel, insn, GroupTag)
     # What is in groups already, with a reduction, is done by these alone.
     if len(groups) < _AXES:
         groups = []
     outer_tag = f"g.{groups[0]}" if groups else None
-    inner_tag = f"l.{items[0]}" if items else None
-    count = _beside(kernel, insn, items[0]) if items else _THREADS
-    kernel = split_iname(kernel, near, count, outer_tag=outer_tag, inner_tag=inner_tag)
+    count = _beside(kernel, insn, items[0])
+    kernel = split_iname(kernel, near, count, outer_tag=outer_tag, inner_tag=f"l.{items[0]}")
     others = [iname for run in reversed(outer) for iname in reversed(run)]
     tags = {i: f"g.{axis}" for i, axis in zip(others, groups[1:], strict=False)}
     return tag_inames(kernel, tags) if tags else kernel

@@ -145,6 +145,56 @@ def test_copies_of_work_items() -> None:
     agree_in_arrays(scattered(), ({"n": 0}, {"n": 1}, {"n": 17}), alone, bin=some_bins)
 
 
+def in_order(knl: Kernel) -> Kernel:
+    knl = pg.split_iname(knl, "i", 8, outer_tag="g.0")
+    return pg.privatize_atomics(knl, "x", "i_outer", temporary_scope="global")
+
+
+def test_copies_that_are_combined_in_order() -> None:
+    """No update is atomic any more; whatever the operation is."""
+    for update, _ in UPDATES.values():
+        knl = in_order(scattered(update))
+        assert not any(isinstance(i, pg.Assignment) and i.atomicity for i in knl.instructions)
+        agree_in_arrays(scattered(update), ({"n": 0}, {"n": 17}), in_order, bin=some_bins)
+
+
+def test_the_same_in_each_run() -> None:
+    """Parts in their order, and then these: that is what any number of threads finds."""
+    data = [pg.GlobalArg("x", np.float32, "bins"), pg.GlobalArg("bin", np.int32)]
+    knl = kernel("{ [i]: 0<=i<n }", "x[bin[i]] += v[i]  {atomic}", *data)
+    knl = pg.set_options(pg.add_dtypes(knl, {"v": np.float32}), deterministic=True)
+    run = in_order(knl).executor("c")
+    v, bins = RANDOM.normal(size=10_000).astype(np.float32), some_bins({"n": 10_000})
+    x = np.zeros(BINS, np.float32)
+    copies = np.zeros((1250, BINS), np.float32)
+    np.add.at(copies, (np.arange(10_000) // 8, bins), v)
+    wanted = x + np.add.accumulate(copies)[-1]
+    for _ in range(3):
+        np.testing.assert_array_equal(run(x=x.copy(), v=v, bin=bins)[1][0], wanted)
+
+
+def test_copies_in_order_are_those_of_one_iteration() -> None:
+    knl = pg.split_iname(scattered(), "i", 32, outer_tag="g.0")
+    knl = pg.split_iname(knl, "i_inner", 8, inner_tag="l.0")
+    with pytest.raises(UserError, match="depends on data"):
+        pg.privatize_atomics(knl, "x", "i_outer", temporary_scope="global")
+
+    def for_each_item(knl: Kernel) -> Kernel:
+        return pg.privatize_atomics(
+            in_groups(knl), "x", "i_outer, i_inner_inner", temporary_scope="global"
+        )
+
+    agree_in_arrays(scattered(), ({"n": 0}, {"n": 77}), for_each_item, bin=some_bins)
+    loop = "x[bin[i]] += v[i] {inames=t:i, id=add, atomic}\ny[t] = x[0] {id=look, dep=add}"
+    data = [pg.GlobalArg("x", np.int32, BINS), pg.GlobalArg("bin", np.int32)]
+    knl = kernel("{ [t,i]: 0<=t<4 and 0<=i<n }", loop, *data)
+    assert "touches 'x', too" in refused(knl, "x", "t", temporary_scope="global").what
+    ragged = kernel(
+        ["{ [t]: 0<=t<4 }", "{ [i]: 0<=i<m }"], "<> m = w[t]\nx[bin[i]] += 2 {atomic}", *data
+    )
+    assert "sizes do not say" in refused(ragged, "x", "i", temporary_scope="global").what
+
+
 def test_bounds_are_those_of_the_array() -> None:
     """What the copy owes is what the array was owed; parts of a tile past its end stay away."""
     with pytest.raises(ObligationViolated):
@@ -187,7 +237,7 @@ def test_refusals() -> None:
     assert "what each update cuts off" in refused(knl, "x", "i").what
     error = refused(in_groups(scattered()), "x", "i_outer", temporary_scope="private")
     assert "'i_inner_inner', which is tagged l.0" in error.what
-    error = refused(scattered(), "x", "i", temporary_scope="global")
+    error = refused(scattered(), "x", "i", temporary_scope=pg.auto)
     assert isinstance(error, InvalidArgument)
     untyped = kernel("{ [i]: 0<=i<n }", "x[i] += 1 {atomic}", pg.GlobalArg("x", shape="n"))
     assert isinstance(refused(untyped, "x", "i"), TypeNotFound)
