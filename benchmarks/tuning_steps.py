@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ class Steps:
                 used[written][...] = 0
             self.device.call(knl, **used)
             assert check(used), name
-            taken = self.device.milliseconds(lambda k=knl, u=used: self.device.call(k, **u), 10)
+            taken = self.device.milliseconds(partial(self.device.call, knl, **used), 10)
             if bound is None:
                 types = {x: str(v.dtype) for x, v in used.items()}
                 unknown = {x: t for x, t in types.items() if knl.variable(x).dtype is None}
