@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 import sys
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+from sphinx.domains.python import PyObject
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
@@ -96,6 +98,14 @@ def read_signature(
     return None if found is None else (found.partition(" -> ")[0], found.partition(" -> ")[2])
 
 
+def leave_out_fields(
+    _app: Sphinx, _what: str, _name: str, obj: Any, skip: bool, _options: Any
+) -> bool | None:
+    """Leave out fields, which stand under a class's attributes; members of enumerations stay."""
+    is_method = callable(obj) or hasattr(obj, "fget") or hasattr(obj, "func")
+    return True if not (skip or is_method or isinstance(obj, Enum)) else None
+
+
 def check_entries(_app: Sphinx, env: BuildEnvironment) -> None:
     """Warn, which is an error, of public names without an entry in what was made."""
     made = env.domains["py"].data["objects"]
@@ -103,6 +113,10 @@ def check_entries(_app: Sphinx, env: BuildEnvironment) -> None:
         for name in group.names:
             if f"{group.module}.{name}" not in made:
                 _LOGGER.warning("no entry for %s.%s", group.module, name)
+
+
+# Names that are hardly anything else: `tile` and `Kernel` may be words.
+_TELLING = re.compile(r"pg\.|\w+_\w+(\(|$)|[A-Z][a-z]+[A-Z]\w+$")
 
 
 class NamesToLinks(SphinxTransform):
@@ -113,13 +127,14 @@ class NamesToLinks(SphinxTransform):
     def apply(self, **_kwargs: Any) -> None:
         """Look through one page; and mark examples that show an error."""
         for block in self.document.findall(nodes.literal_block):
-            if "Traceback (most recent" in block.astext():
+            text = block.astext()
+            if "Traceback (most recent" in text or ("\n" not in text and len(text) > 90):
                 block["classes"].append("says-long-lines")
         for literal in list(self.document.findall(nodes.literal)):
             code = literal.astext()
             if isinstance(literal.parent, nodes.reference | pending_xref | nodes.title):
                 continue
-            path = entries.entry_of(code) if re.match(r"pg\.|\w+_\w+(\(|$)", code) else None
+            path = entries.entry_of(code) if _TELLING.match(code) else None
             if path is None:
                 continue
             link = pending_xref(
@@ -132,10 +147,14 @@ class NamesToLinks(SphinxTransform):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect what is above."""
+    for kind in PyObject.doc_field_types:
+        if kind.name == "variable":
+            kind.label = "Attributes"
     app.connect("builder-inited", write_entries)
     app.connect("source-read", add_navigation)
     app.connect("autodoc-process-docstring", read_docstring, priority=400)  # before napoleon
     app.connect("autodoc-process-signature", read_signature)
+    app.connect("autodoc-skip-member", leave_out_fields)
     app.connect("env-check-consistency", check_entries)
     app.add_transform(NamesToLinks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

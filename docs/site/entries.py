@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 from typing import Any, get_args
 
@@ -46,7 +47,9 @@ def entry(group: Group, name: str) -> Iterator[str]:
         yield f"   Another name of {reference(what.__name__) or what.__name__}."
     elif inspect.isclass(what):
         yield f".. autoclass:: {path}"
-        if not issubclass(what, BaseException):
+        if issubclass(what, Enum):
+            yield "   :members:\n   :undoc-members:"
+        elif not issubclass(what, BaseException):
             yield "   :members:"
         elif group.module == "polygen.errors":
             yield f"\n   `Example <../../errors.html#{name.lower()}>`__"
