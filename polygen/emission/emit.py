@@ -8,9 +8,11 @@ from pathlib import Path
 
 from polygen.emission.description import description
 from polygen.emission.for_c import files_for_c
+from polygen.emission.for_cuda import files_for_cuda
+from polygen.emission.for_opencl import files_for_opencl
 from polygen.emission.header import header
 from polygen.emission.host_kernel import HostKernel, host_kernel
-from polygen.emission.makefiles import makefile_for_c
+from polygen.emission.makefiles import makefile_for_c, makefile_for_cuda, makefile_for_opencl
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.language.programs import TranslationUnit
@@ -18,9 +20,24 @@ from polygen.pipeline import DEFAULT_TARGET
 from polygen.targets.registry import get_target
 
 _TEXTS = Path(__file__).parent / "texts"
-_SHARED = ("polygen_geometry.h", "polygen_host.h")
-_FILES: Mapping[str, Callable[[HostKernel], Mapping[str, str]]] = {"c": files_for_c}
-_MAKEFILES: Mapping[str, Callable[[HostKernel], str]] = {"c": makefile_for_c}
+_SHARED = {
+    target: ("polygen_geometry.h", "polygen_host.h", *more)
+    for target, more in (
+        ("c", ()),
+        ("opencl", ("polygen_opencl.h", "polygen_opencl_host.h")),
+        ("cuda", ("polygen_cuda.h", "polygen_cuda_host.h")),
+    )
+}
+_FILES: Mapping[str, Callable[[HostKernel], Mapping[str, str]]] = {
+    "c": files_for_c,
+    "opencl": files_for_opencl,
+    "cuda": files_for_cuda,
+}
+_MAKEFILES: Mapping[str, Callable[[HostKernel], str]] = {
+    "c": makefile_for_c,
+    "opencl": makefile_for_opencl,
+    "cuda": makefile_for_cuda,
+}
 
 
 @dataclass(frozen=True)
@@ -92,9 +109,13 @@ def emit(
         f"{found.name}.h": header(found),
         f"{found.name}.json": description(found),
         "Makefile": _MAKEFILES[name](found),
-        **{name: (_TEXTS / name).read_text(encoding="utf-8") for name in _SHARED},
+        **{file: _text(file) for file in _SHARED[name]},
     }
     emitted = Emitted(found.name, name, files)
     if folder is not None:
         emitted.write(folder)
     return emitted
+
+
+def _text(name: str) -> str:
+    return (_TEXTS / name).read_text(encoding="utf-8")

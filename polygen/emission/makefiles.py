@@ -55,6 +55,65 @@ clean:
 """
 
 
+def makefile_for_opencl(kernel: HostKernel) -> str:
+    """Return the Makefile for target OpenCL."""
+    name = kernel.name
+    return f"""\
+# Runs kernel '{name}': make run ARGS="...". Where OpenCL is elsewhere: make CL_CFLAGS=-I... CL_LIBS=...
+CC ?= cc
+CFLAGS ?= -O2
+CL_CFLAGS ?=
+CL_LIBS ?= -lOpenCL
+ARGS ?= {_arguments(kernel)}
+
+.PHONY: all run clean
+
+all: {name}_host
+
+run: {name}_host
+	./{name}_host $(ARGS)
+
+{name}_host: {name}_main.c {name}.h {name}_opencl.h $(wildcard polygen_*.h)
+	$(CC) -std=c11 {_WARNINGS} $(CFLAGS) $(CL_CFLAGS) -o $@ $< $(CL_LIBS) -lm
+
+clean:
+	rm -f {name}_host
+"""
+
+
+def makefile_for_cuda(kernel: HostKernel) -> str:
+    """Return the Makefile for target CUDA."""
+    name = kernel.name
+    options = "".join(f" {option}" for option in kernel.program.loop_program.options.build_options)
+    return f"""\
+# Runs kernel '{name}': make run ARGS="...". For another GPU than this machine's: make ARCH=sm_90
+CC ?= cc
+CFLAGS ?= -O2
+NVCC ?= nvcc
+ARCH ?= native
+CUDA_PATH ?= /usr/local/cuda
+CUDA_CFLAGS ?= -I$(CUDA_PATH)/include
+CUDA_LIBS ?= -L$(CUDA_PATH)/lib64/stubs -lcuda
+ARGS ?= {_arguments(kernel)}
+
+.PHONY: all run clean
+
+all: {name}_host {name}.fatbin
+
+run: all
+	./{name}_host $(ARGS)
+
+{name}_host: {name}_main.c {name}.h {name}_cuda.h $(wildcard polygen_*.h)
+	$(CC) -std=c11 {_WARNINGS} $(CFLAGS) $(CUDA_CFLAGS) -o $@ $< $(CUDA_LIBS) -lm
+
+{name}.fatbin: {name}.cu
+	$(NVCC) -arch=$(ARCH){options} -fatbin -o $@ $<
+
+clean:
+	rm -f {name}_host {name}.fatbin
+"""
+
+
 def _arguments(kernel: HostKernel) -> str:
     """Return numbers for all that has to be passed, with which the kernel can run."""
     sizes = _sizes(kernel)

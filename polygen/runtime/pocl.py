@@ -30,9 +30,14 @@ def options_for(device: Any, program: LoopProgram) -> tuple[str, ...]:
     platform = device.platform
     if platform.name != PLATFORM or _version(platform.version) >= _FIRST_TRUSTED:
         return given
-    if _PLAIN in given or not any(map(_is_miscompiled, _launches(program.host))):
+    if _PLAIN in given or not needs_plain_code(program):
         return given
     return *given, _PLAIN
+
+
+def needs_plain_code(program: LoopProgram) -> bool:
+    """Tell whether PoCL, before its fourth version, compiles a program wrongly if it optimizes."""
+    return any(map(_is_miscompiled, _launches(program.host)))
 
 
 def _version(text: str) -> int:
