@@ -110,7 +110,7 @@ def _enqueue(kernel: HostKernel) -> Iterator[str]:
     yield "    " + ",\n    ".join(parameters) + ")"
     yield "{"
     yield "    CUresult pg_status = CUDA_SUCCESS;"
-    yield f"    {name}_call pg_call = {{0}};"
+    yield f"    {name}_call pg_call;"
     yield "    pg_call.pg_stream = pg_stream;"
     yield "    pg_call.pg_functions = pg_functions;"
     yield from (f"    pg_call.{arg.name} = {arg.name};" for arg in kernel.arguments)

@@ -121,7 +121,7 @@ def _enqueue(kernel: HostKernel) -> Iterator[str]:
     yield "    " + ",\n    ".join(parameters) + ")"
     yield "{"
     yield "    cl_int pg_status = CL_SUCCESS;"
-    yield f"    {name}_call pg_call = {{0}};"
+    yield f"    {name}_call pg_call;"
     yield "    pg_call.pg_queue = pg_queue;"
     yield "    pg_call.pg_kernels = pg_kernels;"
     yield from (f"    pg_call.{arg.name} = {arg.name};" for arg in kernel.arguments)

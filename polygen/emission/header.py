@@ -132,8 +132,7 @@ def _layout(kernel: HostKernel, array: HostArray, storage: str) -> Iterator[str]
     yield "{"
     expressions = (*array.shape, *array.strides, array.offset, array.storage)
     yield from unused(kernel, expressions)
-    yield "    pg_layout pg_found = {0};"
-    yield f"    pg_found.axes = {len(array.shape)};"
+    yield f"    pg_layout pg_found = pg_axes({len(array.shape)});"
     for axis, (extent, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
         yield f"    pg_found.shape[{axis}] = {in_c(extent)};"
         yield f"    pg_found.strides[{axis}] = {in_c(stride)};"

@@ -208,6 +208,27 @@ def program(grid: bool) -> pg.Kernel:
     return _grid(knl, "i", 4, grid)
 
 
+def reversed_blocks(grid: bool) -> pg.Kernel:
+    """Return blocks in reverse, through more local memory than CUDA lets a function declare."""
+    knl = pg.make_kernel(
+        "{ [b, i, j]: 0<=b<n and 0<=i,j<256 }",
+        """
+        for b
+            pair[i, 0] = x[b, i]                    {id=load}
+            pair[i, 31] = x[b, i] + 1               {id=more}
+            y[b, j] = pair[255 - j, 0] - pair[255 - j, 31]/2  {dep=load:more}
+        end
+        """,
+        [
+            pg.GlobalArg("x, y", np.float64, shape="n, 256"),
+            pg.TemporaryVariable("pair", np.float64, (256, 32), pg.AddressSpace.LOCAL),
+            "...",
+        ],
+        name="reversed_blocks",
+    )
+    return pg.tag_inames(knl, {"b": "g.0", "i": "l.0", "j": "l.0"} if grid else {})
+
+
 def _diffused(u: Any, count: int) -> Any:
     for _ in range(count):
         u = (np.roll(u, 1) + u + np.roll(u, -1)) / 4
@@ -231,7 +252,7 @@ def cases() -> dict[str, Case]:
         for k in range(start[row], start[row + 1]):
             dense[row, column[k]] += value[k]
     s = _RNG.integers(-9, 9, (6, 5)).astype(np.int32)
-    i = np.arange(10)
+    i, blocks = np.arange(10), _RNG.normal(size=(3, 256))
     return {
         "axpy": Case(axpy, {"a": a, "b": b}, {"alpha": 1.5}, {"out": np.float32(1.5) * a + b}),
         "product": Case(product, {"a": left, "b": right}, {"ld": 8}, {"c": left @ right}),
@@ -269,5 +290,8 @@ def cases() -> dict[str, Case]:
             {"y": dense @ v},
         ),
         "wide": Case(wide, {"s": s}, {"s_stride_0": 7}, {"t": s.T}),
+        "reversed_blocks": Case(
+            reversed_blocks, {"x": blocks}, {}, {"y": (blocks[:, ::-1] - 1) / 2}
+        ),
         "program": Case(program, {"a": x}, {}, {"out": 2 * x}),
     }

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define PG_MOST_AXES 8
 
@@ -74,6 +75,14 @@ static inline int64_t pg_times(int64_t a, int64_t b)
     if (a != 0 && pg_magnitude(b) > PG_FAR / pg_magnitude(a))
         return (a < 0) == (b < 0) ? PG_FAR : -PG_FAR;
     return a * b;
+}
+
+static inline pg_layout pg_axes(int axes)
+{
+    pg_layout layout;
+    memset(&layout, 0, sizeof layout);
+    layout.axes = axes;
+    return layout;
 }
 
 /* Finds out how much memory an array with this shape, these strides and this offset takes.
