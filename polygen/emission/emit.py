@@ -98,8 +98,8 @@ def emit(
     >>> knl = pg.add_dtypes(knl, {"x": np.float32})
     >>> emitted = pg.emit(knl, "c")
     >>> print(*emitted.files, sep=", ")  # doctest: +NORMALIZE_WHITESPACE
-    twice.c, twice_run.c, twice_main.c, twice.h, twice.json, Makefile, polygen_geometry.h,
-    polygen_host.h
+    twice.c, twice_run.c, twice_main.c, twice_module.f90, twice_main.f90, twice.h, twice.json,
+    Makefile, polygen_geometry.h, polygen_host.h
     """
     chosen = kernel.default_entrypoint if isinstance(kernel, TranslationUnit) else kernel
     name = get_target(target or chosen.target or DEFAULT_TARGET).name

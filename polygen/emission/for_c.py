@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polygen.emission.c_library import c_library
+from polygen.emission.fortran import fortran_module, fortran_program
 from polygen.emission.host_kernel import HostArray, HostKernel
 from polygen.emission.main_program import main_program, value
 
@@ -16,6 +17,8 @@ def files_for_c(kernel: HostKernel) -> Mapping[str, str]:
         f"{name}.c": kernel.program.source,
         f"{name}_run.c": c_library(kernel),
         f"{name}_main.c": _main(kernel),
+        f"{name}_module.f90": fortran_module(kernel),
+        f"{name}_main.f90": fortran_program(kernel),
     }
 
 

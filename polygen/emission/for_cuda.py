@@ -73,7 +73,8 @@ def _functions(kernel: HostKernel) -> Iterator[str]:
 def _start(kernel: HostKernel) -> Iterator[str]:
     name = kernel.name
     yield f"static inline int {name}_start_launch("
-    yield "    void *pg_context, int pg_function, pg_launch const *pg_next, int64_t const *pg_loops)"
+    yield "    void *pg_context, int pg_function,"
+    yield "    pg_launch const *pg_next, int64_t const *pg_loops)"
     yield "{"
     yield f"    {name}_call *const pg_call = ({name}_call *) pg_context;"
     yield "    CUfunction const pg_handle = pg_call->pg_functions[pg_function];"
@@ -137,9 +138,7 @@ def _enqueue(kernel: HostKernel) -> Iterator[str]:
 
 def _main(kernel: HostKernel) -> str:
     name, upper = kernel.name, kernel.name.upper()
-    given = [
-        f"memory_{a.name}" if isinstance(a, HostArray) else value(a) for a in kernel.arguments
-    ]
+    given = [f"memory_{a.name}" if isinstance(a, HostArray) else value(a) for a in kernel.arguments]
     lines = [
         "    pg_device device;",
         f"    CUfunction functions[{upper}_FUNCTIONS];",

@@ -8,12 +8,20 @@ from polygen.emission.c_text import element_type, quoted
 from polygen.emission.device_calls import call_fields, call_parameters, loop_values, passed
 from polygen.emission.host_kernel import HostArray, HostKernel
 from polygen.emission.main_program import main_program, value
+from polygen.errors import CannotEmit
 from polygen.runtime.pocl import needs_plain_code
 
 
 def files_for_opencl(kernel: HostKernel) -> Mapping[str, str]:
     """Return the texts of the files that are OpenCL's alone, by name."""
-    name = kernel.name
+    name, loops = kernel.name, kernel.program.loop_program
+    if "cl_khr_subgroups" in kernel.program.extensions:
+        raise CannotEmit(
+            f"kernel '{name}' counts on sub-groups of {loops.options.sub_group_size} work items, "
+            "which the files for hosts do not ask the device about",
+            where=kernel.kernel.location,
+            remedy="set_options(kernel, sub_group_size=0)",
+        )
     return {
         f"{name}.cl": kernel.program.source,
         f"{name}_opencl.h": _binding(kernel),
@@ -82,7 +90,8 @@ def _functions(kernel: HostKernel) -> Iterator[str]:
 def _start(kernel: HostKernel) -> Iterator[str]:
     name = kernel.name
     yield f"static inline int {name}_start_launch("
-    yield "    void *pg_context, int pg_function, pg_launch const *pg_next, int64_t const *pg_loops)"
+    yield "    void *pg_context, int pg_function,"
+    yield "    pg_launch const *pg_next, int64_t const *pg_loops)"
     yield "{"
     yield f"    {name}_call *const pg_call = ({name}_call *) pg_context;"
     yield "    cl_kernel const pg_kernel = pg_call->pg_kernels[pg_function];"
@@ -109,8 +118,8 @@ def _start(kernel: HostKernel) -> Iterator[str]:
 def _enqueue(kernel: HostKernel) -> Iterator[str]:
     name = kernel.name
     sizes = ", ".join(size.name for size in kernel.sizes)
-    yield f"/* Enqueues the kernel: after {name}_check has said that the sizes are fine. Memory for"
-    yield "   temporaries is allocated, and released when all is done.  The queue has to be in order."
+    yield f"/* Enqueues the kernel: after {name}_check has said that the sizes are fine.  Memory for"
+    yield "   temporaries is allocated, and released when all is done.  The queue is in order."
     yield "   Returns what OpenCL does. */"
     yield f"static inline cl_int {name}_enqueue("
     parameters = [
@@ -145,16 +154,17 @@ def _enqueue(kernel: HostKernel) -> Iterator[str]:
 
 def _main(kernel: HostKernel) -> str:
     name, upper = kernel.name, kernel.name.upper()
-    given = [
-        f"buffer_{a.name}" if isinstance(a, HostArray) else value(a) for a in kernel.arguments
-    ]
+    given = [f"buffer_{a.name}" if isinstance(a, HostArray) else value(a) for a in kernel.arguments]
     lines = [
         "    pg_device device;",
         f"    cl_kernel kernels[{upper}_FUNCTIONS] = {{0}};",
         "    pg_open_device(&device);",
         f'    pg_build(&device, "{name}.cl", {upper}_BUILD_OPTIONS, {upper}_PLAIN_ON_OLD_POCL);',
         f'    pg_must({name}_kernels(device.program, kernels), "clCreateKernel");',
-        *(f"    cl_mem buffer_{a.name} = pg_upload(&device, &array_{a.name});" for a in kernel.arrays),
+        *(
+            f"    cl_mem buffer_{a.name} = pg_upload(&device, &array_{a.name});"
+            for a in kernel.arrays
+        ),
         f"    pg_must({name}_enqueue(",
         "        " + ",\n        ".join(["device.queue", "kernels", *given]) + f'), "{name}");',
         *(

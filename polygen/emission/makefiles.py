@@ -59,7 +59,8 @@ def makefile_for_opencl(kernel: HostKernel) -> str:
     """Return the Makefile for target OpenCL."""
     name = kernel.name
     return f"""\
-# Runs kernel '{name}': make run ARGS="...". Where OpenCL is elsewhere: make CL_CFLAGS=-I... CL_LIBS=...
+# Runs kernel '{name}': make run ARGS="..."
+# Where OpenCL is elsewhere: make CL_CFLAGS=-I... CL_LIBS=...
 CC ?= cc
 CFLAGS ?= -O2
 CL_CFLAGS ?=
@@ -86,7 +87,8 @@ def makefile_for_cuda(kernel: HostKernel) -> str:
     name = kernel.name
     options = "".join(f" {option}" for option in kernel.program.loop_program.options.build_options)
     return f"""\
-# Runs kernel '{name}': make run ARGS="...". For another GPU than this machine's: make ARCH=sm_90
+# Runs kernel '{name}': make run ARGS="..."
+# For another GPU than this machine's: make ARCH=sm_90
 CC ?= cc
 CFLAGS ?= -O2
 NVCC ?= nvcc

@@ -1,6 +1,6 @@
 """Programs that `pg.emit` writes for CUDA, built with nvcc and run on the GPU.
 
-    python -m tests.gpu.emitted FOLDER [NAME...]
+python -m tests.gpu.emitted FOLDER [NAME...]
 """
 
 from __future__ import annotations
