@@ -118,8 +118,8 @@ def _start(kernel: HostKernel) -> Iterator[str]:
 def _enqueue(kernel: HostKernel) -> Iterator[str]:
     name = kernel.name
     sizes = ", ".join(size.name for size in kernel.sizes)
-    yield f"/* Enqueues the kernel: after {name}_check has said that the sizes are fine.  Memory for"
-    yield "   temporaries is allocated, and released when all is done.  The queue is in order."
+    yield f"/* Enqueues the kernel: after {name}_check has said that the sizes are fine.  Memory"
+    yield "   for temporaries is allocated, and released when all is done.  The queue is in order."
     yield "   Returns what OpenCL does. */"
     yield f"static inline cl_int {name}_enqueue("
     parameters = [
