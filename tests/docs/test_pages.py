@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import polygen as pg
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(p for p in (ROOT / "docs").rglob("*.md") if ">>> " in p.read_text())
 FENCE = re.compile(r"^```.*$", re.MULTILINE)
@@ -25,3 +27,30 @@ def test_page(page: Path) -> None:
     report: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append)
     assert not report, "".join(report)
+
+
+def test_all_python_on_the_pages_is_run() -> None:
+    """Examples are sessions, but for the page of errors; `py` needs a GPU: tests/gpu runs it."""
+    block = re.compile(r"^```(python|py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    found = [
+        (p.name, *m) for p in (ROOT / "docs").rglob("*.md") for m in block.findall(p.read_text())
+    ]
+    assert {name for name, kind, _ in found if kind == "py"} == {"cuda.md"}
+    bare = {name for name, kind, text in found if kind == "python" and ">>> " not in text}
+    assert bare == {"errors.md"}
+
+
+def test_the_readme_shows_what_its_examples_do(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "README.md").read_text()
+    blocks: list[tuple[str, str]] = re.findall(
+        r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
+    )
+    (_, example), (_, refused) = [b for b in blocks if b[0] == "python"]
+    shown = {kind: code for kind, code in blocks[::-1] if kind != "python"}
+    names: dict[str, object] = {}
+    exec(example, names)  # noqa: S102  (our own page)
+    assert capsys.readouterr().out.endswith(shown["c"])
+    with pytest.raises(pg.errors.IllegalStep) as caught:
+        exec(refused, names)  # noqa: S102
+    said = [said for kind, said in blocks if said.startswith("IllegalStep")]
+    assert [" ".join(s.split()) for s in said] == [f"IllegalStep: {caught.value.what}"]
