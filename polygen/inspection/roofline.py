@@ -9,12 +9,11 @@ from typing import SupportsIndex
 
 from polygen.errors import InvalidArgument
 from polygen.inspection.access_footprints import gather_access_footprint_bytes
-from polygen.inspection.count_keys import CountGranularity
+from polygen.inspection.launch_work import operations_of
 from polygen.inspection.limits import Limits, is_rate
-from polygen.inspection.mem_access_map import get_mem_access_map
-from polygen.inspection.op_map import get_op_map
 from polygen.inspection.roofline_plot import drawn
-from polygen.ir.dtype import dtype_name
+from polygen.inspection.shown import shown_time
+from polygen.inspection.traffic import traffic_of
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.source import caller_location
@@ -29,9 +28,13 @@ class Roofline:
         limits: those of the device.
         needed_bytes: how many have to move: each element of an array once for reading, and once for
             writing.
-        accessed_bytes: how many the work items ask for, in global memory, all together: what moves
-            if neither caches nor neighbours help.
-        operations: how many there are, by the name of their type.
+        accessed_bytes: how many the work items ask for, in global memory, all together.
+        mapped_bytes: how many move as work items are mapped, if caches keep nothing: all that is
+            in the sectors of 32 bytes that 32 neighbours ask for together, arrays beginning with
+            one.
+        local_bytes: how many local memory could move in the turns that its 32 banks take to serve
+            all accesses; what compilers keep in registers is not known.
+        operations: how many there are, by the name of their type, those in subscripts left out.
         measured: how long it took, in seconds, if that was said.
     """
 
@@ -39,6 +42,8 @@ class Roofline:
     limits: Limits
     needed_bytes: int
     accessed_bytes: int
+    mapped_bytes: int
+    local_bytes: int
     operations: Mapping[str, int]
     measured: float | None = None
 
@@ -49,9 +54,11 @@ class Roofline:
 
     @property
     def arithmetic_seconds(self) -> float:
-        """How long it takes at least to compute; types without a rate take no time."""
-        rated = ((n, self.limits.rate_of(dtype)) for dtype, n in self.operations.items())
-        return sum((n / rate for n, rate in rated if rate is not None), 0.0)
+        """How long it takes at least to compute: as long as the type that takes longest.
+
+        Units for several types work beside each other; types without a rate take no time.
+        """
+        return self._longest[1]
 
     @property
     def seconds(self) -> float:
@@ -64,9 +71,22 @@ class Roofline:
         return "memory" if self.memory_seconds >= self.arithmetic_seconds else "arithmetic"
 
     @property
+    def local_seconds(self) -> float | None:
+        """How long local memory is busy; None if its rate is not known."""
+        rate = self.limits.local_bytes_per_second
+        return None if rate is None else self.local_bytes / rate
+
+    @property
+    def _longest(self) -> tuple[int, float]:
+        """The operations of the type that takes longest: how many, and how long they take."""
+        rated = ((n, self.limits.rate_of(dtype)) for dtype, n in self.operations.items())
+        times = [(n, n / rate) for n, rate in rated if rate is not None]
+        return max(times, key=lambda pair: pair[1], default=(0, 0.0))
+
+    @property
     def counted_operations(self) -> int:
-        """How many operations there are of types that have a rate."""
-        return sum(n for dtype, n in self.operations.items() if self.limits.rate_of(dtype))
+        """How many operations there are of the type that takes longest."""
+        return self._longest[0]
 
     @property
     def share(self) -> float | None:
@@ -80,16 +100,24 @@ class Roofline:
 
     def _rows(self) -> Iterator[tuple[str, str]]:
         yield "kernel", self.name
-        yield "bytes that must move", f"{self.needed_bytes}, {_time(self.memory_seconds)}"
-        asked = self.accessed_bytes / self.limits.bytes_per_second
-        yield "bytes that are accessed", f"{self.accessed_bytes}, {_time(asked)} without caches"
+        yield "bytes that must move", f"{self.needed_bytes}, {shown_time(self.memory_seconds)}"
+        moved = self.mapped_bytes / self.limits.bytes_per_second
+        yield "bytes as mapped", f"{self.mapped_bytes}, {shown_time(moved)} without caches"
+        yield "bytes that are accessed", f"{self.accessed_bytes}"
+        if self.local_bytes:
+            busy = self.local_seconds
+            taken = "" if busy is None else f", {shown_time(busy)}"
+            yield "bytes of local memory", f"{self.local_bytes}{taken}"
         for dtype, number in self.operations.items():
             rate = self.limits.rate_of(dtype)
-            yield f"{dtype} operations", f"{number}" + (f", {_time(number / rate)}" if rate else "")
-        yield "bound", f"{self.bound}, {_time(self.seconds)}"
+            yield (
+                f"{dtype} operations",
+                f"{number}" + (f", {shown_time(number / rate)}" if rate else ""),
+            )
+        yield "bound", f"{self.bound}, {shown_time(self.seconds)}"
         if self.measured is not None:
             share = 100 * self.seconds / self.measured
-            yield "measured", f"{_time(self.measured)}, {share:.0f} % of the bound"
+            yield "measured", f"{shown_time(self.measured)}, {share:.0f} % of the bound"
 
     def plot(self, path: str | Path) -> Path:
         """Draw the limits, and where the kernel is below them, as SVG, and return the path.
@@ -116,18 +144,21 @@ class Roofline:
                 self.name,
                 self.limits.bytes_per_second,
                 peak,
-                (work / self.needed_bytes, work / self.accessed_bytes),
+                self._places(work),
                 reached,
+                self.limits.local_bytes_per_second,
             )
         )
         return file
 
-
-def _time(seconds: float) -> str:
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
-        if seconds * factor >= 1:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
+    def _places(self, work: int) -> dict[str, float]:
+        """Return operations for each byte, by what is drawn."""
+        places = {"bytes that must move": work / self.needed_bytes}
+        if self.mapped_bytes:
+            places["bytes as mapped"] = work / self.mapped_bytes
+        if self.local_bytes and self.limits.local_bytes_per_second:
+            places["bytes of local memory"] = work / self.local_bytes
+        return places
 
 
 @public
@@ -140,7 +171,8 @@ def roofline(
     """Return what bounds a kernel on a device: memory or arithmetic, and the time that it implies.
 
     The numbers are those of `gather_access_footprint_bytes`, `get_mem_access_map` and `get_op_map`,
-    for work items, with redundant work.
+    for work items, with redundant work.  The bound is sure: nothing is faster that moves what has
+    to move, and does what instructions say.
 
     Parameters:
         kernel: the types of its inputs are known.
@@ -160,7 +192,8 @@ def roofline(
     >>> print(pg.roofline(knl, pg.Limits(3e12, 60e12), {"n": 10**8}, measured=450e-6))
     kernel                   saxpy
     bytes that must move     1200000000, 400 us
-    bytes that are accessed  1200000000, 400 us without caches
+    bytes as mapped          1200000000, 400 us without caches
+    bytes that are accessed  1200000000
     float32 operations       200000000, 3.33 us
     bound                    memory, 400 us
     measured                 450 us, 89 % of the bound
@@ -175,19 +208,14 @@ def roofline(
             remedy="pass seconds, or leave it out",
         )
     moved = gather_access_footprint_bytes(kernel)
-    each = CountGranularity.WORKITEM
-    accesses = get_mem_access_map(kernel, True, count_granularity=each).to_bytes()
-    done = get_op_map(kernel, True, count_granularity=each)
+    traffic = traffic_of(kernel, sizes)
     return Roofline(
         kernel.name,
         limits,
         sum(count.eval_with_dict(sizes) for count in moved.values()),
-        accesses.filter_by(mtype=["global"]).eval_and_sum(sizes),
-        dict(
-            sorted(
-                (dtype_name(key.dtype), count.eval_with_dict(sizes))
-                for key, count in done.group_by("dtype").items()
-            )
-        ),
+        traffic.accessed,
+        traffic.mapped,
+        traffic.local,
+        operations_of(kernel, sizes),
         measured,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import log10
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 import polygen as pg
 from polygen.errors import InvalidArgument, MissingArgument
 
+SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 LIMITS = pg.Limits(1e12, {"float32": 16e12, "float64": 8e12})
 
 
@@ -41,7 +43,10 @@ def test_memory_binds() -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 3*a[2*i] + i//2")
     found = pg.roofline(pg.add_dtypes(knl, {"a": np.float64}), LIMITS, {"n": 100})
     assert found.needed_bytes == found.accessed_bytes == 1600
-    assert found.operations == {"float64": 200, "int32": 200}  # 2*i, i//2
+    assert found.operations == {
+        "float64": 200,
+        "int32": 100,
+    }  # i//2: what is in subscripts is left out
     assert found.counted_operations == 200
     assert (found.bound, found.share) == ("memory", None)
     assert str(found).splitlines()[-1].split() == ["bound", "memory,", "1.6", "ns"]
@@ -72,9 +77,10 @@ def test_the_picture(tmp_path: Path) -> None:
     ticks: dict[str, list[tuple[float, float]]] = {"middle": [], "end": []}
     for node in root.iter(f"{name}text"):
         text, anchor = node.text or "", node.attrib["text-anchor"]
-        if text.startswith("1e"):
+        power = text.removeprefix("10").translate(SUPERSCRIPTS)
+        if text.startswith("10") and power.lstrip("-").isdigit():
             at = node.attrib["x"] if anchor == "middle" else node.attrib["y"]
-            ticks[anchor].append((float(text[2:]), float(at)))
+            ticks[anchor].append((float(power), float(at)))
 
     def along(anchor: str, value: float) -> float:
         (first, begin), (last, end) = ticks[anchor][0], ticks[anchor][-1]
@@ -121,3 +127,32 @@ def test_refused(name: str, call: Callable[[], Any], kind: type[pg.UserError], w
         call()
     assert caught.value.remedy
     assert "test_roofline.py" in str(caught.value)
+
+
+def test_types_are_computed_beside_each_other() -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 3*a[i] + 1\nd[i] = c[i]*c[i]")
+    knl = pg.add_dtypes(knl, {"a": np.float32, "c": np.float64})
+    found = pg.roofline(knl, LIMITS, {"n": 800})
+    assert found.operations == {"float32": 1600, "float64": 800}
+    assert found.arithmetic_seconds == pytest.approx(max(1600 / 16e12, 800 / 8e12))
+
+
+def test_local_memory_is_a_roof_of_its_own(tmp_path: Path) -> None:
+    """Words of one bank in every access: local memory takes 32 turns."""
+    knl = pg.make_kernel(
+        "{ [g,x,y]: 0<=g<n and 0<=x,y<32 }",
+        "t[32*x] = a[g,x]  {id=load}\nb[g,y] = 2*t[32*(31 - y)]  {dep=load}",
+        [pg.TemporaryVariable("t", None, 1024, address_space=pg.AddressSpace.LOCAL), "..."],
+    )
+    knl = pg.tag_inames(pg.add_dtypes(knl, {"a": np.float32}), {"g": "g.0", "x": "l.0", "y": "l.0"})
+    found = pg.roofline(knl, replace(LIMITS, local_bytes_per_second=8e12), {"n": 10})
+    assert found.local_bytes == 10 * 2 * 32 * 128
+    assert found.local_seconds == pytest.approx(found.local_bytes / 8e12)
+    assert found.bound == "memory"
+    assert "bytes of local memory    81920, 10.2 ns" in str(found).splitlines()
+    root = ET.parse(found.plot(tmp_path / "local.svg")).getroot()  # noqa: S314  (our own)
+    name = "{http://www.w3.org/2000/svg}"
+    assert len(list(root.iter(f"{name}polyline"))) == 2
+    texts = [node.text for node in root.iter(f"{name}text")]
+    assert {"global memory: 1 TB/s", "local memory: 8 TB/s", "bytes of local memory"} <= set(texts)
+    assert pg.roofline(knl, LIMITS, {"n": 10}).local_seconds is None
