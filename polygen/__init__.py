@@ -34,10 +34,13 @@ from polygen.inspection.find_schedule import find_schedule
 from polygen.inspection.graph import get_dot_dependency_graph, show_dependency_graph
 from polygen.inspection.legal import Verdict, is_legal
 from polygen.inspection.limits import Limits
+from polygen.inspection.measure_limits import measure_limits
 from polygen.inspection.mem_access_map import get_mem_access_map
 from polygen.inspection.op_map import get_op_map
 from polygen.inspection.padding import find_padding_multiple
 from polygen.inspection.parallelism import ParallelInames, Parallelism, parallel_inames
+from polygen.inspection.profile import Profile, profile
+from polygen.inspection.profile_table import ProfileRow, ProfileTable
 from polygen.inspection.report import report
 from polygen.inspection.roofline import Roofline, roofline
 from polygen.inspection.schedulable import (
@@ -221,6 +224,9 @@ __all__ = [
     "PolygenWarning",
     "PreambleInfo",
     "PriorityIgnored",
+    "Profile",
+    "ProfileRow",
+    "ProfileTable",
     "Rearranged",
     "Roofline",
     "ScalarCallable",
@@ -306,6 +312,7 @@ __all__ = [
     "make_kernel",
     "map_domain",
     "map_instructions",
+    "measure_limits",
     "merge",
     "obligations",
     "optimize_reductions",
@@ -320,6 +327,7 @@ __all__ = [
     "prioritize_loops",
     "privatize_atomics",
     "privatize_temporaries_with_inames",
+    "profile",
     "propagate_reduction",
     "realize_reduction",
     "reduce_in_parts",

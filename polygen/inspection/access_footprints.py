@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 import islpy as isl
@@ -15,6 +15,7 @@ from polygen.errors import NotCountable
 from polygen.inspection.counts import Count, count_of
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.domain import flatten, project_out
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.verify import excerpt
@@ -62,10 +63,43 @@ def gather_access_footprints(
     return found
 
 
+def footprint_bytes_in(kernel: Kernel, insns: Set[str], around: frozenset[str]) -> Count:
+    """Return how many bytes of global memory some instructions touch, as they are repeated.
+
+    An element counts once for reading, and once for writing, in each repetition.
+
+    Parameters:
+        kernel: its types are known; without rules and calls.
+        insns: the instructions.
+        around: the inames of the loops that repeat them.
+
+    Raises:
+        NotCountable: if data decides which elements are touched.
+    """
+    total = Count(kernel)
+    for name, references in references_by_name(kernel).items():
+        if not _is_global(kernel, name):
+            continue
+        dtype = kernel.array(name).dtype
+        assert dtype is not None
+        for is_write in (False, True):
+            alike = [r for r in references if r.is_write == is_write and r.insn.id in insns]
+            elements = _elements(kernel, alike, ignore_uncountable=False, around=around)
+            if elements is not None:
+                total += _number(kernel, elements, around) * int(dtype.itemsize)
+    return total
+
+
 def _elements(
-    kernel: Kernel, references: Sequence[Reference], *, ignore_uncountable: bool
+    kernel: Kernel,
+    references: Sequence[Reference],
+    *,
+    ignore_uncountable: bool,
+    around: frozenset[str] = NO_NAMES,
 ) -> isl.Set | None:
     """Return the elements that some references touch together; None if that is left out.
+
+    Inames of loops around stay, as parameters.
 
     Raises:
         NotCountable: if data decides, and that is not to be ignored.
@@ -73,31 +107,32 @@ def _elements(
     sure: isl.Set | None = None
     unsure: list[Reference] = []
     for reference in references:
-        elements = _of_reference(kernel, reference)
+        elements = _of_reference(kernel, reference, around)
         if elements is None:
             unsure.append(reference)
         else:
             sure = elements if sure is None else sure.union(elements)
     for reference in unsure if not ignore_uncountable else ():
         # What may be touched is no matter where it is touched anyway.
-        may_be = _of_access(kernel, access_of(kernel, reference))
+        may_be = _of_access(kernel, access_of(kernel, reference), around)
         if sure is None or not may_be.is_subset(sure):
             raise _data_decides(kernel, reference)
     return None if sure is None else sure.coalesce()
 
 
-def _of_reference(kernel: Kernel, reference: Reference) -> isl.Set | None:
+def _of_reference(kernel: Kernel, reference: Reference, around: frozenset[str]) -> isl.Set | None:
     """Return the elements that a reference touches; None if that is not known exactly."""
     access = access_of(kernel, reference)
     if access.exact:
-        return _of_access(kernel, access)
+        return _of_access(kernel, access, around)
     # Subscripts that are quotients by sizes are not affine, and yet it may be plain what they do.
-    found = reached_elements(kernel, reference) if kernel.derived_sizes else None
+    known = kernel.derived_sizes and not around
+    found = reached_elements(kernel, reference) if known else None
     return None if found is None else found.intersect_params(kernel.assumptions.flat)
 
 
-def _of_access(kernel: Kernel, access: Access) -> isl.Set:
-    elements = project_out(access.relation, access.inames)
+def _of_access(kernel: Kernel, access: Access, around: frozenset[str]) -> isl.Set:
+    elements = project_out(access.relation, [i for i in access.inames if i not in around])
     return elements.intersect_params(kernel.assumptions.flat)
 
 
@@ -138,12 +173,12 @@ def gather_access_footprint_elements(
     }
 
 
-def _number(kernel: Kernel, elements: isl.Set) -> Count:
+def _number(kernel: Kernel, elements: isl.Set, around: frozenset[str] = NO_NAMES) -> Count:
     names = [f"element_{axis}" for axis in range(elements.dim(_SET))]
     names = [kernel.new_name(name) for name in names]
     for axis, name in enumerate(names):
         elements = elements.set_dim_name(_SET, axis, name)
-    return count_of(kernel, flatten(elements), frozenset(names), "elements of arrays")
+    return count_of(kernel, flatten(elements), around.union(names), "elements of arrays")
 
 
 @public

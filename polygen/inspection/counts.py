@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from math import prod
 from typing import SupportsIndex, TypeVar
@@ -102,54 +102,11 @@ class Count:
         """Return the sizes that are given, derived ones too, checked."""
         needed = {name for points, _ in self.parts for name in self._parameters(points)}
         needed.update(flat_names(self.kernel.assumptions.flat) if self.parts else ())
-        derived = {size.name: size for size in self.kernel.derived_sizes}
-        for name in [size.name for size in reversed(self.kernel.derived_sizes)]:
-            if name in needed:
-                needed |= derived[name].names
-        sizes: dict[str, int] = {}
-        for name in sorted(needed - derived.keys()):
-            sizes[name] = self._given(params, name)
-        for name, size in derived.items():
-            if name in needed:
-                forms = [linear_form(factor) for factor in size.factors]
-                sizes[name] = prod(max(0, f.evaluate(sizes)) for f in forms if f is not None)
-        self._check(sizes)
-        return sizes
+        return known_sizes(self.kernel, needed, params)
 
     def _parameters(self, points: Points) -> frozenset[str]:
         names = frozenset(flat_names(points.flat)).union(*map(walk.free_variables, points.where))
         return names.intersection(self.kernel.parameters).difference(points.names)
-
-    def _given(self, params: Mapping[str, SupportsIndex], name: str) -> int:
-        if name not in params:
-            raise MissingArgument(
-                f"a count of kernel '{self.kernel.name}' needs a value of '{name}'",
-                where=caller_location(),
-                remedy=f"pass it: eval_with_dict({{'{name}': ..., }})",
-            )
-        value = params[name]
-        try:
-            return value.__index__()
-        except (AttributeError, TypeError):
-            raise InvalidArgument(
-                f"the size '{name}' was given as {value!r}, which is no integer",
-                where=caller_location(),
-                remedy="pass whole numbers",
-            ) from None
-
-    def _check(self, sizes: Mapping[str, int]) -> None:
-        left = self.kernel.assumptions.flat
-        for position, name in enumerate(flat_names(left)):
-            if name in sizes:
-                left = left.fix_val(_PARAM, position, isl.Val(sizes[name]))
-        if left.is_empty():
-            shown = ", ".join(f"{name}={value}" for name, value in sizes.items())
-            raise AssumptionViolated(
-                f"kernel '{self.kernel.name}' was made on assumptions that do not hold for {shown}",
-                where=caller_location(),
-                excerpt=self.kernel.assumptions.text,
-                remedy="count for other sizes, or make the kernel without the assumption",
-            )
 
     def __add__(self, other: Count | int) -> Count:
         if isinstance(other, int) and other == 0:  # where sum() starts
@@ -186,6 +143,70 @@ class Count:
 
     def __repr__(self) -> str:
         return f"Count({self})"
+
+
+def known_sizes(
+    kernel: Kernel, wanted: Set[str], params: Mapping[str, SupportsIndex]
+) -> dict[str, int]:
+    """Return the sizes that are given, derived ones too, checked.
+
+    Parameters:
+        kernel: whose sizes these are.
+        wanted: which are needed.
+        params: the values that are given; others may be among them.
+
+    Raises:
+        MissingArgument: if the value of one is not given.
+        InvalidArgument: if it is no integer.
+        AssumptionViolated: if the kernel's assumptions exclude these sizes.
+    """
+    needed = set(wanted)
+    derived = {size.name: size for size in kernel.derived_sizes}
+    for name in [size.name for size in reversed(kernel.derived_sizes)]:
+        if name in needed:
+            needed |= derived[name].names
+    sizes: dict[str, int] = {}
+    for name in sorted(needed - derived.keys()):
+        sizes[name] = _given(kernel, params, name)
+    for name, size in derived.items():
+        if name in needed:
+            forms = [linear_form(factor) for factor in size.factors]
+            sizes[name] = prod(max(0, f.evaluate(sizes)) for f in forms if f is not None)
+    _check(kernel, sizes)
+    return sizes
+
+
+def _given(kernel: Kernel, params: Mapping[str, SupportsIndex], name: str) -> int:
+    if name not in params:
+        raise MissingArgument(
+            f"a count of kernel '{kernel.name}' needs a value of '{name}'",
+            where=caller_location(),
+            remedy=f"pass it: eval_with_dict({{'{name}': ..., }})",
+        )
+    value = params[name]
+    try:
+        return value.__index__()
+    except (AttributeError, TypeError):
+        raise InvalidArgument(
+            f"the size '{name}' was given as {value!r}, which is no integer",
+            where=caller_location(),
+            remedy="pass whole numbers",
+        ) from None
+
+
+def _check(kernel: Kernel, sizes: Mapping[str, int]) -> None:
+    left = kernel.assumptions.flat
+    for position, name in enumerate(flat_names(left)):
+        if name in sizes:
+            left = left.fix_val(_PARAM, position, isl.Val(sizes[name]))
+    if left.is_empty():
+        shown = ", ".join(f"{name}={value}" for name, value in sizes.items())
+        raise AssumptionViolated(
+            f"kernel '{kernel.name}' was made on assumptions that do not hold for {shown}",
+            where=caller_location(),
+            excerpt=kernel.assumptions.text,
+            remedy="count for other sizes, or make the kernel without the assumption",
+        )
 
 
 _Key = TypeVar("_Key", bound=Hashable)

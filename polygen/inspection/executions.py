@@ -63,6 +63,22 @@ def launches_in(nodes: Sequence[HostNode]) -> Iterator[Launch]:
             yield node
 
 
+def group_extents(plain: Kernel) -> tuple[int, int, int]:
+    """Return how many work items a group has along each axis, in the launch that has most.
+
+    Parameters:
+        plain: its types are known; without rules and calls, with axes for ``l.auto``.
+    """
+    extents = [1, 1, 1]
+    if any(isinstance(tag, LocalTag) for tag in plain.tags.values()):
+        for launch in launches_in(lowered(plain).host):
+            for axis in launch.axes:
+                if isinstance(axis.tag, LocalTag):
+                    assert isinstance(axis.size, int)  # lowering refuses others
+                    extents[axis.tag.axis] = max(extents[axis.tag.axis], axis.size)
+    return extents[0], extents[1], extents[2]
+
+
 def _subgroup_size(given: int | str | None) -> int | None:
     """Return how many work items a sub-group has, as an argument says it.
 
@@ -190,7 +206,7 @@ class Executions:
         if not any(isinstance(tag, GroupTag | LocalTag) for tag in self._plain.tags.values()):
             return found
         for launch in launches_in(lowered(self._plain).host):
-            for insn_id in _carried_out(launch.body):
+            for insn_id in carried_out(launch.body):
                 found[insn_id] = launch.axes
         return found
 
@@ -278,10 +294,10 @@ class Executions:
         return found
 
 
-def _carried_out(block: Block) -> Iterator[str]:
+def carried_out(block: Block) -> Iterator[str]:
     """Yield the instructions that a block carries out."""
     for node in block:
         if isinstance(node, Loop | If):
-            yield from _carried_out(node.body)
+            yield from carried_out(node.body)
         elif insn_id := getattr(node, "insn_id", ""):
             yield insn_id

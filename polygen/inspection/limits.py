@@ -36,6 +36,7 @@ class Limits:
         latency_seconds: from when an element of global memory is asked for to when it is there.
         launch_seconds: from the end of a launch to the beginning of the next one.
         atomic_seconds: from one atomic update of an element to the next one of the same element.
+        local_bytes_per_second: from the local memory of all groups together; None if not known.
 
     >>> import polygen as pg
     >>> pg.Limits.named("H200").compute_units
@@ -53,6 +54,7 @@ class Limits:
     latency_seconds: float = 8e-7
     launch_seconds: float = 1e-6
     atomic_seconds: float = 1e-9
+    local_bytes_per_second: float | None = None
 
     def __post_init__(self) -> None:
         rates = self.operations_per_second
@@ -68,7 +70,8 @@ class Limits:
                 )
         for field in fields(self)[2:]:
             value = getattr(self, field.name)
-            if not is_rate(value) and (field.name, value) != ("compute_units", None):
+            known = value is not None or field.default is not None
+            if known and not is_rate(value):
                 raise InvalidArgument(
                     f"{field.name}={value!r} is no limit of a device",
                     where=caller_location(),

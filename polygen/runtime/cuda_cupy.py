@@ -53,6 +53,10 @@ def _driver_errors() -> Generator[None]:
         raise DriverError(str(error), error.status) from None
 
 
+def _go_on() -> None:
+    """Do nothing: nobody waits."""
+
+
 class _CuPy:
     """CuPy's functions, under the names of `Driver`."""
 
@@ -65,6 +69,11 @@ class _CuPy:
     @_driver_errors()
     def attribute(self, name: str, device: int) -> int:
         return int(runtime.deviceGetAttribute(_ATTRIBUTES[name], device))
+
+    @_driver_errors()
+    def identity(self, device: int) -> str:
+        name = runtime.getDeviceProperties(device)["name"].decode()
+        return f"{name}, driver {runtime.driverGetVersion()}"
 
     def compiler_version(self) -> str:
         return ".".join(map(str, nvrtc.getVersion()))
@@ -107,6 +116,19 @@ class _CuPy:
     @_driver_errors()
     def new_event(self) -> int:
         return int(runtime.eventCreateWithFlags(runtime.eventDisableTiming))
+
+    @_driver_errors()
+    def new_timer(self) -> int:
+        return int(runtime.eventCreate())
+
+    @_driver_errors()
+    def seconds_between(self, first: int, last: int) -> float:
+        runtime.eventSynchronize(first)
+        runtime.eventSynchronize(last)
+        return float(runtime.eventElapsedTime(first, last)) / 1e3
+
+    def hold(self, stream: int) -> Callable[[], None]:  # noqa: ARG002  (the protocol's)
+        return _go_on  # CuPy has no way to do it
 
     @_driver_errors()
     def put_event(self, event: int, stream: int) -> None:

@@ -54,6 +54,10 @@ class Driver(Protocol):
         """Return an attribute of a device, by the driver's name without its prefix."""
         ...
 
+    def identity(self, device: int) -> str:
+        """Return the name of a device, and the version of its driver."""
+        ...
+
     def compiler_version(self) -> str:
         """Return which NVRTC it is."""
         ...
@@ -84,6 +88,18 @@ class Driver(Protocol):
 
     def new_event(self) -> int:
         """Return an event, of which the time is not asked."""
+        ...
+
+    def new_timer(self) -> int:
+        """Return an event that has the time at which it was over."""
+        ...
+
+    def seconds_between(self, first: int, last: int) -> float:
+        """Wait for two events with times, and return how long after the first the last was."""
+        ...
+
+    def hold(self, stream: int) -> Callable[[], None]:
+        """Let what is started on a stream from now on wait; return what lets it go on."""
         ...
 
     def put_event(self, event: int, stream: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
@@ -48,8 +50,35 @@ def _checked(result: tuple[Any, ...]) -> Any:
     return values[0] if values else None
 
 
+class _Gate:
+    """A number in the host's memory that streams wait for: those that wait for less go on."""
+
+    def __init__(self) -> None:
+        flags = cu.CU_MEMHOSTALLOC_PORTABLE | cu.CU_MEMHOSTALLOC_DEVICEMAP
+        self._address = int(_checked(cu.cuMemHostAlloc(4, flags)))
+        self._number = ctypes.c_uint32.from_address(self._address)
+        self._number.value = 0
+        self._lock, self._last = threading.Lock(), 0
+
+    def shut(self, stream: int) -> Callable[[], None]:
+        """Let a stream wait, and return what lets it go on: at once, it has to be called."""
+        with self._lock:
+            self._last += 1
+            wanted = self._last
+        at_least = cu.CUstreamWaitValue_flags.CU_STREAM_WAIT_VALUE_GEQ
+        _checked(cu.cuStreamWaitValue32(stream, self._address, wanted, int(at_least)))
+
+        def open_again() -> None:
+            with self._lock:
+                self._number.value = max(self._number.value, wanted)
+
+        return open_again
+
+
 class _Python:
     """The driver of cuda-python, under the names of `Driver`."""
+
+    _gate: _Gate | None = None  # made when it is first needed
 
     def device(self) -> int:
         code, device = cu.cuCtxGetDevice()
@@ -58,6 +87,10 @@ class _Python:
     def attribute(self, name: str, device: int) -> int:
         wanted = getattr(cu.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
         return int(_checked(cu.cuDeviceGetAttribute(wanted, device)))
+
+    def identity(self, device: int) -> str:
+        name = _checked(cu.cuDeviceGetName(256, device)).partition(b"\0")[0].decode()
+        return f"{name}, driver {_checked(cu.cuDriverGetVersion())}"
 
     def compiler_version(self) -> str:
         _, major, minor = nvrtc.nvrtcVersion()
@@ -105,6 +138,20 @@ class _Python:
 
     def new_event(self) -> int:
         return int(_checked(cu.cuEventCreate(_WITHOUT_TIMES)))
+
+    def new_timer(self) -> int:
+        return int(_checked(cu.cuEventCreate(0)))
+
+    def seconds_between(self, first: int, last: int) -> float:
+        self.device()
+        _checked(cu.cuEventSynchronize(first))
+        _checked(cu.cuEventSynchronize(last))
+        return float(_checked(cu.cuEventElapsedTime(first, last))) / 1e3
+
+    def hold(self, stream: int) -> Callable[[], None]:
+        if self._gate is None:
+            self._gate = _Gate()
+        return self._gate.shut(stream)
 
     def put_event(self, event: int, stream: int) -> None:
         _checked(cu.cuEventRecord(event, stream))

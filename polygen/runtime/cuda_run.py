@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from operator import gt
 from typing import Any
@@ -19,13 +20,15 @@ from polygen.runtime.cuda_arrays import NO_STREAM, array_class
 from polygen.runtime.cuda_driver import Driver, DriverError, driver
 from polygen.runtime.cuda_graphs import Graphs
 from polygen.runtime.cuda_streams import CudaEvent, Mark, event_address, stream_of
+from polygen.runtime.cuda_times import Stopwatch
 from polygen.runtime.cuda_values import Packed, new_place
 from polygen.runtime.device_array import DeviceMemory, wait_on_stream
 from polygen.runtime.events import wait_here
 from polygen.runtime.grids import Grid, Script, Step
+from polygen.runtime.recording import Called, RecordedCall
 from polygen.runtime.temporaries import bytes_of
 from polygen.source import caller_location
-from polygen.targets.program import DeviceFunction, Program
+from polygen.targets.program import DeviceFunction
 
 
 class CudaRun:
@@ -35,16 +38,21 @@ class CudaRun:
     """
 
     def __init__(
-        self, module: Any, program: Program, fixed: Mapping[str, int], names: Sequence[str]
+        self,
+        module: Any,
+        called: Called,
+        fixed: Mapping[str, int],
+        names: Sequence[str],
     ) -> None:
         """Prepare all launches.
 
         Parameters:
             module: the program as the driver loaded it.
-            program: the program.
+            called: the program, and what else profiles want to know.
             fixed: the sizes, and the values of hidden arguments.
             names: the arguments that a call passes, in order.
         """
+        self._called, program = called, called.program
         self._name = program.loop_program.name
         self._driver = driver()
         self._lock = threading.Lock()
@@ -116,7 +124,19 @@ class CudaRun:
                 self._run_all(stream)
         return CudaEvent(stream, owner, self._name)
 
-    def _run_all(self, stream: int) -> None:
+    def recorded(self, stream: int, owner: Any, *values: Any) -> CudaEvent:
+        """Start everything as `call` does, one launch after the other, for profiles to know."""
+        with self._lock:
+            self._passed.set(*values)
+            note = RecordedCall(self._called)
+            if self._driver.is_recorded(stream):
+                self._run_recorded(stream, note)
+            else:
+                self._run_all(stream, note)
+        note.finish()
+        return CudaEvent(stream, owner, self._name)
+
+    def _run_all(self, stream: int, note: RecordedCall | None = None) -> None:
         if self._sizes and not self._memory:
             self._allocate()
         for name, memory in self._memory.items():
@@ -124,13 +144,20 @@ class CudaRun:
         if self._last is not None:
             self._last.let_wait(stream)
         try:
-            if not self._graphs.run(stream, bytes(self._passed.buffer)):
+            if note is not None:
+                self._run_timed(stream, note)
+            elif not self._graphs.run(stream, bytes(self._passed.buffer)):
                 for step in self._script.steps():
                     self._start(step, stream)
         finally:
             if self._sizes:
                 self._last = self._last or Mark()
                 self._last.put(stream)
+
+    def _run_timed(self, stream: int, note: RecordedCall) -> None:
+        watch = Stopwatch(stream)
+        for step in self._script.steps():
+            note.add(step.function.name, watch.timed(partial(self._start, step, stream)))
 
     def _allocate(self) -> None:
         """Allocate temporaries, which are kept for the next call; few programs keep theirs."""
@@ -159,12 +186,14 @@ class CudaRun:
             finally:
                 self._lock.release()
 
-    def _run_recorded(self, stream: int) -> None:
+    def _run_recorded(self, stream: int, note: RecordedCall | None = None) -> None:
         """Put everything into a graph that the user makes, which gets temporaries of its own."""
         for name, size in self._sizes.items():
             self._places[name].value = self._driver.allocate_on(stream, size)
         for step in self._script.steps():
             self._start(step, stream)
+            if note is not None:  # when it runs, and how often, only the user knows
+                note.add(step.function.name, None)
         for name in self._sizes:
             self._driver.free_on(stream, self._places[name].value)
 

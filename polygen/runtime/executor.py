@@ -44,6 +44,7 @@ from polygen.runtime.opencl import Queue, is_queue
 from polygen.runtime.outputs import has_out, with_named_outputs, written_arrays
 from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
 from polygen.runtime.plans import Plan, plan_for_c, plan_for_cuda, plan_for_opencl
+from polygen.runtime.recording import RECORDERS
 from polygen.runtime.scalars import check_range
 from polygen.runtime.separate import put_together, separate_arguments, taken_apart
 from polygen.runtime.variant import Variant, make_variant
@@ -300,6 +301,7 @@ class Executor:
             "pg_check_range": check_range,
             "pg_find_queue": self._find_queue,
             "pg_finished": _FINISHED,
+            "pg_recorders": RECORDERS,
             "pg_wait_here": wait_here,
             "pg_enqueued": enqueued_events,
             "pg_memory_of": memory_of,

@@ -16,9 +16,11 @@ from polygen.runtime.device_errors import is_fault, is_no_memory, no_memory
 from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.opencl import Queue, pyopencl
 from polygen.runtime.opencl_lacks import check_sub_groups
+from polygen.runtime.opencl_times import TimedQueue, clock_of, timed_queue
+from polygen.runtime.recording import Called, RecordedCall
 from polygen.runtime.temporaries import new_buffer
 from polygen.source import caller_location
-from polygen.targets.program import DeviceFunction, Program
+from polygen.targets.program import DeviceFunction
 
 
 class Run:
@@ -32,7 +34,7 @@ class Run:
         self,
         queue: Queue,
         built: Any,
-        program: Program,
+        called: Called,
         fixed: Mapping[str, int],
         names: Sequence[str],
     ) -> None:
@@ -41,11 +43,12 @@ class Run:
         Parameters:
             queue: where to run.
             built: the program as pyopencl built it.
-            program: the program.
+            called: the program, and what else profiles want to know.
             fixed: the sizes, and the values of hidden arguments.
             names: the arguments that a call passes, in order.
         """
         cl = pyopencl()
+        self._called, program = called, called.program
         self._enqueue = cl.enqueue_nd_range_kernel
         self._enqueue_marker = cl.enqueue_marker
         self._error = cl.Error
@@ -57,6 +60,7 @@ class Run:
             queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
         )
         self._last: list[Any] = []
+        self._timed: TimedQueue | None = None  # made when a profile wants to know
         self._temporaries = {t.name: t for t in program.loop_program.global_temporaries}
         self._buffers: dict[str, Any] = {}  # allocated when they are needed
         self._launches = {
@@ -96,11 +100,29 @@ class Run:
         with self._lock:
             step = self._only
             if step is None:
-                return self._run_all(wait, values)
-            return self._start(step, self._launches[step.function.name], wait, values)
+                return self._run_all(self._queue, wait, values)
+            launch = self._launches[step.function.name]
+            return self._start(self._queue, step, launch, wait, values)
+
+    def recorded(self, wait: list[Any], *values: Any) -> Any:
+        """Enqueue everything as `__call__` does, for profiles to know."""
+        with self._lock:
+            if self._timed is None:
+                self._timed = timed_queue(self._queue)
+            timed, note = self._timed, RecordedCall(self._called)
+            before = timed.enter(wait)
+            event = timed.leave(self._run_all(timed.queue, before, values, note))
+            self._last = [event]
+        note.finish()
+        return event
 
     def _start(
-        self, step: Step, launch: _Prepared, wait: list[Any], values: Sequence[Any] | None
+        self,
+        queue: Queue,
+        step: Step,
+        launch: _Prepared,
+        wait: list[Any],
+        values: Sequence[Any] | None,
     ) -> Any:
         """Enqueue a launch, with what the call passes; without, if that is set already."""
         grid, kernel = step.grid, launch.kernel
@@ -108,13 +130,19 @@ class Run:
             if values is not None:
                 for index, position in launch.passed:
                     kernel.set_arg(index, values[position])
-            return self._enqueue(self._queue, kernel, grid.size, grid.group, None, wait)
+            return self._enqueue(queue, kernel, grid.size, grid.group, None, wait)
         except self._error as error:
             if is_fault(error):
                 raise
             raise _refused(step.function, kernel, self._queue.device, grid, error) from None
 
-    def _run_all(self, wait: list[Any], values: Sequence[Any]) -> Any:
+    def _run_all(
+        self,
+        queue: Queue,
+        wait: list[Any],
+        values: Sequence[Any],
+        note: RecordedCall | None = None,
+    ) -> Any:
         if self._chained:
             wait = wait + self._last
         event = None
@@ -130,11 +158,13 @@ class Run:
             launch = self._launches[name]
             for (index, to_type), (_, value) in zip(launch.looped, step.loops, strict=True):
                 launch.kernel.set_arg(index, to_type(value))
-            event = self._start(step, launch, wait, values if name in new else None)
+            event = self._start(queue, step, launch, wait, values if name in new else None)
+            if note is not None:
+                note.add(name, clock_of(event))
             new.discard(name)
             wait = [event] if self._chained else []
         if event is None:
-            event = self._enqueue_marker(self._queue, wait_for=wait)
+            event = self._enqueue_marker(queue, wait_for=wait)
         self._last = [event]
         return event
 

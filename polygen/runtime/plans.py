@@ -24,6 +24,7 @@ from polygen.runtime.opencl_lacks import check_extensions
 from polygen.runtime.opencl_run import Run, check_local_memory
 from polygen.runtime.outputs import is_fully_written
 from polygen.runtime.pocl import options_for
+from polygen.runtime.recording import Called, recorded_on_host
 from polygen.runtime.scalars import passed_as
 from polygen.runtime.stack import check_stack
 from polygen.runtime.temporaries import with_memory
@@ -38,8 +39,10 @@ Plan: TypeAlias = tuple[Any, ...]
 def plan_for_c(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
     """Return what a wrapper for C may ask for."""
     check_stack(variant.program.launches[0])
+    run = with_memory(variant.c_function, variant.program, call.sizes)
     plan: dict[str, Any] = {
-        "pg_run": with_memory(variant.c_function, variant.program, call.sizes),
+        "pg_run": run,
+        "pg_recorded": recorded_on_host(_called(form, call, variant, "c"), run),
         "pg_hidden": tuple(value_of_hidden(hidden, call.places) for hidden in variant.hidden),
     }
     plan |= {f"pg_size_{name}": size for name, size in call.sizes.items()}
@@ -50,6 +53,11 @@ def plan_for_c(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
         info = call.allocated[arg.name]
         plan[f"pg_new_{arg.name}"] = allocator(info, dtype, make, arg.alignment)
     return plan
+
+
+def _called(form: Form, call: Call, variant: Variant, device: Any) -> Called:
+    """Return what profiles want to know of calls."""
+    return Called(form.kernel, variant.kernel, variant.program, call.sizes, form.target, device)
 
 
 def _places(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
@@ -93,7 +101,8 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
     }
     check_alignments(queue.device, (*form.arrays, *form.allocated))
     names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
-    plan: dict[str, Any] = {"pg_run": Run(queue, built, program, fixed, names)}
+    run = Run(queue, built, _called(form, call, variant, queue), fixed, names)
+    plan: dict[str, Any] = {"pg_run": run, "pg_recorded": run.recorded}
     plan |= {f"pg_type_{name}": passed_as(variant.dtypes[name]) for name in form.scalars}
     array = pyopencl().array
     for arg in form.allocated:
@@ -115,7 +124,8 @@ def plan_for_cuda(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
         **{hidden.name: value_of_hidden(hidden, call.places) for hidden in variant.hidden},
     }
     names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
-    plan: dict[str, Any] = {"pg_run": CudaRun(module, program, fixed, names).call}
+    run = CudaRun(module, _called(form, call, variant, "cuda"), fixed, names)
+    plan: dict[str, Any] = {"pg_run": run.call, "pg_recorded": run.recorded}
     plan |= _places(form, call, variant)
     like = array_class(form.classes[form.arrays[0].name] if form.arrays else DeviceArray)
     for arg in form.allocated:

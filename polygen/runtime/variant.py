@@ -28,10 +28,12 @@ class Variant:
     """Generated code, and what it wants to be passed.
 
     Attributes:
+        kernel: what it was made of, with all types.
         program: the code.
         hidden: scalar arguments after the kernel's own.
     """
 
+    kernel: Kernel
     program: Program
     hidden: tuple[HiddenArgument, ...]
 
@@ -56,14 +58,14 @@ def make_variant(kernel: Kernel, key: VariantKey) -> Variant:
     typed = kernel.copy(arguments=arguments)
     if key.sizes:
         typed = _with_sizes(typed, key)
-    typed, hidden = with_layouts(typed, dict(key.layouts), key.index_dtype)
-    program = build_program(typed, key.target, key.index_dtype)
-    expected = [arg.name for arg in passed_arguments(typed)]
+    placed, hidden = with_layouts(typed, dict(key.layouts), key.index_dtype)
+    program = build_program(placed, key.target, key.index_dtype)
+    expected = [arg.name for arg in passed_arguments(placed)]
     if [arg.name for arg in program.arguments[: len(expected)]] != expected:
         raise InternalError(f"the arguments of the code of '{kernel.name}' are not {expected}")
     if kernel.options.write_code:
         sys.stdout.write(f"{program.source.rstrip()}\n")
-    return Variant(program, hidden)
+    return Variant(typed, program, hidden)
 
 
 def _with_sizes(kernel: Kernel, key: VariantKey) -> Kernel:

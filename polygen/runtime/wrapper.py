@@ -30,15 +30,19 @@ class Wrapper:
 
     Attributes:
         source: a Python function `call(queue, wait_for, ...)`.
-        plan: the names of what it takes out of a plan, in order.  They begin with ``pg_run_``;
-            then come ``pg_new_x``, which allocates `x`, ``pg_size_n``, the value of a size,
-            ``pg_low_x`` and ``pg_high_x``, where the bytes of `x` begin and end,
-            ``pg_mask_x``, the bits that are 0 in an address of `x`, and ``pg_before_x``, how many
-            bytes of the memory that generated code sees come before the first element.
+        plan: the names of what it takes out of a plan, in order.  They begin with ``pg_run``, and
+            ``pg_recorded``, which does the same and tells profiles; then come ``pg_new_x``, which
+            allocates `x`, ``pg_size_n``, the value of a size, ``pg_low_x`` and ``pg_high_x``, where
+            the bytes of `x` begin and end, ``pg_mask_x``, the bits that are 0 in an address of `x`,
+            and ``pg_before_x``, how many bytes of the memory that generated code sees come before
+            the first element.
     """
 
     source: str
     plan: tuple[str, ...]
+
+
+_RUN = "(pg_recorded if pg_recorders else pg_run)"
 
 
 def local(name: str) -> str:
@@ -54,7 +58,7 @@ def _tuple(parts: Sequence[str]) -> str:
 def make_wrapper(form: Form) -> Wrapper:
     """Return the wrapper for calls of a form."""
     writer = _WRITERS[form.target](form)
-    plan = ("pg_run", *writer.plan())
+    plan = ("pg_run", "pg_recorded", *writer.plan())
     parameters = ", ".join(["queue", "wait_for", *map(local, form.passed)])
     lines = [
         f"def call({parameters}):",
@@ -195,7 +199,7 @@ class _CWriter(_Writer):
         yield "    pg_wait_here(pg_event)"
         arguments = passed_arguments(self.form.kernel)
         values = [self._value(arg) for arg in arguments if self.is_passed(arg)]
-        yield f"pg_run({', '.join([*values, '*pg_hidden'])})"
+        yield f"{_RUN}({', '.join([*values, '*pg_hidden'])})"
         yield "pg_event = pg_finished"
 
     def _value(self, arg: GlobalArg | ValueArg) -> str:
@@ -261,7 +265,7 @@ class _OpenCLWriter(_Writer):
         yield f"pg_wait = [{', '.join([given, *events])}]"
         values = [f"pg_data_{arg.name}" for arg in arrays]
         values += [f"pg_type_{name}({local(name)})" for name in self.form.scalars]
-        yield f"pg_event = pg_run({', '.join(['pg_wait', *values])})"
+        yield f"pg_event = {_RUN}({', '.join(['pg_wait', *values])})"
         for arg in arrays:
             if arg.name in self.written:
                 yield f"{local(arg.name)}.events[:] = (pg_event,)"
@@ -331,7 +335,7 @@ class _CudaWriter(_CWriter):
             yield f"    pg_wait_on_stream(pg_stream, {name}.stream)"
         values = [_begin(arg) for arg in (*self.form.arrays, *self.form.allocated)]
         values += [self.number(name) for name in self.form.scalars]
-        yield f"pg_event = pg_run({', '.join(['pg_stream', 'pg_owner', *values])})"
+        yield f"pg_event = {_RUN}({', '.join(['pg_stream', 'pg_owner', *values])})"
 
 
 _WRITERS: Mapping[str, type[_Writer]] = {

@@ -150,3 +150,36 @@ def test_random_kernels(start: int, steps: int, monkeypatch: pytest.MonkeyPatch)
         cases = [make_case(seed, steps=steps, target="opencl") for seed in seeds]
         least = 25 if steps else 49
         assert check_compiled(cases, "opencl", monkeypatch, validated=False) > least
+
+
+PEAKS = pg.Limits(4e12, {"float32": 60e12})
+BIG = 2**26
+
+
+def triad() -> pg.Kernel:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "c[i] = a[i] + 3*b[i]", name="triad")
+    return pg.split_iname(knl, "i", 256, outer_tag="g.0", inner_tag="l.0")
+
+
+@pytest.mark.parametrize("properties", ["", "PROFILING_ENABLE", "OUT_OF_ORDER_EXEC_MODE_ENABLE"])
+def test_profiles(queue: Any, properties: str) -> None:
+    wanted: Any = getattr(cl.command_queue_properties, properties) if properties else 0
+    own = cl.CommandQueue(queue.context, properties=wanted)
+    knl = triad()
+    a, b = (cla.to_device(own, np.ones(BIG, np.float32)) for _ in range(2))
+    c = cla.zeros_like(a)
+    knl(own, a=a, b=b, c=c)
+    own.finish()
+    with pg.profile(PEAKS) as p:
+        for _ in range(5):
+            knl(own, a=b, b=c, c=a)
+            knl(own, a=b, b=a, c=c)
+    (row,) = p.table().rows
+    # Each of the ten calls waits for the one before: x -> 3*x + 1.
+    value = 4.0
+    for _ in range(10):
+        value = 3 * value + 1
+    np.testing.assert_allclose(c.get(), value, rtol=1e-5)
+    assert (row.launches, row.bytes) == (10, 10 * 12 * BIG)
+    assert row.mean_seconds is not None
+    assert 12 * BIG / 5e12 < row.mean_seconds < 12 * BIG / 1e12

@@ -10,7 +10,15 @@ import pytest
 from tests.nvidia.host_driver import HostDriver, compiled_shim
 
 # Where its name stands.
-PLACES = ("cuda_driver", "cuda_run", "cuda_memory", "cuda_streams", "device_array", "executor")
+PLACES = (
+    "cuda_driver",
+    "cuda_run",
+    "cuda_memory",
+    "cuda_streams",
+    "device_array",
+    "executor",
+    "cuda_times",
+)
 
 
 @pytest.fixture(scope="session")

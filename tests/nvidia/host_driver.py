@@ -8,9 +8,11 @@ when they are waited for.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import re
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -73,6 +75,7 @@ class HostDriver:
         live: the memory that was allocated and not given back, by address.
         compiled: how many sources were compiled.
         events: how many there are.
+        held: how many streams wait to be let go on.
         launches: how many calls of `launch` there were.
         recorded: the streams of which a user makes a graph: what is started on them runs at once,
             too, which is what such a graph does later.
@@ -84,7 +87,9 @@ class HostDriver:
         self.live: dict[int, Any] = {}
         self.compiled = 0
         self._loaded: list[Any] = []
-        self.launches = self.events = 0
+        self.launches = self.events = self.held = 0
+        self._numbers = itertools.count(1)
+        self._times: dict[int, float] = {}  # when each event was put on a stream
         self.recorded: set[int] = set()
         self.graphs: dict[int, list[tuple[Any, ...]]] = {}
         self._recording: list[tuple[Any, ...]] | None = None
@@ -99,6 +104,9 @@ class HostDriver:
 
     def attribute(self, name: str, device: int) -> int:
         return _ATTRIBUTES[name]
+
+    def identity(self, device: int) -> str:
+        return "this processor"
 
     def compiler_version(self) -> str:
         return "host"
@@ -163,10 +171,24 @@ class HostDriver:
 
     def new_event(self) -> int:
         self.events += 1
-        return self.events
+        return next(self._numbers)
+
+    def new_timer(self) -> int:
+        return self.new_event()
+
+    def seconds_between(self, first: int, last: int) -> float:
+        return self._times[last] - self._times[first]
+
+    def hold(self, stream: int) -> Callable[[], None]:
+        self.held += 1
+
+        def release() -> None:
+            self.held -= 1
+
+        return release
 
     def put_event(self, event: int, stream: int) -> None:
-        pass
+        self._times[event] = time.perf_counter()
 
     def wait_for_event(self, stream: int, event: int) -> None:
         pass

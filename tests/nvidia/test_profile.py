@@ -1,0 +1,50 @@
+"""Profiles of CUDA's launches, on a driver for the host."""
+
+from __future__ import annotations
+
+import gc
+import time
+
+import numpy as np
+
+import polygen as pg
+from tests.nvidia.host_driver import HostDriver
+from tests.nvidia.test_graphs import steady
+
+LIMITS = pg.Limits(1e12, 1e13)
+
+
+def test_launches_are_started_one_by_one(host: HostDriver) -> None:
+    """Steps that would be a graph have times of their own; nobody keeps their events."""
+    run, a = steady().executor("cuda"), np.arange(7.0)
+    expected = np.roll(a, -200) + 200
+    begin = time.perf_counter()
+    with pg.profile(LIMITS) as p:
+        run(a=a, steps=200, c=1.0)
+    assert (host.graphs, host.held) == ({}, 0)
+    np.testing.assert_array_equal(a, expected)
+    rows = p.table().rows
+    assert [(row.launches, row.timed) for row in rows] == [(200, 200), (200, 200)]
+    assert 0 < sum(row.seconds for row in rows) < time.perf_counter() - begin
+    other = np.arange(7.0)
+    run(a=other, steps=200, c=1.0)
+    assert host.graphs
+    np.testing.assert_array_equal(other, expected)
+    del p, rows
+    gc.collect()
+    assert host.events <= 3  # of temporaries, and of the profile's clock
+
+
+def test_what_users_record_has_no_times(host: HostDriver) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]", name="twice")
+    run = pg.tag_inames(knl, {"i": "g.0"}).executor("cuda")
+    _, (b,) = run(a=np.ones(3, np.float32))
+    host.recorded.add(5)
+    on_device = pg.tag_inames(knl, {"i": "g.0"}).executor("cuda")
+    with pg.profile(LIMITS) as p:
+        on_device(5, a=np.ones(3, np.float32))
+    (row,) = p.table().rows
+    assert (row.launches, row.timed, row.least_seconds, row.bytes) == (1, 0, None, 24)
+    assert (row.memory_share, row.arithmetic_share, row.mean_seconds) == (None, None, None)
+    assert str(p).splitlines()[1].split()[3:5] == ["?", "?"]
+    assert b.sum() == 6
