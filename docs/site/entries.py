@@ -41,10 +41,9 @@ def entry(group: Group, name: str) -> Iterator[str]:
     """Return the lines of one entry."""
     path = f"{group.module}.{name}"
     what = resolve(path)
-    if getattr(what, "__name__", name) != name:
-        yield f".. py:data:: {path}"
-        yield ""
-        yield f"   Another name of {reference(what.__name__) or what.__name__}."
+    is_kind = _argument_kind(what) is not None
+    if not is_kind and getattr(what, "__name__", name) != name:
+        yield from _plain(path, f"Another name of {reference(what.__name__) or what.__name__}.")
     elif inspect.isclass(what):
         yield f".. autoclass:: {path}"
         if issubclass(what, Enum):
@@ -53,13 +52,18 @@ def entry(group: Group, name: str) -> Iterator[str]:
             yield "   :members:"
         elif group.module == "polygen.errors":
             yield f"\n   `Example <../../errors.html#{name.lower()}>`__"
-    elif callable(what) and _argument_kind(what) is None and hasattr(what, "__name__"):
+    elif callable(what) and not is_kind and hasattr(what, "__name__"):
         yield f".. autofunction:: {path}"
     else:
-        yield f".. py:data:: {path}"
-        yield ""
-        yield f"   {linked(summary(what))}"
+        yield from _plain(path, linked(summary(what)))
     yield ""
+
+
+def _plain(path: str, text: str) -> Iterator[str]:
+    """Return the lines of an entry that is no function's or class's."""
+    yield f".. py:data:: {path}"
+    yield ""
+    yield f"   {text}"
 
 
 def page(group: Group) -> str:

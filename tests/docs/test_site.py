@@ -55,6 +55,14 @@ def test_pages_have_the_entries(tmp_path: Path) -> None:
     assert Counter(found) == Counter(PATHS)
 
 
+def test_kinds_of_arguments_and_other_names_are_said() -> None:
+    own = next(g for g in GROUPS if g.module == "polygen.transformation")
+    assert "   The name of an iname." in list(entries.entry(own, "Iname"))
+    compat = next(g for g in GROUPS if g.module == "polygen.compat")
+    (said,) = [line for line in entries.entry(compat, "LoopyError") if line.startswith("   ")]
+    assert said == "   Another name of :py:obj:`PolygenError <polygen.PolygenError>`."
+
+
 def test_every_entry_says_what_it_is() -> None:
     lacking = [path for path in PATHS if len(entries.summary(names.resolve(path))) < 3]
     assert lacking == []
