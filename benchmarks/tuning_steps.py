@@ -45,7 +45,9 @@ def products() -> Iterator[tuple[str, pg.Kernel]]:
     yield "tiles of 16 x 16 in local memory", prefetched_product.prefetched()
     yield "4 x 4 elements an item, in registers", sgemm.prefetched()
     buffered = double_buffered_product
-    yield "vectors, a tile ahead", buffered.prefetched(buffered.in_tiles(buffered.make_product()))
+    ahead = buffered.prefetched(buffered.in_tiles(buffered.make_product()))
+    yield "4 x 4, vectors, a tile ahead", ahead
+    yield "and longer rows of tiles", pg.add_bank_padding(ahead, "a_fetch, b_fetch")
     yield "16 x 8 elements an item", fast_product.recipe("float32", fast_product.Shape())
 
 
