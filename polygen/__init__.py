@@ -39,6 +39,7 @@ from polygen.inspection.mem_access_map import get_mem_access_map
 from polygen.inspection.op_map import get_op_map
 from polygen.inspection.padding import find_padding_multiple
 from polygen.inspection.parallelism import ParallelInames, Parallelism, parallel_inames
+from polygen.inspection.plot_domain import plot_domain
 from polygen.inspection.profile import Profile, profile
 from polygen.inspection.profile_table import ProfileRow, ProfileTable
 from polygen.inspection.report import report
@@ -323,6 +324,7 @@ __all__ = [
     "parse_program",
     "peel",
     "permute_array_dims",
+    "plot_domain",
     "precompute",
     "prioritize_loops",
     "privatize_atomics",

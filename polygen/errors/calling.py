@@ -113,6 +113,10 @@ class NoGraphviz(UserError):
     """A picture of a graph is asked for, and Graphviz's program ``dot`` is not there."""
 
 
+class NoMatplotlib(UserError):
+    """A picture of a domain is asked for, and matplotlib is not installed."""
+
+
 class DrawingFailed(UserError):
     """Graphviz did not draw a graph."""
 

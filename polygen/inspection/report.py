@@ -15,6 +15,7 @@ from polygen.inspection.page.highlight import highlighted
 from polygen.inspection.page.notebook import in_notebook
 from polygen.inspection.page.numbers import numbers
 from polygen.inspection.page.parts import Budget, Part, headline, parts, shown, warnings_noted
+from polygen.inspection.page.pictures import pictures
 from polygen.inspection.page.proofs import proofs
 from polygen.inspection.page.style import PAGE_STYLE, STYLE
 from polygen.inspection.script import kernel_to_python
@@ -33,6 +34,7 @@ def report(
     sizes: Mapping[str, SupportsIndex] | None = None,
     limits: Limits | None = None,
     measured: float | None = None,
+    drawn_at: Mapping[str, SupportsIndex] | None = None,
 ) -> Path:
     """Write all that there is to see of a kernel as one page of HTML, and return its path.
 
@@ -50,6 +52,7 @@ def report(
         sizes: numbers are given for these, too; by name.
         limits: what a device can do: the page has a roofline, for the sizes.
         measured: how long the kernel took, in seconds, to compare with the roofline.
+        drawn_at: small sizes, for which the domains are drawn: see `plot_domain`.
 
     Raises:
         InvalidArgument: if there are limits without sizes, or a time without limits.
@@ -64,11 +67,12 @@ def report(
         raise _lacking("limits", "sizes, which a roofline is for")
     if measured is not None and limits is None:
         raise _lacking("measured", "limits to compare with")
-    at = {name: int(value) for name, value in (sizes or {}).items()}
+    at = {name: value.__index__() for name, value in (sizes or {}).items()}
+    small = {name: value.__index__() for name, value in (drawn_at or {}).items()}
     with warnings_noted() as noted:
         kernels = [kernel] if isinstance(kernel, Kernel) else list(reversed(kernel.kernels))
         bodies = [
-            _Sections(k, number, [*_parts(k, at, limits, measured)]).body()
+            _Sections(k, number, [*_parts(k, at, limits, measured), *_pictures(k, small)]).body()
             for number, k in enumerate(kernels)
         ]
     notes = [element("p", text, class_="note") for text in noted]
@@ -96,6 +100,11 @@ def _parts(
     yield from proofs(kernel)
     yield from numbers(kernel, sizes, limits, measured)
     yield Part("Script", lambda: code(highlighted(kernel_to_python(kernel), {})))
+
+
+def _pictures(kernel: Kernel, sizes: Mapping[str, int]) -> Iterator[Part]:
+    if sizes:
+        yield Part("Pictures of domains", lambda: pictures(kernel, sizes), is_open=True)
 
 
 class _Sections:

@@ -20,7 +20,8 @@ def test_there_are_pages() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_page(page: Path) -> None:
+def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # for examples that write files
     text = FENCE.sub("", page.read_text())
     test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     assert len(test.examples) > 3

@@ -167,7 +167,7 @@ def test_nothing_is_loaded_before_it_is_needed() -> None:
     shown = _run(
         """
 import sys
-print([m for m in ("pyopencl", "cupy", "torch") if m in sys.modules])
+print([m for m in ("pyopencl", "cupy", "torch", "matplotlib") if m in sys.modules])
 knl(a=np.ones(3))
 print("pyopencl" in sys.modules)
 """

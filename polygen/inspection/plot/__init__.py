@@ -1,0 +1,1 @@
+"""What a picture of iteration domains shows, and how it is drawn."""
