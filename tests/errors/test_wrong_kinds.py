@@ -31,6 +31,8 @@ MORE: dict[str, tuple[Any, ...]] = {
     "auto_test_vs_ref": (pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i]"),),
     "roofline": (pg.Limits(1, 1), {}),
     "find_rules_matching": ("f*",),
+    "plot_domain": ({"n": 4},),
+    "report": ("report.html",),
     "optimize_reductions": (pg.Limits(1, 1),),
     "rename_callable": ("f", "g"),
     "apply": ((),),
@@ -44,6 +46,7 @@ OF_PROGRAMS = {
     "lower_kernel",
     "kernel_to_python",
     "replay",
+    "report",
 }
 OF_KERNELS = [name for name in FUNCTIONS if name not in OTHERS | NO_ARGUMENTS]
 
