@@ -5,6 +5,7 @@ from polygen.analysis.dependences import Dependence, dependences
 from polygen.analysis.obligations import Obligation
 from polygen.analysis.proving import without_proofs
 from polygen.analysis.wellformed import check_well_formed, obligations
+from polygen.emission.build import build
 from polygen.emission.emit import Emitted, emit
 from polygen.errors import (
     AmbiguousNesting,
@@ -258,6 +259,7 @@ __all__ = [
     "auto_test_vs_ref",
     "bank_conflicts",
     "buffer_array",
+    "build",
     "change_arg_to_image",
     "change_arg_to_temporary",
     "check_well_formed",

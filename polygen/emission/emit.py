@@ -109,7 +109,7 @@ def emit(
         f"{found.name}.h": header(found),
         f"{found.name}.json": description(found),
         "Makefile": _MAKEFILES[name](found),
-        **{file: _text(file) for file in _SHARED[name]},
+        **{file: shared_text(file) for file in _SHARED[name]},
     }
     emitted = Emitted(found.name, name, files)
     if folder is not None:
@@ -117,5 +117,6 @@ def emit(
     return emitted
 
 
-def _text(name: str) -> str:
+def shared_text(name: str) -> str:
+    """Return the text of a file that is the same beside all kernels."""
     return (_TEXTS / name).read_text(encoding="utf-8")

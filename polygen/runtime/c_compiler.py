@@ -18,6 +18,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -159,7 +160,7 @@ def load_library(
 
     def make() -> bytes:
         disk.store(f"{key}.c", source.encode())
-        return _compile(compiler, source, options, kernel)
+        return _compile(compiler, {"kernel.c": source}, options, kernel)
 
     library = _load_binary(key, disk.kept(f"{key}.so", make))
     if disk.caching():
@@ -167,13 +168,25 @@ def load_library(
     return library
 
 
+def compiled_library(
+    texts: Mapping[str, str], options: tuple[str, ...] = (), kernel: str | None = None
+) -> bytes:
+    """Return a shared library of several C sources, and headers, by their names.
+
+    Parameters and errors are those of `load_library`.
+    """
+    return _compile(find_compiler(), texts, options, kernel)
+
+
 def _compile(
-    compiler: Compiler, source: str, options: tuple[str, ...], kernel: str | None
+    compiler: Compiler, texts: Mapping[str, str], options: tuple[str, ...], kernel: str | None
 ) -> bytes:
     with temporary_files(), tempfile.TemporaryDirectory(dir=private_folder()) as folder:
-        text, result = Path(folder, "kernel.c"), Path(folder, "kernel.so")
-        text.write_text(source, encoding="utf-8")
-        command = (*compiler.command, *FLAGS, *options, "-o", str(result), str(text), "-lm")
+        result = Path(folder, "kernel.so")
+        for name, text in texts.items():
+            Path(folder, name).write_text(text, encoding="utf-8")
+        sources = [str(Path(folder, name)) for name in texts if name.endswith(".c")]
+        command = (*compiler.command, *FLAGS, *options, "-o", str(result), *sources, "-lm")
         finished = _run(command, TMPDIR=folder)  # the compiler's own go with ours
         if finished.returncode == 0:
             return result.read_bytes()
@@ -185,7 +198,7 @@ def _compile(
         f"the C compiler '{command[0]}'",
         message,
         options,
-        source,
+        next(iter(texts.values())),
         kernel,
         remedy if re.search(r"fopenmp|lomp|libomp|omp\.h", message) else None,
     )

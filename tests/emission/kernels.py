@@ -82,7 +82,7 @@ def steps(grid: bool) -> pg.Kernel:
     return _grid(_grid(knl, "i", 8, grid), "j", 8, grid)
 
 
-def numbers(grid: bool) -> pg.Kernel:
+def many_types(grid: bool) -> pg.Kernel:
     """Return a sum of numbers of all types."""
     types = "int8 uint8 int16 uint16 int32 uint32 int64 float16 float32 float64".split()  # noqa: SIM905
     total = " + ".join(f"v_{t}" for t in types)
@@ -103,7 +103,7 @@ def numbers(grid: bool) -> pg.Kernel:
             pg.GlobalArg("w", np.uint64, shape="n"),
             "...",
         ],
-        name="numbers",
+        name="many_types",
     )
     return _grid(knl, "i", 4, grid)
 
@@ -257,8 +257,8 @@ def cases() -> dict[str, Case]:
         "axpy": Case(axpy, {"a": a, "b": b}, {"alpha": 1.5}, {"out": np.float32(1.5) * a + b}),
         "product": Case(product, {"a": left, "b": right}, {"ld": 8}, {"c": left @ right}),
         "steps": Case(steps, {"u": u}, {"steps": 5}, {"u": _diffused(u, 5)}),
-        "numbers": Case(
-            numbers,
+        "many_types": Case(
+            many_types,
             {},
             {
                 **VALUES,

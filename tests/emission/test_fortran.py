@@ -13,10 +13,10 @@ import polygen as pg
 from tests.emission.hosts import filled, make
 from tests.emission.kernels import cases
 
-CASES = {name: case for name, case in cases().items() if name in ("steps", "numbers", "halves")}
+CASES = {name: case for name, case in cases().items() if name in ("steps", "many_types", "halves")}
 TEXTS = {"flag": "T", "c_single": "(2,-0.5)", "c_wide": "(1,3)"}
 for bits in (8, 16, 32, 64):  # Fortran has no unsigned numbers, only their bits
-    TEXTS[f"v_uint{bits}"] = str(CASES["numbers"].numbers[f"v_uint{bits}"] - 2**bits)
+    TEXTS[f"v_uint{bits}"] = str(CASES["many_types"].numbers[f"v_uint{bits}"] - 2**bits)
 
 
 @pytest.fixture(scope="module")

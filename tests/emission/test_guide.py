@@ -14,8 +14,9 @@ SESSION = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def test_sessions(tmp_path: Path) -> None:
     commands = 0
-    (tmp_path / "polygen").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m polygen.cli "$@"\n')
-    (tmp_path / "polygen").chmod(0o755)
+    for name, command in (("python3", ""), ("polygen", "-m polygen.cli")):
+        (tmp_path / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {command} "$@"\n')
+        (tmp_path / name).chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     for session in SESSION.findall(PAGE.read_text()):
         for part in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
@@ -29,7 +30,7 @@ def test_sessions(tmp_path: Path) -> None:
                 capture_output=True,
                 text=True,
                 check=False,
-                env={**os.environ, "PATH": path, "CFLAGS": "-O1"},
+                env={**os.environ, "PATH": path, "CFLAGS": "-O0"},
             )
             pattern = ".*".join(map(re.escape, shown.split("...")))
             found = done.stdout + done.stderr

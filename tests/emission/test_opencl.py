@@ -13,7 +13,7 @@ from polygen.errors import CannotEmit
 from tests.emission.hosts import STRICT, make, refused, run_host
 from tests.emission.kernels import cases
 
-NAMES = ("product", "steps", "numbers", "vectors", "reversed_blocks")
+NAMES = ("product", "steps", "many_types", "vectors", "reversed_blocks")
 CASES = {name: case for name, case in cases().items() if name in NAMES}
 
 

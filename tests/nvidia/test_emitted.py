@@ -14,7 +14,7 @@ from tests.emission.hosts import STRICT, make, refused, run_host
 from tests.emission.kernels import cases
 from tests.nvidia.host_driver import HostDriver
 
-NAMES = ("steps", "numbers", "reversed_blocks")
+NAMES = ("steps", "many_types", "reversed_blocks")
 CASES = {name: case for name, case in cases().items() if name in NAMES}
 FAKE = Path(__file__).with_name("fake_cuda.c")
 
