@@ -16,6 +16,7 @@ from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments, loop_tree
+from polygen.analysis.parts_of_blocks import parts_of_blocks
 from polygen.analysis.relations import with_plain_dependencies
 from polygen.analysis.shuffles import shuffles_of
 from polygen.analysis.spaces import with_spaces
@@ -345,6 +346,8 @@ class _Host:
         declared = Declare(temporary.name, temporary.dtype, count, space, vector=vector)
         if temporary.name in shuffles_of(self._kernel).names:
             return replace(declared, in_registers=True)
+        parts = parts_of_blocks(self._kernel, temporary) if self._model is Model.GRID else None
+        declared = replace(declared, parts=parts) if parts is not None else declared
         return replace(declared, alignment=temporary.alignment) if temporary.alignment else declared
 
     def _passed(

@@ -41,6 +41,9 @@ class Declare:
         insn_id: the instruction that gives it the initial value, if one does.
         values: as those of an assignment.
         in_registers: whether it is a local array of which each work item has its element itself.
+        parts: of how many equal parts it consists, of which each is for the work items with one
+            index along ``l.2`` alone; None if all use all of it.
+        copies: how many there are, of which each of these reads one; targets say so.
     """
 
     name: str
@@ -55,6 +58,8 @@ class Declare:
     alignment: int | None = None
     in_registers: bool = False
     interleaved: bool = False
+    parts: int | None = None
+    copies: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +197,11 @@ class Barrier:
 
     Attributes:
         address_spaces: what was written before it is visible after it in these.
+        in_blocks: whether only those with the same index along ``l.2`` wait for each other.
     """
 
     address_spaces: frozenset[AddressSpace]
+    in_blocks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +209,14 @@ class Wait:
     """A work item waits until all asynchronous assignments that it has begun are carried out."""
 
 
-Node: TypeAlias = Declare | Shuffle | Assign | Verbatim | Call | Loop | If | Barrier | Wait
+@dataclass(frozen=True, slots=True)
+class BlocksBegun:
+    """A work item waits until all blocks of its group have begun; only targets make it."""
+
+
+Node: TypeAlias = (
+    Declare | Shuffle | Assign | Verbatim | Call | Loop | If | Barrier | Wait | BlocksBegun
+)
 Block: TypeAlias = tuple[Node, ...]
 
 
@@ -370,8 +384,9 @@ def _rows(block: Block, depth: int) -> Iterator[_Row]:
         elif isinstance(node, Barrier):
             spaces = ", ".join(sorted(space.value for space in node.address_spaces))
             yield f"{indent}barrier ({spaces})", ""
-        elif isinstance(node, Wait):
-            yield f"{indent}wait", "for asynchronous copies"
+        elif isinstance(node, Wait | BlocksBegun):
+            what = "asynchronous copies" if isinstance(node, Wait) else "blocks to begin"
+            yield f"{indent}wait", f"for {what}"
         elif isinstance(node, If):
             yield f"{indent}if {show_expression(node.condition)}:", ""
             yield from _rows(node.body, depth + 1)
@@ -388,6 +403,8 @@ def _declaration(node: Declare) -> str:
     text = f"{space}{'const ' if node.constant else ''}{node.dtype.name}{of} {node.name}"
     if node.extent is not None:
         text += f"[{node.extent}]"
+    if node.parts is not None:
+        text += f" in {node.parts} parts"
     return text if node.initial is None else f"{text} = {show_expression(node.initial)}"
 
 

@@ -12,7 +12,17 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.lower.declare import expressions
-from polygen.lower.program import Assign, Barrier, Block, If, Loop, Node, Shuffle, Wait
+from polygen.lower.program import (
+    Assign,
+    Barrier,
+    Block,
+    BlocksBegun,
+    If,
+    Loop,
+    Node,
+    Shuffle,
+    Wait,
+)
 
 
 def without_unread(
@@ -40,7 +50,7 @@ def _carried_out(body: Block) -> Iterator[str]:
     for node in body:
         if isinstance(node, Loop | If):
             yield from _carried_out(node.body)
-        elif not isinstance(node, Barrier | Shuffle | Wait):
+        elif not isinstance(node, Barrier | BlocksBegun | Shuffle | Wait):
             yield node.insn_id
 
 

@@ -259,6 +259,8 @@ CUDA = Target(
     hardware_index=_index,
     unsigned_indices=True,
     barrier=lambda _: "__syncthreads();",
+    half_arrays=True,
+    wide_registers=True,
     to_half="""
 float $name($T a)
 {

@@ -2,9 +2,11 @@
 
 A cluster is launched at once, on multiprocessors that reach each other's shared memory.  So what
 a group keeps in local memory is in the shared memory of the first block, where all find it, and a
-barrier is that of the cluster.  At the beginning there is one, for memory of a block that has not
-begun must not be touched; and at the end another, at which the first block waits for the others:
-a block's memory ends with it.
+barrier is that of the cluster.  Before any of that memory is touched there is one, for memory of a
+block that has not begun must not be; it is reached at the beginning, and waited for as late as that
+(`BlocksBegun`).  At the end there is another, at which the first block waits for the others:
+a block's memory ends with it.  What work items of one block use alone is in its own memory
+(`in_blocks`).
 """
 
 from __future__ import annotations
@@ -42,6 +44,24 @@ __device__ inline unsigned char *pg_of_first(unsigned char *a)
     asm("mapa.u64 %0, %1, 0;" : "=l"(b) : "l"(a));
     return b;
 }
+template <int count, typename T, typename U>
+__device__ inline void pg_in_blocks(T *a, U b)
+{
+    for (int k = 0; k < count; ++k) {
+        T *c = a;
+        if (k != pg_block())
+            asm("mapa.u64 %0, %1, %2;" : "=l"(c) : "l"(a), "r"(k));
+        *c = b;
+    }
+}
+__device__ inline void pg_begin_cluster()
+{
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+}
+__device__ inline void pg_begun_cluster()
+{
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
 __device__ inline void pg_wait_for_cluster()
 {
     asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
@@ -54,10 +74,8 @@ __device__ inline void pg_leave_cluster()
         asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 }""".strip()
 
-_POOL = """
-extern __shared__ __attribute__((aligned(16))) unsigned char pg_own[];
-    unsigned char *const pg_shared = pg_of_first(pg_own);
-    pg_wait_for_cluster();""".strip()
+_POOL = "extern __shared__ __attribute__((aligned(16))) unsigned char pg_own[];"
+_BEGIN = "unsigned char *const pg_shared = pg_of_first(pg_own);"
 
 
 def _head(local_size: tuple[int, ...], resident_groups: int) -> str:
@@ -87,6 +105,7 @@ def _barrier(_address_spaces: frozenset[AddressSpace]) -> str:
 
 
 assert CUDA.atomics is not None
+assert CUDA.barrier is not None
 CUDA_CLUSTERS: Target = replace(
     CUDA,
     always=_FUNCTIONS,
@@ -94,7 +113,13 @@ CUDA_CLUSTERS: Target = replace(
     blocks_along=AXIS,
     hardware_index=_index,
     barrier=_barrier,
+    block_barrier=CUDA.barrier(frozenset()),
     shared_pool=_POOL,
+    blocks_begin="pg_begin_cluster();",
+    blocks_begun="pg_begun_cluster();",
+    shared_begin=_BEGIN,
+    store_in_blocks="pg_in_blocks<{0}>({1}, {2})",
+    own_pool="pg_own",
     most_shared=0,
     shared_end="pg_leave_cluster();",
     # A group's scope is more than that of a block.

@@ -117,6 +117,8 @@ class ExpressionPrinter:
     def held_type(self, name: str) -> DType:
         """Return the type that a variable has in memory: halves that are not passed are floats."""
         dtype, stored = self.declared_type(name), name in self._printer.names.stored
+        if name in self._printer.names.wide:
+            return promoted(dtype)
         return FLOAT32 if (dtype == FLOAT16 or is_bfloat16(dtype)) and not stored else dtype
 
     def is_real(self, name: str) -> bool:

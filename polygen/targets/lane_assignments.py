@@ -10,7 +10,7 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.lane_printer import in_lane
-from polygen.targets.lanes import assigned_lanes, is_at_once
+from polygen.targets.lanes import assigned_lanes, copied_lanes, is_at_once
 from polygen.targets.names import Choice
 from polygen.targets.term import promoted
 
@@ -34,6 +34,9 @@ def assignment_at_once(
         LiteralOutOfRange: see `value`.
     """
     p, dtype = e.in_lanes(lanes), e.declared_type(ex.name_of(target))
+    copy = copied_lanes(p, target, value)
+    if copy is not None:
+        return copy
     p.annotate(value)
     text = assigned_lanes(p, target, p.value(value, dtype))
     p.forget()

@@ -43,6 +43,8 @@ def assigned_lanes(p: LanePrinter, node: ex.Subscript, term: Term) -> str:
     """Return the assignment of a value to the elements of all lanes."""
     dtype, held = p.names.dtypes[ex.name_of(node)], _held(p, node)
     value = p.spread(p.truth(term) if dtype == BOOL else term)
+    if ex.name_of(node) in p.names.wide:
+        value = p.spread(p.exact(value))
     if held == FLOAT16 and p.target.store_halves:
         return p.target.store_halves.format(*_pointed(p, node), value.text)
     value = p.spread(p.element(value, held))
@@ -53,6 +55,19 @@ def assigned_lanes(p: LanePrinter, node: ex.Subscript, term: Term) -> str:
     if value.split is not None and value.split[0] == vector:
         return f"{vector} {value.split[1]}= {value.split[2].text}"
     return f"{vector} = {value.text}"
+
+
+def copied_lanes(p: LanePrinter, target: ex.Subscript, value: Expression) -> str | None:
+    """Return the assignment of halves as they are; None if it is none, or is not that simple."""
+    if not isinstance(value, ex.Subscript) or p.target.load_halves:
+        return None
+    nodes = target, value
+    plain = all(is_at_once(p, n) and ex.name_of(n) not in p.names.choices for n in nodes)
+    if not plain or any(_held(p, node) != FLOAT16 for node in nodes):
+        return None
+    load = p.target.load_aligned if _is_aligned(p, value) else p.target.load_vector
+    store = p.target.store_aligned if _is_aligned(p, target) else p.target.store_vector
+    return store.format(*_pointed(p, target), load.format(*_pointed(p, value)))
 
 
 def is_at_once(p: LanePrinter, node: ex.Subscript) -> bool:
@@ -79,6 +94,8 @@ def _held(p: LanePrinter, node: ex.Subscript) -> DType:
     dtype = p.names.dtypes[name]
     if dtype == FLOAT16 and name not in p.names.stored:
         return FLOAT32
+    if name in p.names.wide:
+        return promoted(dtype)
     return UINT8 if dtype == BOOL else dtype
 
 

@@ -26,6 +26,7 @@ from polygen.lower.program import (
     Assign,
     Barrier,
     Block,
+    BlocksBegun,
     Call,
     Declare,
     HardwareAxis,
@@ -37,6 +38,7 @@ from polygen.lower.program import (
     Verbatim,
 )
 from polygen.targets.aliases import aliases_of
+from polygen.targets.block_memory import in_blocks
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.helpers import helper_functions, helpers_need_math, types_of_helpers
 from polygen.targets.lane_helpers import vector_helpers
@@ -45,7 +47,13 @@ from polygen.targets.nodes import all_nodes, hoist_local
 from polygen.targets.program import DeviceFunction, Program
 from polygen.targets.program_names import names_of, passed_for
 from polygen.targets.registers import with_registers
-from polygen.targets.shared_memory import local_bytes, shared_bytes, shared_lines, stack_bytes
+from polygen.targets.shared_memory import (
+    is_used_by_all,
+    local_bytes,
+    shared_bytes,
+    shared_lines,
+    stack_bytes,
+)
 from polygen.targets.statement import StatementPrinter
 from polygen.targets.statement_rules import statement_printer
 from polygen.targets.tables import table_lines
@@ -70,6 +78,8 @@ def print_program(program: LoopProgram, target: Target) -> Program:
         TypeMismatch: if an operation does not exist for its operands.
     """
     lowered, program = program, with_registers(program)
+    if target.blocks_along is not None:
+        program = in_blocks(program, target.blocks_along)
     for name, kind in program.dtypes.items():
         if isinstance(kind, np.dtype):
             target.type_name(kind, name)
@@ -226,10 +236,12 @@ class _FunctionPrinter:
         else:
             for declaration in shared:
                 beginning.line(1, beginning.declaration(declaration, initialized=False))
+        if any(isinstance(node, BlocksBegun) for node in body):
+            beginning.line(1, self._target.blocks_begin)
         if beginning.lines:
             beginning.line(0, "")
         parameters = self._parameters(launch.arguments, _written(body), _exchanged(body))
-        if shared and self._target.shared_end:
+        if self._target.shared_end and is_used_by_all(shared):
             statements.line(1, self._target.shared_end)
         lines = beginning.lines + statements.lines
         self.functions.append(_function(head + launch.name, parameters, lines))

@@ -18,6 +18,7 @@ from polygen.ir.array import (
     ValueArg,
 )
 from polygen.ir.dtype import DType
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.layout import Separate, Vector, constant_axes, vector_length
 from polygen.ir.names import check_declared
 from polygen.ir.parts import parts
@@ -39,7 +40,8 @@ from polygen.targets.aliases import copied
 from polygen.targets.lanes import begins_at_multiple
 from polygen.targets.names import Choice, Names
 from polygen.targets.nodes import all_nodes
-from polygen.targets.target import Target
+from polygen.targets.target import BOOL, FLOAT16, INT32, Target
+from polygen.targets.term import promoted
 
 
 def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -> Names:
@@ -66,6 +68,7 @@ def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -
     stored = frozenset(
         [a.name for a in program.arguments if _is_stored(a)]
         + [t.name for t in program.global_temporaries]
+        + [node.name for node in declared if target.half_arrays and _is_half_array(node)]
     )
     for array in variables:
         if not isinstance(array, ValueArg) and constant_axes(array):
@@ -89,7 +92,21 @@ def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -
         | (_own_alignments(program, nodes, declared) if target.load_aligned else {}),
         multiples=program.multiples,
         copied=_copied(nodes, declared),
+        wide=_wide(nodes, declared) if target.wide_registers else NO_NAMES,
     )
+
+
+def _wide(nodes: Iterable[Node], declared: Iterable[Declare]) -> frozenset[str]:
+    """Return the vectors of small integers that a work item keeps in registers of 32 bits."""
+    own = [n for n in declared if n.vector and n.address_space is AddressSpace.PRIVATE]
+    small = frozenset(n.name for n in own if promoted(n.dtype) == INT32 != n.dtype != BOOL)
+    return small - mentioned([n for n in nodes if isinstance(n, Verbatim | Call)])
+
+
+def _is_half_array(node: Declare) -> bool:
+    """Tell whether a variable is an array of halves that a work item has to itself."""
+    is_array = node.extent is not None and node.vector is None
+    return is_array and node.dtype == FLOAT16 and node.address_space is AddressSpace.PRIVATE
 
 
 def _counters(nodes: Iterable[HostNode]) -> Iterator[str]:

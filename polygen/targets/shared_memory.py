@@ -43,6 +43,8 @@ def shared_lines(
 ) -> list[str]:
     """Return the lines that cut the memory of a group into its variables."""
     lines = [target.shared_pool]
+    if target.shared_begin and is_used_by_all(shared):
+        lines.append(target.shared_begin)
     for node, place in zip(shared, _places(shared), strict=False):
         plain = node.vector is None
         name = (
@@ -50,10 +52,16 @@ def shared_lines(
             if plain
             else expressions.element_type(node.dtype, node.vector)
         )
-        at = f"({name} *) (pg_shared + {place})" if place else f"({name} *) pg_shared"
+        pool = "pg_shared" if is_used_by_all((node,)) else target.own_pool
+        at = f"({name} *) ({pool} + {place})" if place else f"({name} *) {pool}"
         alone = node.extent is None or (not plain and node.extent == 1)
         lines.append(f"{name} &{node.name} = *{at};" if alone else f"{name} *{node.name} = {at};")
     return lines
+
+
+def is_used_by_all(shared: Sequence[Declare]) -> bool:
+    """Tell whether a group has variables of which there is one for all of its blocks."""
+    return any(node.parts is None and node.copies is None for node in shared)
 
 
 def _places(shared: Sequence[Declare]) -> list[int]:

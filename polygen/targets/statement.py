@@ -31,7 +31,7 @@ from polygen.targets.lane_assignments import (
     is_scattered,
 )
 from polygen.targets.otherwise import WithOther, with_others
-from polygen.targets.target import Target
+from polygen.targets.target import FLOAT16, Target
 
 INDENT = "    "
 
@@ -66,6 +66,7 @@ class StatementPrinter:
         self.options = options
         self.lines: list[str] = []
         self.spaces = {node.name: node.address_space for node in shared}
+        self.copies = {node.name: node.copies for node in shared if node.copies is not None}
         # Where loops of the source run on several threads, the others run on one.
         self.threads = target.parallel_loop is None
         self.nested = 0  # how many loops have to be directly inside of what is printed
@@ -227,9 +228,9 @@ class StatementPrinter:
         return bool(others) or is_scattered(self.expressions, target, lanes)
 
     def _element_type(self, node: Declare) -> str:
-        if node.vector is None:
+        if node.vector is None and self.expressions.held_type(node.name) != FLOAT16:
             return self.expressions.variable_type(node.dtype)
-        return self.expressions.element_type(node.dtype, node.vector)
+        return self.expressions.element_type(self.expressions.held_type(node.name), node.vector)
 
 
 def _in_lanes(loop: Loop) -> tuple[list[tuple[ex.Subscript, ex.Expression]], tuple[str, int]]:

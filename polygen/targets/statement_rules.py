@@ -14,6 +14,7 @@ from polygen.ir.options import Options
 from polygen.lower.program import (
     Assign,
     Barrier,
+    BlocksBegun,
     Call,
     Declare,
     Loop,
@@ -58,9 +59,20 @@ def _assign(p: StatementPrinter, node: Assign, depth: int) -> None:
     for line in kept:
         p.line(inside, line)
     for target, value in pairs:
-        p.line(inside, f"{p.expressions.assignment(target, value)};")
+        p.line(inside, f"{_assignment(p, target, value)};")
     if kept:
         p.line(depth, "}")
+
+
+def _assignment(
+    p: StatementPrinter, target: ex.Variable | ex.Subscript, value: ex.Expression
+) -> str:
+    """Return an assignment: to all copies, of what each block of a group has one of."""
+    name = ex.name_of(target)
+    if name not in p.copies:
+        return p.expressions.assignment(target, value)
+    text = p.expressions.value(value, p.expressions.declared_type(name))
+    return p.target.store_in_blocks.format(p.copies[name], p.expressions.address(target), text)
 
 
 def _verbatim(p: StatementPrinter, node: Verbatim, depth: int) -> None:
@@ -105,13 +117,19 @@ def _call(p: StatementPrinter, node: Call, depth: int) -> None:
 def _barrier(p: StatementPrinter, node: Barrier, depth: int) -> None:
     if p.target.barrier is None:
         raise InternalError(f"a barrier in a program for target '{p.target.name}'")
-    p.line(depth, p.target.barrier(node.address_spaces))
+    p.line(
+        depth, p.target.block_barrier if node.in_blocks else p.target.barrier(node.address_spaces)
+    )
 
 
 def _wait(p: StatementPrinter, _node: Wait, depth: int) -> None:
     if p.target.copies is not None:
         p.expressions.uses.types.add(p.target.copies.needs)
         p.line(depth, f"{p.target.copies.wait};")
+
+
+def _blocks_begun(p: StatementPrinter, _node: BlocksBegun, depth: int) -> None:
+    p.line(depth, p.target.blocks_begun)
 
 
 RULES: Mapping[type[Node], Write] = {
@@ -123,6 +141,7 @@ RULES: Mapping[type[Node], Write] = {
     Loop: print_loop,
     Barrier: _barrier,
     Wait: _wait,
+    BlocksBegun: _blocks_begun,
 }
 
 

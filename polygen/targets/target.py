@@ -133,7 +133,13 @@ class Target:
         shared_alignment: what arrays of a work group begin at a multiple of, in bytes, if not of
             what their type needs.
         shared_pool: the declaration of all of a group's memory, whose size the launch says.
-        shared_end: a line at the end of a function that uses a group's memory; or nothing.
+        blocks_begin: a line at the beginning of a function whose groups are several blocks.
+        blocks_begun: the statement that waits until all blocks have come to that line.
+        shared_begin: what finds the memory that all blocks of a group use, if these are several.
+        shared_end: a line at the end of a function that uses such memory; or nothing.
+        store_in_blocks: how something is stored in the memory of all blocks, of their number, where
+            it is stored in one's own, and what.
+        own_pool: the name of a block's own memory, if groups are several blocks.
         most_shared: the number of bytes of a group's memory past which that is needed.
         hardware_index: the index along an axis, of the tag's letter and the axis; None if it has
             none.
@@ -142,10 +148,14 @@ class Target:
         always: what the source begins with whatever it uses; or nothing.
         unsigned_indices: whether these are integers of 32 bits without a sign.
         barrier: the statement that makes writes to some address spaces visible, or None.
+        block_barrier: one for the work items of a block, where groups are several.
         to_half: a function that rounds a number to half precision, and returns a ``float``.
         load_half: how an element of an array of halves is read, of its subscript and the array;
             nothing if like any other.
         store_half: how it is written, of the value, the subscript and the array.
+        half_arrays: whether halves in arrays of a work item are halves, not ``float``.
+        wide_registers: whether small integers in vectors of a work item are kept as C computes with
+            them: its registers have 32 bits.
         image_names: what the parameter for an image of that many axes begins with; nothing if it
             has no images.
         pixels: how an element of an image is read, by the type that it is read as and the number
@@ -239,7 +249,12 @@ class Target:
     shared_declaration: str = ""
     shared_alignment: int | None = None
     shared_pool: str = ""
+    blocks_begin: str = ""
+    blocks_begun: str = ""
+    shared_begin: str = ""
     shared_end: str = ""
+    store_in_blocks: str = ""
+    own_pool: str = ""
     most_shared: int | None = None
     constant_qualifier: str
     table_qualifier: str
@@ -250,9 +265,12 @@ class Target:
     always: str = ""
     unsigned_indices: bool = False
     barrier: Callable[[frozenset[AddressSpace]], str] | None = None
+    block_barrier: str = ""
     to_half: str
     load_half: str = ""
     store_half: str = ""
+    half_arrays: bool = False
+    wide_registers: bool = False
     image_names: Mapping[int, str] = field(default_factory=new_dict)
     pixels: Mapping[tuple[str, int], str] = field(default_factory=new_dict)
     bfloat16: Mapping[str, str] = field(default_factory=new_dict)

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
-from polygen.analysis.access import touched
+from polygen.analysis.access import references, touched
 from polygen.analysis.inference import kinds
 from polygen.analysis.kinds import same_kind
 from polygen.analysis.pairs import users
+from polygen.analysis.parts_of_blocks import AXIS
 from polygen.analysis.scratch import apart, passes_nothing
 from polygen.errors import WrongStorage
+from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.layout import Vector
-from polygen.ir.tags import GroupTag, HardwareTag
+from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.lower.program import Declare, Launch, Loop
 from polygen.validation.faults import fault
 from polygen.validation.frames import SEQUENTIAL, Frame, Role, Storage
@@ -115,10 +117,24 @@ class _Storages:
                 items *= count
             extent = (extent or 1) * items
         self._check_elements(node, temporary)
+        self._check_parts(node, temporary, launch)
         if node.extent != extent:
             raise self._refuse(
                 node.name, f"is declared with {node.extent} elements, and needs {extent}"
             )
+
+    def _check_parts(self, node: Declare, temporary: TemporaryVariable, launch: Frame) -> None:
+        """Check that no two work items that differ along ``l.2`` use the same part."""
+        if node.parts is None:
+            return
+        assert isinstance(launch.node, Launch)
+        axes = [a for a in launch.node.axes if a.tag == LocalTag(AXIS)]
+        blocks = {ex.Variable(iname) for a in axes for iname, first in a.inames if first == 0}
+        uses = [u for w in self._works.all for u in references(w.insn) if u.name == node.name]
+        if node.parts != temporary.shape[0] or not all(
+            use.index and use.index[0] in blocks for use in uses
+        ):
+            raise self._refuse(node.name, "has parts that several blocks use")
 
     def _extent(
         self, node: Declare, temporary: TemporaryVariable

@@ -33,14 +33,39 @@ def test_text() -> None:
     assert "__cluster_dims__(4, 1, 1) __launch_bounds__(64)" in body
     assert "int const i = pg_cluster();" in body
     assert "int const r = pg_block();" in body
-    assert "__syncthreads" not in body
-    # A block's memory is there from the first barrier on, until after the last one.
-    barrier = r"pg_wait_for_cluster\(\);"
-    assert re.search(rf"pg_shared = pg_of_first\(pg_own\);\n    {barrier}", body)
-    assert body.endswith("    pg_leave_cluster();\n}\n")
+    # What the work items of a block exchange is in its own memory, and they alone wait for it.
+    assert "float *acc_j_0 = (float *) pg_own;" in body
+    assert body.count("__syncthreads") == 1
+    # What all blocks read is stored in the memory of each, when all have begun, ahead of a barrier.
+    ends = [body.index(f"pg_{what}_cluster();") for what in ("begin", "begun", "wait_for")]
+    assert ends == sorted(ends)
+    assert body.index("__syncthreads") < ends[1] < body.index("pg_in_blocks<4>(&acc_r[r]") < ends[2]
+    assert "pg_shared" not in body
+    # It ends with no store that another block's memory would have to outlast.
+    assert body.rindex("pg_in_blocks") < body.rindex("pg_wait_for_cluster")
     (launch,) = code.launches
     assert launch.local_size == (64, 1, 1)
     assert value_of(launch.group_counts[0], {"n": 3}) == 12
+
+
+def test_barriers_in_a_loop() -> None:
+    """Between what blocks read and what they write in the next iteration, all of them wait."""
+    knl = kernel(
+        "{ [i,t,r,j]: 0<=i<n and 0<=t<m and 0<=r<4 and 0<=j<64 }",
+        "s[i,t] = sum(r, sum(j, a[i,t,r,j]))",
+        pg.GlobalArg("a", "float32", "n, m, 4, 64"),
+    )
+    knl = pg.set_options(pg.tag_inames(knl, "i: g.0, r: l.2, j: l.0"), clusters=True)
+    body = pg.generate_code(knl, "cuda").source.partition("for (int t")[2]
+    lines = [
+        r"acc_j_0\[j / 32\] =",
+        r"pg_wait_for",
+        r"pg_in_blocks<4>\(&acc_r\[r\]",
+        r"pg_wait_for",
+        r"= acc_r\[0\]",
+    ]
+    assert re.search(".*".join(lines), body, re.DOTALL)
+    assert "__syncthreads" not in body
 
 
 def shared(blocks: int) -> Kernel:

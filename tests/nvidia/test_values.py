@@ -57,6 +57,39 @@ def test_tiles_in_local_memory(host: HostDriver) -> None:
     assert not host.live
 
 
+def test_small_integers_in_registers(host: HostDriver) -> None:
+    """Components of vectors are as wide as registers, and still wrap."""
+    knl = pg.make_kernel(
+        "{ [j]: 0<=j<n }",
+        "m[0] = max(j, a[j])  {id=m}\nw[0] = sum<int8>(j, a[j])  {id=w}",
+        [pg.GlobalArg("a", "int8", "n", alignment=16), "..."],
+        assumptions="n mod 16 = 0 and n >= 1",
+    )
+    knl = pg.parallelize_reduction(knl, ["m", "w"], threads=4, items=16)
+    assert "pg_vector<int, 8> acc" in pg.generate_code(knl, "cuda").source
+    run = knl.executor("cuda")
+    for n in (16, 128, 1024):
+        a = np.random.default_rng(n).integers(-128, 128, n, np.int8)
+        m, w = run(a=a)[1]
+        assert (m[0], w[0]) == (a.max(), a.sum(dtype=np.int8))
+    assert host.compiled == 1
+
+
+def test_halves_in_registers(host: HostDriver) -> None:
+    knl = pg.make_kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j,k<64 }",
+        "<> most = max(j, x[i,j])  {id=most}\ny[i,k] = x[i,k] - most  {id=y}",
+        [pg.GlobalArg("x, y", "float16", "n, 64", alignment=16), "..."],
+    )
+    knl = pg.share_rows(knl, ["most", "y"], threads=4, lanes=8, keep="x")
+    source = pg.generate_code(knl, "cuda").source
+    assert "pg_half x_own[16]" in source
+    assert "(x_own) = *(pg_vector<pg_half, 8> const *) (x" in source  # as they are
+    x = np.random.default_rng(1).standard_normal((5, 64)).astype(np.float16)
+    np.testing.assert_array_equal(knl.executor("cuda")(x=x)[1][0], x - x.max(axis=1, keepdims=True))
+    assert host.compiled == 1
+
+
 def test_lanes(host: HostDriver) -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = if(a[i] > 2, sqrt(a[i]), -a[i]) + c[i]")
     knl = pg.split_iname(knl, "i", 4, inner_tag="vec", outer_tag="g.0", slabs=(0, 1))
