@@ -87,10 +87,11 @@ _PURPOSES = {
         "Operations, accesses, footprints, barriers, and the limits of devices.",
         "",
         """
-        Count CountGranularity CountMap Limits MemAccess Op Roofline Sync address_spaces
+        Count CountGranularity CountMap Limits MemAccess Op Profile ProfileRow ProfileTable
+        Roofline Sync address_spaces
         bank_conflicts find_padding_multiple gather_access_footprint_bytes
         gather_access_footprint_elements gather_access_footprints get_mem_access_map get_op_map
-        get_synchronization_map roofline
+        get_synchronization_map measure_limits profile roofline
         """,
     ),
     "Families of errors": _Purpose(
