@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from polygen.errors import UserError
+
 _EMPTY = frozenset(("meta", "line", "path", "rect"))  # elements without an end tag, or drawn alone
 
 
@@ -50,6 +52,11 @@ def code(*lines: str) -> Html:
     """Return a block of text in which spaces and lines count; it can be scrolled sideways."""
     # A block that scrolls has to be in reach of the keyboard, and so has to have a role.
     return element("pre", joined(lines, "\n"), tabindex="0", role="group", aria_label="text")
+
+
+def refusal(error: UserError) -> Html:
+    """Return why something is not there."""
+    return element("p", f"{type(error).__name__}: {error}", class_="refusal")
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:

@@ -8,13 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
+from polygen.errors import UserError
 from polygen.inspection.access_footprints import gather_access_footprint_bytes
 from polygen.inspection.count_keys import CountGranularity, MemAccess, Op, Sync
 from polygen.inspection.counts import Count
 from polygen.inspection.limits import Limits
 from polygen.inspection.mem_access_map import get_mem_access_map
 from polygen.inspection.op_map import get_op_map
-from polygen.inspection.page.elements import Html, code, element, joined, table
+from polygen.inspection.page.elements import Html, code, element, joined, refusal, table
 from polygen.inspection.page.parts import Part
 from polygen.inspection.roofline import roofline
 from polygen.inspection.synchronization_map import get_synchronization_map
@@ -92,12 +93,17 @@ def _counts(
     """Return a table of numbers, sorted by what they are of."""
     if not rows:
         return element("p", "There are none.", class_="note")
-    lines = [
-        (*key, str(count), *([f"{count.eval_with_dict(sizes):,}"] if sizes else []))
-        for key, count in sorted(rows, key=lambda row: row[0])
-    ]
+    ordered = sorted(rows, key=lambda row: row[0])
+    formulas = [(*key, str(count)) for key, count in ordered]
+    if not sizes:
+        return table((*head, "number"), formulas)
+    try:
+        values = [f"{count.eval_with_dict(sizes):,}" for _, count in ordered]
+    except UserError as error:  # the formulas are there all the same
+        return joined((table((*head, "number"), formulas), refusal(error)))
     at = ", ".join(f"{name}={value}" for name, value in sizes.items())
-    return table((*head, "number", *([f"for {at}"] if sizes else [])), lines)
+    lines = [(*line, value) for line, value in zip(formulas, values, strict=True)]
+    return table((*head, "number", f"for {at}"), lines)
 
 
 def _roofline(kernel: Kernel, limits: Limits, sizes: Sizes, measured: float | None) -> Html:

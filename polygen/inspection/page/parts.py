@@ -13,7 +13,7 @@ from polygen.analysis.dependences import dependences
 from polygen.analysis.proving import without_proofs
 from polygen.errors import PolygenWarning, ProofLimit, UserError
 from polygen.inspection.difference import diff
-from polygen.inspection.page.elements import Html, code, element, folded, joined
+from polygen.inspection.page.elements import Html, code, element, folded, joined, refusal
 from polygen.inspection.page.graph import graph
 from polygen.inspection.page.highlight import difference, highlighted, roles
 from polygen.inspection.script import step_line
@@ -83,7 +83,7 @@ def content(part: Part, budget: Budget) -> Html:
     try:
         return part.make()
     except UserError as error:
-        return element("p", f"{type(error).__name__}: {error}", class_="refusal")
+        return refusal(error)
 
 
 def parts(kernel: Kernel) -> list[Part]:
