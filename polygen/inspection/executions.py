@@ -11,6 +11,7 @@ from typing import TypeVar
 import islpy as isl
 
 from polygen.analysis.index_type import index_type
+from polygen.analysis.inference import infer_types
 from polygen.analysis.isl_affine import condition_set
 from polygen.errors import InvalidArgument
 from polygen.inspection.count_keys import CountGranularity, MemAccess, Op
@@ -29,6 +30,7 @@ from polygen.ir.cached import cached_property
 from polygen.ir.domain import intersection, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.language.within import matching
 from polygen.lower.lower import Model, lower
@@ -49,9 +51,16 @@ _Key = TypeVar("_Key", bound=Op | MemAccess)
 _GUESSED = 32  # work items of a sub-group
 
 
+def in_full(kernel: Kernel) -> Kernel:
+    """Return a kernel with all types, without rules and calls, with axes for ``l.auto``."""
+    return infer_types(kernel, index_type(kernel)).on_axes
+
+
+@per_kernel
 def lowered(kernel: Kernel) -> LoopProgram:
-    """Return the loop program of a kernel whose types are known, on a grid."""
-    return lower(kernel, Model.GRID, index_type(kernel))
+    """Return the loop program of a kernel in full, on a grid."""
+    plain = in_full(kernel)
+    return lower(plain, Model.GRID, index_type(plain))
 
 
 def launches_in(nodes: Sequence[HostNode]) -> Iterator[Launch]:
@@ -63,15 +72,11 @@ def launches_in(nodes: Sequence[HostNode]) -> Iterator[Launch]:
             yield node
 
 
-def group_extents(plain: Kernel) -> tuple[int, int, int]:
-    """Return how many work items a group has along each axis, in the launch that has most.
-
-    Parameters:
-        plain: its types are known; without rules and calls, with axes for ``l.auto``.
-    """
+def group_extents(kernel: Kernel) -> tuple[int, int, int]:
+    """Return how many work items a group has along each axis, in the launch that has most."""
     extents = [1, 1, 1]
-    if any(isinstance(tag, LocalTag) for tag in plain.tags.values()):
-        for launch in launches_in(lowered(plain).host):
+    if any(isinstance(tag, LocalTag) for tag in in_full(kernel).tags.values()):
+        for launch in launches_in(lowered(kernel).host):
             for axis in launch.axes:
                 if isinstance(axis.tag, LocalTag):
                     assert isinstance(axis.size, int)  # lowering refuses others
@@ -119,7 +124,7 @@ def counted(
 
     Parameters:
         kernel: the kernel, as the user has it.
-        plain: the same without rules and calls, with axes for ``l.auto``; its types are known.
+        plain: the same in full.
         seen: what is counted.
         key_of: returns of which kind that is, and for whom it is counted.
         asked: what was asked for.
@@ -143,7 +148,7 @@ class Executions:
 
     Parameters:
         kernel: the kernel, as the user has it.
-        plain: the same without rules and calls, with axes for ``l.auto``; its types are known.
+        plain: the same in full.
         subgroup_size: how many work items a sub-group has; None if that was not said.
         redundant: whether to count what work items do that have no part in an instruction, but
             execute it all the same.
@@ -205,7 +210,7 @@ class Executions:
         found: dict[str, tuple[HardwareAxis, ...]] = {}
         if not any(isinstance(tag, GroupTag | LocalTag) for tag in self._plain.tags.values()):
             return found
-        for launch in launches_in(lowered(self._plain).host):
+        for launch in launches_in(lowered(self._kernel).host):
             for insn_id in carried_out(launch.body):
                 found[insn_id] = launch.axes
         return found

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import SupportsIndex
 
-from polygen.analysis.index_type import index_type
-from polygen.analysis.inference import infer_types
 from polygen.errors import UserError
 from polygen.inspection.access_footprints import footprint_bytes_in, gather_access_footprint_bytes
 from polygen.inspection.count_keys import CountGranularity
-from polygen.inspection.executions import carried_out, lowered
+from polygen.inspection.executions import carried_out, in_full, lowered
 from polygen.inspection.op_map import get_op_map
 from polygen.ir.dtype import dtype_name
 from polygen.ir.empty import NO_NAMES
@@ -60,8 +58,8 @@ def work_of(called: Called) -> dict[str, Work]:
     functions, host = called.program.launches, called.program.loop_program.host
     if len(functions) == 1 and (called.target == "c" or isinstance(host[0], Launch)):
         return {functions[0].name: _all_of(called)}
-    plain = infer_types(called.typed, index_type(called.typed)).on_axes
-    found = dict(_parts(lowered(plain).host, NO_NAMES))
+    plain = in_full(called.typed)
+    found = dict(_parts(lowered(called.typed).host, NO_NAMES))
     own = {insn.id for insn in plain.instructions}
     return {
         name: _part_of(called, plain, insns & own, around, found)

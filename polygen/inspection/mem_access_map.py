@@ -7,13 +7,11 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polygen.analysis.index_type import index_type
-from polygen.analysis.inference import infer_types
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.strides import Address
 from polygen.inspection.count_keys import CountGranularity, MemAccess, check_granularity
 from polygen.inspection.count_map import CountMap
-from polygen.inspection.executions import Asked, counted
+from polygen.inspection.executions import Asked, counted, in_full
 from polygen.inspection.occurrences import Seen
 from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
@@ -65,7 +63,7 @@ def get_mem_access_map(
     Source: Loo.py's function of this name; sums are Faulhaber's.
     """
     check_granularity(count_granularity)
-    plain = infer_types(kernel, index_type(kernel)).on_axes
+    plain = in_full(kernel)
     seen = _Accesses(plain).seen
 
     def key_of(access: MemAccess) -> MemAccess:

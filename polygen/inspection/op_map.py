@@ -7,12 +7,12 @@ from typing import Any
 
 from polygen.analysis.functions import conversion_type
 from polygen.analysis.index_type import index_type
-from polygen.analysis.inference import infer_types, kinds
+from polygen.analysis.inference import kinds
 from polygen.analysis.kinds import BOOL, Kind, default_dtype, join_all, same_kind
 from polygen.analysis.types import reduction_types, type_of
 from polygen.inspection.count_keys import CountGranularity, Op, check_granularity
 from polygen.inspection.count_map import CountMap
-from polygen.inspection.executions import Asked, counted
+from polygen.inspection.executions import Asked, counted, in_full
 from polygen.inspection.occurrences import Seen
 from polygen.ir import expression as ex
 from polygen.ir import reduction as reductions
@@ -65,7 +65,7 @@ def get_op_map(
     """
     check_granularity(count_granularity)
     granularity = count_granularity or CountGranularity.SUBGROUP
-    plain = infer_types(kernel, index_type(kernel)).on_axes
+    plain = in_full(kernel)
     seen = _Operations(plain, count_within_subscripts).seen
 
     def key_of(operation: _Operation) -> Op:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import islpy as isl
 
-from polygen.analysis.index_type import index_type
-from polygen.analysis.inference import infer_types
 from polygen.analysis.isl_affine import condition_set
 from polygen.errors import NotCountable
 from polygen.inspection.count_keys import Sync
@@ -54,11 +52,10 @@ def get_synchronization_map(kernel: Kernel) -> CountMap[Sync]:
 
     Source: Loo.py's function of this name.
     """
-    plain = infer_types(kernel, index_type(kernel)).expanded
     walk = _Walk(kernel)
 
     def counts() -> Iterator[tuple[Sync, Count]]:
-        for kind, points, names in walk.nodes(lowered(plain).host, universe(), frozenset()):
+        for kind, points, names in walk.nodes(lowered(kernel).host, universe(), frozenset()):
             walk.check(points, names)
             count = count_of(kernel, points, names, "barriers and launches")
             yield Sync(kind, kernel.name), count

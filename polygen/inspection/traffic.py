@@ -10,8 +10,6 @@ from itertools import product
 from math import ceil, prod
 from typing import SupportsIndex
 
-from polygen.analysis.index_type import index_type
-from polygen.analysis.inference import infer_types
 from polygen.inspection.count_keys import CountGranularity, MemAccess
 from polygen.inspection.counts import known_sizes
 from polygen.inspection.executions import group_extents
@@ -48,8 +46,7 @@ def traffic_of(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Traffic:
         NotCountable: if data decides.
         MissingArgument, AssumptionViolated: if sizes are missing, or are not as assumed.
     """
-    plain = infer_types(kernel, index_type(kernel)).on_axes
-    extents = group_extents(plain)
+    extents = group_extents(kernel)
     each = get_mem_access_map(kernel, True, count_granularity=CountGranularity.WORKITEM)
     accessed, mapped, local = 0, Fraction(), Fraction()
     for key, count in each.items():

@@ -48,7 +48,7 @@ class Stopwatch:
     """Finds when launches on a stream run.
 
     The stream waits until an event, the launch and another event are all there: else, the time
-    that the host takes to start it would count.  A microsecond or two of the device's own do.
+    that the host takes to start it would count.  Some two microseconds of the device's own do.
     """
 
     def __init__(self, stream: int) -> None:

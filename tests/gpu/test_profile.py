@@ -69,8 +69,8 @@ def test_a_graph_of_the_users_has_no_times(tmp_path: Path) -> None:
     assert [e["name"] for e in events if e["ph"] == "X"] == ["triad"]  # the call
 
 
-_FMA = r"""
-extern "C" __global__ void fma(float *b, float f, float g, int m) {
+_BY_HAND = r"""
+extern "C" __global__ void by_hand(float *b, float f, float g, int m) {
     float x[8];
     for (int k = 0; k < 8; ++k) x[k] = b[blockIdx.x * 256 + threadIdx.x] + k;
     for (int t = 0; t < m; ++t)
@@ -104,7 +104,7 @@ def test_measured_limits() -> None:
     assert limits.bytes_per_second == pytest.approx(copied, rel=0.125)
     groups, m = 132 * 16, 4096
     x = cupy.zeros(groups * 256, np.float32)
-    by_hand = cupy.RawKernel(_FMA, "fma")
+    by_hand = cupy.RawKernel(_BY_HAND, "by_hand")
     arguments = (x, np.float32(0.999), np.float32(1), np.int32(m))
     with cupy.cuda.Stream.from_external(torch.cuda.current_stream()):
         done = seconds_of(lambda: by_hand((groups,), (256,), arguments))
