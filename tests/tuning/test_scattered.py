@@ -47,7 +47,7 @@ def scopes(knl: pg.Kernel) -> list[str]:
 
 
 IN_ORDER: dict[str, Any] = {"deterministic": True}
-CASES = {
+CASES: dict[str, tuple[pg.Kernel, list[str]]] = {
     "in local memory": (histogram(), ["local"]),
     "too large": (histogram(4096), []),
     "of any size": (histogram("m"), []),
