@@ -30,7 +30,14 @@ from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import ValueArg
-from polygen.ir.domain import project_out, rename_dimension, universe
+from polygen.ir.domain import (
+    Domain,
+    flatten,
+    project_out,
+    rename_dimension,
+    unflatten,
+    universe,
+)
 from polygen.ir.dtype import DType
 from polygen.ir.empty import NO_NAMES, new_dict
 from polygen.ir.expression import Expression
@@ -96,13 +103,15 @@ def check_stages(kernel: Kernel, staged: Staged) -> None:
 
 
 def _wrong(kernel: Kernel, staged: Staged) -> str | None:
-    contributions = _Contributions(_without_data(kernel, staged), staged)
-    places = contributions.places(staged.use)
+    kernel = _in_one_iteration(_without_data(kernel, staged), staged)
+    contributions = _Contributions(kernel, staged)
+    use = kernel.instruction(staged.use.id)
+    places = contributions.places(use)
     if len(places) != 1:
         return f"{len(places)} results are used"
     needed = _needed(kernel, staged)
     try:
-        found = contributions.read(staged.use, places[0])
+        found = contributions.read(use, places[0])
         if staged.carried is not None:
             contributions.check_carried(needed)
     except _WrongError as wrong:
@@ -118,7 +127,8 @@ def _wrong(kernel: Kernel, staged: Staged) -> str | None:
 def _needed(kernel: Kernel, staged: Staged) -> isl.Set:
     """Return which parts each instance of the use is to find."""
     reduced = staged.reduction.inames
-    inames = with_surrounding(kernel, staged.use.within_inames.union(reduced))
+    use = kernel.instruction(staged.use.id)
+    inames = with_surrounding(kernel, use.within_inames.union(reduced))
     return _as_parts(domain_of(kernel, inames), {i: i for i in reduced}, {})
 
 
@@ -141,6 +151,31 @@ def _without_data(kernel: Kernel, staged: Staged) -> Kernel:
         ),
         temporaries=tuple([t for t in kernel.temporaries if t.name not in bounds]),
         arguments=(*kernel.arguments, *(ValueArg(name) for name in sorted(bounds))),
+    )
+
+
+def _in_one_iteration(kernel: Kernel, staged: Staged) -> Kernel:
+    """Return the kernel for one iteration of the loops around all stages, whichever it is.
+
+    What is found there has to be of the same iteration: that holds for each, or for none.
+    """
+    insns = [kernel.instruction(insn.id) for insn in (*staged.stages, staged.use)]
+    around = frozenset.intersection(*(insn.within_inames for insn in insns))
+    around = with_surrounding(kernel, around)
+    if not around or staged.carried is not None:
+        return kernel
+    domains = []
+    for domain in kernel.domains:
+        inames = tuple([iname for iname in domain.inames if iname not in around])
+        if inames:
+            domains.append(Domain(unflatten(flatten(domain.set), inames)))
+    return kernel.copy(
+        instructions=tuple([i.copy(within_inames=i.within_inames - around) for i in insns]),
+        domains=tuple(domains),
+        tags={iname: tag for iname, tag in kernel.tags.items() if iname not in around},
+        priorities=(),
+        separations=(),
+        arguments=(*kernel.arguments, *(ValueArg(name) for name in sorted(around))),
     )
 
 
@@ -245,10 +280,17 @@ class _Contributions:
         """Return which parts each instance of an instruction finds at a place."""
         group, index = place
         here = [r for r in references(insn) if r.name in group and not r.is_write]
-        found = [self._found_in(r, group) for r in here if r.index == index]
+        # What accumulators hold decides nothing here: that is data.
+        alike = {(r.name, r.index, self._decided(r.conditions)): r for r in here}
+        found = [self._found_in(r, group) for r in alike.values() if r.index == index]
         if not all(found[0].is_equal(other) for other in found[1:]):
             raise _WrongError(f"'{insn.id}' finds results of different parts")
         return found[0]
+
+    def _decided(self, conditions: Sequence[Expression]) -> tuple[Expression, ...]:
+        """Return those of some conditions that mention no accumulator."""
+        names = {name for group in self._of.names for name in group}
+        return tuple([c for c in conditions if names.isdisjoint(walk.free_variables(c))])
 
     def _found_in(self, reference: Reference, group: tuple[str, ...]) -> isl.Set:
         flow = sources(self._kernel, reference)
