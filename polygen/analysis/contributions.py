@@ -103,7 +103,22 @@ def check_stages(kernel: Kernel, staged: Staged) -> None:
 
 
 def _wrong(kernel: Kernel, staged: Staged) -> str | None:
-    kernel = _in_one_iteration(_without_data(kernel, staged), staged)
+    """Return what is wrong.
+
+    It is first looked for in one iteration of the loops around all stages, whichever it is, as if
+    there were no others: that is less to look at, and what is right there is right in all.
+    """
+    kernel = _without_data(kernel, staged)
+    around = _around(kernel, staged)
+    if around:
+        known = domain_of(kernel, around)
+        if _found_wrong(_in_one_iteration(kernel, around), staged, known) is None:
+            return None
+    return _found_wrong(kernel, staged, universe())
+
+
+def _found_wrong(kernel: Kernel, staged: Staged, known: isl.Set) -> str | None:
+    """Return what is wrong, given what is known of the loops around."""
     contributions = _Contributions(kernel, staged)
     use = kernel.instruction(staged.use.id)
     places = contributions.places(use)
@@ -118,7 +133,7 @@ def _wrong(kernel: Kernel, staged: Staged) -> str | None:
         return str(wrong)
     parts = [part for condition in staged.conditions for part in walk.conjuncts(condition)]
     given = [s for s in map(condition_set, parts) if s is not None]  # the others are data
-    asked = reduce(isl.Set.intersect, given, kernel.assumptions.flat)
+    asked = reduce(isl.Set.intersect, given, kernel.assumptions.flat.intersect(known))
     if not needed.intersect(asked).is_equal(found.intersect(asked)):
         return "not all parts are found"
     return None
@@ -154,23 +169,26 @@ def _without_data(kernel: Kernel, staged: Staged) -> Kernel:
     )
 
 
-def _in_one_iteration(kernel: Kernel, staged: Staged) -> Kernel:
-    """Return the kernel for one iteration of the loops around all stages, whichever it is.
-
-    What is found there has to be of the same iteration: that holds for each, or for none.
-    """
+def _around(kernel: Kernel, staged: Staged) -> frozenset[str]:
+    """Return the loops around all stages, if each iteration of these can be looked at alone."""
+    if staged.carried is not None:
+        return NO_NAMES
     insns = [kernel.instruction(insn.id) for insn in (*staged.stages, staged.use)]
-    around = frozenset.intersection(*(insn.within_inames for insn in insns))
-    around = with_surrounding(kernel, around)
-    if not around or staged.carried is not None:
-        return kernel
-    domains = []
+    shared = reduce(frozenset[str].intersection, [insn.within_inames for insn in insns])
+    return with_surrounding(kernel, shared)
+
+
+def _in_one_iteration(kernel: Kernel, around: frozenset[str]) -> Kernel:
+    """Return the kernel for one iteration of some loops, whose inames are names like any other."""
+    domains: list[Domain] = []
     for domain in kernel.domains:
         inames = tuple([iname for iname in domain.inames if iname not in around])
         if inames:
             domains.append(Domain(unflatten(flatten(domain.set), inames)))
     return kernel.copy(
-        instructions=tuple([i.copy(within_inames=i.within_inames - around) for i in insns]),
+        instructions=tuple(
+            [i.copy(within_inames=i.within_inames - around) for i in kernel.instructions]
+        ),
         domains=tuple(domains),
         tags={iname: tag for iname, tag in kernel.tags.items() if iname not in around},
         priorities=(),

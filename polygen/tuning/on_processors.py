@@ -10,7 +10,9 @@ What a part is depends on sizes alone, and not on how many threads there are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from polygen.analysis.affine import linear_form
@@ -20,7 +22,7 @@ from polygen.analysis.recombine import recombined
 from polygen.analysis.strides import Address
 from polygen.analysis.tile import tile_axis
 from polygen.analysis.types import reduction_types
-from polygen.errors import NotVectorized
+from polygen.errors import NotVectorized, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Array
@@ -29,7 +31,8 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import element_strides, has_vectors
 from polygen.ir.substitution import expand
-from polygen.ir.tags import GroupTag, IlpTag, LocalTag, VectorTag
+from polygen.ir.tags import GroupTag, IlpTag, LocalTag, VectorTag, is_parallel
+from polygen.transforms._memory_order import along_memory
 from polygen.transforms.coalesce_reduction import coalesce_reduction
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.prioritize_loops import prioritize_loops
@@ -55,7 +58,7 @@ _FEW = 16  # results of which each has a register
 
 
 @dataclass(frozen=True)
-class _Shape:
+class Shape:
     """How a reduction lies in memory.
 
     Attributes:
@@ -71,8 +74,6 @@ class _Shape:
 
 def why_as_it_is(kernel: Kernel, insn: Instruction) -> str | None:
     """Return why a reduction is better left as it is; None if it is not."""
-    if len(set(insn.reductions)) > 1:
-        return "it has several reductions"
     for iname in insn.reduction_inames:
         home = kernel.home_domains[iname]
         around = insn.within_inames.intersection((*home.inames, *home.parameters))
@@ -90,7 +91,7 @@ def on_processors(kernel: Kernel, insn_id: str) -> Kernel:
         insn_id: an instruction with one outermost reduction.
     """
     kernel = _with_fewer_loops(kernel, insn_id)
-    shape = _shape(kernel, kernel.instruction(insn_id))
+    shape = shape_of(kernel, kernel.instruction(insn_id))
     if kernel.options.allow_reassociation:
         kernel = set_options(kernel, vectorize_sums=True)
     return (_across if shape.is_across else _along)(kernel, insn_id, shape)
@@ -126,7 +127,7 @@ def _read(kernel: Kernel, insn: Instruction) -> list[tuple[Array, tuple[ex.Expre
     return [(kernel.array(ex.name_of(node)), ex.index_tuple(node)) for node in read]
 
 
-def _shape(kernel: Kernel, insn: Instruction) -> _Shape:
+def shape_of(kernel: Kernel, insn: Instruction) -> Shape:
     """Return how a reduction lies in memory: by the array that it reads most of."""
     names = sizes(kernel).union(kernel.inames)
     inames = insn.within_inames | insn.reduction_inames
@@ -141,7 +142,71 @@ def _shape(kernel: Kernel, insn: Instruction) -> _Shape:
     reduced = sorted(insn.reduction_inames, key=order.__getitem__)
     kept = sorted(insn.within_inames, key=order.__getitem__)
     across = max((nearest[i] for i in kept), default=0) > max(nearest[i] for i in reduced)
-    return _Shape(tuple(reduced), tuple(kept), across)
+    return Shape(tuple(reduced), tuple(kept), across)
+
+
+def in_loops_of_their_own(kernel: Kernel) -> Kernel:
+    """Return the kernel in which no reduction of all shares a loop with another instruction."""
+    taken = set[str]()
+    for insn in kernel.assignments:
+        shared = [i for i in kernel.inames if i in insn.reduction_inames and i in taken]
+        if shared and not insn.within_inames:
+            kernel = duplicate_inames(kernel, shared, insn.id)
+        taken |= insn.within_inames | insn.reduction_inames
+    return kernel
+
+
+def together(kernel: Kernel, ids: Sequence[str]) -> Kernel:
+    """Return the kernel with reductions on threads that are in the same loops, or one in another.
+
+    Rows stay in one loop, with all that is done along them.  Where results are next to each other,
+    each reduction has loops of its own, and is as if it were alone.
+
+    Parameters:
+        kernel: as in `on_processors`.
+        ids: the instructions.
+    """
+    insn = kernel.instruction(ids[0])
+    shape = shape_of(kernel, insn)
+    if shape.is_across and len(ids) > 1 and all(len(set(_of(kernel, i))) == 1 for i in ids):
+        for name in ids[1:]:
+            kernel = duplicate_inames(kernel, _loops(kernel, name), name)
+        for name in ids:
+            kernel = on_processors(kernel, name)
+        return kernel
+    if kernel.options.allow_reassociation:
+        kernel = set_options(kernel, vectorize_sums=True)
+    kernel = prioritize_loops(kernel, [*shape.kept, *shape.reduced])
+    if shape.kept:
+        return on_groups(kernel, shape.kept)
+    inner = [_extent(kernel, iname) or _MANY for iname in shape.reduced[1:]]
+    first = shape.reduced[0]
+    length = max(1, _PART // prod(inner))
+    kernel, _ = _in_parts(kernel, ids[0], first, length, (), "g.0")
+    return kernel
+
+
+def _of(kernel: Kernel, insn_id: str) -> tuple[ex.Reduction, ...]:
+    return kernel.instruction(insn_id).reductions
+
+
+def _loops(kernel: Kernel, insn_id: str) -> list[str]:
+    insn = kernel.instruction(insn_id)
+    return [i for i in kernel.inames if i in insn.within_inames | insn.reduction_inames]
+
+
+def beside(kernel: Kernel) -> Kernel:
+    """Return the kernel with element-wise loops on threads, as far as that is legal."""
+    for insn in kernel.assignments:
+        free = [i for i in kernel.inames if i in insn.within_inames]
+        if insn.reductions or not free or any(is_parallel(kernel.tags.get(i)) for i in free):
+            continue
+        outermost = along_memory(kernel, insn.id, free)[0][0]
+        try:
+            kernel = on_groups(kernel, (outermost,))
+        except UserError:  # iterations need each other: it stays as it is
+            continue
+    return kernel
 
 
 def _extent(kernel: Kernel, iname: str) -> int | None:
@@ -155,7 +220,7 @@ def _extent(kernel: Kernel, iname: str) -> int | None:
 # --- neighbours are reduced
 
 
-def _along(kernel: Kernel, insn_id: str, shape: _Shape) -> Kernel:
+def _along(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     extents = [_extent(kernel, iname) for iname in shape.kept]
     results = 1
     for extent in extents:
@@ -164,14 +229,14 @@ def _along(kernel: Kernel, insn_id: str, shape: _Shape) -> Kernel:
     kernel = prioritize_loops(kernel, [*shape.kept, *shape.reduced])
     length = _extent(kernel, first)
     if results >= _MANY or (length is not None and length <= 2 * _PART and not shape.kept):
-        return _in_lanes(_on_groups(kernel, shape.kept), insn_id, last)
+        return _in_lanes(on_groups(kernel, shape.kept), insn_id, last)
     part = _PART
     if len(shape.reduced) > 1:
         part = 1 if length is None else -(-length // _MANY)
     known = set(kernel.instructions_by_id)
     kernel, inner = _in_parts(kernel, insn_id, first, part, shape.kept, "g.0")
     (of_parts,) = set(kernel.instructions_by_id) - known
-    kernel = separate_full_tiles(_on_groups(kernel, shape.kept, 1), inner)
+    kernel = separate_full_tiles(on_groups(kernel, shape.kept, 1), inner)
     return _in_lanes(kernel, of_parts, inner if last == first else last)
 
 
@@ -217,7 +282,7 @@ def _in_lanes(kernel: Kernel, insn_id: str, iname: str) -> Kernel:
     return kernel
 
 
-def _on_groups(kernel: Kernel, inames: tuple[str, ...], first: int = 0) -> Kernel:
+def on_groups(kernel: Kernel, inames: tuple[str, ...], first: int = 0) -> Kernel:
     """Return the kernel with loops on axes of groups, the last one on the first."""
     tags = dict(zip(inames[::-1], map(GroupTag, range(first, 3)), strict=False))
     return tag_inames(kernel, tags)
@@ -241,16 +306,16 @@ def _again(kernel: Kernel, inames: tuple[str, ...]) -> list[str]:
 # --- results are neighbours
 
 
-def _across(kernel: Kernel, insn_id: str, shape: _Shape) -> Kernel:
+def _across(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     rows, columns = shape.reduced[0], shape.kept[-1]
     width, height = _extent(kernel, columns), _extent(kernel, rows)
     blocks = 1 if width is None else -(-width // _BLOCK)
     if height is not None and (height <= 2 * _ROWS or blocks >= _MANY):
-        return _in_blocks(_on_groups(kernel, shape.kept[:-1], 1), insn_id, columns, rows, _BLOCK)
+        return _in_blocks(on_groups(kernel, shape.kept[:-1], 1), insn_id, columns, rows, _BLOCK)
     known, own = set(kernel.instructions_by_id), _again(kernel, shape.kept)[-1]
     length = _ROWS if height is None else 1 << max(5, (height.bit_length() + 1) // 2)
     kernel, inner = _in_parts(kernel, insn_id, rows, length, shape.kept, "g.1")
-    kernel = _on_groups(kernel, shape.kept[:-1], 2)
+    kernel = on_groups(kernel, shape.kept[:-1], 2)
     (of_parts,) = set(kernel.instructions_by_id) - known
     (again,) = kernel.instruction(insn_id).reduction_inames
     if width is not None and width <= _FEW:

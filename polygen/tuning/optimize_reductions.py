@@ -20,12 +20,19 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.tags import is_parallel
 from polygen.source import caller_location, warn
+from polygen.transforms._likely import likely_sizes
 from polygen.transforms.coalesce_reduction import coalesce_reduction
 from polygen.transforms.parallelize_reduction import parallelize_reduction
 from polygen.tuning.measure import fastest
 from polygen.tuning.model import Choice, ranked
 from polygen.tuning.nests import Family, families, names_of, scan_in, work_of_all
-from polygen.tuning.on_processors import on_processors, why_as_it_is
+from polygen.tuning.on_processors import (
+    beside,
+    in_loops_of_their_own,
+    on_processors,
+    together,
+    why_as_it_is,
+)
 from polygen.tuning.prepared import in_the_same_loops, with_producers
 from polygen.tuning.rows import with_rows
 from polygen.tuning.scattered import Scatter, on_device, on_threads, scatter_of, scattering, unsaid
@@ -74,7 +81,8 @@ def optimize_reductions(
     Parameters:
         kernel: the kernel; the types of its inputs are known.
         limits: those of the device, `Limits.compute_units` among them.
-        sizes: what to expect of sizes that are not numbers; the result is right for all.
+        sizes: what to expect of sizes that are not numbers; the result is right for all.  For C,
+            those of arrays that data names elements of; others are taken for 1024.
         tune: measure the candidates that the model finds best, on CUDA's device if there is one,
             else in C, with random numbers.  What was found is kept on disk.
 
@@ -104,7 +112,7 @@ def optimize_reductions(
     """
     sizes = sizes or {}
     if kernel.target == "c":
-        return _scattered(_on_processors(kernel), sizes, on_threads)
+        return _scattered(_on_processors(kernel, sizes), sizes, on_threads)
     if limits.compute_units is None:
         raise InvalidArgument(
             "optimize_reductions was given limits that do not say how many compute units there are",
@@ -138,23 +146,29 @@ def _scattered(
     return kernel
 
 
-def _on_processors(kernel: Kernel) -> Kernel:
+def _on_processors(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
     """Let threads and vectors share reductions; warn where that cannot be."""
-    kernel = with_producers(kernel, [n for family in families(kernel) for n in names_of(family)])
+    found = families(kernel)
+    if not found:
+        return kernel
+    kernel = with_producers(kernel, [n for family in found for n in names_of(family)])
+    expected = {**likely_sizes(kernel), **sizes}
+    kernel = in_loops_of_their_own(in_the_same_loops(kernel, expected, alike=False))
     for family in families(kernel):
         names = names_of(family)
         try:
             _check_free(kernel, family)
-            why = why_as_it_is(kernel, kernel.instruction(names[0]))
-            if why is not None or len(names) > 1:
-                _warn(kernel, _shown(family), why or "they are in the same loops")
+            whys = [why_as_it_is(kernel, kernel.instruction(name)) for name in names]
+            if any(whys):
+                _warn(kernel, _shown(family), next(why for why in whys if why))
                 continue
-            kernel = on_processors(kernel, names[0])
+            is_one = len(names) == len(set(kernel.instruction(names[0]).reductions)) == 1
+            kernel = on_processors(kernel, names[0]) if is_one else together(kernel, names)
         except (InvalidArgument, TypeNotFound):
             raise
         except UserError as error:
             _warn(kernel, _shown(family), error.what)
-    return kernel
+    return beside(kernel)
 
 
 def _shared(

@@ -28,21 +28,28 @@ def with_producers(kernel: Kernel, ids: Sequence[str]) -> Kernel:
     return kernel
 
 
-def in_the_same_loops(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
-    """Return the kernel with loops in common for what reduces alike, or uses results of rows.
+def in_the_same_loops(
+    kernel: Kernel, sizes: Mapping[str, SupportsIndex], *, alike: bool = True
+) -> Kernel:
+    """Return the kernel with loops in common for what uses results of rows, or reduces alike.
 
     What needs results of many groups is left in loops of its own.
+
+    Parameters:
+        kernel: the kernel.
+        sizes: what to expect of sizes that are not numbers.
+        alike: whether what reduces alike, but is not needed, gets them, too.
     """
     order = [insn.id for insn in kernel.assignments]
     for place, first in enumerate(order):
         for other in order[place + 1 :]:
-            if _belong_together(kernel, first, other, sizes):
+            if _belong_together(kernel, first, other, sizes, alike=alike):
                 kernel = _fused(kernel, first, other)
     return kernel
 
 
 def _belong_together(
-    kernel: Kernel, first: str, other: str, sizes: Mapping[str, SupportsIndex]
+    kernel: Kernel, first: str, other: str, sizes: Mapping[str, SupportsIndex], *, alike: bool
 ) -> bool:
     """Tell whether an instruction should be in the loops of a reduction, and is not."""
     plain = kernel.expanded
@@ -52,7 +59,7 @@ def _belong_together(
     work = _work(plain, one, sizes)
     if not two.read_names.isdisjoint(one.written_names):
         return work is not None and work.along and work.results > 1
-    if work is None or not two.reductions:
+    if work is None or not two.reductions or not alike:
         return False
     theirs = _work(plain, two, sizes)
     return theirs is not None and _shape(work) == _shape(theirs)

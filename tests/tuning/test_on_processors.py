@@ -99,10 +99,82 @@ def test_scans_stay_scans() -> None:
 
 
 def test_what_is_left_is_told() -> None:
-    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<100 }", "s[i] = sum(j, a[i,j])/max(j, a[i,j])")
-    knl = pg.add_dtypes(knl.copy(target="c"), {"a": "float32"})
-    with pytest.warns(NotOptimized, match="several reductions"):
-        assert pg.optimize_reductions(knl, pg.Limits(1, 1)) is knl
+    text = "s[i] = sum(j, a[i,j]*s[i-1])/max(j, a[i,j])"
+    knl = made("{ [i,j]: 1<=i<n and 0<=j<100 }", text, target="c")
+    knl = pg.add_dtypes(knl, {"a, s": "float32"})
+    with pytest.warns(NotOptimized, match="would change what kernel"):
+        pg.optimize_reductions(knl, pg.Limits(1, 1))
     tagged = pg.tag_inames(made("{ [i]: 0<=i<8 }", "s[0] = sum(i, a[i])", target="c"), {"i": "l.0"})
     with pytest.warns(NotOptimized, match="tagged"):
         pg.optimize_reductions(pg.add_dtypes(tagged, {"a": "float32"}), pg.Limits(1, 1))
+
+
+def in_memory(names: str, shape: str) -> pg.TemporaryVariable:
+    return pg.TemporaryVariable(names, "float32", shape, pg.AddressSpace.GLOBAL)
+
+
+def softmax(x: Any) -> Any:
+    powers = np.exp(x - x.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
+
+
+# Several reductions: domain, text, temporaries, and what is right of x, 130 x 300.
+SEVERAL: dict[str, tuple[str, str, list[Any], Callable[[Any], list[Any]]]] = {
+    "softmax, in one loop": (
+        "{ [i,j,k,l]: 0<=i<n and 0<=j,k,l<m }",
+        "<> t = max(j, x[i,j])\n<> s = sum(k, exp(x[i,k] - t))\ny[i,l] = exp(x[i,l] - t)/s",
+        [],
+        lambda x: [softmax(x)],
+    ),
+    "softmax, in three": (
+        "{ [i,j,i1,k,i2,l]: 0<=i,i1,i2<n and 0<=j,k,l<m }",
+        """
+        t[i] = max(j, x[i,j])                 {id=t}
+        s[i1] = sum(k, exp(x[i1,k] - t[i1]))  {id=s, dep=t}
+        y[i2,l] = exp(x[i2,l] - t[i2])/s[i2]  {dep=t:s}
+        """,
+        [in_memory("t, s", "n")],
+        lambda x: [softmax(x)],
+    ),
+    "of rows, in one expression": (
+        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "y[i] = max(j, x[i,j]) - min(j, x[i,j])",
+        [],
+        lambda x: [np.ptp(x, 1)],
+    ),
+    "of all, in one expression": (
+        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "y[0] = max((i,j), x[i,j]) - min((i,j), x[i,j])",
+        [],
+        lambda x: [[np.ptp(x)]],
+    ),
+    "one in another": (
+        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "y[0] = max(i, sum(j, x[i,j]))",
+        [],
+        lambda x: [[x.sum(1).max()]],
+    ),
+    "of columns": (
+        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "y[j] = max(i, x[i,j])\nz[j] = sum(i, x[i,j])",
+        [],
+        lambda x: [x.max(0), x.sum(0)],
+    ),
+    "of all": (
+        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "y[0] = max((i,j), x[i,j])\nz[0] = sum((i,j), x[i,j])",
+        [],
+        lambda x: [[x.max()], [x.sum()]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_reductions(name: str) -> None:
+    domain, text, temporaries, right = SEVERAL[name]
+    knl = made(domain, text, *temporaries, target="c")
+    knl = pg.optimize_reductions(pg.add_dtypes(knl, {"x": "float32"}), pg.Limits(1, 1))
+    assert "#pragma omp parallel" in pg.generate_code(knl).source
+    x = random_array((130, 300))
+    for found, expected in zip(knl(x=x)[1], right(x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=0.05)
