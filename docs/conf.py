@@ -85,10 +85,11 @@ def add_navigation(_app: Sphinx, name: str, text: list[str]) -> None:
 
 
 def read_docstring(
-    _app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+    _app: Sphinx, what: str, _name: str, obj: Any, _options: Any, lines: list[str]
 ) -> None:
     """Let what stands in a docstring mean what it means to readers of the source."""
-    lines[:] = entries.as_restructured_text(lines)
+    said = entries.with_inherited_attributes(obj, lines) if what == "class" else lines
+    lines[:] = entries.as_restructured_text(said)
 
 
 def read_signature(

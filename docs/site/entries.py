@@ -133,6 +133,39 @@ def _is_member(name: str, member: str) -> bool:
     return callable(found) or hasattr(found, "fget") or hasattr(found, "func")
 
 
+_ITEM = re.compile(r"^    ((?:\w+, )*\w+): ")
+
+
+def attributes(lines: list[str]) -> dict[str, list[str]]:
+    """Return what the section *Attributes* of a docstring says of each one, as lines."""
+    found: dict[str, list[str]] = {}
+    inside, name = False, ""
+    for line in lines:
+        if line and not line.startswith(" "):
+            inside = line == "Attributes:"
+        elif inside and line:
+            item = _ITEM.match(line)
+            name = item[1] if item else name
+            found.setdefault(name, []).append(line)
+    return found
+
+
+def with_inherited_attributes(what: type, lines: list[str]) -> list[str]:
+    """Return a class's docstring with what its bases say of attributes that it does not mention."""
+    known = attributes(lines)
+    more: dict[str, list[str]] = {}
+    for base in what.__mro__[1:]:
+        if base.__module__.startswith("polygen."):
+            more = attributes(((base.__doc__ and inspect.getdoc(base)) or "").splitlines()) | more
+    new = [line for name, said in more.items() if name not in known for line in said]
+    if not new:
+        return lines
+    if not known:
+        return [*lines, "", "Attributes:", *new, ""]
+    last = max(lines.index(said[-1]) for said in known.values()) + 1
+    return [*lines[:last], *new, *lines[last:]]
+
+
 def as_restructured_text(lines: list[str]) -> list[str]:
     """Return a docstring's lines as the site's generator takes them.
 

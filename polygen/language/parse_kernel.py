@@ -57,6 +57,9 @@ def parse_kernel(text: object) -> Kernel:
     Nothing is filled in: the text of a kernel says everything.  As in `make_kernel`, its result has
     to be determined; a kernel with steps that were taken with ``unsafe=True`` is believed to be.
 
+    Parameters:
+        text: what `print` shows of a kernel.
+
     Raises:
         MalformedText: if a line is not one that a kernel is printed as.
         IllFormedKernel: if the result of the kernel is not determined.
@@ -73,6 +76,9 @@ def parse_kernel(text: object) -> Kernel:
 @public
 def parse_program(text: object) -> TranslationUnit:
     """Return the program whose text is `text`: ``parse_program(str(program)) == program``.
+
+    Parameters:
+        text: what `print` shows of a program.
 
     Raises:
         UserError: as `parse_kernel` does.

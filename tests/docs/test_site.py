@@ -7,6 +7,7 @@ import importlib
 import inspect
 import re
 from collections import Counter
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -75,6 +76,60 @@ def test_every_entry_says_what_it_is() -> None:
         if not inspect.getdoc(found)
     ]
     assert members == []
+
+
+def test_every_argument_and_field_is_said() -> None:
+    """Those of functions in their docstrings, or in that of the function that these refer to."""
+    missing: list[tuple[str, str]] = []
+    for name in pg.__all__:
+        what = getattr(pg, name)
+        text = inspect.getdoc(what) or ""
+        if inspect.isfunction(what) and not re.search(
+            r"Parameters\b.*?those of\s", text, re.DOTALL
+        ):
+            given = set(inspect.signature(what).parameters) - {"kernel", "unsafe"}
+            missing += [(name, n) for n in given if not said_of(n, text)]
+        elif inspect.isclass(what) and is_dataclass(what):
+            whole = "\n".join(entries.with_inherited_attributes(what, text.splitlines()))
+            named = [field.name for field in fields(what) if not field.name.startswith("_")]
+            missing += [(name, n) for n in named if not said_of(n, whole)]
+    assert missing == []
+
+
+def said_of(name: str, text: str) -> bool:
+    return (
+        re.search(rf"^ +(?:\*{{0,2}}\w+, )*\*{{0,2}}{name}(?:, \*{{0,2}}\w+)*:", text, re.M)
+        is not None
+    )
+
+
+def test_attributes_of_bases_come_after_ones_own() -> None:
+    class Base:
+        """B.
+
+        Attributes:
+            a: one,
+                more.
+            b: two.
+        """
+
+    Base.__module__ = "polygen.example"
+
+    class Kind(Base):
+        """K."""
+
+    of_base = ["    a: one,", "        more.", "    b: two."]
+    own = ["K.", "", "Attributes:", "    b: mine.", "", "Raises:", "    X: never."]
+    found = entries.with_inherited_attributes(Kind, own)
+    assert found == [*own[:4], *of_base[:2], *own[4:]]
+    assert entries.with_inherited_attributes(Kind, ["K."]) == [
+        "K.",
+        "",
+        "Attributes:",
+        *of_base,
+        "",
+    ]
+    assert entries.with_inherited_attributes(Base, ["B."]) == ["B."]
 
 
 def test_every_transformation_has_an_example_that_is_run() -> None:
