@@ -22,6 +22,7 @@ test: $(READY)
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	$(BIN)/python -m sphinx -W -E --keep-going --nitpicky --quiet --jobs 2 docs docs/_build/html
+	$(BIN)/python -m docs.site.offline docs/_build/html
 
 # Beside Loo.py: see docs/benchmarks.md.
 bench: $(READY)

@@ -15,7 +15,7 @@ import pytest
 
 import polygen as pg
 import polygen.compat as lp
-from docs.site import entries, names, navigation
+from docs.site import entries, names, navigation, offline
 
 DOCS = Path(__file__).parents[2] / "docs"
 GROUPS = names.groups()
@@ -132,16 +132,37 @@ def test_attributes_of_bases_come_after_ones_own() -> None:
     assert entries.with_inherited_attributes(Base, ["B."]) == ["B."]
 
 
-def test_every_transformation_has_an_example_that_is_run() -> None:
-    finder = doctest.DocTestFinder(recurse=True)
-    for group in GROUPS:
-        for name in group.names if group.title.startswith("Transformations") else ():
-            module = importlib.import_module(getattr(pg, name).__module__)
-            found = {t.name for t in finder.find(module) if t.examples}
-            assert {n for n in found if n.endswith(f".{name}")}, name
+def test_examples_of_all_entries_are_run() -> None:
+    """Where pytest looks for examples, in the modules, it finds those of each docstring."""
+    finder = doctest.DocTestFinder()
+    found: dict[str, set[str]] = {}
+    for name in set(pg.__all__) - {"errors"}:
+        what = getattr(pg, name)
+        if ">>>" in (what.__doc__ or ""):
+            module = what.__module__
+            if module not in found:
+                tests = finder.find(importlib.import_module(module))
+                found[module] = {t.name.rpartition(".")[2] for t in tests if t.examples}
+            assert name in found[module]
+    assert len(found) > 100
+    steps = [n for g in GROUPS if g.title.startswith("Transformations") for n in g.names]
+    assert [n for n in steps if ">>>" not in (getattr(pg, n).__doc__ or "")] == []
 
 
-@pytest.mark.parametrize("module", [entries, navigation, names], ids=lambda m: m.__name__)
+def test_what_the_site_loads_is_told_from_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["offline", str(tmp_path)])
+    with pytest.raises(SystemExit, match="no site"):
+        offline.main()
+    (tmp_path / "a.html").write_text('<a href="https://x.org">x</a><script src="own.js"></script>')
+    assert offline.main() == 0
+    (tmp_path / "b.html").write_text('<link rel="stylesheet" href="https://fonts.org/f.css">')
+    assert offline.main() == 1
+    assert "fonts.org" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("module", [entries, navigation, names, offline], ids=lambda m: m.__name__)
 def test_examples_of_the_generator(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 
