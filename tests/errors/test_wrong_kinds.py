@@ -13,7 +13,7 @@ from polygen.errors import InvalidArgument
 
 FUNCTIONS = sorted(name for name in pg.__all__ if inspect.isfunction(getattr(pg, name)))
 NAMES_OF_CHOICE = {"fix_parameters", "make_einsum"}
-NO_ARGUMENTS = {"default_target", "without_proofs"}
+NO_ARGUMENTS = {"default_target", "measure_limits", "profile", "without_proofs"}
 # What these take first is no kernel.
 OTHERS = {
     *("from_sympy", "to_sympy", "transformation", "merge", "register_reduction"),
