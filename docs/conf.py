@@ -81,6 +81,8 @@ def add_navigation(_app: Sphinx, name: str, text: list[str]) -> None:
     text[0] = navigation.with_inside_links(text[0])
     if name in _LISTS:
         text[0] = navigation.with_navigation(text[0])
+    # A link that is called by its file gets the title of what it leads to.
+    text[0] = re.sub(r"\[[\w/.-]+\.md\]\(", "[](", text[0])
     text[0] = re.sub(r"^<BLANKLINE>$", "", text[0], flags=re.MULTILINE)
 
 
@@ -118,7 +120,7 @@ def check_entries(_app: Sphinx, env: BuildEnvironment) -> None:
 
 
 # Names that are hardly anything else: `tile` and `Kernel` may be words.
-_TELLING = re.compile(r"pg\.|\w+_\w+(\(|$)|[A-Z][a-z]+[A-Z]\w+$")
+_TELLING = re.compile(r"(pg|polygen)\.|\w+_\w+(\(|$)|[A-Z][a-z]+[A-Z]\w+$")
 
 
 class NamesToLinks(SphinxTransform):
@@ -132,6 +134,9 @@ class NamesToLinks(SphinxTransform):
             text = block.astext()
             if "Traceback (most recent" in text or ("\n" not in text and len(text) > 90):
                 block["classes"].append("says-long-lines")
+            if text != text.rstrip():  # an empty line, which ends what a session prints
+                block.rawsource = text.rstrip()
+                block.children = [nodes.Text(block.rawsource)]
         for literal in list(self.document.findall(nodes.literal)):
             code = literal.astext()
             if isinstance(literal.parent, nodes.reference | pending_xref | nodes.title):
