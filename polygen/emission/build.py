@@ -8,14 +8,12 @@ import pprint
 from pathlib import Path
 from typing import Any
 
-from polygen.analysis.affine import linear_form
 from polygen.emission.c_library import c_library
 from polygen.emission.emit import shared_text
 from polygen.emission.header import header
-from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar, host_kernel
+from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar, host_kernel, linear_terms
 from polygen.errors import CannotEmit
 from polygen.ir.dtype import dtype_name
-from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
 from polygen.ir.show_expression import show_expression
@@ -144,17 +142,10 @@ def _argument(arg: HostArray | HostScalar) -> dict[str, Any]:
         "all_written": arg.all_written,
         "may_alias": arg.may_alias,
         "alignment": arg.alignment or arg.dtype.alignment,
-        "shape": [_form(extent) for extent in arg.shape],
-        "strides": [_form(stride) for stride in arg.strides],
-        "offset": _form(arg.offset),
+        "shape": [linear_terms(extent) for extent in arg.shape],
+        "strides": [linear_terms(stride) for stride in arg.strides],
+        "offset": linear_terms(arg.offset),
         "shape_text": [show_expression(extent) for extent in arg.shape],
         "strides_text": [show_expression(stride) for stride in arg.strides],
     }
 
-
-def _form(node: Expression) -> tuple[dict[str, int], int] | None:
-    """Return an expression as multiples of sizes and a constant; None for one that is not."""
-    form = linear_form(node)
-    if form is None or not all(isinstance(term, str) for term in form.terms):
-        return None
-    return {str(term): factor for term, factor in form.terms.items()}, form.constant

@@ -12,6 +12,7 @@ from typing import Any
 
 import islpy as isl
 
+from polygen.analysis.affine import linear_form
 from polygen.analysis.index_type import INT64, index_type
 from polygen.analysis.isl_affine import set_condition
 from polygen.analysis.magnitude import MOST_FOR_INT32
@@ -286,6 +287,14 @@ def _number(value: Expression | Auto | None) -> Expression:
     if value is None or isinstance(value, Auto):
         raise InternalError("a stride that is left to the call")
     return value
+
+
+def linear_terms(node: Expression) -> tuple[dict[str, int], int] | None:
+    """Return an expression as multiples of sizes and a constant; None for one that is not."""
+    form = linear_form(node)
+    if form is None or not all(isinstance(term, str) for term in form.terms):
+        return None
+    return {str(term): factor for term, factor in form.terms.items()}, form.constant
 
 
 # --- conditions

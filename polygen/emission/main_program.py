@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polygen.emission.c_text import number_type, quoted
-from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar
-from polygen.ir import expression as ex
+from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar, linear_terms
 from polygen.ir.dtype import DType, dtype_name
 
 _KINDS = {"b": "PG_BOOL", "i": "PG_INT", "u": "PG_UINT", "f": "PG_FLOAT", "c": "PG_COMPLEX"}
@@ -134,9 +133,11 @@ def _kind(dtype: DType) -> str:
 
 
 def _sizes_from_arrays(kernel: HostKernel) -> Iterator[str]:
-    sizes = {size.name for size in kernel.sizes}
     for array in kernel.arrays:
         for axis, extent in enumerate(array.shape):
-            if array.reads and isinstance(extent, ex.Variable) and extent.name in sizes:
-                size, count = f"&value_{extent.name}", len(array.shape)
-                yield f"    pg_size_from({size}, &array_{array.name}, {axis}, {count});"
+            form = linear_terms(extent)
+            if not array.reads or form is None or len(form[0]) != 1:
+                continue
+            ((name, factor),) = form[0].items()
+            where = f"&array_{array.name}, {axis}, {len(array.shape)}"
+            yield f"    pg_size_from(&value_{name}, {where}, {factor}, {form[1]});"

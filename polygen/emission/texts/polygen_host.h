@@ -193,15 +193,16 @@ static inline FILE *pg_open(pg_array *array, int *fortran)
     return file;
 }
 
-/* A size that is the extent of an axis follows from the array's file. */
-static inline void pg_size_from(pg_value *size, pg_array *array, int axis, int axes)
+/* A size follows from the array's file if the extent of an axis is factor * size + constant. */
+static inline void pg_size_from(
+    pg_value *size, pg_array *array, int axis, int axes, int64_t factor, int64_t constant)
 {
     int fortran;
     if (size->given || array->input == NULL)
         return;
     fclose(pg_open(array, &fortran));
-    if (array->axes == axes) {
-        size->i = array->shape[axis];
+    if (array->axes == axes && (array->shape[axis] - constant) % factor == 0) {
+        size->i = (array->shape[axis] - constant) / factor;
         size->u = (uint64_t) size->i;
         size->given = 1;
     }
