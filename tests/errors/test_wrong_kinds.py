@@ -22,6 +22,7 @@ OTHERS = {
 }
 # What is needed besides.
 MORE: dict[str, tuple[Any, ...]] = {
+    "build": ("a folder",),
     "diff": (3,),
     "replay": ((),),
     "is_legal": (pg.reverse,),
@@ -40,7 +41,9 @@ MORE: dict[str, tuple[Any, ...]] = {
 OF_PROGRAMS = {
     "apply",
     "auto_test_vs_ref",
+    "build",
     "diff",
+    "emit",
     "find_schedule",
     "generate_code",
     "lower_kernel",
