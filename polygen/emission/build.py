@@ -11,7 +11,13 @@ from typing import Any
 from polygen.emission.c_library import c_library
 from polygen.emission.emit import shared_text
 from polygen.emission.header import header
-from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar, host_kernel, linear_terms
+from polygen.emission.host_kernel import (
+    HostArray,
+    HostKernel,
+    HostScalar,
+    host_kernel,
+    linear_terms,
+)
 from polygen.errors import CannotEmit
 from polygen.ir.dtype import dtype_name
 from polygen.ir.kernel import Kernel
@@ -148,4 +154,3 @@ def _argument(arg: HostArray | HostScalar) -> dict[str, Any]:
         "shape_text": [show_expression(extent) for extent in arg.shape],
         "strides_text": [show_expression(stride) for stride in arg.strides],
     }
-

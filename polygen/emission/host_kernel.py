@@ -5,7 +5,7 @@ All of it is in terms of the sizes; each kind of file prints it in its own langu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -88,11 +88,13 @@ class HostScalar:
         name: what the kernel calls it.
         dtype: its type.
         is_size: whether shapes, strides, loops or assumptions depend on it.
+        is_hidden: whether it is a stride or an offset that the kernel leaves to the call.
     """
 
     name: str
     dtype: DType
     is_size: bool
+    is_hidden: bool
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,9 @@ def host_kernel(kernel: Kernel, target: str) -> HostKernel:
     program = build_program(kernel, target, index_dtype)
     expanded = without_auto(kernel.expanded, index_dtype)
     dtypes = {a.name: a.dtype for a in program.arguments}
-    arguments = tuple([_passed(expanded, a, dtypes) for a in passed_arguments(expanded)])
+    arguments = tuple(
+        [_passed(expanded, a, dtypes, kernel.variables) for a in passed_arguments(expanded)]
+    )
     temporaries = tuple([_temporary(expanded, t) for t in program.loop_program.global_temporaries])
     names = [a.name for a in (*arguments, *temporaries)]
     if names != [a.name for a in program.arguments]:
@@ -198,13 +202,14 @@ def host_kernel(kernel: Kernel, target: str) -> HostKernel:
 
 
 def _passed(
-    kernel: Kernel, arg: Argument, dtypes: Mapping[str, DType | None]
+    kernel: Kernel, arg: Argument, dtypes: Mapping[str, DType | None], declared: Container[str]
 ) -> HostArray | HostScalar:
     dtype = dtypes[arg.name]
     if dtype is None:
         raise InternalError(f"argument '{arg.name}' has no type")
     if isinstance(arg, ValueArg):
-        return HostScalar(arg.name, dtype, arg.name in size_names(kernel))
+        hidden = arg.name not in declared
+        return HostScalar(arg.name, dtype, arg.name in size_names(kernel), hidden)
     if isinstance(arg, ImageArg):
         raise CannotEmit(
             f"kernel '{kernel.name}' takes '{arg.name}' as an image, and there are no files for "

@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polygen.emission.c_text import number_type, quoted
+from polygen.emission.c_text import in_c, number_type, quoted
 from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar, linear_terms
+from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.dtype import DType, dtype_name
+from polygen.ir.expression import Expression
 
 _KINDS = {"b": "PG_BOOL", "i": "PG_INT", "u": "PG_UINT", "f": "PG_FLOAT", "c": "PG_COMPLEX"}
 
 
-def main_program(
-    kernel: HostKernel, includes: Sequence[str], lines: Sequence[str], before: Sequence[str] = ()
-) -> str:
+def main_program(kernel: HostKernel, includes: Sequence[str], lines: Sequence[str]) -> str:
     """Return the text of ``NAME_main.c``.
 
     Parameters:
         kernel: the kernel.
         includes: the headers that the target needs.
         lines: what runs the kernel on ``array_x.data``, with numbers as `value` has them.
-        before: functions ahead of ``main``.
     """
     name = kernel.name
     text = [
@@ -34,12 +34,12 @@ def main_program(
         "",
         '#include "polygen_host.h"',
         "",
-        *before,
         "int main(int argc, char **argv)",
         "{",
         *_tables(kernel),
         f"    pg_read_arguments(argc, argv, {_both(kernel)});",
         *_sizes_from_arrays(kernel),
+        *_hidden_sizes(kernel),
         f"    pg_need_values(argv[0], {_both(kernel)});",
         "",
         f"    int status = {name}_check({sizes_given(kernel)});",
@@ -141,3 +141,22 @@ def _sizes_from_arrays(kernel: HostKernel) -> Iterator[str]:
             ((name, factor),) = form[0].items()
             where = f"&array_{array.name}, {axis}, {len(array.shape)}"
             yield f"    pg_size_from(&value_{name}, {where}, {factor}, {form[1]});"
+
+
+def _hidden_sizes(kernel: HostKernel) -> Iterator[str]:
+    """Yield what strides and offsets are that are left to the call: arrays are row-major."""
+    values = {size.name: ex.Variable(f"value_{size.name}.i") for size in kernel.sizes}
+    for array in kernel.arrays:
+        yield from _unless_given(kernel, array.offset, "0")
+        step: Expression = array.unit
+        for extent, stride in reversed([*zip(array.shape, array.strides, strict=True)]):
+            yield from _unless_given(kernel, stride, in_c(walk.substitute(step, values)))
+            step = ex.product_of(extent, step)
+
+
+def _unless_given(kernel: HostKernel, place: Expression, text: str) -> Iterator[str]:
+    """Yield what a stride or an offset is, if that is left to the call."""
+    form = linear_terms(place)
+    for size in kernel.sizes:
+        if size.is_hidden and form is not None and size.name in form[0]:
+            yield f"    pg_unless_given(&value_{size.name}, {text} / {form[0][size.name]});"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 import islpy as isl
 
 from polygen.emission.host_kernel import HostKernel
 from polygen.ir.domain import flat_names
 from polygen.runtime.c_compiler import FLAGS
+from polygen.runtime.evaluate import value_of
 
 _PARAM = isl.dim_type.param
 _NOT_HERE = ("-std=c11", "-fPIC", "-shared", "-fopenmp")
-_TRIED = (256, 1024, 100, 64, 16, 8, 4, 2, 1)
+_TRIED = (256, 1024, 100, 64, 32, 16, 8, 4, 2, 1)
+_MANY = 2**24  # elements, for a program that is run to see that it does
 _WARNINGS = "-Wall -Wextra"
 
 
@@ -128,8 +131,12 @@ def _sizes(kernel: HostKernel) -> dict[str, int]:
     allowed = kernel.kernel.assumptions.flat
     names = flat_names(allowed)
     for value in _TRIED:
-        if not _with_values(allowed, dict.fromkeys(names, value)).is_empty():
-            return dict.fromkeys([size.name for size in kernel.sizes], value)
+        sizes = dict.fromkeys([size.name for size in kernel.sizes], value)
+        if _with_values(allowed, {name: sizes[name] for name in names}).is_empty():
+            continue
+        shapes = [array.shape for array in (*kernel.arrays, *kernel.temporaries)]
+        if all(prod(value_of(e, sizes) for e in shape) <= _MANY for shape in shapes):
+            return sizes
     found = {size.name: _TRIED[0] for size in kernel.sizes}
     for name in names:  # a point of the set, one coordinate after the other
         place = allowed.find_dim_by_name(_PARAM, name)

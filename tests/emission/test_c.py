@@ -106,3 +106,12 @@ def test_from_c_plus_plus(built: Path, tmp_path: Path) -> None:
     command = ["g++", *STRICT.split(), "-fopenmp", *folders, "main.cpp", *objects, "-o", "main"]
     subprocess.run(command, cwd=tmp_path, check=True)
     assert subprocess.run(["./main"], cwd=tmp_path, check=False).returncode == 0
+
+
+def test_strides_that_are_left_to_the_call(built: Path) -> None:
+    """A program is told them, or takes arrays to be row-major."""
+    s = CASES["wide"].arrays["s"]
+    found = run_host(built / "wide", {"s": s}, {"s_stride_0": 9}, ["t"])
+    np.testing.assert_array_equal(found["t"], s.T)
+    said = refused(built / "wide", "n=3", "m=4", "s_stride_0=-5")
+    assert "elements of 's' would lie before its memory" in said

@@ -117,7 +117,7 @@ static inline void pg_measure(pg_layout *layout, int64_t unit, int64_t storage)
 static inline int pg_begins_inside(pg_layout const *layout)
 {
     int64_t first = layout->offset;
-    for (int axis = 0; axis < layout->axes; ++axis)
+    for (int axis = 0; axis < layout->axes && layout->size != 0; ++axis)
         first += pg_min((layout->shape[axis] - 1) * layout->strides[axis], 0);
     return layout->size == 0 || first >= 0;
 }

@@ -208,6 +208,13 @@ static inline void pg_size_from(
     }
 }
 
+static inline void pg_unless_given(pg_value *size, int64_t value)
+{
+    if (!size->given)
+        size->i = value;
+    size->given = 1;
+}
+
 /* The next place in an array, in the order of subscripts: the last one (or first) runs fastest. */
 static inline int64_t pg_place(pg_layout const *layout, int64_t element, int fortran)
 {
