@@ -38,7 +38,7 @@ root_doc = "index"
 exclude_patterns = ["_build", "site"]
 highlight_language = "none"
 pygments_style = "friendly"
-smartquotes = False  # quotes in text are those of code
+smartquotes_action = "D"  # quotes in text are those of code
 
 myst_heading_anchors = 4
 # Items such as `[i]` and code with dollars are meant as they stand.

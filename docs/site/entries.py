@@ -41,8 +41,8 @@ def entry(group: Group, name: str) -> Iterator[str]:
     """Return the lines of one entry."""
     path = f"{group.module}.{name}"
     what = resolve(path)
-    is_kind = _argument_kind(what) is not None
-    if not is_kind and getattr(what, "__name__", name) != name:
+    is_kind, last = _argument_kind(what) is not None, name.rpartition(".")[2]
+    if not is_kind and getattr(what, "__name__", last) != last:
         yield from _plain(path, f"Another name of {reference(what.__name__) or what.__name__}.")
     elif inspect.isclass(what):
         yield f".. autoclass:: {path}"
@@ -72,7 +72,10 @@ def page(group: Group) -> str:
     lines += [".. list-table::", "   :widths: 30 70", "   :class: names", ""]
     for name in group.names:
         path = f"{group.module}.{name}"
-        lines += [f"   * - :py:obj:`{name} <{path}>`", f"     - {linked(summary(resolve(path)))}"]
+        lines += [
+            f"   * - :py:obj:`{name.rpartition('.')[2]} <{path}>`",
+            f"     - {linked(summary(resolve(path)))}",
+        ]
     lines += ["", ""]
     for name in group.names:
         lines += entry(group, name)

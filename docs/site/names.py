@@ -153,7 +153,7 @@ def groups() -> list[Group]:
         Group(f"Transformations: {kind}", "", tuple(sorted(of_steps & set(names))))
         for kind, names in steps.items()
     ]
-    return [*found, _OWN_STEPS, *map(_of_module, _FOR_STEPS), _errors(), _compat()]
+    return [*found, _RETURNED, _OWN_STEPS, *map(_of_module, _FOR_STEPS), _errors(), _compat()]
 
 
 # What a transformation of one's own is written with, besides.
@@ -169,6 +169,20 @@ def _of_module(path: str) -> Group:
     return Group(f"For transformations: {path}", about, public, path)
 
 
+_RETURNED = Group(
+    "What functions return",
+    "Classes of what users are given, and do not make themselves.",
+    (
+        *("targets.program.Program", "targets.program.DeviceFunction", "lower.program.LoopProgram"),
+        *("ir.options.Options", "ir.substitution.SubstitutionRule", "ir.sizes.DerivedSize"),
+        *("ir.claims.Injective", "ir.claims.Independent", "analysis.banks.BankConflicts"),
+        *("runtime.device_array.DeviceArray", "runtime.events.Finished"),
+        "runtime.cuda_streams.CudaEvent",
+        *("ir.tags.GroupTag", "ir.tags.LocalTag", "ir.tags.AutoLocalTag", "ir.tags.UnrollTag"),
+        *("ir.tags.UnrollHintTag", "ir.tags.IlpTag", "ir.tags.VectorTag", "ir.tags.ForTag"),
+        "targets.target.Target",
+    ),
+)
 _OWN_STEPS = Group(
     "Writing transformations",
     "What annotations of a transformation of one's own may say of its arguments, and what helps "
