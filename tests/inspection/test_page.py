@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 import polygen as pg
 from polygen.errors import InvalidArgument
@@ -18,6 +19,7 @@ from polygen.inspection.page.graph import graph
 from polygen.inspection.page.highlight import highlighted
 from polygen.ir import expression as ex
 from polygen.ir.domain import parse_domain
+from tests.language.test_round_trip import kernels
 
 EVIL = '"></pre><script>alert(1)</script>&lt;'
 
@@ -195,10 +197,10 @@ def test_nothing_of_the_users_becomes_markup(tmp_path: Path) -> None:
     report = page(pg.report(knl, tmp_path / "r.html"))
     assert knl.name in [text(h) for h in report.iter("h1")]
     assert not list(report.iter("script"))
-    for given in (EVIL, "'", "<!--", "]]>"):
-        assert text(parsed(element("p", given, title=given))) == given
-        assert parsed(element("p", title=given)).get("title") == given
-        assert text(parsed(f"<p>{highlighted(given, {})}</p>")) == given
+    for evil in (EVIL, "'", "<!--", "]]>"):
+        assert text(parsed(element("p", evil, title=evil))) == evil
+        assert parsed(element("p", title=evil)).get("title") == evil
+        assert text(parsed(f"<p>{highlighted(evil, {})}</p>")) == evil
     assert element("p", Html("<b>x</b>")) == "<p><b>x</b></p>"
 
 
@@ -280,6 +282,15 @@ def test_a_kernel_without_a_nest_is_drawn_all_the_same() -> None:
     assert "must come after another" in graph(circle, ())
 
 
+@settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(kernels())
+def test_random_kernels(knl: pg.Kernel) -> None:
+    shown = folds(tree(knl))
+    for line in str(knl).splitlines():
+        if line.startswith("[") and "{id=" in line:
+            assert line in text(shown["Instructions"])
+
+
 # --- reports
 
 
@@ -320,6 +331,23 @@ def test_a_report_needs_nothing_beside_itself(tmp_path: Path) -> None:
             assert node.get(name, "#").startswith(("#", "data:"))
     assert "url(" not in "".join(text(style) for style in root.iter("style"))
     assert [text(h) for h in root.iter("h1")] == ["rows", "twice"]
+
+
+def test_the_same_report_is_the_same_text(tmp_path: Path) -> None:
+    knl = recipe()[-1]
+    first, second = (
+        pg.report(knl, tmp_path / name, drawn_at={"n": 16, "m": 4}).read_text() for name in "ab"
+    )
+    assert first == second
+    assert first.count("<img") == 1
+
+
+def test_a_size_that_is_missing_leaves_formulas(tmp_path: Path) -> None:
+    shown = folds(page(pg.report(row_sum(), tmp_path / "r.html", sizes={"m": 3})))
+    table = text(shown["Operations"])
+    assert str(next(iter(pg.get_op_map(row_sum()).values()))) in table
+    assert "MissingArgument" in table
+    assert "'n'" in table
 
 
 def test_what_data_decides_stands_in_the_report(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polygen.analysis.proving import without_proofs
 from polygen.inspection.page.elements import Html, element, folded, joined
 from polygen.inspection.page.parts import Budget, headline, parts, shown, warnings_noted
 from polygen.inspection.page.style import STYLE
@@ -18,7 +19,8 @@ def in_notebook(whole: Kernel | TranslationUnit) -> str:
     """
     budget = Budget(_SECONDS)
     kernels = [whole] if isinstance(whole, Kernel) else list(reversed(whole.kernels))
-    with warnings_noted() as noted:
+    # Nothing is run here: generated source is compared with its kernel when it is.
+    with warnings_noted() as noted, without_proofs():
         found = [_kernel(kernel, budget, is_open=len(kernels) == 1) for kernel in kernels]
     head: list[Html] = [element("p", text, class_="note") for text in noted]
     if isinstance(whole, TranslationUnit):

@@ -18,8 +18,8 @@ from polygen.inspection.page.graph import graph
 from polygen.inspection.page.highlight import difference, highlighted, roles
 from polygen.inspection.script import step_line
 from polygen.ir.kernel import Kernel
-from polygen.ir.options import TARGET_NAMES
 from polygen.ir.show import called_kernels, sections
+from polygen.ir.tags import AutoLocalTag, LocalTag
 from polygen.pipeline import generate_code
 
 _LANGUAGES = {"opencl": "OpenCL C", "cuda": "CUDA C++", "c": "C with OpenMP"}
@@ -95,10 +95,17 @@ def parts(kernel: Kernel) -> list[Part]:
     if kernel.history:
         count = f"{_number(len(kernel.history), 'step')}"
         found.append(Part("History", lambda: history(kernel), count=count))
-    first = kernel.target or "opencl"
-    for target in sorted(TARGET_NAMES, key=lambda name: (name != first, name)):
+    for target in _targets(kernel):
         found.append(Part(f"Source: {_LANGUAGES[target]}", partial(source, kernel, target)))
     return found
+
+
+def _targets(kernel: Kernel) -> list[str]:
+    """Return the names of the targets, first the one that the kernel is most likely meant for."""
+    # Threads of a processor are groups of one work item.
+    items = any(isinstance(tag, LocalTag | AutoLocalTag) for tag in kernel.tags.values())
+    first = kernel.target or ("opencl" if items else "c")
+    return [first, *(name for name in _LANGUAGES if name != first)]
 
 
 def headline(kernel: Kernel) -> str:
