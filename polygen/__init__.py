@@ -169,6 +169,7 @@ from polygen.transforms.share_rows import share_rows
 from polygen.transforms.shift import shift
 from polygen.transforms.simplify_indices import simplify_indices
 from polygen.transforms.skew import skew
+from polygen.transforms.split_argmax import split_argmax
 from polygen.transforms.split_array_dim import split_array_dim
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.split_reduction_inward import split_reduction_inward
@@ -366,6 +367,7 @@ __all__ = [
     "show_dependency_graph",
     "simplify_indices",
     "skew",
+    "split_argmax",
     "split_array_dim",
     "split_iname",
     "split_reduction_inward",

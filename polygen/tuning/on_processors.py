@@ -22,7 +22,7 @@ from polygen.analysis.recombine import recombined
 from polygen.analysis.strides import Address
 from polygen.analysis.tile import tile_axis
 from polygen.analysis.types import reduction_types
-from polygen.errors import NotVectorized, UserError
+from polygen.errors import NoSuchReduction, NotVectorized, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Array
@@ -30,6 +30,7 @@ from polygen.ir.domain import project_out, unflatten
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import element_strides, has_vectors
+from polygen.ir.reduction import name_of
 from polygen.ir.substitution import expand
 from polygen.ir.tags import GroupTag, IlpTag, LocalTag, VectorTag, is_parallel
 from polygen.transforms._memory_order import along_memory
@@ -44,6 +45,7 @@ from polygen.transforms.reduce_in_parts import reduce_in_parts
 from polygen.transforms.separate_full_tiles import separate_full_tiles
 from polygen.transforms.set_options import set_options
 from polygen.transforms.set_temporary_address_space import set_temporary_address_space
+from polygen.transforms.split_argmax import split_argmax
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.tag_inames import tag_inames
 from polygen.transforms.untag_inames import untag_inames
@@ -229,6 +231,7 @@ def _along(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     kernel = prioritize_loops(kernel, [*shape.kept, *shape.reduced])
     length = _extent(kernel, first)
     if results >= _MANY or (length is not None and length <= 2 * _PART and not shape.kept):
+        kernel, insn_id = _value_first(kernel, insn_id)
         return _in_lanes(on_groups(kernel, shape.kept), insn_id, last)
     part = _PART
     if len(shape.reduced) > 1:
@@ -236,8 +239,27 @@ def _along(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     known = set(kernel.instructions_by_id)
     kernel, inner = _in_parts(kernel, insn_id, first, part, shape.kept, "g.0")
     (of_parts,) = set(kernel.instructions_by_id) - known
-    kernel = separate_full_tiles(on_groups(kernel, shape.kept, 1), inner)
+    loops = set(kernel.inames)
+    kernel, of_parts = _value_first(kernel, of_parts)
+    inners = [inner, *(i for i in kernel.inames if i not in loops)]
+    kernel = separate_full_tiles(on_groups(kernel, shape.kept, 1), inners)
     return _in_lanes(kernel, of_parts, inner if last == first else last)
+
+
+def _value_first(kernel: Kernel, insn_id: str) -> tuple[Kernel, str]:
+    """Return the kernel that finds a greatest value before its place, and what finds the value.
+
+    Where two loops might find different values, the kernel is left as it is.
+    """
+    (node,) = set(kernel.instruction(insn_id).reductions)
+    if name_of(node.operation) not in ("argmax", "argmin"):
+        return kernel, insn_id
+    known = set(kernel.instructions_by_id)
+    try:
+        kernel = split_argmax(kernel, insn_id)
+    except NoSuchReduction:
+        return kernel, insn_id
+    return kernel, next(i for i in kernel.instructions_by_id if i not in known)
 
 
 def _in_lanes(kernel: Kernel, insn_id: str, iname: str) -> Kernel:

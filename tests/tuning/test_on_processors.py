@@ -155,13 +155,13 @@ SEVERAL: dict[str, tuple[str, str, list[Any], Callable[[Any], list[Any]]]] = {
         lambda x: [[x.sum(1).max()]],
     ),
     "of columns": (
-        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "{ [i,j]: 0<=i<130 and 0<=j<300 }",
         "y[j] = max(i, x[i,j])\nz[j] = sum(i, x[i,j])",
         [],
         lambda x: [x.max(0), x.sum(0)],
     ),
     "of all": (
-        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "{ [i,j]: 0<=i<130 and 0<=j<300 }",
         "y[0] = max((i,j), x[i,j])\nz[0] = sum((i,j), x[i,j])",
         [],
         lambda x: [[x.max()], [x.sum()]],
@@ -178,3 +178,16 @@ def test_several_reductions(name: str) -> None:
     x = random_array((130, 300))
     for found, expected in zip(knl(x=x)[1], right(x), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=0.05)
+
+
+@pytest.mark.parametrize("shape", [(70, 301), (3, 70_003)])
+def test_places_are_found_after_values(shape: tuple[int, int]) -> None:
+    text = "v[i], k[i] = argmin(j, a[i,j], j)"
+    knl = made(f"{{ [i,j]: 0<=i<{shape[0]} and 0<=j<{shape[1]} }}", text, target="c")
+    knl = pg.optimize_reductions(pg.add_dtypes(knl, {"a": "float32"}), pg.Limits(1, 1))
+    assert "split_argmax" in [step.name for step in knl.history]
+    a = random_array(shape).round()
+    a[1, 150::100] = np.nan
+    k, v = knl(a=a)[1]
+    np.testing.assert_array_equal(k, a.argmin(1))
+    np.testing.assert_array_equal(v, a.min(1))
