@@ -15,6 +15,7 @@ import numpy as np
 import polygen as pg
 
 BYTES = 16  # that a work item reads at once
+BLOCKS = 8  # of a cluster, at most
 EPSILON = 1e-5
 
 
@@ -69,27 +70,27 @@ def make_in_one_pass(m: int, dtype: str) -> pg.Kernel:
 def shared(m: int, dtype: str) -> dict[str, int]:
     """Return how rows are shared: four vectors for a work item, of short rows two.
 
-    Up to 32 elements are in its registers; two blocks of work items keep longer rows of floats.
-    What is longer still is read anew by each instruction, four vectors at a time.
+    Up to 32 elements (64 halves) are in its registers.  A cluster of as few blocks as that takes
+    keeps longer rows, for each block reads the weights of its part.  What is longer still is read
+    anew by each instruction, four vectors at a time.
     """
     lanes = BYTES // np.dtype(dtype).itemsize
     items = max(1, min(m // ((2 if m <= 256 else 4) * lanes), 1024))
     if m <= 32 * items:
         return {"threads": items, "lanes": lanes, "across": 1 if items >= 64 else 128 // items}
-    if dtype == "float32" and m <= 2 * 32 * items:
-        return {"threads": items, "lanes": lanes, "blocks": 2}
+    blocks = -(-m // (8 * lanes * 1024))
+    if blocks <= BLOCKS:
+        return {"threads": items, "lanes": lanes, "blocks": blocks}
     return {"threads": items, "lanes": lanes, "ahead": 4}
 
 
 def recipe(m: int, dtype: str = "float32") -> pg.Kernel:
     how = shared(m, dtype)
-    if "ahead" in how:
-        return pg.share_rows(
-            make_in_one_pass(m, dtype), ["first", "second", "store"], keep="x", **how
-        )
-    knl = make_layer_norm(m, dtype)
-    knl = pg.share_rows(knl, ["mean", "variance", "store"], keep="x", **how)
-    return pg.set_options(knl, clusters="blocks" in how)
+    is_long = "ahead" in how or how.get("blocks", 1) > 1
+    make = make_in_one_pass if is_long else make_layer_norm
+    sums = ["first", "second"] if is_long else ["mean", "variance"]
+    knl = pg.share_rows(make(m, dtype), [*sums, "store"], keep="x", **how)
+    return pg.set_options(knl, clusters=how.get("blocks", 1) > 1)
 
 
 def check(m: int, dtype: str, target: str) -> None:

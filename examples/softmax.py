@@ -5,7 +5,7 @@
 Three instructions go along a row: the largest element, the sum of the powers, and the results, in
 each of which both are needed.  Work items of a group share a row, in vectors, and keep in registers
 what they read and the powers: so there is one pass over memory.  Short rows are several to a group;
-long ones have two blocks of work items, which are a cluster, or are read three times.
+long ones have up to eight blocks of work items, which are a cluster, or are read three times.
 """
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 import polygen as pg
 
 BYTES = 16  # that a work item reads at once
+BLOCKS = 8  # of a cluster, at most
 
 
 def make_softmax(m: int, dtype: str) -> pg.Kernel:
@@ -35,16 +36,20 @@ def make_softmax(m: int, dtype: str) -> pg.Kernel:
 def shared(m: int, dtype: str) -> dict[str, int]:
     """Return how rows are shared: four vectors for a work item, of short rows two.
 
-    Up to 32 elements are in its registers; two blocks of work items keep longer rows of floats.
-    What is longer still is read anew by each instruction, four vectors at a time.
+    Up to 32 elements (64 halves) are in its registers.  A cluster of blocks keeps longer rows, up
+    to eight of 1024 work items.  What is longer still is read anew by each instruction, four
+    vectors at a time.
     """
     lanes = BYTES // np.dtype(dtype).itemsize
     items = max(1, min(m // ((2 if m <= 256 else 4) * lanes), 1024))
     if m <= 32 * items:
         return {"threads": items, "lanes": lanes, "across": 1 if items >= 64 else 128 // items}
-    if dtype == "float32" and m <= 2 * 32 * items:
-        return {"threads": items, "lanes": lanes, "blocks": 2}
-    return {"threads": items, "lanes": lanes, "ahead": 4}
+    if m > BLOCKS * 8 * lanes * 1024:
+        return {"threads": items, "lanes": lanes, "ahead": 4}
+    items = 32 * -(-m // (BLOCKS * 4 * lanes * 32))  # whole warps
+    if items <= 512:  # several blocks on a multiprocessor: some load while others compute
+        return {"threads": items, "lanes": lanes, "blocks": BLOCKS}
+    return {"threads": 1024, "lanes": lanes, "blocks": -(-m // (8 * lanes * 1024))}
 
 
 def recipe(m: int, dtype: str = "float32") -> pg.Kernel:

@@ -4,7 +4,8 @@ Groups are spread over the compute units, as many on each as there is room for w
 step, each work item of these asks for its elements, which takes the latency of memory, or as long
 as the bandwidth needs for as many bytes, whichever is longer.  So few work items, or few elements
 of each in flight, take long.  A unit begins groups one after the other: very many small ones take
-long, too.  Trees take time for each stage; groups that share a result, a second launch.  What
+long, too.  Trees take time for each stage; groups that share a result, a second launch, or, if they
+are a cluster, for waiting for each other.  What
 costs many operations to combine (the greatest element and its place) is bound by these.
 
 On an H200, the choice that this finds best took at most a twentieth longer than the best of ten
@@ -33,6 +34,9 @@ _GROUP_SECONDS = 8e-8  # from one group that a compute unit begins to the next
 _USUAL_THREADS = 256
 _CLOSE = 0.05  # times that differ by less are as good
 _OPERATIONS = (2, 20)  # that combine results of one value, or of two with tests which is greater
+_CLUSTERS = (2, 4, 8)  # groups that share a result in a cluster
+_CLUSTER_THREADS = 512  # of each: several find room on a unit
+_CLUSTER_SECONDS = 1.2e-6  # until these have begun, and then have waited for each other
 _STAGE_SECONDS = 3e-8  # of a tree: a shuffle, or an exchange in local memory
 
 
@@ -44,6 +48,7 @@ class Choice:
     threads: int
     items: int
     across: int
+    finish: str = "two_pass"
 
     def __str__(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in vars(self).items())
@@ -86,6 +91,9 @@ def choices(work: Work, limits: Limits) -> Iterator[Choice]:
                 continue
             for blocks in _blocks(work, limits, along * items, across):
                 yield Choice(blocks, threads, items, across)
+            for blocks in _CLUSTERS if threads <= _CLUSTER_THREADS else ():
+                if blocks <= min(limits.cluster_groups, -(-work.length // (along * items))):
+                    yield Choice(blocks, threads, items, across, "cluster")
 
 
 def _fits(work: Work, items: int) -> bool:
@@ -137,7 +145,9 @@ def seconds(work: Work, limits: Limits, choice: Choice) -> float:
     alone = steps * limits.latency_seconds + tree
     taken = _all_groups(limits, groups, choice.threads, alone, read)
     taken = max(taken, _computing(work, limits, choice, groups * choice.threads))
-    if choice.blocks > 1:
+    if choice.finish == "cluster":
+        taken += _CLUSTER_SECONDS
+    elif choice.blocks > 1:
         taken += limits.launch_seconds + limits.latency_seconds
         taken += 2 * choice.blocks * work.results * work.width / limits.bytes_per_second
         taken += _STAGE_SECONDS * choice.blocks.bit_length()

@@ -124,6 +124,8 @@ def optimize_reductions(
     if not nests:
         return kernel
     prepared = in_the_same_loops(with_producers(kernel, names_of(nests)), sizes)
+    if kernel.target == "opencl":  # which has no clusters
+        limits = replace(limits, cluster_groups=1)
     new = prepared
     for family in families(prepared):
         new = _shared(new, family, limits, sizes, tune=tune)

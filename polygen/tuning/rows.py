@@ -26,7 +26,8 @@ _LANES = 4  # that such a vector has, or fewer, unless it is of halves
 _SHORT = 256
 _ITEMS, _FEW = 128, 64  # work items of a group that has several rows; of a row that has its own
 _MOST = 32  # elements that fit into the registers of a work item
-_MOST_BLOCKS = 2  # that keep a row
+_MOST_VECTORS = 8  # the same of long rows, which are kept as they are
+_WARP, _BESIDE = 32, 512  # work items of a block in a cluster, if a unit is to hold several blocks
 
 
 def with_rows(
@@ -48,17 +49,18 @@ def with_rows(
     lanes = _VECTOR // _smallest(plain, ids)
     wanted = work.length // (lanes * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
     threads = max(1, min(wanted, limits.items_per_group))
-    blocks = -(-work.length // (threads * _MOST))
     across = 1 if threads >= _FEW else _ITEMS // threads
     shares = {"threads": threads, "lanes": lanes, "across": across}
     used = _used_again(kernel, ids)
     arrays = tuple([name for name in used if name not in kernel.rules])
     ways: tuple[tuple[str, ...], ...] = (used, arrays, ())
-    if 1 < blocks <= _clustered(kernel, limits, lanes):
-        kernel = set_options(kernel, clusters=True)
-        shares["blocks"] = blocks
-    elif blocks > 1:
-        shares["ahead"], ways = _VECTORS, (arrays,)
+    if work.length > threads * _MOST:
+        cluster = _cluster(work.length, lanes, limits)
+        if cluster is not None:
+            kernel = set_options(kernel, clusters=True)
+            shares["blocks"], shares["threads"] = cluster
+        else:
+            shares["ahead"], ways = _VECTORS, (arrays,)
     for keep in dict.fromkeys(ways):
         try:
             return share_rows(kernel, ids, keep=keep, **shares)
@@ -67,14 +69,19 @@ def with_rows(
     return None
 
 
-def _clustered(kernel: Kernel, limits: Limits, lanes: int) -> int:
-    """Return how many groups may keep a row together, in a cluster.
+def _cluster(length: int, lanes: int, limits: Limits) -> tuple[int, int] | None:
+    """Return how many blocks keep a row together, in a cluster, and how large these are.
 
-    Past that, and of halves, which are converted as they are read, it is faster to read again.
+    As many as there may be, if several find room on a unit then, so that some read while others
+    compute; else as few as hold the row, of as many work items as there may be.  None if none do.
     """
-    if kernel.target == "opencl" or lanes > _LANES:
-        return 1
-    return min(limits.cluster_groups, _MOST_BLOCKS)
+    most, at_once = limits.cluster_groups, limits.items_per_group * _MOST_VECTORS * lanes
+    if most == 1 or length > most * at_once:
+        return None
+    threads = _WARP * -(-length // (most * _VECTORS * lanes * _WARP))
+    if threads <= _BESIDE:
+        return most, threads
+    return -(-length // at_once), limits.items_per_group
 
 
 def _along_rows(kernel: Kernel, family: Family) -> list[str]:

@@ -146,10 +146,12 @@ def test_several_instructions(name: str) -> None:
 
 LONG: list[tuple[int, str, str | None, dict[str, int]]] = [
     (1024, "float32", None, {"blocks": 1}),
-    (65536, "float32", None, {"blocks": 2}),
+    (65536, "float32", None, {"blocks": 8, "threads": 512}),
     (65536, "float32", "opencl", {"blocks": 1, "ahead": 4}),
-    (65536, "float16", None, {"blocks": 1, "ahead": 4}),
-    (262144, "float32", None, {"blocks": 1, "ahead": 4}),
+    (65536, "float16", None, {"blocks": 8, "threads": 256}),
+    (262144, "float32", None, {"blocks": 8, "threads": 1024}),
+    (262144, "float16", None, {"blocks": 4, "threads": 1024}),
+    (524288, "float32", None, {"blocks": 1, "ahead": 4}),
 ]
 
 
