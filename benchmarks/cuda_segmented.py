@@ -213,7 +213,8 @@ def rows() -> Rows:
         yield f"{name}: torch", lambda: matrix @ x, None
         ways = {f"{lanes} work items a row": product(lanes) for lanes in (1, 4, 8, 32, 256)}
         for lanes in (4, 8, 32):
-            even = balanced_rows.make_balanced_product(dtype=np.float32)
+            rows = balanced_rows.ITEMS // lanes
+            even = balanced_rows.make_balanced_product(dtype=np.float32, rows=rows)
             ways[f"{lanes} work items, balanced"] = balanced_rows.in_groups(even, lanes)
         for how, knl in ways.items():
             yield (

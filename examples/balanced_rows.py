@@ -14,16 +14,24 @@ import scipy.sparse
 
 import polygen as pg
 
-ELEMENTS, LANES = 1024, 8  # elements of a group; work items for a row
+ELEMENTS, LANES, ITEMS = 1024, 8, 256  # elements of a group; work items for a row, of a group
 
 
-def make_balanced_product(elements: int = ELEMENTS, dtype: Any = np.float64) -> pg.Kernel:
+def make_balanced_product(
+    elements: int = ELEMENTS, dtype: Any = np.float64, rows: int = ITEMS // LANES
+) -> pg.Kernel:
+    """Return the product; a group looks at so many rows at a time.
+
+    That is the same number of rows for all work items, so that these exchange registers: rows that
+    have nothing in the group's part are empty there.
+    """
     knl = pg.make_kernel(
         [
             "{ [z, row]: 0<=z,row<n }",
             "{ [part]: begin<=part<end }",
             f"{{ [g]: 0<=g and {elements}*g<nonzeros }}",
             "{ [i]: first<=i<=last }",
+            f"{{ [r]: 0<=r<{rows} }}",
             "{ [j]: low<=j<high }",
         ],
         f"""
@@ -34,12 +42,14 @@ def make_balanced_product(elements: int = ELEMENTS, dtype: Any = np.float64) -> 
         row_of[part] = row                                           {{id=mark}}
 
         for g
-            <> first = row_of[g]                                     {{dep=mark}}
-            <> last = if({elements}*(g + 1) < nonzeros, row_of[g + 1], n - 1)  {{dep=mark}}
-            for i
-                <> low = max(start[i], {elements}*g)
-                <> high = min(start[i + 1], {elements}*g + {elements})
-                y[i] += sum(j, values[j] * x[columns[j]])            {{dep=clear, atomic}}
+            <> first = row_of[g] // {rows}                           {{dep=mark}}
+            <> end_row = if({elements}*(g + 1) < nonzeros, row_of[g + 1], n - 1)  {{dep=mark}}
+            <> last = end_row // {rows}
+            for i, r
+                <> low = max(start[min({rows}*i + r, n)], {elements}*g)
+                <> high = min(start[min({rows}*i + r + 1, n)], {elements}*g + {elements})
+                y[{rows}*i + r] += sum(j, values[j] * x[columns[j]])  {{
+                    dep=clear, atomic, if={rows}*i + r < n}}
             end
         end
         """,
@@ -48,6 +58,7 @@ def make_balanced_product(elements: int = ELEMENTS, dtype: Any = np.float64) -> 
             pg.GlobalArg("columns", shape="nonzeros"),
             pg.GlobalArg("x", shape="m"),
             pg.GlobalArg("y", dtype, shape="n"),
+            pg.GlobalArg("start", shape="n + 1"),
             pg.TemporaryVariable(
                 "row_of",
                 np.int32,
@@ -58,6 +69,7 @@ def make_balanced_product(elements: int = ELEMENTS, dtype: Any = np.float64) -> 
         ],
         name="balanced_product",
         assumptions="n >= 1",
+        loop_priority="i, r",
     )
     return pg.assume_independent(knl, "mark", "mark")  # rows do not overlap
 
@@ -68,9 +80,10 @@ def on_processors(knl: pg.Kernel) -> pg.Kernel:
 
 def in_groups(knl: pg.Kernel, lanes: int = LANES) -> pg.Kernel:
     """Let a row have some work items, and a group several rows at a time."""
-    for iname in "z", "row":
-        knl = pg.split_iname(knl, iname, 256, outer_tag="g.0", inner_tag="l.0")
-    knl = pg.split_iname(pg.tag_inames(knl, {"g": "g.0"}), "i", 256 // lanes, inner_tag="l.1")
+    for iname in "z", "row":  # groups of the same shape
+        knl = pg.split_iname(knl, iname, ITEMS, outer_tag="g.0")
+        knl = pg.split_iname(knl, f"{iname}_inner", lanes, outer_tag="l.1", inner_tag="l.0")
+    knl = pg.tag_inames(knl, {"g": "g.0", "r": "l.1"})
     return pg.split_iname(knl, "j", lanes, inner_tag="l.0")
 
 
