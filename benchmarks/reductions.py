@@ -42,9 +42,12 @@ Times = dict[str, tuple[float, float]]
 # --- in a process that has a part of the cases
 
 
-def work(part: Sequence[Case], libraries: Sequence[str], ready: Any, turn: Any, told: Any) -> None:
+def work(
+    part: Sequence[Case], libraries: Sequence[str], rounds: int, ready: Any, turn: Any, told: Any
+) -> None:
     """Prepare and check all cases; when all processes have, measure them, one after the other."""
     right = import_module("benchmarks.on_gpu.right")
+    import_module("benchmarks.on_gpu.timing").ROUNDS = rounds
     able: dict[str, list[str]] = {}
     for case in part:
         (arrays,) = right.random_inputs(case, 1)
@@ -95,7 +98,9 @@ def measured(case: Case, libraries: Iterable[str], right: Any) -> Times:
 # --- in the main process
 
 
-def measure(chosen: Sequence[Case], libraries: Sequence[str], processes: int) -> dict[str, Times]:
+def measure(
+    chosen: Sequence[Case], libraries: Sequence[str], processes: int, rounds: int
+) -> dict[str, Times]:
     """Return the times of all cases, and print what could not be done."""
     context = get_context("spawn")
     turn, told = context.Lock(), context.Queue()
@@ -103,7 +108,7 @@ def measure(chosen: Sequence[Case], libraries: Sequence[str], processes: int) ->
     ready = context.Barrier(count)
     parts = [chosen[k::count] for k in range(count)]
     workers = [
-        context.Process(target=work, args=(part, libraries, ready, turn, told), daemon=True)
+        context.Process(target=work, args=(part, libraries, rounds, ready, turn, told), daemon=True)
         for part in parts
     ]
     for worker in workers:
@@ -127,10 +132,27 @@ def table(chosen: Sequence[Case], found: Mapping[str, Times], copied: float) -> 
     print(f"| us |{heads} ours / best | of a copy's bandwidth |")
     print("| --- |" + " --- |" * (len(LIBRARIES) + 2))
     for case in chosen:
-        if case.key in found:
+        if case.key in found and case.group != "types":
             print(line(case, found[case.key], copied), flush=True)
+    by_type([c for c in chosen if c.group == "types" and c.key in found], found)
     for peer in PEERS:
         means(peer, [times for case in chosen if (times := found.get(case.key))])
+
+
+def by_type(chosen: Sequence[Case], found: Mapping[str, Times]) -> None:
+    """Print our time over the best peer's: a line for each type, shapes side by side."""
+    operations = list(dict.fromkeys(case.results[0].operation for case in chosen))
+    if operations:
+        print(f"\n| type | {' | '.join(operations)} |\n| --- |" + " --- |" * len(operations))
+    for dtype in dict.fromkeys(case.inputs["a"] for case in chosen):
+        cells: dict[str, list[str]] = {operation: [] for operation in operations}
+        for case in chosen:
+            if case.inputs["a"] == dtype:
+                times = found.get(case.key, {})
+                best = min((times[x][0] for x in PEERS if x in times), default=None)
+                ratio = f"{times[OURS][0] / best:.2f}" if best and OURS in times else "-"
+                cells[case.results[0].operation].append(ratio)
+        print(f"| {dtype} | {' | '.join(' '.join(cell) for cell in cells.values())} |")
 
 
 def line(case: Case, times: Times, copied: float) -> str:
@@ -184,6 +206,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="those whose names match this expression")
     parser.add_argument("--libraries", nargs="*", default=LIBRARIES, choices=LIBRARIES)
     parser.add_argument("--processes", type=int, default=max(1, (os.cpu_count() or 1) - 2))
+    parser.add_argument("--rounds", type=int, default=7, help="times of which the median counts")
     parser.add_argument("--save", type=Path, help="where to write what was measured, as JSON")
     parser.add_argument("--generate", action="store_true", help="time code generation alone")
     parser.add_argument("--table", type=Path, help="print what was measured before")
@@ -203,7 +226,7 @@ def main() -> None:
     libraries = [x for x in given.libraries if x == "cub" or find_spec(x)]
     timing = import_module("benchmarks.on_gpu.timing")
     copied = timing.copied_bytes_per_second()
-    found = measure(chosen, libraries, given.processes)
+    found = measure(chosen, libraries, given.processes, given.rounds)
     table(chosen, found, copied)
     if given.save:
         device = timing.torch.cuda.get_device_name()
