@@ -259,6 +259,8 @@ class ExpressionPrinter:
             p.forget()
             return f"{place} {operator}= {text}"
         right = p.term(value, left.dtype)
+        if ex.name_of(target) in p.names.wide:  # where storing it does not make it smaller
+            right = p.exact(right) if right.dtype == left.dtype else p.convert(right, left.dtype)
         # Storing a half rounds.
         rounds = left.dtype == FLOAT16 and ex.name_of(target) in p.names.stored
         if not rounds:

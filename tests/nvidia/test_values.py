@@ -75,6 +75,30 @@ def test_small_integers_in_registers(host: HostDriver) -> None:
     assert host.compiled == 1
 
 
+def test_small_integers_in_registers_one_by_one(host: HostDriver) -> None:
+    knl = pg.make_kernel(
+        "{ [i,k,l]: 0<=i<n and 0<=k,l<8 }",
+        """
+        t[k] = a[i,k] + b[i,k]        {id=t}
+        t[k] = 3*t[k]                 {id=u, dep=t, inames=i:k}
+        out[i,l] = cast(int32, t[l])  {dep=u}
+        """,
+        [
+            pg.TemporaryVariable("t", "int8", (8,), pg.AddressSpace.PRIVATE, dim_tags="vec"),
+            pg.GlobalArg("a, b", "int8", "n, 8"),
+            pg.GlobalArg("out", "int32", "n, 8"),
+            "...",
+        ],
+        loop_priority=("i, k", "i, l"),
+    )
+    ways = [pg.tag_inames(knl, {"i": "g.0", "k": tag, "l": "unr"}) for tag in ("unr", "vec")]
+    a, b = np.random.default_rng(2).integers(-128, 128, (2, 50, 8), np.int8)
+    for way in ways:
+        assert "pg_vector<int, 8> " in pg.generate_code(way, "cuda").source
+        np.testing.assert_array_equal(way.executor("cuda")(a=a, b=b)[1][0], 3 * (a + b))
+    assert host.compiled == 2
+
+
 def test_halves_in_registers(host: HostDriver) -> None:
     knl = pg.make_kernel(
         "{ [i,j,k]: 0<=i<n and 0<=j,k<64 }",
