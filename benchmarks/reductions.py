@@ -47,7 +47,8 @@ def work(
 ) -> None:
     """Prepare and check all cases; when all processes have, measure them, one after the other."""
     right = import_module("benchmarks.on_gpu.right")
-    import_module("benchmarks.on_gpu.timing").ROUNDS = rounds
+    timing: Any = import_module("benchmarks.on_gpu.timing")
+    timing.ROUNDS = rounds
     able: dict[str, list[str]] = {}
     for case in part:
         (arrays,) = right.random_inputs(case, 1)
