@@ -100,7 +100,8 @@ def plot_domain(  # noqa: PLR0913
     picture = Picture(statements, drawn)
     ax = new_axes(picture, len(names)) if ax is None else ax
     pen = Pen(ax, picture, len(names))
-    pen.tiles(picture.tiles(by) if by else ())
+    if by:
+        pen.tiles(by)
     pen.outlines()
     pen.arrows()
     if order == "path":

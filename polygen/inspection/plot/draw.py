@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from polygen.errors import NoMatplotlib
 from polygen.inspection.plot.picture import Picture, Position, Tile
-from polygen.inspection.plot.polyhedra import hull
+from polygen.inspection.plot.polyhedra import Point, hull
 from polygen.inspection.plot.statements import Values
+from polygen.ir.expression import Expression
 from polygen.source import caller_location
 
 _MARKERS = "os^Dv*XP"
@@ -82,14 +83,15 @@ class Pen:
                 corners = [tuple(map(float, corner)) for corner in (*face, face[0])]
                 self._ax.plot(*zip(*corners, strict=True), color=_OUTLINE, linewidth=1.1, zorder=2)
 
-    def tiles(self, tiles: Iterable[Tile]) -> None:
-        """Shade tiles, neighbours in different colours."""
-        for tile in tiles:
+    def tiles(self, by: Sequence[Expression]) -> None:
+        """Shade the instances in which expressions have the same values."""
+        for tile in self._picture.tiles(by):
+            # Neighbours in different colours.
             shade = _SHADES[(tile.key[0] % 2 + 2 * (sum(tile.key[1:]) % 2)) % len(_SHADES)]
             if self._is_flat:
                 self._flat_tile(tile, shade)
             else:
-                self._solid_tile(tile, shade)
+                self._solid_tile(self._picture.faces(by, tile), shade)
 
     def _flat_tile(self, tile: Tile, shade: str) -> None:
         around = [
@@ -104,8 +106,8 @@ class Pen:
         )
         self._ax.add_patch(polygon)
 
-    def _solid_tile(self, tile: Tile, shade: str) -> None:
-        solid = [[tuple(map(float, c)) for c in face] for face in tile.faces if len(face) > 2]
+    def _solid_tile(self, faces: Sequence[Sequence[Point]], shade: str) -> None:
+        solid = [[tuple(map(float, c)) for c in face] for face in faces if len(face) > 2]
         if not solid:
             return
         art = import_module("mpl_toolkits.mplot3d.art3d")  # comes with matplotlib

@@ -22,12 +22,10 @@ class Tile:
     Attributes:
         key: the values that they share.
         places: where they are.
-        faces: of the polyhedra around them.
     """
 
     key: Values
     places: tuple[Values, ...]
-    faces: tuple[tuple[Point, ...], ...]
 
 
 class Picture:
@@ -67,24 +65,18 @@ class Picture:
 
     def tiles(self, by: Sequence[Expression]) -> list[Tile]:
         """Return the groups of instances in which expressions have the same values."""
-        found: list[Tile] = []
-        keys = {
-            tuple(s.value(e, i) for e in by): None for s in self.statements for i in s.instances
-        }
-        for key in sorted(keys):
-            fixed = dict(zip(by, key, strict=True))
-            images = (image for s in self.statements for image in s.images(fixed))
-            faces = [
-                face for image in images for found_here in outlines(image) for face in found_here
-            ]
-            places = {
-                s.place(i)
-                for s in self.statements
-                for i in s.instances
-                if all(s.value(e, i) == v for e, v in fixed.items())
-            }
-            found.append(Tile(key, tuple(sorted(places)), tuple(faces)))
-        return found
+        found: dict[Values, set[Values]] = {}
+        for s in self.statements:
+            for instance in s.instances:
+                key = tuple(s.value(e, instance) for e in by)
+                found.setdefault(key, set()).add(s.place(instance))
+        return [Tile(key, tuple(sorted(found[key]))) for key in sorted(found)]
+
+    def faces(self, by: Sequence[Expression], tile: Tile) -> list[tuple[Point, ...]]:
+        """Return the faces of the polyhedra that a tile consists of."""
+        fixed = dict(zip(by, tile.key, strict=True))
+        images = (image for s in self.statements for image in s.images(fixed))
+        return [face for image in images for solid in outlines(image) for face in solid]
 
     def values(self, of: Expression) -> dict[tuple[str, Values], int]:
         """Return the value of an expression at each place: the least, where there are several."""
