@@ -15,6 +15,7 @@ import numpy.lib.stride_tricks as _stride_tricks
 
 _Any: _typing.TypeAlias = _typing.Any
 _MOST_AXES = 8
+_MOST_PLANS = 256  # calls of so many shapes are remembered
 _ARRAY: _Any = _np.ndarray
 _MASKED: _Any = _np.ma.MaskedArray
 
@@ -76,6 +77,7 @@ class _Kernel:  # pyright: ignore[reportUnusedClass]
         }
         types = [_ctypes.c_void_p if "shape" in a else _C_TYPES[a["type"]] for a in arguments]
         self._run = _function(library, f"{name}_run", types, _ctypes.c_int)
+        self._plans: dict[_Any, _Any] = {}  # by the places of arrays and by sizes
 
     def __call__(self, given: dict[str, _Any]) -> tuple[_Any, ...]:
         """Run the kernel; return the arrays that it has written."""
@@ -88,22 +90,40 @@ class _Kernel:  # pyright: ignore[reportUnusedClass]
                 self._check_array(array, passed[array["name"]])
             elif array["reads"]:
                 raise TypeError(f"kernel '{self._name}' needs the array '{array['name']}'")
-        sizes = self._found_sizes(passed)
-        self._refuse(self._check(*sizes.values()))
-        layouts = {name: layout(*sizes.values()) for name, layout in self._layouts.items()}
+        sizes, layouts = self._plan(passed)
         arrays = {
-            array["name"]: self._placed(array, passed, layouts[array["name"]], sizes)
-            for array in self._arrays
+            name: passed[name] if name in passed else _new_array(self._arguments[name], layout)
+            for name, layout in layouts.items()
         }
         self._check_apart(arrays)
         values = [
             _address(argument, arrays[name], layouts[name])
-            if "shape" in argument
-            else self._number(argument, sizes.get(name, passed.get(name)))
+            if name in arrays
+            else sizes[name]
+            if name in sizes
+            else self._number(argument, passed.get(name))
             for name, argument in self._arguments.items()
         ]
         self._refuse(self._run(*values))
         return tuple([arrays[array["name"]] for array in self._arrays if array["writes"]])
+
+    def _plan(self, passed: dict[str, _Any]) -> _Any:
+        """Return all sizes, and where all arrays lie: those that are passed fit."""
+        given = {name: value for name, value in passed.items() if name in self._layouts}
+        numbers = [(name, passed.get(name)) for name in self._sizes]
+        known = {n: self._number(self._arguments[n], v) for n, v in numbers if v is not None}
+        places = [(name, array.shape, array.strides) for name, array in given.items()]
+        key = (*places, *known.items())
+        if key not in self._plans:
+            sizes = self._found_sizes(given, known)
+            self._refuse(self._check(*sizes.values()))
+            layouts = {name: layout(*sizes.values()) for name, layout in self._layouts.items()}
+            for name, array in given.items():
+                _check_layout(self._arguments[name], array, layouts[name], sizes)
+            while len(self._plans) >= _MOST_PLANS:
+                del self._plans[next(iter(self._plans))]
+            self._plans[key] = sizes, layouts
+        return self._plans[key]
 
     def _refuse(self, status: int) -> None:
         if status < 0:
@@ -129,33 +149,6 @@ class _Kernel:  # pyright: ignore[reportUnusedClass]
         if any(step % size for step in steps) or value.ctypes.data % value.dtype.alignment:
             raise ValueError(f"the elements of '{name}' do not lie at multiples of their size")
 
-    def _placed(
-        self, argument: dict[str, _Any], passed: dict[str, _Any], layout: _Layout, sizes: _Any
-    ) -> _Any:
-        """Return an array that was passed, checked, or a new one."""
-        name = argument["name"]
-        shape = tuple(layout.shape[: layout.axes])
-        size = _np.dtype(argument["type"]).itemsize
-        strides = tuple([stride * size for stride in layout.strides[: layout.axes]])
-        if name not in passed:
-            return _new_array(argument, layout, shape, strides)
-        array = passed[name]
-        found = ", ".join(f"{key} = {value}" for key, value in sizes.items())
-        if array.shape != shape:
-            text = ", ".join(argument["shape_text"])
-            raise ValueError(
-                f"'{name}' has the shape {array.shape}, and has to have {shape} = ({text}), "
-                f"with {found}"
-            )
-        for axis, extent in enumerate(shape):
-            if extent > 1 and 0 not in shape and array.strides[axis] != strides[axis]:
-                text = ", ".join(argument["strides_text"])
-                raise ValueError(
-                    f"'{name}' has the strides {array.strides}, in bytes, and has to have "
-                    f"{strides}: ({text}) in elements, with {found}"
-                )
-        return array
-
     def _check_apart(self, arrays: dict[str, _Any]) -> None:
         names = [array["name"] for array in self._arrays]
         for position, name in enumerate(names):
@@ -168,20 +161,15 @@ class _Kernel:  # pyright: ignore[reportUnusedClass]
 
     # --- numbers
 
-    def _found_sizes(self, passed: dict[str, _Any]) -> dict[str, int]:
-        """Return all sizes, in order: from numbers that are passed, then from arrays."""
-        found: dict[str, int] = {}
-        for name in self._sizes:
-            if name in passed:
-                found[name] = self._number(self._arguments[name], passed[name])
-        arrays = [array for array in self._arrays if array["name"] in passed]
+    def _found_sizes(self, given: dict[str, _Any], known: dict[str, int]) -> dict[str, int]:
+        """Return all sizes, in order: those that are known, and what follows from arrays."""
+        found = dict(known)
         for what in ("shape", "strides", "shape"):
-            for array in arrays:
-                value = passed[array["name"]]
-                known = value.shape
+            for name, array in given.items():
+                numbers = array.shape
                 if what == "strides":
-                    known = [stride // value.dtype.itemsize for stride in value.strides]
-                for form, number in zip(array[what], known, strict=True):
+                    numbers = [stride // array.dtype.itemsize for stride in array.strides]
+                for form, number in zip(self._arguments[name][what], numbers, strict=True):
                     _solve(form, number, found)
         for array in self._arrays:
             _lay_out(array, found)
@@ -200,7 +188,7 @@ class _Kernel:  # pyright: ignore[reportUnusedClass]
         try:
             if kind.kind == "c":
                 number = complex(value)
-                return _C_TYPES[kind.name](number.real, number.imag)
+                return _C_TYPES[argument["type"]](number.real, number.imag)
             if kind.kind == "f":
                 return float(kind.type(float(value)))
             number = bool(value) if kind.kind == "b" else _operator.index(value)
@@ -231,8 +219,36 @@ def _address(argument: dict[str, _Any], array: _Any, layout: _Layout) -> int:
     return int(address)
 
 
-def _new_array(argument: dict[str, _Any], layout: _Layout, shape: _Any, strides: _Any) -> _Any:
+def _placed(layout: _Layout, size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shape of an array, and its strides in bytes."""
+    strides = [stride * size for stride in layout.strides[: layout.axes]]
+    return tuple(layout.shape[: layout.axes]), tuple(strides)
+
+
+def _check_layout(
+    argument: dict[str, _Any], array: _Any, layout: _Layout, sizes: dict[str, int]
+) -> None:
+    name = argument["name"]
+    shape, strides = _placed(layout, array.dtype.itemsize)
+    found = ", ".join(f"{key} = {value}" for key, value in sizes.items())
+    if array.shape != shape:
+        text = ", ".join(argument["shape_text"])
+        raise ValueError(
+            f"'{name}' has the shape {array.shape}, and has to have {shape} = ({text}), "
+            f"with {found}"
+        )
+    for axis, extent in enumerate(shape):
+        if extent > 1 and 0 not in shape and array.strides[axis] != strides[axis]:
+            text = ", ".join(argument["strides_text"])
+            raise ValueError(
+                f"'{name}' has the strides {array.strides}, in bytes, and has to have "
+                f"{strides}: ({text}) in elements, with {found}"
+            )
+
+
+def _new_array(argument: dict[str, _Any], layout: _Layout) -> _Any:
     kind = _np.dtype(argument["type"])
+    shape, strides = _placed(layout, kind.itemsize)
     size, step = layout.elements * kind.itemsize, argument["alignment"]
     memory = (_np.empty if argument["all_written"] else _np.zeros)(size + step, _np.uint8)
     begin = -memory.ctypes.data % step
