@@ -318,9 +318,9 @@ def test_a_report_has_all_parts_and_links_to_them(tmp_path: Path) -> None:
     assert str(pg.parallel_inames(knl)) in text(shown["Loops that may be parallel"])
     cells = [[text(cell) for cell in row] for row in shown["Operations"].iter("tr")]
     # n*m additions of floats, counted by hand.
-    assert ["float32", "add", f"{1024 * 100:,}"] in [[*row[:2], row[-1]] for row in cells]
+    assert ["float32", "add", f"{1024 * 100:,}"] in [row[:3] for row in cells]
     touched = [[text(cell) for cell in row] for row in shown["Bytes that are touched"].iter("tr")]
-    assert ["a", "read", f"{4 * 1024 * 100:,}"] in [[*row[:2], row[-1]] for row in touched]
+    assert ["a", "read", f"{4 * 1024 * 100:,}"] in [row[:3] for row in touched]
 
 
 def test_a_report_needs_nothing_beside_itself(tmp_path: Path) -> None:

@@ -96,14 +96,15 @@ def _counts(
     ordered = sorted(rows, key=lambda row: row[0])
     formulas = [(*key, str(count)) for key, count in ordered]
     if not sizes:
-        return table((*head, "number"), formulas)
+        return table((*head, "for any sizes"), formulas)
     try:
         values = [f"{count.eval_with_dict(sizes):,}" for _, count in ordered]
     except UserError as error:  # the formulas are there all the same
-        return joined((table((*head, "number"), formulas), refusal(error)))
+        return joined((table((*head, "for any sizes"), formulas), refusal(error)))
     at = ", ".join(f"{name}={value}" for name, value in sizes.items())
-    lines = [(*line, value) for line, value in zip(formulas, values, strict=True)]
-    return table((*head, "number", f"for {at}"), lines)
+    # Formulas come last, for they may be long.
+    lines = [(*key, value, str(count)) for (key, count), value in zip(ordered, values, strict=True)]
+    return table((*head, f"for {at}", "for any sizes"), lines)
 
 
 def _roofline(kernel: Kernel, limits: Limits, sizes: Sizes, measured: float | None) -> Html:
