@@ -5,18 +5,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test docs test-deep test-gpu bench fmt clean
+.PHONY: demo test style types-mypy types-pyright docs test-deep test-gpu bench fmt clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
 test: $(READY)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target types-pyright types-mypy style
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
+
+style: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
+
+types-mypy: $(READY)
 	$(BIN)/mypy
+
+types-pyright: $(READY)
 	$(BIN)/pyright
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 # The documentation site, as files in docs/_build/html.  Warnings are errors.
 docs: $(READY)
@@ -37,7 +44,8 @@ bench: $(READY)
 
 # Long runs, and those that need more tools.
 test-deep: $(READY)
-	$(BIN)/pytest -m "deep and not gpu"
+	POCL_EXTRA_BUILD_FLAGS= $(BIN)/pytest -m "deep and not gpu"
+	POCL_EXTRA_BUILD_FLAGS= $(BIN)/pytest --numprocesses 2 --dist loadfile
 	$(BIN)/python -m tests.deep.mutate --count 40 --needed 60
 
 # On a machine with an NVIDIA GPU: CUDA and NVIDIA's OpenCL each in a process of its own.

@@ -1,9 +1,11 @@
 """What holds for the whole test session: private caches, few threads, repeatable examples."""
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -16,6 +18,10 @@ for _variable in ("POLYGEN_CACHE_DIR", "POCL_CACHE_DIR", "XDG_CACHE_HOME"):
     _folder.mkdir()
     os.environ[_variable] = str(_folder)
 os.environ["OMP_NUM_THREADS"] = "2"
+# PoCL compiles without optimizations, and with few declarations, unless these flags are given:
+# most of the time that it takes would be for that.
+_WHOLE_POCL = "POCL_EXTRA_BUILD_FLAGS" in os.environ
+os.environ.setdefault("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")
 # Where no bytecode is kept, each process that a test starts would compile all modules.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(_CACHES.name, "bytecode"))
@@ -34,17 +40,50 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.gpu)
 
 
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look at what tests make, not at all that there is."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5000, 10, 10)
+
+
 def pytest_unconfigure() -> None:
     """Remove the session's caches."""
     _CACHES.cleanup()
 
 
+@pytest.fixture(scope="session")
+def waiting_cuda() -> Iterator[Any]:
+    """CUDA C++ of several tests, compiled at once: if it fails, the text says whose it is."""
+    from tests.nvidia.every_source import Waiting  # noqa: PLC0415  (see above)
+
+    waiting = Waiting()
+    yield waiting
+    waiting.compile()
+
+
 @pytest.fixture(autouse=True)
-def cuda_is_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
+def cuda_is_compiled(request: pytest.FixtureRequest, waiting_cuda: Any) -> Iterator[None]:
     """Compile the CUDA C++ that a test makes for two generations of devices."""
-    from tests.nvidia.every_source import compile_all, noted  # noqa: PLC0415  (see above)
+    from tests.nvidia.every_source import noted  # noqa: PLC0415  (see above)
 
     with noted() as sources:
         yield
     if request.node.get_closest_marker("gpu") is None:  # there, it runs
-        compile_all(sources)
+        waiting_cuda.add(sources, request.node.nodeid)
+
+
+@pytest.fixture(autouse=True)
+def short_header() -> None:
+    """Have PoCL read less, from the first test on that finds it loaded."""
+    from tests.pocl_header import use_short_header  # noqa: PLC0415  (see above)
+
+    if not _WHOLE_POCL:
+        use_short_header()
+
+
+@pytest.fixture
+def optimized_pocl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let PoCL optimize what a test runs."""
+    if not _WHOLE_POCL:
+        monkeypatch.delenv("POCL_EXTRA_BUILD_FLAGS")

@@ -22,6 +22,7 @@ def test_the_examples_are_there() -> None:
     assert [name for name in EXAMPLES if name not in text] == []
 
 
+@pytest.mark.usefixtures("optimized_pocl")
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example(
     name: str,

@@ -14,6 +14,7 @@ from polygen.targets.program import Program
 from polygen.targets.target import Target
 
 ARCHITECTURES = ("sm_80", "sm_90")
+_AT_ONCE = 40
 _Print = Callable[[LoopProgram, Target], Program]
 _compiled: set[str] = set()  # in this process
 
@@ -53,24 +54,39 @@ def also_printed() -> Generator[None]:
         yield
 
 
-def compile_all(sources: Sequence[str]) -> None:
-    """Compile sources as one, those that were compiled before left out."""
-    new = [text for text in dict.fromkeys(sources) if text not in _compiled]
-    if not new:
-        return
-    from tests.nvidia.nvrtc import compile_for  # noqa: PLC0415  (few tests need it)
+class Waiting:
+    """Sources that are compiled several at once, which takes a third of the time."""
 
-    whole = "\n".join(_apart(text, n) for n, text in enumerate(new))
-    for architecture in ARCHITECTURES:
-        # Functions of the user's are there whether or not anything calls them, and so is what
-        # nothing reads.
-        size, log = compile_for(architecture, whole, "-diag-suppress=177,550")
-        assert size, f"{architecture}: {log}\n{whole}"
-        assert not log, f"{architecture}: {log}\n{whole}"
-    _compiled.update(new)
+    def __init__(self) -> None:
+        self._tests: dict[str, str] = {}  # by source: the test that made it
+
+    def add(self, sources: Sequence[str], test: str) -> None:
+        """Compile sources of a test, soon: those that were compiled before are left out."""
+        for source in sources:
+            if source not in _compiled:
+                self._tests.setdefault(source, test)
+        if len(self._tests) >= _AT_ONCE:
+            self.compile()
+
+    def compile(self) -> None:
+        """Compile what waits."""
+        tests, self._tests = self._tests, {}
+        if not tests:
+            return
+        from tests.nvidia.nvrtc import compile_for  # noqa: PLC0415  (few tests need it)
+
+        parts = [_apart(text, n, test) for n, (text, test) in enumerate(tests.items())]
+        whole = "\n".join(parts)
+        for architecture in ARCHITECTURES:
+            # Functions of the user's are there whether or not anything calls them, and so is
+            # what nothing reads.
+            size, log = compile_for(architecture, whole, "-diag-suppress=177,550")
+            assert size, f"{architecture}: {log}\n{whole}"
+            assert not log, f"{architecture}: {log}\n{whole}"
+        _compiled.update(tests)
 
 
-def _apart(source: str, number: int) -> str:
+def _apart(source: str, number: int, test: str) -> str:
     """Return a source whose names no other has."""
     own = source.replace('extern "C" __global__', "__global__")
-    return f"namespace source_{number} {{\n{own}\n}}"
+    return f"// of {test}\nnamespace source_{number} {{\n{own}\n}}"

@@ -92,6 +92,7 @@ def test_compiled_c(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _check_compiled(range(1_000, 1_000 + IN_C), "c", monkeypatch) > 0.75 * IN_C
 
 
+@pytest.mark.usefixtures("optimized_pocl")
 def test_compiled_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = range(2_000, 2_000 + IN_OPENCL)
     assert _check_compiled(seeds, "opencl", monkeypatch) > 0.7 * IN_OPENCL
@@ -104,6 +105,7 @@ def test_much_compiled_c(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.deep
+@pytest.mark.usefixtures("optimized_pocl")
 @pytest.mark.parametrize("start", (2_000 + IN_OPENCL, *range(30_000, 30_300, 50)))
 def test_much_compiled_opencl(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _check_compiled(range(start, start + 50), "opencl", monkeypatch) > 30

@@ -15,6 +15,8 @@ from polygen.runtime.pocl import options_for
 POCL = "Portable Computing Language"
 PLAIN = "-cl-opt-disable"
 
+pytestmark = pytest.mark.usefixtures("optimized_pocl")
+
 
 def relaxed(slabs: tuple[int, int]) -> Kernel:
     """Return a stencil in tiles with a halo, those at the rim apart or not."""
