@@ -57,6 +57,11 @@ def formula(flat: isl.Set, names: Iterable[str], known: isl.Set) -> isl.PwQPolyn
         return None
 
 
+def is_finite(flat: isl.Set, names: Iterable[str]) -> bool:
+    """Tell whether names have finitely many values in a flat set, whatever the others are."""
+    return bool(unflatten(flat, sorted(names)).is_bounded())
+
+
 def number(
     flat: isl.Set,
     names: Iterable[str],

@@ -10,8 +10,7 @@ from typing import SupportsIndex, TypeVar
 import islpy as isl
 
 from polygen.analysis.affine import linear_form
-from polygen.analysis.counting import formula, number
-from polygen.analysis.summing import NotSummedError
+from polygen.analysis.counting import formula, is_finite, number
 from polygen.errors import (
     AssumptionViolated,
     InvalidArgument,
@@ -20,7 +19,7 @@ from polygen.errors import (
 )
 from polygen.ir import walk
 from polygen.ir.cached import cached_property
-from polygen.ir.domain import flat_names
+from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
@@ -97,6 +96,14 @@ class Count:
         names = [name or "" for name in polynomial.get_var_names(_PARAM)]
         value: int = polynomial.eval_with_dict({name: sizes[name] for name in names})
         return value
+
+    def at(self, params: Mapping[str, SupportsIndex]) -> int:
+        """Return what `eval_with_dict` does, and find no formula first: for one use.
+
+        Parameters and errors are those of `eval_with_dict`.
+        """
+        sizes = self._sizes(params)
+        return sum(times * _number_at(points, sizes) for points, times in self.parts)
 
     def _sizes(self, params: Mapping[str, SupportsIndex]) -> dict[str, int]:
         """Return the sizes that are given, derived ones too, checked."""
@@ -229,6 +236,21 @@ def _number(points: Points, sizes: Mapping[str, int]) -> int:
     return number(points.flat, points.names, sizes, holds if points.where else None)
 
 
+def _number_at(points: Points, sizes: Mapping[str, int]) -> int:
+    """Return how many points there are, for given sizes, by a formula without these."""
+    if points.where:
+        return _number(points, sizes)
+    flat = points.flat
+    for position, name in enumerate(flat_names(flat)):
+        if name in sizes:
+            flat = flat.fix_val(_PARAM, position, isl.Val(sizes[name]))
+    found = formula(project_out(flat, sizes), points.names, universe())
+    if found is None:
+        return _number(points, sizes)
+    value: int = found.eval_with_dict({})
+    return value
+
+
 def _formula(kernel: Kernel, points: Points) -> isl.PwQPolynomial | None:
     if points.where:
         return None
@@ -257,13 +279,11 @@ def count_of(
         NotCountable: if there is no end of them.
     """
     points = Points(flat.to_str(), names, where)
-    try:
-        _formula(kernel, points)
-    except NotSummedError:
+    if not is_finite(flat, names):
         raise NotCountable(
             f"{what} of kernel '{kernel.name}' cannot be counted: there is no end of them",
             where=kernel.location,
             excerpt="\n".join(str(d) for d in kernel.domains),
             remedy="give all loops bounds",
-        ) from None
+        )
     return Count(kernel, ((points, 1),))

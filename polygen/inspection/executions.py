@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ from polygen.ir.any_instruction import Assigning
 from polygen.ir.array import AddressSpace
 from polygen.ir.cached import cached_property
 from polygen.ir.domain import intersection, project_out, universe
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
@@ -70,6 +71,16 @@ def launches_in(nodes: Sequence[HostNode]) -> Iterator[Launch]:
             yield from launches_in(node.body)
         else:
             yield node
+
+
+def waiting(kernel: Kernel) -> frozenset[str]:
+    """Return the inames of the loops in which the whole grid waits."""
+    return _around(lowered(kernel).host)
+
+
+def _around(nodes: Sequence[HostNode]) -> frozenset[str]:
+    loops = [node for node in nodes if isinstance(node, HostLoop)]
+    return NO_NAMES.union((loop.iname for loop in loops), *(_around(n.body) for n in loops))
 
 
 def group_extents(kernel: Kernel) -> tuple[int, int, int]:
@@ -132,10 +143,11 @@ def counted(
     size = _subgroup_size(asked.subgroup_size)
     executions = Executions(kernel, plain, size, redundant=asked.redundant)
     wanted = {insn.id for insn in matching(plain, asked.within)}
+    waits = partial(waiting, kernel)
 
     def counts() -> Iterator[tuple[_Key, Count]]:
         for insn in (i for i in plain.assignments if i.id in wanted):
-            for occurrence, times in occurrences(plain, insn, seen).items():
+            for occurrence, times in occurrences(plain, insn, seen, waits).items():
                 key = key_of(occurrence.what)
                 granularity = key.count_granularity or CountGranularity.WORKITEM
                 yield key, executions.count(insn, occurrence, granularity, seen.name) * times

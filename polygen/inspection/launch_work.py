@@ -14,6 +14,7 @@ from polygen.inspection.op_map import get_op_map
 from polygen.ir.dtype import dtype_name
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
+from polygen.ir.remembered import tell
 from polygen.lower.program import HostLoop, HostNode, Launch
 from polygen.runtime.recording import Called
 
@@ -50,11 +51,13 @@ def operations_of(
     each = CountGranularity.WORKITEM
     done = get_op_map(kernel, True, False, within=within, count_granularity=each)
     counts = done.group_by("dtype").items()
-    return dict(sorted((dtype_name(k.dtype), n.eval_with_dict(sizes)) for k, n in counts))
+    return dict(sorted((dtype_name(k.dtype), n.at(sizes)) for k, n in counts))
 
 
 def work_of(called: Called) -> dict[str, Work]:
     """Return what a call does, by the name of the function that is launched."""
+    if called.target != "c" and not called.typed.calls:  # what was generated is on a grid
+        tell(called.typed, lowered, called.program.loop_program)
     functions, host = called.program.launches, called.program.loop_program.host
     if len(functions) == 1 and (called.target == "c" or isinstance(host[0], Launch)):
         return {functions[0].name: _all_of(called)}
@@ -72,7 +75,7 @@ def _all_of(called: Called) -> Work:
     moved = done = None
     try:
         counts = gather_access_footprint_bytes(kernel)
-        moved = sum(count.eval_with_dict(sizes) for count in counts.values())
+        moved = sum(count.at(sizes) for count in counts.values())
     except UserError as error:
         why.append(error.what)
     try:
@@ -107,12 +110,12 @@ def _part_of(
     why = list[str]()
     moved = done = None
     try:
-        moved = footprint_bytes_in(plain, insns, around).eval_with_dict(called.sizes)
+        moved = footprint_bytes_in(plain, insns, around).at(called.sizes)
     except UserError as error:
         why.append(error.what)
     try:
         ids = [f"id:{insn.id}" for insn in plain.assignments if insn.id in insns]
-        done = operations_of(plain, called.sizes, ids) if ids else {}
+        done = operations_of(called.typed, called.sizes, ids) if ids else {}
     except UserError as error:
         why.append(error.what)
     return Work(moved, done, tuple(why))

@@ -22,6 +22,8 @@ from polygen.ir.instruction import CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
+from polygen.lower.scans import Scan
+from polygen.lower.shared_scans import scan_of
 
 _T = TypeVar("_T")
 _Conditions: TypeAlias = tuple[Expression, ...]
@@ -59,23 +61,28 @@ class Seen(Generic[_T]):
     in_subscripts: bool = True
 
 
-def occurrences(kernel: Kernel, insn: Assigning, seen: Seen[_T]) -> Counter[Occurrence[_T]]:
+def occurrences(
+    kernel: Kernel, insn: Assigning, seen: Seen[_T], waiting: Callable[[], frozenset[str]]
+) -> Counter[Occurrence[_T]]:
     """Return what an instruction does for each of its instances, and how often.
 
     Parameters:
         kernel: an expanded kernel.
         insn: an instruction of it.
         seen: what is looked for.
+        waiting: returns the inames of the loops in which the whole grid waits.
 
     Raises:
         NotCountable: if data decides.
     """
-    return _Instruction(kernel, insn, seen).all()
+    return _Instruction(kernel, insn, seen, waiting).all()
 
 
 class _Instruction(Generic[_T]):
-    def __init__(self, kernel: Kernel, insn: Assigning, seen: Seen[_T]) -> None:
-        self._kernel, self._insn, self._seen = kernel, insn, seen
+    def __init__(
+        self, kernel: Kernel, insn: Assigning, seen: Seen[_T], waiting: Callable[[], frozenset[str]]
+    ) -> None:
+        self._kernel, self._insn, self._seen, self._waiting = kernel, insn, seen, waiting
 
     def all(self) -> Counter[Occurrence[_T]]:
         insn, found = self._insn, Counter[Occurrence[_T]]()
@@ -134,10 +141,29 @@ class _Instruction(Generic[_T]):
                 found += self._in(part, inames, asked, early)
             return found
         if isinstance(node, ex.Reduction):
-            found = self._counter(self._seen.at_node(node, inames), inames | {*node.inames}, early)
-            return found + self._in(node.operand, inames | {*node.inames}, early, early)
+            return self._in_reduction(node, inames, early)
         for part in walk.parts(node):
             found += self._in(part, inames, asked, early)
+        return found
+
+    def _in_reduction(
+        self, node: ex.Reduction, inames: frozenset[str], early: _Conditions
+    ) -> Counter[Occurrence[_T]]:
+        """Return what a reduction does: for each contribution; a scan, for each that is new."""
+        scan = self._scan(node, inames, early)
+        if scan is None:
+            inside, operand = inames | {*node.inames}, node.operand
+        else:
+            inside, early = inames, (*early, *scan.conditions)
+            operand = walk.substitute(node.operand, {node.inames[0]: scan.value})
+        found = self._counter(self._seen.at_node(node, inames), inside, early)
+        return found + self._in(operand, inside, early, early)
+
+    def _scan(self, node: ex.Reduction, inames: frozenset[str], early: _Conditions) -> Scan | None:
+        """Return how a reduction is carried through loops, unless the whole grid waits in these."""
+        found = scan_of(self._kernel, self._insn, inames, node, early)
+        if found is None or not self._waiting().isdisjoint(found.sweep):
+            return None
         return found
 
     def _in_choice(

@@ -212,7 +212,7 @@ def roofline(
     return Roofline(
         kernel.name,
         limits,
-        sum(count.eval_with_dict(sizes) for count in moved.values()),
+        sum(count.at(sizes) for count in moved.values()),
         traffic.accessed,
         traffic.mapped,
         traffic.local,

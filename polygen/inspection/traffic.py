@@ -50,7 +50,7 @@ def traffic_of(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Traffic:
     each = get_mem_access_map(kernel, True, count_granularity=CountGranularity.WORKITEM)
     accessed, mapped, local = 0, Fraction(), Fraction()
     for key, count in each.items():
-        number, size = count.eval_with_dict(sizes), int(key.dtype.itemsize)
+        number, size = count.at(sizes), int(key.dtype.itemsize)
         if key.mtype == "local":
             local += number * _turn_bytes(kernel, key, extents, sizes, size)
             continue

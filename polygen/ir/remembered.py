@@ -34,6 +34,11 @@ def by_parts(kernel: Kernel, parts: tuple[Any, ...], find: Callable[[], _T]) -> 
     return found
 
 
+def tell(kernel: Kernel, function: Callable[[Kernel], _T], result: _T) -> None:
+    """Let a function that `per_kernel` returned know its result for a kernel."""
+    kernel.memo[function.__wrapped__, ()] = result  # type: ignore[attr-defined]
+
+
 def per_kernel(
     function: Callable[Concatenate[Kernel, _P], _T],
 ) -> Callable[Concatenate[Kernel, _P], _T]:

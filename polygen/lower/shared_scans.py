@@ -76,6 +76,34 @@ def with_shared_scans(kernel: Kernel) -> tuple[Kernel, frozenset[str]]:
     return kernel, frozenset(carried)
 
 
+def scan_of(
+    kernel: Kernel,
+    insn: Instruction,
+    around: frozenset[str],
+    reduction: ex.Reduction,
+    conditions: tuple[Expression, ...],
+) -> Scan | None:
+    """Return how a reduction is carried on, by each work item or by a group, if it is a scan.
+
+    Parameters:
+        kernel: its types are known, and it has no rules.
+        insn: the instruction that it stands in.
+        around: the inames of the loops and axes around it.
+        reduction: the reduction.
+        conditions: those under which it is computed.
+    """
+    if not depends_on_loop(kernel, around, reduction):
+        return None
+    loops = tuple([p for p in places(kernel).of[insn.id, around] if isinstance(p, str)])
+    found = find_scan(kernel, around, loops, reduction, conditions)
+    if isinstance(found, Scan):
+        return found
+    if around != insn.within_inames or not kernel.options.allow_reassociation:
+        return None
+    shared = _find(kernel, insn, reduction, [conditions])
+    return None if shared is None else shared.scan
+
+
 @dataclass(frozen=True)
 class _Shared:
     """How a scan is shared: along an axis, and through the loops around it.

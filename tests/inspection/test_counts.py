@@ -279,6 +279,72 @@ def test_redundant_work(name: str) -> None:
         assert plainly.eval_and_sum({"n": n}) == len(times)
 
 
+SCAN = ("{ [i,j]: 0<=i<n and 0<=j<=i }", "b[i] = sum(j, a[j]*3)")
+IN_GROUPS = ("{ [o,w,j]: 0<=o<n and 0<=w<4 and 0<=j<=4*o + w }", "b[o,w] = sum(j, a[j]*3)")
+IN_STEPS = (
+    "{ [t,i,k,j]: 0<=t<n and 0<=i,k<5 and 0<=j<=t }",
+    """
+    for t
+        x[i] = y[4 - i] + sum(j, a[j]*3)  {id=there, dep=*}
+        y[k] = x[4 - k]                   {dep=there}
+    end
+    """,
+)
+SCANS: dict[str, tuple[Callable[[], Kernel], Callable[[int], int]]] = {
+    "in a loop": (lambda: kernel(*SCAN), lambda n: n),
+    "no more from the fifth on": (
+        lambda: kernel("{ [i,j]: 0<=i<n and 0<=j<=i and j<5 }", SCAN[1]), lambda n: min(n, 5)
+    ),
+    "in each row": (
+        lambda: kernel("{ [k,i,j]: 0<=k,i<n and 0<=j<=i }", "b[k,i] = sum(j, a[k,j]*3)"),
+        lambda n: n * n,
+    ),
+    "groups, each anew": (lambda: tag(i="g.0")(kernel(*SCAN)), lambda n: n * (n + 1) // 2),
+    "by work items": (lambda: tag(w="l.0")(kernel(*IN_GROUPS)), lambda n: 4 * n),
+    "between launches, anew": (
+        lambda: tag(i="g.0", k="g.0")(
+            kernel(*IN_STEPS, pg.GlobalArg("x", shape="5"), pg.GlobalArg("y", shape="5"))
+        ),
+        lambda n: 5 * n * (n + 1) // 2,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_scans_take_each_element_once(name: str) -> None:
+    """As what is generated does it: contributions, what they are computed of, and reads."""
+    make, expected = SCANS[name]
+    knl = pg.add_dtypes(make(), {"a": np.float32})
+    if "x" in knl.variables:
+        knl = pg.add_dtypes(knl, {"x": np.float32, "y": np.float32})
+    done = pg.get_op_map(knl, count_granularity="workitem", count_within_subscripts=False)
+    reads = pg.get_mem_access_map(knl, count_granularity="workitem").filter_by(variable=["a"])
+    for n in (0, 1, 2, 7):
+        sizes = {"n": n}
+        more = 5 * n if "launches" in name else 0  # beside the reduction
+        assert done.filter_by(name=["mul"]).eval_and_sum(sizes) == expected(n)
+        assert done.filter_by(name=["add"]).eval_and_sum(sizes) == expected(n) + more
+        assert reads.eval_and_sum(sizes) == expected(n)
+
+
+def test_reads_of_a_shared_scan_are_of_neighbours() -> None:
+    knl = tag(w="l.0")(kernel(*IN_GROUPS))
+    reads = pg.get_mem_access_map(pg.add_dtypes(knl, {"a": np.float32}), subgroup_size=4)
+    (key,) = reads.filter_by(direction=["load"], variable=["a"])
+    assert key.lid_strides == {0: 1}
+
+
+def test_a_number_without_a_formula_first() -> None:
+    knl = typed(steps(grid("i", 5), grid("j", 3, axis=1))(kernel(
+        "{ [i,j]: 0<=j<=i<n and (i+j) mod 2 = 0 }", "b[i,j] = a[j,i]*2 + a[i,j]"
+    )))  # fmt: skip
+    for count in pg.get_op_map(knl, count_granularity="workitem").values():
+        for n in (0, 1, 8, 33):
+            assert count.at({"n": n}) == count.eval_with_dict({"n": n})
+    with pytest.raises(MissingArgument):
+        count.at({})
+
+
 # --- what is refused, and what maps can do
 
 LINE = "{ [i]: 0<=i<n }"
