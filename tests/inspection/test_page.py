@@ -24,6 +24,14 @@ from tests.language.test_round_trip import kernels
 EVIL = '"></pre><script>alert(1)</script>&lt;'
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _no_hurry() -> Iterator[None]:
+    """Nothing is left out because other processes keep the machine busy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(notebook, "_SECONDS", 3600.0)
+        yield
+
+
 def parsed(html: str) -> ET.Element:
     """What polygen writes is well-formed XML, too."""
     return ET.fromstring(html)  # noqa: S314
@@ -159,9 +167,9 @@ def test_past_the_budget_parts_are_left_out(monkeypatch: pytest.MonkeyPatch) -> 
 def test_it_is_quick() -> None:
     knl = recipe()[-1]
     knl._repr_html_()
-    start = time.perf_counter()
+    start = time.process_time()
     knl._repr_html_()
-    assert time.perf_counter() - start < 0.3
+    assert time.process_time() - start < 0.3
 
 
 def test_several_in_one_notebook_have_no_names_that_clash() -> None:
@@ -334,9 +342,9 @@ def test_a_report_needs_nothing_beside_itself(tmp_path: Path) -> None:
 
 
 def test_the_same_report_is_the_same_text(tmp_path: Path) -> None:
-    knl = recipe()[-1]
+    knl = row_sum()
     first, second = (
-        pg.report(knl, tmp_path / name, drawn_at={"n": 16, "m": 4}).read_text() for name in "ab"
+        pg.report(knl, tmp_path / name, drawn_at={"n": 3, "m": 4}).read_text() for name in "ab"
     )
     assert first == second
     assert first.count("<img") == 1
