@@ -77,7 +77,9 @@ def write_entries(app: Sphinx) -> None:
 def add_navigation(_app: Sphinx, name: str, text: list[str]) -> None:
     """Let the lists of pages be tables of contents; show examples' empty lines as empty."""
     if name == str(_PAGES):
-        text[0] += "\n## Pages\n\n" + "\n".join(f"- [{g.title}](api/{g.page}.rst)" for g in names.groups())
+        text[0] += "\n## Pages\n\n" + "\n".join(
+            f"- [{g.title}](api/{g.page}.rst)" for g in names.groups()
+        )
     text[0] = navigation.with_inside_links(text[0])
     if name in _LISTS:
         text[0] = navigation.with_navigation(text[0])

@@ -53,6 +53,8 @@ def test_figures_in_the_text_are_those_of_the_long_page() -> None:
     found = re.findall(r"\b\d+\.\d+\b", behind)
     assert len(found) > 5
     assert [n for n in found if n not in LONG] == []
+    items = behind.split("\n- ")[1:]
+    assert [i for i in items if ".py](../benchmarks/" not in i and "the same script" not in i] == []
 
 
 def test_each_section_says_script_device_date_and_command() -> None:
