@@ -34,8 +34,8 @@ def get_op_map(
     """Return how often a kernel does arithmetic, by type and operation.
 
     That is what its instructions say, for all instances: not what compilers make of it.  Each
-    contribution to a reduction is an operation; of a scan, each that is new.  Signs, comparisons, choices, conversions and what
-    finds an element in memory from its subscripts are none.
+    contribution to a reduction is an operation; of a scan, each that is new.  Signs, comparisons,
+    choices, conversions and what finds an element in memory from its subscripts are none.
 
     Parameters:
         kernel: the types of its inputs are known.
