@@ -18,7 +18,7 @@ from typing import SupportsIndex
 
 from polygen.analysis.affine import linear_form
 from polygen.analysis.inference import infer_types
-from polygen.errors import MissingArgument, NotCountable
+from polygen.errors import MissingArgument, NotCountable, UserError
 from polygen.inspection.limits import Limits
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -36,9 +36,10 @@ from polygen.transforms.separate_full_tiles import separate_full_tiles
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.tag_array_axes import tag_array_axes
 from polygen.transforms.tag_inames import tag_inames
+from polygen.tuning.on_processors import on_processors
 from polygen.tuning.work import points
 
-_PART = 1 << 14  # updates that are worth a thread
+_PART, _PARTS = 1 << 14, 64  # updates that are worth a thread; parts that are enough for all
 _FOR_EACH = 4  # updates for each element of a copy that is worth one
 _THREADS = 256
 _MOST_ACROSS = 128  # elements of a row that a group updates
@@ -154,14 +155,20 @@ def _size(kernel: Kernel, extent: Expression, sizes: Mapping[str, SupportsIndex]
 def on_threads(kernel: Kernel, one: Scatter) -> Kernel:
     """Return the kernel with a copy for each part of the updates, which are in order in each."""
     worth = max(_PART, _FOR_EACH * one.elements)
-    length = max(1, worth // (one.row * one.inner))
-    if one.count <= 2 * length:
+    length = max(1, worth // (one.row * one.inner), -(-one.count // _PARTS))
+    if one.count < 2 * length:
         return kernel
     part, inner = (kernel.new_name(f"{one.labels}_{kind}") for kind in ("part", "inner"))
     kernel = split_iname(
         kernel, one.labels, length, outer_iname=part, inner_iname=inner, outer_tag="g.0"
     )
-    return separate_full_tiles(_in_order(kernel, one, [part]), inner)
+    known = set(kernel.instructions_by_id)
+    kernel = separate_full_tiles(_in_order(kernel, one, [part]), inner)
+    (last,) = [i.id for i in kernel.assignments if i.id not in known and i.reductions]
+    try:
+        return on_processors(kernel, last)
+    except UserError:  # one thread adds up copies, which takes less than to make them
+        return kernel
 
 
 def _in_order(kernel: Kernel, one: Scatter, loops: list[str]) -> Kernel:
