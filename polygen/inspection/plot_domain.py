@@ -25,7 +25,7 @@ _ORDERS = ("path", "numbers", "colours")
 def plot_domain(  # noqa: PLR0913
     kernel: Kernel,
     sizes: Mapping[str, SupportsIndex],
-    axes: Sequence[str] | None = None,
+    axes: str | Sequence[str] | None = None,
     *,
     within: str | Sequence[str] | None = None,
     at: Mapping[str, SupportsIndex] | None = None,
@@ -44,14 +44,15 @@ def plot_domain(  # noqa: PLR0913
     Parameters:
         kernel: its types need not be known.
         sizes: the value of each size, small enough that points can be told apart.
-        axes: two or three expressions in the inames, such as ``("4*i_outer + i_inner", "j")``:
-            where an instance is.  If not given, the two or three inames of the instructions;
-            several instances at one place are one point, so deeper nests are projected.
+        axes: two or three expressions in the inames: where an instance is; a text such as
+            ``"4*i_outer + i_inner, j"``, or a list of texts.  If not given, the two or three inames
+            of the instructions.  Several instances at one place are one point, so deeper nests are
+            projected.
         within: which instructions are drawn: see `find_instructions`; those that lack an iname of
             the axes are not.  What has other inames can be drawn on the same `ax` afterwards.
         at: values of inames: the picture shows these instances only, of a deeper nest, say.
-        tiles: expressions in the inames, such as ``"i_outer, j_outer"`` in a list: instances in
-            which they have the same values are shaded together.
+        tiles: expressions in the inames, such as ``"i_outer, j_outer"``: instances in which they
+            have the same values are shaded together.
         colour: an expression whose value tells the points' colours.
         dependences: whether to draw direct dependences (see `polygen.dependences`), or which
             kinds: ``"flow"``, ``"anti"``, ``"output"``.  Those between instances at one place have
@@ -89,10 +90,10 @@ def plot_domain(  # noqa: PLR0913
     _check_meanings(order, colour)
     plain = kernel.expanded
     insns = matching(plain, within)
-    names = list(axes) if axes is not None else _inames(plain, insns)
+    names = _inames(plain, insns) if axes is None else _listed(axes)
     _check_axes(names, ax)
     frame = Frame(plain, _integers("sizes", sizes), names, _integers("at", at or {}))
-    by = [frame.expression(text, "tile") for text in ([tiles] if isinstance(tiles, str) else tiles)]
+    by = [frame.expression(text, "tile") for text in _listed(tiles)]
     shown = None if colour is None else frame.expression(colour, "colour")
     extra = [*by, *([] if shown is None else [shown])]
     statements = _statements(frame, insns, extra)
@@ -116,10 +117,16 @@ def plot_domain(  # noqa: PLR0913
     return ax
 
 
+def _listed(given: str | Sequence[str]) -> list[str]:
+    if isinstance(given, str):
+        return [part.strip() for part in given.split(",")]
+    return list(given)
+
+
 def _kinds(wanted: bool | str | Sequence[str]) -> tuple[str, ...]:
     if isinstance(wanted, bool):
         return KINDS if wanted else ()
-    kinds = (wanted,) if isinstance(wanted, str) else tuple(wanted)
+    kinds = tuple(_listed(wanted))
     for kind in kinds:
         if kind not in KINDS:
             raise _no_choice("dependences", kind, KINDS)

@@ -99,8 +99,8 @@ def test_a_triangle(n: int) -> None:
 
 def test_tiles_hold_what_they_hold_and_those_at_the_border_are_smaller() -> None:
     knl = pg.split_iname(pg.split_iname(triangle(), "i", 4), "j", 4)
-    axes = ("4*i_outer + i_inner", "4*j_outer + j_inner")
-    ax = pg.plot_domain(knl, {"n": 10}, axes, tiles=["i_outer", "j_outer"])
+    axes = "4*i_outer + i_inner, 4*j_outer + j_inner"
+    ax = pg.plot_domain(knl, {"n": 10}, axes, tiles="i_outer, j_outer")
     places = [(i, j) for i in range(1, 10) for j in range(i + 1)]
     assert points(ax) == places
     tiles = [patch.get_path() for patch in ax.patches]
@@ -230,6 +230,17 @@ def test_conditions_limit_what_is_executed() -> None:
     assert corners(ax) == {(0, 0), (0, 4), (4, 0)}
 
 
+def test_where_data_decides_all_is_drawn() -> None:
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i,j<n }",
+        "a[i,j] = 1  {if=limit > i and b[i] > 0, id=set}",
+        [pg.ValueArg("limit", "float64"), "..."],
+        name="data",
+    )
+    ax = pg.plot_domain(knl, {"n": 3})
+    assert points(ax) == [(i, j) for i in range(3) for j in range(3)]
+
+
 def test_strides_are_points_between_which_nothing_is() -> None:
     knl = pg.make_kernel("{ [i,j]: 0<=i,j<n and (i + j) mod 2 = 0 }", "a[i,j] = 1", name="checkers")
     ax = pg.plot_domain(knl, {"n": 5})
@@ -311,6 +322,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         ({"at": {"i": "x"}}, "given at="),
         ({"sizes": {"n": 400}}, "more than 10000 points"),
         ({"sizes": {"n": 2.5}}, "given sizes="),
+        ({"sizes": {"n": 5, "i": 1}}, "'i' was given as a size, and is an iname"),
         ({"sizes": {"n": 1}}, "nothing to draw"),
     ):
         given: dict[str, Any] = {"sizes": {"n": 5}, **arguments}

@@ -59,6 +59,13 @@ class Frame:
         self.axes = [self.expression(text, "axis") for text in axes]
         for iname in at:
             kernel.check_iname(iname)
+        for name in sizes:
+            if name in kernel.home_domains:
+                raise InvalidArgument(
+                    f"'{name}' was given as a size, and is an iname of kernel '{kernel.name}'",
+                    where=caller_location(),
+                    remedy=f"at={{'{name}': {sizes[name]}}} shows these instances alone",
+                )
         self.at = dict(at)
         left = self.fixed(kernel.assumptions.flat)
         if left.is_empty():
@@ -102,7 +109,7 @@ class Frame:
         listed = (*[i for i in order if i in names], *rest)
         values = domain_of(self.kernel, names)
         for predicate in insn.predicates:
-            allowed = condition_set(predicate, names | frozenset(self.kernel.parameters))
+            allowed = condition_set(predicate, names | self.sizes.keys())
             values = values if allowed is None else intersection(values, allowed)
         values = self.fixed(values)
         here = {name: value for name, value in self.at.items() if name in names}
