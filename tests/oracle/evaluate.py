@@ -109,7 +109,7 @@ def convert(value: Value, dtype: np.dtype[Any]) -> Value:
 
 def as_read(value: Value) -> Value:
     """Return what an element is where it is read: a bfloat16 is stored, and computed as float32."""
-    return np.float32(value) if np.asarray(value).dtype.name == "bfloat16" else value
+    return np.float32(value) if type(value).__name__ == "bfloat16" else value
 
 
 def _sum(e: Evaluator, node: Any) -> Value:

@@ -10,7 +10,7 @@ from tests.proof import wide
 from tests.proof.precision import HARMLESS, Looked, count, look_at
 from tests.proof.unproved import REASONS, UNPROVED, UNPROVED_WIDE
 
-QUICK, WIDE_QUICK = range(200, 230), range(150, 165)
+QUICK, WIDE_QUICK = range(200, 230), range(150, 158)
 DEEP, WIDE_DEEP, BATCH = 600, 350, 50
 ACCEPTED, WIDE_ACCEPTED = 90, 140  # steps at least, of each batch
 SHARE = 0.02  # of the steps that do no harm are refused at most

@@ -21,7 +21,7 @@ from tests.proof.sequences import DATA, NO_CODE, random_sequence
 from tests.properties.random_case import RandomCase, random_case
 from tests.properties.together import Arrays, run_together
 
-COUNT, IN_C, IN_OPENCL = 40, 80, 18
+COUNT, IN_C, IN_OPENCL = 40, 50, 18
 BATCH = 10
 
 
