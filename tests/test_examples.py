@@ -1,5 +1,7 @@
 """Every example runs, and checks its own results; none warns."""
 
+import ast
+import re
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,9 +19,14 @@ WRITES = {
 
 
 def test_the_examples_are_there() -> None:
-    text = (FOLDER.parent / "README.md").read_text()
+    page = (FOLDER.parent / "docs" / "examples.md").read_text()
+    listed = dict(
+        re.findall(r"^\| \[\w+\]\(\.\./examples/(\w+)\.py\) \| (.+) \|$", page, re.MULTILINE)
+    )
     assert len(EXAMPLES) >= 20
-    assert [name for name in EXAMPLES if name not in text] == []
+    for name in EXAMPLES:
+        said = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text())) or ""
+        assert listed[name] == " ".join(said.partition("\n\n")[0].split())
 
 
 @pytest.mark.usefixtures("optimized_pocl")

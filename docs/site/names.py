@@ -1,6 +1,6 @@
 """Every public name by its purpose: what the reference of the site has an entry for.
 
-A new name needs no line here: a transformation stands where the table in the README has it, and
+A new name needs no line here: a transformation stands where docs/reference/steps.md has it, and
 everything else is found by the package that it comes from.  `_PURPOSES` names those
 that would stand in the wrong place.
 """
@@ -104,8 +104,8 @@ _ROW = re.compile(r"^ *\| ([^|]+?) \| (`.+) \|$", re.MULTILINE)
 
 
 def transformations() -> dict[str, tuple[str, ...]]:
-    """Return the transformations by what they are of, as the README's table has them."""
-    rows = _ROW.findall((ROOT / "README.md").read_text())
+    """Return the transformations by what they are of: the table in docs/reference/steps.md."""
+    rows = _ROW.findall((ROOT / "docs" / "reference" / "steps.md").read_text())
     return {
         re.sub(r" \(\[.*", "", kind): tuple(
             n for n in dict.fromkeys(re.findall(r"`(\w+)`", cell)) if _is_step(n)
