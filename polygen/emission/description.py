@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar
-from polygen.ir.array import ValueArg
+from polygen.ir.array import Argument, ValueArg
 from polygen.ir.dtype import dtype_name
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.options import Options
@@ -63,6 +64,8 @@ def _argument(arg: HostArray | HostScalar) -> dict[str, Any]:
         "shape": _texts(arg.shape),
         "strides": _texts(arg.strides),
         "offset": show_expression(arg.offset),
+        "unit": arg.unit,
+        "storage": show_expression(arg.storage),
         "alignment": arg.alignment or arg.dtype.itemsize,
         "may_alias": arg.may_alias,
     }
@@ -72,37 +75,43 @@ def _texts(nodes: Sequence[Expression]) -> list[str]:
     return [show_expression(node) for node in nodes]
 
 
-def _nodes(kernel: HostKernel, nodes: Sequence[HostNode]) -> list[dict[str, Any]]:
+def _nodes(
+    kernel: HostKernel, nodes: Sequence[HostNode], loops: frozenset[str] = NO_NAMES
+) -> list[dict[str, Any]]:
     functions = {function.name: function for function in kernel.program.launches}
     return [
-        _loop(kernel, node) if isinstance(node, HostLoop) else _launch(functions, node.name)
+        _loop(kernel, node, loops)
+        if isinstance(node, HostLoop)
+        else _launch(functions[node.name], loops)
         for node in nodes
     ]
 
 
-def _loop(kernel: HostKernel, loop: HostLoop) -> dict[str, Any]:
+def _loop(kernel: HostKernel, loop: HostLoop, loops: frozenset[str]) -> dict[str, Any]:
     return {
         "loop": loop.iname,
         "from": show_expression(loop.lower),
         "below": show_expression(loop.upper),
         "step": loop.step,
-        "body": _nodes(kernel, loop.body),
+        "body": _nodes(kernel, loop.body, loops | {loop.iname}),
     }
 
 
-def _launch(functions: Mapping[str, DeviceFunction], name: str) -> dict[str, Any]:
-    function = functions[name]
+def _launch(function: DeviceFunction, loops: frozenset[str]) -> dict[str, Any]:
     return {
-        "function": name,
-        "arguments": [
-            {"name": a.name, "kind": "scalar" if isinstance(a, ValueArg) else "array"}
-            for a in function.arguments
-        ],
+        "function": function.name,
+        "arguments": [_passed(arg, loops) for arg in function.arguments],
         "groups": _texts(function.group_counts or (1,)),
         "items": list(function.local_size or (1,)),
         "local_bytes": function.local_bytes,
         "shared_bytes": function.shared_bytes,
     }
+
+
+def _passed(arg: Argument, loops: frozenset[str]) -> dict[str, str]:
+    kind = "scalar" if isinstance(arg, ValueArg) else "array"
+    kind = "loop" if arg.name in loops else kind
+    return {"name": arg.name, "kind": kind, "type": "" if arg.dtype is None else arg.dtype.name}
 
 
 def _options(kernel: Kernel) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import polygen as pg
 from polygen.errors import CannotEmit
-from tests.emission.kernels import axpy, cases, product, rows, steps
+from tests.emission.kernels import axpy, cases, product, reversed_blocks, rows, steps
 
 
 def described(knl: pg.Kernel, target: str) -> Any:
@@ -35,6 +36,8 @@ def test_description_of_arguments() -> None:
         "shape": ["n", "l"],
         "strides": ["1", "n"],
         "offset": "0",
+        "unit": 1,
+        "storage": "0",
         "alignment": 8,
         "may_alias": False,
     }
@@ -49,6 +52,44 @@ def test_description_of_what_is_assumed() -> None:
     assert found["options"] == {"build_options": ["-g"]}
     assert found["obligations"] == found["claims"] == []
     assert any("column" in text for text in described(rows(False), "c")["obligations"])
+
+
+def test_description_of_launches() -> None:
+    found = described(steps(True), "cuda")
+    (next_,) = found["temporaries"]
+    assert (next_["name"], next_["direction"], next_["storage"]) == ("next", "temporary", "n")
+    (loop,) = found["launches"]
+    assert (loop["loop"], loop["from"], loop["below"], loop["step"]) == ("t", "0", "steps", 1)
+    first, second = loop["body"]
+    assert first == {
+        "function": "steps_0",
+        "arguments": [
+            {"name": "u", "kind": "array", "type": "float64"},
+            {"name": "n", "kind": "scalar", "type": "int32"},
+            {"name": "next", "kind": "array", "type": "float64"},
+        ],
+        "groups": ["(n + 7)//8"],
+        "items": [8],
+        "local_bytes": 0,
+        "shared_bytes": 0,
+    }
+    assert second["function"] == "steps_1"
+    (blocks,) = described(reversed_blocks(True), "cuda")["launches"]
+    assert (blocks["shared_bytes"], blocks["items"]) == (65536, [256])
+
+
+def test_every_member_is_described() -> None:
+    """The guide tells of each member of the description, and of no other."""
+    page = (Path(__file__).parents[2] / "docs" / "emitting.md").read_text()
+    table = page.partition("## The description")[2]
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", table, re.MULTILINE)
+    names = [name for row in rows for name in re.findall(r"\w+", row)]
+    found = described(steps(True), "cuda")
+    assert sorted(names) == sorted(found)
+    inside = [*found["arguments"], *found["temporaries"], found["launches"][0]]
+    inside += found["launches"][0]["body"]
+    for member in {name for each in inside for name in each}:
+        assert f"`{member}`" in table, member
 
 
 def test_the_same_each_time(tmp_path: Path) -> None:
