@@ -28,6 +28,7 @@ from polygen.inspection.count_keys import CountGranularity, MemAccess, Op, Sync
 from polygen.inspection.count_map import CountMap
 from polygen.inspection.counts import Count
 from polygen.inspection.difference import diff
+from polygen.inspection.equivalent import Equivalence, equivalent
 from polygen.inspection.explain_order import explain_order
 from polygen.inspection.find_instructions import find_instructions
 from polygen.inspection.find_rules_matching import find_rules_matching
@@ -205,6 +206,7 @@ __all__ = [
     "CountMap",
     "Dependence",
     "Emitted",
+    "Equivalence",
     "Executor",
     "GlobalArg",
     "IllFormedKernel",
@@ -276,6 +278,7 @@ __all__ = [
     "double_buffer",
     "duplicate_inames",
     "emit",
+    "equivalent",
     "errors",
     "expand_subst",
     "explain_order",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from polygen.analysis.cases import with_cases
 from polygen.analysis.claimable import sufficient_claims
 from polygen.analysis.equivalence import flow_difference
-from polygen.analysis.instance_map import InstanceMap
+from polygen.analysis.instance_map import UNMOVED, InstanceMap
 from polygen.analysis.instances import difference, not_affine
 from polygen.analysis.legality import UNORDERED, Violation, violation
 from polygen.analysis.liveness import live_variables
@@ -125,6 +125,24 @@ def prove(step: str, old: Kernel, result: Rearranged) -> None:
         raise
     if keeps_sound(old, new):
         note_sound(new)
+
+
+def is_proved(old: Kernel, new: Kernel) -> bool:
+    """Tell whether a kernel is proved to compute what another does, by one step.
+
+    That is a step that leaves instances at their coordinates, and instructions under their ids.
+
+    Parameters:
+        old: a kernel without calls and rules.
+        new: another one, with the same arguments.
+    """
+    if _nothing_moved(old, new):
+        return True
+    try:
+        _prove("equivalent", old, new, UNMOVED)
+    except UserError:
+        return False
+    return True
 
 
 def _sufficient(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> list[Claim]:

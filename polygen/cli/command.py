@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from polygen.cli import build, cache, check, diff, emit, show
+from polygen.cli import build, cache, check, diff, emit, equiv, show
 from polygen.cli.failures import FAILED, told_failure, told_warnings
 from polygen.errors import PolygenError
 
-_COMMANDS = (show, check, diff, emit, build, cache)
+_COMMANDS = (show, check, diff, equiv, emit, build, cache)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

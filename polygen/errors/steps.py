@@ -114,7 +114,7 @@ class NotFusible(UserError):
 
 
 class KernelsDiffer(UserError):
-    """Kernels that are to become one, and say different things of what they share."""
+    """Kernels that become one, or are compared, and say different things of what they share."""
 
 
 class InameNotUsed(UserError):

@@ -144,7 +144,7 @@ class Pair:
         Raises:
             AutomaticTestFailure: if results differ.
         """
-        expected, found = (_results(e, self.given) for e in (self._reference, self._tested))
+        expected, found = self.results()
         written = {whole(self.ref, name) for name in written_arrays(self.ref)}
         compared = sorted(written & found.keys())
         if not compared:
@@ -153,6 +153,13 @@ class Pair:
             good, why = check(found[name], expected[name])
             if not good:
                 raise self._failure(f"'{name}' is not what it should be: {why}")
+
+    def results(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Run both, and return the arrays that the reference leaves, and those that the test does.
+
+        Numbers that are given are copied before.
+        """
+        return _results(self._reference, self.given), _results(self._tested, self.given)
 
     def _failure(self, what: str) -> AutomaticTestFailure:
         return AutomaticTestFailure(

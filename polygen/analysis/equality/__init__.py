@@ -1,0 +1,1 @@
+"""Whether two kernels that no step links compute the same: see `prove`."""
