@@ -57,6 +57,7 @@ def proofs_are_on() -> bool:
 # For each hundred instructions that are begun:
 MOST_OPERATIONS = 3_000_000  # of isl, in one proof: usually seconds
 MOST_IN_A_STEP = 2_000_000  # of isl, in what a transformation does itself
+MOST_IN_A_COMPARISON = 1_000_000  # of isl, in one attempt: usually far less than a second
 MOST_IN_A_COUNT = 400_000  # of isl, for one formula: longer ones tell nobody anything
 
 
@@ -91,6 +92,18 @@ def limited_step(step: str, kernel: Kernel) -> AbstractContextManager[None]:
     what = f"{step} could not be taken for kernel '{kernel.name}' within the limit: the sets of"
     otherwise = "or take the step earlier, while the loops are simpler"
     return _limited(MOST_IN_A_STEP * _hundreds(kernel), f"{what} instances and elements", otherwise)
+
+
+@contextmanager
+def limited_comparison() -> Generator[None]:
+    """Bound what isl may do to compare two kernels, and raise an error if that is not enough.
+
+    Raises:
+        ProofLimit: if isl has more to do than is reasonable.
+    """
+    what = "that the kernels compute the same could not be proved within the limit: the relations"
+    with _limited(MOST_IN_A_COMPARISON, f"{what} between their instances", "or compare parts"):
+        yield
 
 
 @contextmanager

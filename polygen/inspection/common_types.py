@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from polygen.analysis.integers import integer_parameters
 from polygen.errors import KernelsDiffer
 from polygen.ir import expression as ex
@@ -63,7 +61,7 @@ def _chosen(kernels: tuple[Kernel, Kernel], known: dict[str, str]) -> dict[str, 
     """Return types for arguments that are read, of which nothing tells the type."""
     found: dict[str, str] = {}
     for kernel in kernels:
-        whole = frozenset(_subscripts(kernel))
+        whole = _subscripts(kernel)
         read = frozenset(name for insn in kernel.expanded.instructions for name in insn.read_names)
         for arg in kernel.arguments:
             if arg.name in known or arg.name in found or arg.dtype is not None:
@@ -76,18 +74,21 @@ def _chosen(kernels: tuple[Kernel, Kernel], known: dict[str, str]) -> dict[str, 
     return found
 
 
-def _subscripts(kernel: Kernel) -> Iterator[str]:
-    """Yield the names of what subscripts and the bounds of loops are read from."""
+def _subscripts(kernel: Kernel) -> frozenset[str]:
+    """Return the names of what subscripts and the bounds of loops are computed from."""
     kernel = kernel.expanded
+    found = {name for domain in kernel.domains for name in domain.parameters}
     for insn in kernel.instructions:
         for access in insn.accesses:
             for index in ex.index_of(access):
-                yield from walk.free_variables(index)
-    for domain in kernel.domains:
-        for name in domain.parameters:
-            for writer in kernel.writers.get(name, ()):
-                for value in getattr(writer, "values", ()):
-                    yield from walk.free_variables(value)
+                found |= walk.free_variables(index)
+    pending = list(found)
+    while pending:
+        for writer in kernel.writers.get(pending.pop(), ()):
+            new = writer.read_names - found
+            found |= new
+            pending += new
+    return frozenset(found)
 
 
 def _declared(kernel: Kernel, types: dict[str, str]) -> Kernel:

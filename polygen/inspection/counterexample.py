@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -10,7 +11,7 @@ import islpy as isl
 import numpy as np
 
 from polygen.analysis.pairs import witness
-from polygen.errors import NoCompiler, UserError
+from polygen.errors import NoCompiler, PolygenWarning, UserError
 from polygen.inspection.auto_test import Pair
 from polygen.inspection.same_results import is_same
 from polygen.ir.domain import flat_names
@@ -68,11 +69,9 @@ def counterexample(first: Kernel, second: Kernel, doubted: Sequence[isl.Set]) ->
     why = ""
     for sizes in _candidates(first, second, doubted):
         try:
-            pair = Pair(first, second, "c", sizes)
-            for change in (_as_given, _of_both_signs):
-                found = _differs(pair, change, sizes)
-                if found is not None:
-                    return Runs(found, tuple(done))
+            found = _run(first, second, sizes)
+            if found is not None:
+                return Runs(found, tuple(done))
         except NoCompiler as error:
             return Runs(None, (), error.what)
         except UserError as error:  # there is no such call; there may be others
@@ -80,6 +79,19 @@ def counterexample(first: Kernel, second: Kernel, doubted: Sequence[isl.Set]) ->
             continue
         done.append(sizes)
     return Runs(None, tuple(done), "" if done else why)
+
+
+def _run(first: Kernel, second: Kernel, sizes: Mapping[str, int]) -> Counterexample | None:
+    """Run both kernels on numbers between 0 and 1, and then between -2 and 2."""
+    with warnings.catch_warnings():
+        # How the code for these runs could be better is nothing that was asked.
+        warnings.simplefilter("ignore", PolygenWarning)
+        pair = Pair(first, second, "c", sizes)
+        for change in (_as_given, _of_both_signs):
+            found = _differs(pair, change, sizes)
+            if found is not None:
+                return found
+    return None
 
 
 def _candidates(
@@ -112,10 +124,11 @@ def _as_given(value: Any) -> Any:
 
 
 def _of_both_signs(value: Any) -> Any:
-    """Return numbers between -2 and 2 for those between 0 and 1."""
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
-        return (4 * value - 2).astype(value.dtype)
-    return value
+    """Return numbers between -2 and 2 for those between 0 and 1; integers stay."""
+    numbers: Any = np.asarray(value)
+    if numbers.dtype.kind not in "fc" or not numbers.shape:
+        return value
+    return (4 * numbers - 2).astype(numbers.dtype)
 
 
 def _differs(pair: Pair, change: Change, sizes: Mapping[str, int]) -> Counterexample | None:

@@ -10,8 +10,9 @@ import islpy as isl
 from polygen.analysis.equality.prove import Unproved, unproved
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.isl_affine import to_pw_aff
+from polygen.analysis.obligations import INSIDE
 from polygen.analysis.pairs import witness
-from polygen.analysis.proving import limited, with_proofs
+from polygen.analysis.proving import limited_comparison, with_proofs
 from polygen.analysis.summation import reordered
 from polygen.analysis.wellformed import check_well_formed, obligations
 from polygen.errors import KernelsDiffer, ProofLimit
@@ -150,7 +151,7 @@ def _kernel(given: Kernel | TranslationUnit) -> Kernel:
 def _compared(first: Kernel, second: Kernel) -> Equivalence:
     for kernel in (first, second):
         check_well_formed(kernel)
-    _check_arguments(first, second)
+    check_arguments(first, second)
     first, second, types = with_common_types(first, second)
     owed = tuple(dict.fromkeys(str(o) for kernel in (first, second) for o in obligations(kernel)))
     names = ("first", "second")
@@ -191,7 +192,8 @@ def _proved(first: Kernel, second: Kernel) -> tuple[tuple[Unproved, ...], bool, 
     kernels = _alike(first.expanded), _alike(second.expanded)
     if kernels[0] == kernels[1]:
         return (), False, ()
-    doubts, rounding, obstacles = _by_dataflow(*kernels)
+    chance = _by_chance(*kernels)
+    doubts, rounding, obstacles = by_dataflow(*kernels) if not chance else ((), False, chance)
     if not doubts and not obstacles:
         return (), rounding, ()
     ids = [{insn.id for insn in kernel.instructions} for kernel in kernels]
@@ -206,17 +208,22 @@ def _alike(kernel: Kernel) -> Kernel:
     return kernel.copy(name="kernel", arguments=arguments, target=None)
 
 
-def _by_dataflow(
+def _by_chance(first: Kernel, second: Kernel) -> tuple[str, ...]:
+    """Return where data decides whether a result depends on chance: there is no one dataflow."""
+    owed = dict.fromkeys(o for kernel in (first, second) for o in obligations(kernel))
+    return tuple([f"data decides whether this holds: {o}" for o in owed if o.kind != INSIDE])
+
+
+def by_dataflow(
     first: Kernel, second: Kernel
 ) -> tuple[tuple[Unproved, ...], bool, tuple[str, ...]]:
     """Return the same as `_proved`, by nothing but the dataflow."""
     kernels = first, second
     reorders = all(kernel.options.allow_reassociation for kernel in kernels)
-    larger = max(kernels, key=lambda kernel: len(kernel.instructions))
     doubts: tuple[Unproved, ...] = ()
     try:
         for rounding in (False, True) if reorders else (False,):
-            with limited(larger, "that the kernels are equal could not be proved", ""):
+            with limited_comparison():
                 doubts = unproved(first, second, reorders=rounding)
             if not doubts:
                 return (), rounding, ()
@@ -225,7 +232,7 @@ def _by_dataflow(
     return doubts, False, tuple(dict.fromkeys(o for d in doubts for o in d.obstacles))
 
 
-def _check_arguments(first: Kernel, second: Kernel) -> None:
+def check_arguments(first: Kernel, second: Kernel) -> None:
     """Check that two kernels can be called alike."""
     for one, other in ((first, second), (second, first)):
         for arg in one.arguments:

@@ -20,11 +20,12 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygen.analysis.context import executed
+from polygen.analysis.difference import END
 from polygen.analysis.equality.values import Value, in_names, onto
 
 _FIRST, _SECOND = "__a_", "__b_"
 _MOST_PROOFS = 8  # of one claim, each about other pairs
-_MOST_OPEN = 60  # claims that are used to prove each other
+_MOST_OPEN = 25  # claims that are used to prove each other
 
 Key: TypeAlias = tuple[object, object]
 Comparing: TypeAlias = Callable[[Value, Value, isl.Set], isl.Set]
@@ -144,7 +145,10 @@ def _renaming(value: Value, names: dict[str, str]) -> dict[str, str]:
 def _wider(values: tuple[Value, Value], claim: _Open, more: isl.Set) -> isl.Set:
     """Return the pairs that a claim is made of next."""
     together = claim.pairs.union(more).coalesce()
-    there = [executed(value.frame)[0] for value in values]
+    there = [
+        onto(together, value.names) if value.frame.insn is END else executed(value.frame)[0]
+        for value in values
+    ]
     if claim.widened > _MOST_PROOFS // 2:
         return there[0].intersect(there[1])
     return together.affine_hull().to_set().intersect(there[0]).intersect(there[1]).union(together)

@@ -10,7 +10,7 @@ from polygen.analysis.access import evaluated_under
 from polygen.analysis.equality.claims import Claims
 from polygen.analysis.equality.flow import Flow
 from polygen.analysis.equality.matching import Matching
-from polygen.analysis.equality.pieces import AGAIN, SUM, Pieces, combining
+from polygen.analysis.equality.pieces import AGAIN, EXACT, SUM, Pieces, combining, is_whole
 from polygen.analysis.equality.values import (
     Value,
     are_alike,
@@ -120,7 +120,8 @@ class Comparison:
             return points.intersect(both.union(none))
         operations = [found for found in (combining(a), combining(b)) if found is not None]
         operation = SUM if SUM in operations else operations[0] if operations else None
-        if operation is not None and (self._reorders or not is_rounded(a.kind)):
+        is_exact = operation in EXACT or not is_rounded(a.kind)
+        if operation is not None and (self._reorders or is_exact):
             return self._combined(a, b, operation, points)
         return self._parts(a, b, points)
 
@@ -163,6 +164,8 @@ class Comparison:
             pieces = [self._pieces.of(value, operation, left, level) for value in (a, b)]
             if pieces[0] is None or pieces[1] is None:
                 continue
+            if is_whole(pieces[0], a) and is_whole(pieces[1], b):
+                continue  # neither is combined by this operation
             found = found.union(self._matching.same(pieces[0], pieces[1], left))
         return found.coalesce()
 

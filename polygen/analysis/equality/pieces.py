@@ -14,17 +14,19 @@ from math import prod
 
 import islpy as isl
 
-from polygen.analysis.context import Frame, executed
+from polygen.analysis.context import executed
 from polygen.analysis.equality.flow import Flow
 from polygen.analysis.equality.running import Running
 from polygen.analysis.equality.values import Value, are_alike, onto, own_names
 from polygen.analysis.kinds import Kind
 from polygen.analysis.realized import places
 from polygen.ir import expression as ex
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.reduction import facts_of
 from polygen.ir.reduction import name_of as operation_name
 
 SUM, PRODUCT = "sum", "product"
+EXACT = ("min", "max", "any", "all")  # the same in any order, also of what is rounded
 _MOST_POWER = 8
 _DEEPEST = 12  # how many writes are followed for one piece
 _MOST_PIECES = 40
@@ -332,9 +334,8 @@ class Pieces:
         """Take apart what has been added up to a write, and what was there before."""
         names = dict(value.frame.names)
         for added in running.added(value.frame.insn.id, names, at.where):
-            there = replace(
-                at, where=added.points, bound=at.bound.union(added.frame.names.values())
-            )
+            bound = at.bound.union(added.frame.names.values())
+            there = replace(at, where=added.points, bound=bound, depth=at.depth + 1)
             for term in added.adding.rest:
                 self._take(Value(term, added.frame), task, there)
             before = Value(added.adding.before, added.frame)
@@ -409,7 +410,7 @@ class _Place:
 
     def written(self, value: Value, where: isl.Set) -> _Place:
         """Return where what was written of a value stands."""
-        names = frozenset() if value.was_there else value.names
+        names = NO_NAMES if value.was_there else value.names
         return replace(self, where=where, bound=self.bound | names, depth=self.depth + 1)
 
     def inside(self, points: isl.Set) -> _Place:
@@ -422,7 +423,6 @@ class _Place:
         return replace(self, where=where, bound=self.bound.union(names))
 
 
-def with_names(value: Value, names: Mapping[str, str]) -> Value:
-    """Return a value at instances of other names."""
-    frame: Frame = replace(value.frame, names=dict(names))
-    return replace(value, frame=frame)
+def is_whole(pieces: Sequence[Piece], value: Value) -> bool:
+    """Tell whether the only piece of a value is that value."""
+    return len(pieces) == 1 and pieces[0].number == 1 and pieces[0].factors == (Factor(value),)
