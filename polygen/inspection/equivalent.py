@@ -38,10 +38,12 @@ class Equivalence:
     Attributes:
         answer: ``"equal"``: proved, for all sizes and all data; ``"different"``: shown by a call;
             ``"unknown"``: neither.
+        names: what the two are called in the text.
         rounding: whether they are equal up to rounding only: sums are added up in another order.
         types: those that nothing declares, and the comparison is about: by argument.
         owed: what data has to fulfil, for one of the kernels to have a result: see `obligations`.
         counterexample: of different kernels, a call and an element that differs.
+        written_by: what writes the element that differs, in each kernel, if one instruction does.
         doubted: of what is unknown, for each array an element of which nothing is proved, with the
             sizes, as text.
         obstacles: what stood in the way of a proof.
