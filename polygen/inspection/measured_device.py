@@ -17,6 +17,7 @@ from polygen.runtime.opencl import Queue, pyopencl
 _LEAST_COPIED, _MOST_COPIED = 2**28, 2**30  # bytes: past caches, and not too long
 _PAST = 8  # how many times a cache
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -94,14 +95,20 @@ def _processor() -> MeasuredDevice:
     threads = int(given) if given.isdigit() and int(given) else len(os.sched_getaffinity(0))
     caches = [_bytes(path.read_text()) for path in _CACHES.glob("index*/size")]
     stated = Limits(1.0, 1.0, threads, cache_bytes=max(caches, default=2**25))
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     identity = "\n".join(("c", find_compiler().identity, str(stated)))
-    return MeasuredDevice("c", "c", "cpu", identity, stated, _copied(stated, memory))
+    return MeasuredDevice("c", "c", "cpu", identity, stated, _copied(stated, _memory()))
 
 
 def _copied(stated: Limits, memory: int | None = None) -> int:
     wanted = min(max(_LEAST_COPIED, _PAST * stated.cache_bytes), _MOST_COPIED)
     return wanted if memory is None else min(wanted, memory // 8)
+
+
+def _memory() -> int:
+    """Return how much memory this process may have."""
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit = _GROUP_LIMIT.read_text().strip() if _GROUP_LIMIT.exists() else "max"
+    return min(machine, int(limit)) if limit.isdigit() else machine
 
 
 def _bytes(text: str) -> int:

@@ -12,7 +12,7 @@ from polygen.inspection.limits import Limits
 from polygen.inspection.profile_table import ProfileTable, table_of
 from polygen.inspection.profile_trace import trace_of
 from polygen.ir.public import public, public_class
-from polygen.runtime.recording import RECORDERS, RecordedCall
+from polygen.runtime.recording import RecordedCall, leave, listen
 
 _MOST_WAITING = 4096  # calls of which the times are not taken yet: devices keep events for each
 
@@ -31,7 +31,7 @@ class Profile:
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        RECORDERS.append(self)
+        listen(self)
         return self
 
     def __exit__(
@@ -40,7 +40,7 @@ class Profile:
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        RECORDERS.remove(self)
+        leave(self)
 
     def note(self, call: RecordedCall) -> None:
         """Take notice of a call: polygen's executors say it."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -93,8 +94,44 @@ class RecordedCall:
         yield from zip(self._names, self._times, strict=True)
 
 
-# Those who want to know; looked at by each call.
+# Those who are told; looked at by each call.
 RECORDERS: list[Recorder] = []
+_OPEN: list[Recorder] = []  # those who want to know
+_CHANGING = threading.RLock()
+_UNHEARD: list[object] = []  # blocks of which nobody is told
+
+
+def listen(recorder: Recorder) -> None:
+    """Tell somebody of all calls from now on."""
+    with _CHANGING:
+        _OPEN.append(recorder)
+        _update()
+
+
+def leave(recorder: Recorder) -> None:
+    """Tell somebody of no more calls."""
+    with _CHANGING:
+        _OPEN.remove(recorder)
+        _update()
+
+
+@contextmanager
+def unheard() -> Generator[None]:
+    """Tell nobody of calls, which then run as they do if nobody wants to know."""
+    block = object()
+    with _CHANGING:
+        _UNHEARD.append(block)
+        _update()
+    try:
+        yield
+    finally:
+        with _CHANGING:
+            _UNHEARD.remove(block)
+            _update()
+
+
+def _update() -> None:
+    RECORDERS[:] = [] if _UNHEARD else _OPEN
 
 
 def recorded_on_host(called: Called, run: Callable[..., None]) -> Callable[..., None]:

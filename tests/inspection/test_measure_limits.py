@@ -16,6 +16,7 @@ from polygen.inspection import measure_limits as module
 from polygen.inspection.limits import Limits
 from polygen.inspection.measured_device import measured_device
 from polygen.runtime.cache_contents import contents
+from polygen.runtime.recording import RECORDERS, unheard
 
 
 @pytest.mark.parametrize("kind", ["gpu", "cpu"])
@@ -89,6 +90,25 @@ def test_what_was_measured_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYGEN_NO_CACHE", "1")
     monkeypatch.setattr(module._Measuring, "limits", lambda _: first)
     assert pg.measure_limits("c") == first
+
+
+def test_profiles_do_not_hear_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls that profiles are told of are started in another way: they take longer."""
+    heard = list[bool]()
+
+    def limits(_: object) -> Limits:
+        heard.append(bool(RECORDERS))
+        return Limits(1, 1)
+
+    monkeypatch.setattr(module._Measuring, "limits", limits)
+    monkeypatch.setenv("POLYGEN_NO_CACHE", "1")
+    with pg.profile(Limits(1, 1)) as outer:
+        pg.measure_limits("c")
+        assert [outer] == RECORDERS
+        with unheard(), pg.profile(Limits(1, 1)):
+            assert not RECORDERS
+        assert [outer] == RECORDERS
+    assert (heard, RECORDERS) == ([False], [])
 
 
 def test_what_tells_devices_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,6 +126,22 @@ def test_what_data_decides_is_said() -> None:
     )
 
 
+def test_calls_of_kernels() -> None:
+    smooth = pg.make_function(
+        "{ [k]: 1<=k<m-1 }", "y[k] = x[k-1] + x[k] + x[k+1]", ["m", "x", "y"], name="smooth"
+    )
+    rows = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "[j]: b[i,j] = smooth(m, [j]: a[i,j])",
+        [pg.GlobalArg("a", shape="n, m"), pg.GlobalArg("b", shape="n, m"), "..."],
+        name="rows",
+    )
+    with pg.profile(LIMITS) as p:
+        pg.merge([rows, smooth])["rows"].executor("c")(a=np.ones((3, 5)), b=np.zeros((3, 5)))
+    (row,) = p.table().rows
+    assert (row.bytes, row.operations) == (8 * 3 * (5 + 3), {"float64": 3 * 3 * 2})
+
+
 def test_nested_blocks_and_kernels_of_one_name() -> None:
     first, second = doubling(), pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = -a[i]", name="twice")
     with pg.profile(LIMITS) as outer:
