@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test style types-mypy types-pyright docs test-deep test-gpu bench fmt clean
+.PHONY: demo test style types-mypy types-pyright docs test-docs test-deep test-gpu bench fmt clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -27,9 +27,14 @@ types-pyright: $(READY)
 
 # The documentation site, as files in docs/_build/html.  Warnings are errors.
 docs: $(READY)
+	rm -rf docs/_build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	$(BIN)/python -m sphinx -W -E --keep-going --nitpicky --quiet --jobs 2 docs docs/_build/html
 	$(BIN)/python -m docs.site.offline docs/_build/html
+
+# The site in a browser, Chromium.
+test-docs: docs
+	$(BIN)/pytest -m site tests/site
 
 # Beside Loo.py: see docs/benchmarks.md.
 bench: $(READY)
