@@ -165,7 +165,7 @@ class Executor:
             if wait_for is not None:
                 wait_for = checked_events(wait_for)
             if self._as_passed:
-                form = (queue is None, *args, *map(type, args.values()))
+                form = (type(queue), *args, *map(type, args.values()))
                 call = self._calls.get(form)
                 if call is not None:
                     return call(queue, wait_for, *args.values())
@@ -196,7 +196,7 @@ class Executor:
         return found if by_name else tuple(found.values())
 
     def _run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
-        form = (queue is None, *args, *map(type, args.values()))
+        form = (type(queue), *args, *map(type, args.values()))
         call = self._calls.get(form)
         if call is None:
             call = self._kept(form, self._new_call, queue, args)
@@ -279,7 +279,7 @@ class Executor:
         args = dict(zip(passed, values, strict=True))
         views = seen_as_numpy(foreign, args)
         seen = {**args, **views}
-        form = ("seen", queue is None, *seen, *map(type, seen.values()))
+        form = ("seen", type(queue), *seen, *map(type, seen.values()))
         call = self._calls.get(form)
         if call is None:
             call = self._kept(form, self._call_in_place, queue, seen)

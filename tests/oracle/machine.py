@@ -27,6 +27,7 @@ from polygen.lower.program import (
     Assign,
     Barrier,
     Block,
+    BlocksBegun,
     Call,
     Declare,
     HostLoop,
@@ -355,6 +356,7 @@ class _Scope(Evaluator):
             elif isinstance(node, Call):
                 self._call(node)
             else:
+                assert not isinstance(node, BlocksBegun)  # only targets make it
                 yield from self._any_loop(node)
         self._env = self._env.parents
 

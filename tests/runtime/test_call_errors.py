@@ -345,6 +345,14 @@ def test_wrong_queue(double: pg.Kernel, numbers: Any) -> None:
     _says(error, "for a queue")
 
 
+def test_wrong_queue_after_a_right_one(double: pg.Kernel, queue: Any, numbers: Any) -> None:
+    a = pyopencl().array.to_device(queue, numbers)
+    double(queue, a=a)
+    with pytest.raises(errors.WrongArgumentType) as error:
+        double("queue", a=a[:5])
+    _says(error, "'queue' for a queue")
+
+
 def test_device_array_for_c(double: pg.Kernel, queue: Any, numbers: Any) -> None:
     a = pyopencl().array.to_device(queue, numbers)
     with pytest.raises(errors.WrongDevice) as error:
