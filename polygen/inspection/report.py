@@ -129,7 +129,9 @@ class _Sections:
             element("nav", self.links(), aria_label=f"Sections of kernel {self.kernel.name}"),
         ]
         budget = Budget(None)
-        sections = [element("section", shown(part, budget, 2, name)) for name, part in self._parts]
+        sections = [
+            element("section", shown(part, budget, "h2", name)) for name, part in self._parts
+        ]
         return joined((*head, *sections))
 
 

@@ -49,7 +49,7 @@ def folds(root: ET.Element) -> dict[str, ET.Element]:
     """What can be opened, by the first word or words of its title."""
     found = {}
     for details in root.iter("details"):
-        heading = next((h for h in details[0] if h.tag in {"h2", "h4", "h5"}), details[0])
+        heading = next((h for h in details[0] if h.tag in {"h2", "strong"}), details[0])
         found[text(heading)] = details
     return found
 
@@ -172,9 +172,10 @@ def test_it_is_quick() -> None:
     assert time.process_time() - start < 0.3
 
 
-def test_several_in_one_notebook_have_no_names_that_clash() -> None:
+def test_several_in_one_notebook_have_no_names_that_clash_and_no_headings() -> None:
     for node in tree(row_sum()).iter():
         assert "id" not in node.attrib
+        assert node.tag not in {"h1", "h2", "h3", "h4", "h5", "h6"}
 
 
 def test_a_program_shows_its_kernels() -> None:

@@ -31,7 +31,8 @@ def in_notebook(whole: Kernel | TranslationUnit) -> str:
 
 
 def _kernel(kernel: Kernel, budget: Budget, *, is_open: bool) -> Html:
-    title = element("h4", f"Kernel {kernel.name}")
+    # No headings: notebooks list those among the reader's own.
+    title = element("strong", f"Kernel {kernel.name}")
     summary = joined((title, element("span", f" {headline(kernel)}", class_="count")))
-    body = [shown(part, budget, 5) for part in parts(kernel)]
+    body = [shown(part, budget, "strong") for part in parts(kernel)]
     return folded(summary, *body, is_open=is_open, class_="kernel")

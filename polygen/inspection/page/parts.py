@@ -59,17 +59,17 @@ class Budget:
         return self._end is not None and perf_counter() >= self._end
 
 
-def shown(part: Part, budget: Budget, level: int, name: str | None = None) -> Html:
+def shown(part: Part, budget: Budget, heading: str, name: str | None = None) -> Html:
     """Return a part that can be closed: its content, or why there is none.
 
     Parameters:
         part: what to show.
         budget: how much time may pass before it is left out.
-        level: of its heading.
+        heading: the element that its title is.
         name: what links to it call it, if there are any.
     """
     count = element("span", f" {part.count}", class_="count") if part.count else Html("")
-    summary = joined((element(f"h{level}", part.title), count))
+    summary = joined((element(heading, part.title), count))
     # Browsers open what a link leads into, not what it leads to.
     target = () if name is None else (element("div", id=name, class_="target"),)
     return folded(summary, *target, content(part, budget), is_open=part.is_open)
@@ -167,7 +167,7 @@ def history(kernel: Kernel) -> Html:
 
 def _step(title: str, before: Kernel, after: Kernel, last: Kernel) -> Html:
     names = roles(last) | roles(before) | roles(after)
-    summary = element("code", highlighted(title, names))
+    summary = element("span", highlighted(title, names), class_="step")
     changes = diff(before, after)
     same = element("p", "The kernel's text is the same.", class_="note")
     said = code(difference(changes)) if changes else same

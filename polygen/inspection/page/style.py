@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # `light-dark` follows the reader's system; in a notebook, the notebook's own theme.
-STYLE = """
+_RULES = """
 .polygen {
   color-scheme: light dark;
   --text: light-dark(#1f2328, #d9dee4); --soft: light-dark(#57606a, #9aa4af);
@@ -23,7 +23,7 @@ STYLE = """
 body[data-jp-theme-light="true"] .polygen, body.vscode-light .polygen { color-scheme: light; }
 body[data-jp-theme-light="false"] .polygen, body.vscode-dark .polygen { color-scheme: dark; }
 .polygen *, .polygen { box-sizing: border-box; }
-.polygen pre, .polygen code, .polygen svg text, .polygen td, .polygen tbody th {
+.polygen pre, .polygen .step, .polygen svg text, .polygen td, .polygen tbody th {
   font-family: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", Menlo, monospace;
   font-size: 12.5px; line-height: 1.55;
 }
@@ -35,8 +35,9 @@ body[data-jp-theme-light="false"] .polygen, body.vscode-dark .polygen { color-sc
 .polygen details > :not(summary) { margin-left: 18px; }
 .polygen details > .wide { margin-left: 18px; }
 .polygen summary { cursor: pointer; padding: 3px 0; overflow-wrap: anywhere; }
-.polygen summary h1, .polygen summary h2, .polygen summary h3, .polygen summary h4,
-.polygen summary h5 { display: inline; margin: 0; font-size: inherit; font-weight: 600; }
+.polygen summary h2, .polygen summary strong {
+  display: inline; margin: 0; font-size: inherit; font-weight: 600;
+}
 .polygen .kernel > summary { font-size: 16px; }
 .polygen .count { color: var(--soft); font-weight: 400; }
 .polygen p { margin: 6px 0; overflow-wrap: anywhere; }
@@ -83,7 +84,7 @@ body[data-jp-theme-light="false"] .polygen, body.vscode-dark .polygen { color-sc
 """
 
 # A page of its own has a background, a width, and what is beside the kernel itself.
-PAGE_STYLE = """
+_PAGE_RULES = """
 html { color-scheme: light dark; }
 body { margin: 0; background: light-dark(#ffffff, #14181d); }
 main.polygen { max-width: 1080px; margin: 0 auto; padding: 28px clamp(14px, 4vw, 40px) 80px; }
@@ -105,3 +106,12 @@ main.polygen { max-width: 1080px; margin: 0 auto; padding: 28px clamp(14px, 4vw,
 .polygen .facts { color: var(--soft); margin: 0; }
 @media print { .polygen nav { display: none; } }
 """
+
+
+def _above_others(rules: str) -> str:
+    """Return rules that win over those that notebooks have for the same elements."""
+    return rules.replace(".polygen ", ".polygen.polygen ")
+
+
+STYLE = _above_others(_RULES)
+PAGE_STYLE = _above_others(_PAGE_RULES)
