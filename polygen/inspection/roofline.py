@@ -171,8 +171,8 @@ def roofline(
     """Return what bounds a kernel on a device: memory or arithmetic, and the time that it implies.
 
     The numbers are those of `gather_access_footprint_bytes`, `get_mem_access_map` and `get_op_map`,
-    for work items, with redundant work.  The bound is sure: nothing is faster that moves what has
-    to move, and does what instructions say.
+    for work items, with redundant work.  The bound holds where no cache has anything at first, and
+    the compiler leaves out nothing that instructions say.
 
     Parameters:
         kernel: the types of its inputs are known.

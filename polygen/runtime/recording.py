@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from polygen.ir.kernel import Kernel
+from polygen.runtime.device_errors import translated
 from polygen.targets.program import Program
 
 Times: TypeAlias = tuple[float, float]  # begin and end, in seconds of `time.perf_counter`
@@ -83,9 +84,19 @@ class RecordedCall:
             recorder.note(self)
 
     def settle(self) -> None:
-        """Take the times of launches, and wait until they are over."""
+        """Take the times of launches, and wait until they are over.
+
+        Raises:
+            KernelFault: if the device failed.
+        """
         with self._lock:
-            self._times += [None if clock is None else clock() for clock in self._waiting]
+            try:
+                self._times += [None if clock is None else clock() for clock in self._waiting]
+            except Exception as error:
+                said = translated(self.called.kernel.name, error)
+                if said is None:
+                    raise
+                raise said from None
             self._waiting.clear()
 
     def launches(self) -> Iterator[tuple[str, Times | None]]:

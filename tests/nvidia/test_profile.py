@@ -6,8 +6,11 @@ import gc
 import time
 
 import numpy as np
+import pytest
 
 import polygen as pg
+from polygen.errors import KernelFault
+from polygen.runtime.cuda_driver import DriverError
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.test_graphs import steady
 
@@ -33,6 +36,22 @@ def test_launches_are_started_one_by_one(host: HostDriver) -> None:
     del p, rows
     gc.collect()
     assert host.events <= 3  # of temporaries, and of the profile's clock
+
+
+def test_a_device_that_failed(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks for the times is told; the block's own exception goes on."""
+    run, a = steady().executor("cuda"), np.arange(7.0)
+
+    def failed(first: int, last: int) -> float:
+        raise DriverError("an illegal memory access was encountered", 700)
+
+    monkeypatch.setattr(host, "seconds_between", failed)
+    with pytest.raises(KeyError, match="mine"), pg.profile(LIMITS) as p:
+        run(a=a, steps=3, c=1.0)
+        raise KeyError("mine")
+    with pytest.raises(KernelFault, match="illegal memory access") as caught:
+        p.table()
+    assert "test_profile.py" in str(caught.value)
 
 
 def test_what_users_record_has_no_times(host: HostDriver) -> None:
