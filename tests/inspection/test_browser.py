@@ -77,9 +77,11 @@ def browser() -> Iterator[Any]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     # Named, or Selenium would look for others on the network.
     service = webdriver.ChromeService(PROGRAMS["chromedriver"])
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NO_PROXY", "localhost,127.0.0.1")  # where the driver is, whatever CI has
+        driver = webdriver.Chrome(options=options, service=service)
+        yield driver
+        driver.quit()
 
 
 @pytest.fixture(scope="module")
