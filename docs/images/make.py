@@ -5,8 +5,13 @@
 Needs Graphviz.
 """
 
+import contextlib
+import doctest
+import io
+import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -50,11 +55,23 @@ def make_dependences() -> None:
     pg.show_dependency_graph(knl, HERE / "dependences.svg", with_dependences=True)
 
 
+def make_roofline(folder: Path = HERE) -> None:
+    """What docs/numbers.md prints of a product in tiles."""
+    page = re.sub(r"^```.*$", "", (HERE.parent / "numbers.md").read_text(), flags=re.MULTILINE)
+    names: dict[str, Any] = {}
+    for example in doctest.DocTestParser().get_examples(page.partition("![")[0]):
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(example.source, names)  # noqa: S102
+    found = pg.roofline(names["tiled"], names["h200"], {"n": 4096}, measured=10e-3)
+    found.plot(folder / "roofline.svg")
+
+
 def main() -> None:
     """Make them all."""
     make_photograph()
     make_graph()
     make_dependences()
+    make_roofline()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable
 from dataclasses import replace
 from math import log10
@@ -127,6 +128,13 @@ def test_refused(name: str, call: Callable[[], Any], kind: type[pg.UserError], w
         call()
     assert caught.value.remedy
     assert "test_roofline.py" in str(caught.value)
+
+
+def test_the_picture_in_the_documentation(tmp_path: Path) -> None:
+    images = Path(__file__).parents[2] / "docs" / "images"
+    runpy.run_path(str(images / "make.py"))["make_roofline"](tmp_path)
+    made, kept = (folder / "roofline.svg" for folder in (tmp_path, images))
+    assert made.read_text() == kept.read_text(), "python docs/images/make.py"
 
 
 def test_types_are_computed_beside_each_other() -> None:
