@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from polygen.runtime.cuda_driver import Driver
 from polygen.runtime.grids import Piece, Step
 
-_FEWEST = 8  # launches: fewer are as fast one by one
+_FEWEST = 4  # launches: fewer are as fast one by one
 _MOST_KEPT = 4
 
 

@@ -577,7 +577,10 @@ def _share_reduction(knl: Kernel, r: random.Random) -> AnyStep | None:
         "threads": r.choice((2, 3, 4)),
         "items": r.choice((1, 2)),
     }
-    return AnyStep("parallelize_reduction", (r.choice(reducing),), {**counts, "across": 1})
+    finish = "cluster" if counts["blocks"] == 3 else "two_pass"
+    return AnyStep(
+        "parallelize_reduction", (r.choice(reducing),), {**counts, "across": 1, "finish": finish}
+    )
 
 
 def _factors(knl: Kernel, r: random.Random) -> AnyStep | None:
