@@ -56,15 +56,16 @@ def optimize_reductions(
     results row by row (`fuse_reductions`).  Then:
 
     - where several instructions go along a row, items share rows (`share_rows`): a softmax, say.
-      Up to 32 elements of a row they keep in registers, also in clusters of groups; more they read
-      again.  Clusters are CUDA's (the option ``clusters``): for OpenCL, make the kernel for it
-      (``target="opencl"``), or pass limits with ``cluster_groups=1``;
+      Up to 32 elements of a row (64 halves) they keep in registers, also in clusters of groups;
+      more they read again.  Clusters are CUDA's (the option ``clusters``): for OpenCL, make the
+      kernel for it (``target="opencl"``), or pass limits with ``cluster_groups=1``;
     - all other reductions get one loop, and one around it (`coalesce_reduction`), and are shared by
       groups of work items (`parallelize_reduction`).  How many, and how much each item has under
       way, is the choice that a model finds fastest, from what is read, how it lies in memory, and
       the limits: how many bytes have to be on their way for the bandwidth to be reached, how fast
-      groups begin, what trees and a second launch cost.  So a small input has as many groups as
-      there is work for, and a large one as many as keep the device busy;
+      groups begin, what trees and a second launch cost, or a cluster that saves it.  So a small
+      input has as many groups as there is work for, and a large one as many as keep the device
+      busy;
     - atomic updates of elements that data names (histograms, sums by labels) are collected in
       copies (`privatize_atomics`): in local memory, if these fit, and if a group makes more updates
       than a copy has elements; in global memory, and in a certain order, for floating-point numbers
