@@ -35,7 +35,7 @@ _USUAL_THREADS = 256
 _CLOSE = 0.05  # times that differ by less are as good
 _OPERATIONS = (2, 20)  # that combine results of one value, or of two with tests which is greater
 _CLUSTERS = (2, 4, 8)  # groups that share a result in a cluster
-_CLUSTER_THREADS = 512  # of each: several find room on a unit
+_CLUSTER_THREADS = 512  # of each, where many share columns: several find room on a unit
 _CLUSTER_SECONDS = 1.2e-6  # until these have begun, and then have waited for each other
 _STAGE_SECONDS = 3e-8  # of a tree: a shuffle, or an exchange in local memory
 
@@ -91,7 +91,7 @@ def choices(work: Work, limits: Limits) -> Iterator[Choice]:
                 continue
             for blocks in _blocks(work, limits, along * items, across):
                 yield Choice(blocks, threads, items, across)
-            for blocks in _CLUSTERS if threads <= _CLUSTER_THREADS else ():
+            for blocks in _CLUSTERS if threads <= _CLUSTER_THREADS or work.along else ():
                 if blocks <= min(limits.cluster_groups, -(-work.length // (along * items))):
                     yield Choice(blocks, threads, items, across, "cluster")
 

@@ -6,16 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import SupportsIndex
 
 from polygen.analysis.access import Reference, references
+from polygen.analysis.functions import conversion_type
 from polygen.analysis.index_type import index_type
 from polygen.analysis.inference import infer_types
 from polygen.errors import UserError
 from polygen.inspection.limits import Limits
+from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
 from polygen.ir.dtype import to_dtype
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.substitution import SubstitutionRule
 from polygen.transforms.set_options import set_options
 from polygen.transforms.share_rows import share_rows
 from polygen.tuning.nests import Family, names_of, work_of_all
@@ -55,7 +58,9 @@ def with_rows(
     arrays = tuple([name for name in used if name not in kernel.rules])
     ways: tuple[tuple[str, ...], ...] = (used, arrays, ())
     if work.length > threads * _MOST:
-        cluster = _cluster(work.length, lanes, limits)
+        computed = any(_is_computed(kernel.rules[name]) for name in used if name in kernel.rules)
+        ways = ways if computed else (arrays, ())
+        cluster = _cluster(work.length, lanes, limits, computed=computed)
         if cluster is not None:
             kernel = set_options(kernel, clusters=True)
             shares["blocks"], shares["threads"] = cluster
@@ -69,19 +74,29 @@ def with_rows(
     return None
 
 
-def _cluster(length: int, lanes: int, limits: Limits) -> tuple[int, int] | None:
+def _cluster(length: int, lanes: int, limits: Limits, *, computed: bool) -> tuple[int, int] | None:
     """Return how many blocks keep a row together, in a cluster, and how large these are.
 
-    As many as there may be, if several find room on a unit then, so that some read while others
-    compute; else as few as hold the row, of as many work items as there may be.  None if none do.
+    They are so small that several find room on a unit, where some read while others compute, if
+    that is possible; else as few as hold the row, of as many work items as there may be.  None if
+    none do.
+
+    Parameters:
+        length: of a row.
+        lanes: of a vector.
+        limits: those of the device.
+        computed: whether more is kept than what is read, for which registers are needed, too.
     """
-    most, at_once = limits.cluster_groups, limits.items_per_group * _MOST_VECTORS * lanes
-    if most == 1 or length > most * at_once:
+    most, kept = limits.cluster_groups, _MOST_VECTORS * lanes
+    if most == 1 or length > most * kept * limits.items_per_group:
         return None
     threads = _WARP * -(-length // (most * _VECTORS * lanes * _WARP))
-    if threads <= _BESIDE:
+    if computed and threads <= _BESIDE:
         return most, threads
-    return -(-length // at_once), limits.items_per_group
+    small = -(-length // (_BESIDE * kept))
+    if not computed and small <= most:
+        return small, _BESIDE
+    return -(-length // (kept * limits.items_per_group)), limits.items_per_group
 
 
 def _along_rows(kernel: Kernel, family: Family) -> list[str]:
@@ -108,12 +123,20 @@ def _used_again(kernel: Kernel, ids: Sequence[str]) -> tuple[str, ...]:
     counts: dict[str, int] = {}
     plain = kernel.expanded
     for name in ids:
-        of_rule = {use.rule for use in kernel.instruction(name).invocations}
+        of_rule = dict.fromkeys([use.rule for use in kernel.instruction(name).invocations])
         rules = [rule for rule in of_rule if len(kernel.rules[rule].arguments) == 1]
         arrays = {use.name for use in _of_rows(plain, plain.instruction(name))}
         for used in [*rules, *sorted(arrays)]:
             counts[used] = counts.get(used, 0) + 1
     return tuple([used for used, count in counts.items() if count > 1])
+
+
+def _is_computed(rule: SubstitutionRule) -> bool:
+    """Tell whether a rule is more than an element in another type."""
+    node = rule.expression
+    while isinstance(node, ex.Call) and conversion_type(ex.name_of(node.function)) is not None:
+        (node,) = node.parameters
+    return not isinstance(node, ex.Subscript)
 
 
 def _of_rows(kernel: Kernel, insn: Instruction) -> Iterator[Reference]:
