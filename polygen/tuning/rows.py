@@ -18,7 +18,6 @@ from polygen.ir.dtype import to_dtype
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.substitution import SubstitutionRule
 from polygen.transforms.set_options import set_options
 from polygen.transforms.share_rows import share_rows
 from polygen.tuning.nests import Family, names_of, work_of_all
@@ -56,11 +55,11 @@ def with_rows(
     shares = {"threads": threads, "lanes": lanes, "across": across}
     used = _used_again(kernel, ids)
     arrays = tuple([name for name in used if name not in kernel.rules])
-    ways: tuple[tuple[str, ...], ...] = (used, arrays, ())
+    rules = tuple([name for name in used if _is_computed(kernel, name)])
+    ways: tuple[tuple[str, ...], ...] = (used, *([rules] if rules else []), arrays, ())
     if work.length > threads * _MOST:
-        computed = any(_is_computed(kernel.rules[name]) for name in used if name in kernel.rules)
-        ways = ways if computed else (arrays, ())
-        cluster = _cluster(work.length, lanes, limits, computed=computed)
+        ways = ways if rules else (arrays, ())
+        cluster = _cluster(work.length, lanes, limits, computed=bool(rules))
         if cluster is not None:
             kernel = set_options(kernel, clusters=True)
             shares["blocks"], shares["threads"] = cluster
@@ -131,9 +130,11 @@ def _used_again(kernel: Kernel, ids: Sequence[str]) -> tuple[str, ...]:
     return tuple([used for used, count in counts.items() if count > 1])
 
 
-def _is_computed(rule: SubstitutionRule) -> bool:
-    """Tell whether a rule is more than an element in another type."""
-    node = rule.expression
+def _is_computed(kernel: Kernel, name: str) -> bool:
+    """Tell whether a name is that of a rule, which is more than an element in another type."""
+    if name not in kernel.rules:
+        return False
+    node = kernel.rules[name].expression
     while isinstance(node, ex.Call) and conversion_type(ex.name_of(node.function)) is not None:
         (node,) = node.parameters
     return not isinstance(node, ex.Subscript)
