@@ -134,7 +134,8 @@ def purpose(name: str) -> str:
     by_home = (title for title, kept in _PURPOSES.items() if home in kept.packages.split())
     found = CHOSEN.get(name) or next(by_home, None)
     if found is None:
-        raise LookupError(f"say in docs/site/names.py what '{name}', of polygen.{home}, is for")
+        where = "docs/reference/steps.md" if home == "transforms" else "docs/site/names.py"
+        raise LookupError(f"say in {where} what '{name}', of polygen.{home}, is for")
     return found
 
 

@@ -48,6 +48,20 @@ def test_entries_are_of_what_is_there() -> None:
         names.resolve("polygen.no_such_name")
 
 
+@pytest.mark.parametrize(
+    ("package", "page"), [("transforms", "reference/steps.md"), ("newer", "site/names.py")]
+)
+def test_names_without_a_purpose_say_where_to_give_them_one(
+    package: str, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def new_name() -> None: ...
+
+    new_name.__module__ = f"polygen.{package}.new_name"
+    monkeypatch.setattr(pg, "new_name", new_name, raising=False)
+    with pytest.raises(LookupError, match=page):
+        names.purpose("new_name")
+
+
 def test_pages_have_the_entries(tmp_path: Path) -> None:
     (tmp_path / "old.rst").write_text("of a name that is gone")
     entries.write_pages(tmp_path)
