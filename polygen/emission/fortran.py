@@ -181,6 +181,8 @@ def fortran_program(kernel: HostKernel) -> str:
         "    logical :: pg_saves",
         "    character(1000) :: pg_text, pg_name, pg_value",
     ]
+    if kernel.arrays:
+        lines.append("    integer(c_int64_t) :: pg_count")
     if any(array.reads and _filling(array.dtype) for array in kernel.arrays):
         lines.append("    integer(c_int64_t) :: pg_k, pg_v")
     for scalar in kernel.scalars:
@@ -188,7 +190,7 @@ def fortran_program(kernel: HostKernel) -> str:
         lines.append(f"    logical :: {own[f'g_{scalar.name}']} = .false.")
     for array in kernel.arrays:
         lines.append(f"    {element_type(array.dtype)}, allocatable :: {own[f'a_{array.name}']}(:)")
-        files = "i" * array.reads + "o" * array.writes
+        files = "i" * array.shows_before + "o" * array.writes
         lines += [f"    character(1000) :: {own[f'{f}_{array.name}']} = ''" for f in files]
     lines += [*_arguments(kernel, own), *_missing(kernel, own)]
     sizes = _size_arguments(kernel, own)
@@ -220,7 +222,7 @@ def _arguments(kernel: HostKernel, own: FortranNames) -> Iterator[str]:
         yield f"            read (pg_value, *) {own[f'v_{scalar.name}']}"
         yield f"            {own[f'g_{scalar.name}']} = .true."
     for array in kernel.arrays:
-        if array.reads:
+        if array.shows_before:
             yield f"        case ('   {array.name}')"
             yield f"            {own[f'i_{array.name}']} = pg_value"
         if array.writes:
@@ -263,16 +265,21 @@ def _allocated(
     kernel: HostKernel, array: HostArray, number: int, own: FortranNames, names: FortranNames
 ) -> Iterator[str]:
     name, elements = own[f"a_{array.name}"], names[f"{kernel.name}_elements_{array.name}"]
-    yield f"    allocate ({name}({elements}({_size_arguments(kernel, own)})))"
+    yield f"    pg_count = {elements}({_size_arguments(kernel, own)})"
+    yield "    if (pg_count < 0) then"
+    yield f"        print '(a)', 'elements of {array.name} would lie before its memory'"
+    yield "        stop 2"
+    yield "    end if"
+    yield f"    allocate ({name}(pg_count))"
     yield f"    {name} = {'.false.' if array.dtype.kind == 'b' else '0'}"
-    if not array.reads:
-        return
     filling = _filling(array.dtype)
-    if filling:
+    if array.reads and filling:
         yield f"    do pg_k = 0, size({name}, kind=c_int64_t) - 1"
         yield f"        pg_v = mod(37*mod(pg_k, 64_c_int64_t) + {11 * number}, 64_c_int64_t)"
         yield f"        {name}(pg_k + 1) = {filling}"
         yield "    end do"
+    if not array.shows_before:
+        return
     file = own[f"i_{array.name}"]
     yield f"    if ({file} /= '') then"
     yield f"        open (10, file={file}, access='stream', form='unformatted', status='old')"

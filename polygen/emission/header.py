@@ -92,7 +92,7 @@ def declarations(kernel: HostKernel) -> Iterator[str]:
     for array in (*kernel.arrays, *kernel.temporaries):
         yield f"pg_layout {name}_layout_{array.name}({sizes});"
     yield ""
-    yield "/* How many elements the memory of each array has. */"
+    yield "/* How many elements the memory of each array has; -1 if elements lie ahead of it. */"
     for array in (*kernel.arrays, *kernel.temporaries):
         yield f"int64_t {name}_elements_{array.name}({sizes});"
     yield ""
@@ -145,7 +145,8 @@ def _layout(kernel: HostKernel, array: HostArray, storage: str) -> Iterator[str]
     yield f"{storage}int64_t {name}_elements_{array.name}({sizes})"
     yield "{"
     given = ", ".join(size.name for size in kernel.sizes)
-    yield f"    return {name}_layout_{array.name}({given}).elements;"
+    yield f"    pg_layout const pg_found = {name}_layout_{array.name}({given});"
+    yield "    return pg_found.before ? -1 : pg_found.elements;"
     yield "}"
     yield ""
 
@@ -230,12 +231,6 @@ def _array_checks(kernel: HostKernel, array: HostArray) -> Iterator[tuple[str, s
         yield fine, f"an extent of '{array.name}', {shape}, is negative"
     most = "" if kernel.places is None else f" && {layout}.elements <= {kernel.places}"
     yield f"{layout}.elements >= 0{most}", _too_large(kernel, array)
-    signs = [s for s in array.strides if not (isinstance(s, int) and s >= 0)]
-    if signs:
-        yield (
-            f"pg_begins_inside(&{layout})",
-            f"elements of '{array.name}' would lie before its memory",
-        )
     if array.writes and not array.temporary:
         strides = show_tuple(array.strides)
         yield (

@@ -73,6 +73,11 @@ class HostArray:
     may_alias: bool
 
     @property
+    def shows_before(self) -> bool:
+        """Whether what was in it before makes a difference: if only for what is not written."""
+        return self.reads or not self.all_written
+
+    @property
     def direction(self) -> str:
         """``"in"``, ``"out"``, ``"inout"`` or ``"temporary"``."""
         if self.temporary:

@@ -29,6 +29,7 @@ class _Layout(_ctypes.Structure):
         ("strides", _ctypes.c_int64 * _MOST_AXES),
         ("offset", _ctypes.c_int64),
         ("elements", _ctypes.c_int64),
+        ("before", _ctypes.c_int64),
         ("size", _ctypes.c_int64),
     )
 
@@ -249,6 +250,10 @@ def _check_layout(
 def _new_array(argument: dict[str, _Any], layout: _Layout) -> _Any:
     kind = _np.dtype(argument["type"])
     shape, strides = _placed(layout, kind.itemsize)
+    if layout.before:
+        raise ValueError(
+            f"an array has to be passed for '{argument['name']}': its strides are negative"
+        )
     size, step = layout.elements * kind.itemsize, argument["alignment"]
     memory = (_np.empty if argument["all_written"] else _np.zeros)(size + step, _np.uint8)
     begin = -memory.ctypes.data % step

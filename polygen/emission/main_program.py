@@ -83,7 +83,7 @@ def _both(kernel: HostKernel) -> str:
 
 def _usage(kernel: HostKernel) -> str:
     words = [f"{s.name}=NUMBER" for s in kernel.scalars]
-    words += [f"{a.name}=FILE.npy" for a in kernel.arrays if a.reads]
+    words += [f"{a.name}=FILE.npy" for a in kernel.arrays if a.shows_before]
     words += [f"-o {a.name}=FILE.npy" for a in kernel.arrays if a.writes]
     return " ".join(words)
 
@@ -114,6 +114,7 @@ def _fields(kernel: HostKernel, array: HostArray) -> Iterator[tuple[str, str]]:
     yield "descr", quoted(_descr(array.dtype))
     yield "kind", _kind(array.dtype)
     yield "itemsize", str(array.dtype.itemsize)
+    yield "takes", str(int(array.shows_before))
     yield "reads", str(int(array.reads))
     yield "writes", str(int(array.writes))
     if array.alignment is not None:
@@ -136,7 +137,7 @@ def _sizes_from_arrays(kernel: HostKernel) -> Iterator[str]:
     for array in kernel.arrays:
         for axis, extent in enumerate(array.shape):
             form = linear_terms(extent)
-            if not array.reads or form is None or len(form[0]) != 1:
+            if not array.shows_before or form is None or len(form[0]) != 1:
                 continue
             ((name, factor),) = form[0].items()
             where = f"&array_{array.name}, {axis}, {len(array.shape)}"

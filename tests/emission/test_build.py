@@ -91,6 +91,7 @@ def test_outputs_and_sizes(folder: Path) -> None:
     wide = module(folder, "wide").wide
     s = np.arange(48, dtype=np.int32).reshape(6, 8)[:, 1:6]  # stride:auto takes any
     np.testing.assert_array_equal(wide(s=s)[0], s.T)
+    np.testing.assert_array_equal(wide(s=s[::-1])[0], s[::-1].T)
     assert wide(s=np.empty((0, 3), np.int32))[0].shape == (3, 0)
     u = np.empty(0)
     assert module(folder, "steps").steps(u=u, steps=3)[0] is u

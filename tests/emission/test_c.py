@@ -48,7 +48,7 @@ def test_sizes_that_cannot_be(built: Path) -> None:
     assert "alpha has no value\nusage: ./axpy_host alpha=NUMBER" in refused(axpy, "n=4")
     assert "usage:" in refused(axpy, "m=4")
     said = refused(product, "n=3", "m=4", "l=5", "ld=-1")
-    assert "elements of 'b' would lie before its memory" in said
+    assert "b: elements would lie before its memory" in said
     said = refused(product, "n=3", "m=4", "l=5", "ld=1152921504606846975")
     assert "product: 'b' is too large\n" in said
     said = refused(built / "program", "n=600000000")
@@ -114,4 +114,4 @@ def test_strides_that_are_left_to_the_call(built: Path) -> None:
     found = run_host(built / "wide", {"s": s}, {"s_stride_0": 9}, ["t"])
     np.testing.assert_array_equal(found["t"], s.T)
     said = refused(built / "wide", "n=3", "m=4", "s_stride_0=-5")
-    assert "elements of 's' would lie before its memory" in said
+    assert "s: elements would lie before its memory" in said

@@ -121,3 +121,16 @@ def test_many_axes_are_refused() -> None:
     with pytest.raises(CannotEmit) as caught:
         pg.emit(knl, "c")
     assert str(caught.value).startswith("array 'a' has 9 axes; files for hosts have at most 8")
+
+
+def test_arrays_of_which_a_part_is_written() -> None:
+    """What they held before may be given: it is what the rest still holds."""
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }", "out[2*i] = 1", [pg.GlobalArg("out", int, "2*n"), "..."]
+    )
+    emitted = pg.emit(knl, "c")
+    program = emitted.files["polygen_kernel_main.c"]
+    assert ".takes = 1,\n        .reads = 0,\n        .writes = 1," in program
+    assert "pg_size_from(&value_n, &array_out, 0, 1, 2, 0);" in program
+    (out, _) = described(knl, "c")["arguments"]
+    assert (out["name"], out["direction"], out["all_written"]) == ("out", "out", False)

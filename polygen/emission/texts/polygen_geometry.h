@@ -22,14 +22,16 @@ typedef double _Complex pg_complex128;
 
 /* Where the elements of an array lie. All but `axes` counts elements.
    `elements`: how many the memory holds that is passed, from the pointer on: at least one, so that
-   it can be allocated; -1 if nobody has as much.  `size`: how many there are to be read or written,
-   0 for an empty array. */
+   it can be allocated; -1 if nobody has as much.  `before`: how far elements lie ahead of the
+   pointer, where strides are negative.  `size`: how many there are to be read or written, 0 for an
+   empty array. */
 typedef struct pg_layout {
     int axes;
     int64_t shape[PG_MOST_AXES];
     int64_t strides[PG_MOST_AXES];
     int64_t offset;
     int64_t elements;
+    int64_t before;
     int64_t size;
 } pg_layout;
 
@@ -90,7 +92,7 @@ static inline pg_layout pg_axes(int axes)
 static inline void pg_measure(pg_layout *layout, int64_t unit, int64_t storage)
 {
     double far = (double) layout->offset + (double) storage, size = 1;
-    int64_t last = layout->offset;
+    int64_t first = layout->offset, last = layout->offset;
     layout->size = 1;
     for (int axis = 0; axis < layout->axes; ++axis) {
         double const span = (double) (layout->shape[axis] - 1) * (double) layout->strides[axis];
@@ -106,20 +108,14 @@ static inline void pg_measure(pg_layout *layout, int64_t unit, int64_t storage)
         return;
     }
     for (int axis = 0; axis < layout->axes && layout->size != 0; ++axis) {
+        int64_t const span = (layout->shape[axis] - 1) * layout->strides[axis];
         layout->size *= layout->shape[axis];
-        last += pg_max((layout->shape[axis] - 1) * layout->strides[axis], 0);
+        first += pg_min(span, 0);
+        last += pg_max(span, 0);
     }
+    layout->before = layout->size == 0 ? 0 : pg_max(-first, 0);
     last = layout->size == 0 ? 0 : last + 1;
     layout->elements = pg_max(pg_max((last + unit - 1) / unit * unit, storage), unit);
-}
-
-/* Tells whether the elements of an array begin within its memory: strides may be negative. */
-static inline int pg_begins_inside(pg_layout const *layout)
-{
-    int64_t first = layout->offset;
-    for (int axis = 0; axis < layout->axes && layout->size != 0; ++axis)
-        first += pg_min((layout->shape[axis] - 1) * layout->strides[axis], 0);
-    return layout->size == 0 || first >= 0;
 }
 
 /* Tells whether each element has a place of its own, as far as the strides show it: along some

@@ -3,7 +3,7 @@
 
        ./NAME_host n=1000 a=a.npy -o out=out.npy
 
-   An array that is not given is filled: its element number k, counted in the order of its
+   An array that is read, and not given, is filled: its element number k, counted in the order of its
    subscripts, the last running fastest, becomes v/64, where v = (37*k + 11*q) % 64 and q is the
    array's number among the arrays; an integer v % 8, a boolean v % 2; a complex number has (v + 5) %
    64 / 64 for its imaginary part. */
@@ -40,7 +40,7 @@ typedef struct pg_array {
     pg_kind kind;
     size_t itemsize;
     int number;
-    int reads, writes;
+    int takes, reads, writes; /* `takes`: what was in it before makes a difference */
     size_t alignment; /* of the memory that the kernel is passed */
     int needs_file; /* it has to be given: the kernel takes its elements for places */
     char const *input, *output;
@@ -102,7 +102,7 @@ static inline void pg_usage(
     for (int n = 0; n < value_count; ++n)
         fprintf(stderr, " %s=NUMBER", values[n]->name);
     for (int n = 0; n < array_count; ++n)
-        if (arrays[n]->reads)
+        if (arrays[n]->takes)
             fprintf(stderr, arrays[n]->needs_file ? " %s=FILE.npy" : " [%s=FILE.npy]", arrays[n]->name);
     for (int n = 0; n < array_count; ++n)
         if (arrays[n]->writes)
@@ -124,7 +124,7 @@ static inline void pg_read_arguments(
                 known = 1;
             }
         for (int n = 0; n < array_count; ++n)
-            if (pg_is_named(text, arrays[n]->name) && (saves ? arrays[n]->writes : arrays[n]->reads)) {
+            if (pg_is_named(text, arrays[n]->name) && (saves ? arrays[n]->writes : arrays[n]->takes)) {
                 char const *file = text + strlen(arrays[n]->name) + 1;
                 *(saves ? &arrays[n]->output : &arrays[n]->input) = file;
                 known = 1;
@@ -348,6 +348,8 @@ static inline void pg_get(pg_array const *array, unsigned char const *at, double
 static inline void pg_make(pg_array *array, pg_layout layout)
 {
     array->layout = layout;
+    if (layout.before)
+        pg_fail(array->name, "elements would lie before its memory");
     if ((uint64_t) layout.elements > SIZE_MAX / 2 / array->itemsize)
         pg_fail(array->name, "there is no memory");
     size_t const step = array->alignment > 64 ? array->alignment : 64;
