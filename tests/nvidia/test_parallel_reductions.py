@@ -35,3 +35,25 @@ def test_vectors_of_aligned_arrays(host: HostDriver, monkeypatch: pytest.MonkeyP
     for found, wanted in zip(run_together(cases, "cuda", monkeypatch, ()), expected, strict=True):
         assert found is not None
         np.testing.assert_array_equal(found["s"], wanted)
+
+
+SAME = """
+    s[p] = sum(r, a[p,r])
+    t[q] = product(k, b[q,k])
+    """
+
+
+def test_the_same_bits_on_all_targets(host: HostDriver) -> None:
+    """Whatever shares the work: which number is combined with which, the kernel says."""
+    knl = kernel("{ [p,r,q,k]: 0<=p,q<3 and 0<=r,k<5001 }", SAME)
+    knl = pg.set_options(pg.add_dtypes(knl, {"a, b": "float32"}), sub_group_size=0)
+    knl = pg.parallelize_reduction(knl, "insn", blocks=3, threads=64, items=4)
+    knl = pg.parallelize_reduction(knl, "insn_0", threads=96, items=2)
+    a = np.random.default_rng(8).normal(size=(3, 5001)).astype(np.float32)
+    b = (1 + 0.001 * a).astype(np.float32)
+    run = [knl.executor(target) for target in ("c", "cuda", "opencl")]
+    found = [call(a=a, b=b)[1] for call in run for _ in range(2)]
+    assert np.abs(found[0][0] - a.sum(1, dtype=np.float64)).max() < 1e-2
+    for other in found[1:]:
+        for one, same in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(one.view(np.uint32), same.view(np.uint32))
