@@ -351,6 +351,7 @@ def _in_blocks(kernel: Kernel, insn_id: str, columns: str, rows: str, most: int)
     width = _extent(kernel, columns)
     block = most if width is None else -(-width // -(-width // most))
     before = {t.name for t in kernel.temporaries}
+    known = kernel.instructions_by_id.keys() - {insn_id}
     outer, column, row, several = (
         kernel.new_name(f"{name}")
         for name in (f"{columns}_block", f"{columns}_in_block", f"{rows}_near", f"{rows}_several")
@@ -362,10 +363,11 @@ def _in_blocks(kernel: Kernel, insn_id: str, columns: str, rows: str, most: int)
     kept = [t.name for t in kernel.temporaries if t.name not in before]
     kernel = privatize_temporaries_with_inames(kernel, column, kept)
     loops = [column]
-    for each in (f"{insn_id}_init", insn_id):
-        old = set(kernel.inames)
-        kernel = duplicate_inames(kernel, column, each)
-        loops += set(kernel.inames) - old
+    for each in [i for i in kernel.instructions if i.id not in known]:
+        if rows not in each.within_inames:  # what starts accumulators, and what uses them
+            old = set(kernel.inames)
+            kernel = duplicate_inames(kernel, column, each.id)
+            loops += set(kernel.inames) - old
     kernel = split_iname(
         kernel, rows, _AT_ONCE, outer_iname=several, inner_iname=row, inner_tag="unr"
     )
