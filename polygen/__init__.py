@@ -128,6 +128,7 @@ from polygen.transforms.join_array_dims import join_array_dims
 from polygen.transforms.join_inames import join_inames
 from polygen.transforms.map_domain import map_domain
 from polygen.transforms.map_instructions import map_instructions
+from polygen.transforms.narrow_sum import narrow_sum
 from polygen.transforms.pad_iname import pad_iname
 from polygen.transforms.parallelize_reduction import parallelize_reduction
 from polygen.transforms.peel import peel
@@ -321,6 +322,7 @@ __all__ = [
     "map_instructions",
     "measure_limits",
     "merge",
+    "narrow_sum",
     "obligations",
     "optimize_reductions",
     "pad_iname",

@@ -36,6 +36,7 @@ from polygen.ir.tags import GroupTag, IlpTag, LocalTag, VectorTag, is_parallel
 from polygen.transforms._memory_order import along_memory
 from polygen.transforms.coalesce_reduction import coalesce_reduction
 from polygen.transforms.duplicate_inames import duplicate_inames
+from polygen.transforms.narrow_sum import narrow_sum
 from polygen.transforms.prioritize_loops import prioritize_loops
 from polygen.transforms.privatize_temporaries_with_inames import (
     privatize_temporaries_with_inames,
@@ -231,7 +232,7 @@ def _along(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     kernel = prioritize_loops(kernel, [*shape.kept, *shape.reduced])
     length = _extent(kernel, first)
     if results >= _MANY or (length is not None and length <= 2 * _PART and not shape.kept):
-        kernel, insn_id = _value_first(kernel, insn_id)
+        kernel, insn_id = _value_first(_narrowed(kernel, insn_id), insn_id)
         return _in_lanes(on_groups(kernel, shape.kept), insn_id, last)
     part = _PART
     if len(shape.reduced) > 1:
@@ -240,10 +241,18 @@ def _along(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     kernel, inner = _in_parts(kernel, insn_id, first, part, shape.kept, "g.0")
     (of_parts,) = set(kernel.instructions_by_id) - known
     loops = set(kernel.inames)
-    kernel, of_parts = _value_first(kernel, of_parts)
+    kernel, of_parts = _value_first(_narrowed(kernel, of_parts), of_parts)
     inners = [inner, *(i for i in kernel.inames if i not in loops)]
     kernel = separate_full_tiles(on_groups(kernel, shape.kept, 1), inners)
     return _in_lanes(kernel, of_parts, inner if last == first else last)
+
+
+def _narrowed(kernel: Kernel, insn_id: str) -> Kernel:
+    """Return the kernel with a sum in 32 bits, if these are enough."""
+    try:
+        return narrow_sum(kernel, insn_id)
+    except NoSuchReduction:
+        return kernel
 
 
 def _value_first(kernel: Kernel, insn_id: str) -> tuple[Kernel, str]:
@@ -333,6 +342,7 @@ def _across(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     width, height = _extent(kernel, columns), _extent(kernel, rows)
     blocks = 1 if width is None else -(-width // _BLOCK)
     if height is not None and (height <= 2 * _ROWS or blocks >= _MANY):
+        kernel = _narrowed(kernel, insn_id)
         return _in_blocks(on_groups(kernel, shape.kept[:-1], 1), insn_id, columns, rows, _BLOCK)
     known, own = set(kernel.instructions_by_id), _again(kernel, shape.kept)[-1]
     length = _ROWS if height is None else 1 << max(5, (height.bit_length() + 1) // 2)
@@ -340,6 +350,7 @@ def _across(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     kernel = on_groups(kernel, shape.kept[:-1], 2)
     (of_parts,) = set(kernel.instructions_by_id) - known
     (again,) = kernel.instruction(insn_id).reduction_inames
+    kernel = _narrowed(kernel, of_parts)
     if width is not None and width <= _FEW:
         return separate_full_tiles(tag_inames(kernel, {columns: IlpTag()}), inner)
     kernel = _in_blocks(kernel, of_parts, columns, inner, _BLOCK)

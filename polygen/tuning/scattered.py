@@ -44,6 +44,7 @@ _FOR_EACH = 4  # updates for each element of a copy that is worth one
 _THREADS = 256
 _MOST_ACROSS = 128  # elements of a row that a group updates
 _STEPS = 4  # updates of a work item, at least
+_ROWS = 16  # groups of a unit that have copies of rows
 
 
 @dataclass(frozen=True)
@@ -186,11 +187,12 @@ def on_device(kernel: Kernel, one: Scatter, limits: Limits) -> Kernel:
     fit = max(1, limits.local_bytes // (copy * one.itemsize))
     groups = (limits.compute_units or 1) * min(fit, limits.items_per_unit // _THREADS)
     each = max(_STEPS * rows, -(-one.count * columns // groups))
-    kernel, loops = _in_groups(kernel, one, -(-each // rows) * rows, across)
+    each = -(-each // rows) * rows
     is_small = one.is_fixed and copy * one.itemsize <= limits.local_bytes
     if is_small and copy <= each * across * one.inner:
+        kernel, loops = _in_groups(kernel, one, each, across)
         return privatize_atomics(kernel, one.array, loops, one.insn_id)
-    return kernel
+    return _in_groups(kernel, one, _STEPS * rows, across)[0]
 
 
 def _across(one: Scatter) -> int:
@@ -228,7 +230,7 @@ def _one_after_the_other(kernel: Kernel, one: Scatter, limits: Limits) -> Kernel
     units = limits.compute_units or 1
     worth = one.count * one.row * one.inner // (_FOR_EACH * one.elements)
     if one.near is not None:
-        length = -(-one.count // max(1, min(units, worth)))
+        length = -(-one.count // max(1, min(units * _ROWS, worth)))
         part = kernel.new_name(f"{one.labels}_part")
         kernel = split_iname(kernel, one.labels, length, outer_iname=part, outer_tag="g.0")
         kernel = split_iname(kernel, one.near, _across(one), outer_tag="g.1", inner_tag="l.0")

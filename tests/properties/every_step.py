@@ -33,6 +33,7 @@ NOT_DRAWN = {
     "split_scan": "no reduction of these kernels grows along a loop: tests/transforms has its own",
     "reduce_online": "it takes sums of powers alone: tests/transforms has its own",
     "split_argmax": "it takes elements as they are, or integers: tests/transforms has its own",
+    "narrow_sum": "it takes small integers, and few of them: tests/transforms has its own",
     "share_rows": "it takes rows of constant lengths alone: tests/transforms has its own",
     "fuse_kernels": "it takes several kernels: tests/transforms/test_fuse_kernels.py draws pairs",
 }
