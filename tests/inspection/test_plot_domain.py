@@ -365,7 +365,7 @@ SETS = [
 
 
 def vertices(values: isl.Set) -> set[tuple[str, ...]]:
-    """The corners that isl finds."""
+    """The corners that isl finds, once it knows which inequalities hold just so for integers."""
     found: set[tuple[str, ...]] = set()
 
     def note(vertex: Any) -> None:
@@ -374,7 +374,7 @@ def vertices(values: isl.Set) -> set[tuple[str, ...]]:
         found.add(tuple(str(part.get_constant_val()) for part in parts))
 
     for piece in values.coalesce().get_basic_sets():
-        piece.compute_vertices().foreach_vertex(note)
+        piece.detect_equalities().compute_vertices().foreach_vertex(note)
     return found
 
 

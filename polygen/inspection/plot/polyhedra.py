@@ -48,7 +48,7 @@ def outlines(values: isl.Set) -> Iterator[tuple[tuple[Point, ...], ...]]:
     """
     for piece in values.coalesce().get_basic_sets():
         # Without what is known of remainders: all that lies between the points.
-        rows = _rows(piece.remove_divs().remove_redundancies())
+        rows = _rows(piece.remove_divs().detect_equalities())
         corners = _corners(rows, values.dim(_SET))
         if corners:
             yield _faces(rows, corners)
