@@ -82,12 +82,12 @@ def counterexample(first: Kernel, second: Kernel, doubted: Sequence[isl.Set]) ->
 
 
 def _run(first: Kernel, second: Kernel, sizes: Mapping[str, int]) -> Counterexample | None:
-    """Run both kernels on numbers between 0 and 1, and then between -2 and 2."""
+    """Run both kernels on numbers from 0 to 1, then from -2 to 2, then on whole ones of these."""
     with warnings.catch_warnings():
         # How the code for these runs could be better is nothing that was asked.
         warnings.simplefilter("ignore", PolygenWarning)
         pair = Pair(first, second, "c", sizes)
-        for change in (_as_given, _of_both_signs):
+        for change in (_as_given, _of_both_signs, _whole):
             found = _differs(pair, change, sizes)
             if found is not None:
                 return found
@@ -129,6 +129,13 @@ def _of_both_signs(value: Any) -> Any:
     if numbers.dtype.kind not in "fc" or not numbers.shape:
         return value
     return (4 * numbers - 2).astype(numbers.dtype)
+
+
+def _whole(value: Any) -> Any:
+    """Return the nearest integers, so that some numbers are 0, and some are equal."""
+    numbers: Any = np.asarray(value)
+    is_rounded = numbers.dtype.kind == "f" and bool(numbers.shape)
+    return np.round(numbers) if is_rounded else value
 
 
 def _differs(pair: Pair, change: Change, sizes: Mapping[str, int]) -> Counterexample | None:

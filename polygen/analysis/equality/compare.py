@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import islpy as isl
 
 from polygen.analysis.access import evaluated_under
+from polygen.analysis.equality.bounds import Bounds
 from polygen.analysis.equality.claims import Claims
 from polygen.analysis.equality.flow import Flow
 from polygen.analysis.equality.matching import Matching
@@ -23,6 +24,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import TemporaryVariable
 from polygen.ir.expression import Expression
+from polygen.ir.kernel import Kernel
 
 _MIRRORED = {">": "<", ">=": "<="}
 
@@ -31,17 +33,18 @@ class Comparison:
     """Compares values of two kernels.
 
     Parameters:
+        first: the first of the kernels.
         reorders: whether sums and the like may be combined in another order.
 
     Attributes:
         flow: follows reads.
     """
 
-    def __init__(self, *, reorders: bool) -> None:
+    def __init__(self, first: Kernel, *, reorders: bool) -> None:
         self._reorders = reorders
         self.flow = Flow()
         self._claims = Claims()
-        self._pieces = Pieces(self.flow)
+        self._pieces = Pieces(self.flow, Bounds(first, self.same, self.flow.names))
         self._matching = Matching(self.same)
 
     def same(self, a: Value, b: Value, points: isl.Set) -> isl.Set:
@@ -178,16 +181,33 @@ class Comparison:
             return self._reductions(a, b, points)
         if isinstance(first, ex.Comparison) and not same_kind(_compared_in(a), _compared_in(b)):
             return _none_of(points)
-        for one, other in zip(_under(a, first), _under(b, second), strict=True):
-            asked = _asked(one, len(a.frame.conditions), points)
+        parts = list(_under(a, first)), list(_under(b, second))
+        found = self._all_same(parts[0], parts[1], len(a.frame.conditions), points)
+        if isinstance(first, ex.Sum | ex.Product) and len(parts[1]) > 1:
+            # a + b is b + a to the last bit; (a + b) + c is not a + (b + c).
+            turned = [parts[1][1], parts[1][0], *parts[1][2:]]
+            left = points.subtract(found)
+            found = found.union(self._all_same(parts[0], turned, len(a.frame.conditions), left))
+        return found
+
+    def _all_same(
+        self, first: Sequence[Value], second: Sequence[Value], known: int, points: isl.Set
+    ) -> isl.Set:
+        """Return where values are the same one by one, or are not asked for.
+
+        Parameters:
+            first, second: parts of two expressions.
+            known: how many of the conditions of the first ones are those of the whole.
+            points: where.
+        """
+        for one, other in zip(first, second, strict=True):
+            asked = _asked(one, known, points)
             points = points.subtract(asked.subtract(self.same(one, other, asked)))
         return points
 
     def _reductions(self, a: Value, b: Value, points: isl.Set) -> isl.Set:
         """Compare two reductions over the same loops, in the same order."""
-        pieces = [self._pieces.loops(value, points) for value in (a, b)]
-        if pieces[0] is None or pieces[1] is None:
-            return _none_of(points)
+        pieces = self._pieces.loops(a, points), self._pieces.loops(b, points)
         return self._matching.same_in_order(pieces[0], pieces[1], points)
 
 

@@ -43,8 +43,8 @@ class Matching:
                 paired = _one_to_one(self._products(a.factors, b.factors, pairs), a, b)
                 if paired is None:
                     continue
-                left[0][i] = left[0][i].subtract(onto(paired, _names(left[0][i]))).coalesce()
-                left[1][j] = left[1][j].subtract(onto(paired, _names(left[1][j]))).coalesce()
+                left[0][i] = left[0][i].subtract(without(paired, b.bound)).coalesce()
+                left[1][j] = left[1][j].subtract(without(paired, a.bound)).coalesce()
         kept = own_names(points)
         for rest in (*left[0], *left[1]):
             points = points.subtract(onto(rest, kept))
@@ -59,8 +59,8 @@ class Matching:
             pairs = pairs.intersect(equal_set(ex.Variable(a), ex.Variable(b)))
         pairs = self._same(first.value, second.value, pairs)
         kept = own_names(points)
-        for loops in (first, second):
-            rest = loops.where.subtract(onto(pairs, _names(loops.where)))
+        for loops, others in ((first, second.names), (second, first.names)):
+            rest = loops.where.subtract(without(pairs, others))
             points = points.subtract(onto(rest, kept))
         return points
 
@@ -85,10 +85,6 @@ class Matching:
             if points.is_subset(found):
                 break
         return found
-
-
-def _names(points: isl.Set) -> list[str]:
-    return own_names(points)
 
 
 def _one_to_one(pairs: isl.Set, first: Piece, second: Piece) -> isl.Set | None:

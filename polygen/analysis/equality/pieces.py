@@ -14,7 +14,7 @@ from math import prod
 
 import islpy as isl
 
-from polygen.analysis.context import executed
+from polygen.analysis.equality.bounds import Bounds
 from polygen.analysis.equality.flow import Flow
 from polygen.analysis.equality.running import Running
 from polygen.analysis.equality.values import Value, are_alike, onto, own_names
@@ -91,7 +91,7 @@ class Loops:
 
 
 class TooManyError(Exception):
-    """A value falls into too many pieces, or its loops are bounded by data."""
+    """A value falls into too many pieces."""
 
 
 _NODES: Mapping[type, str] = {
@@ -144,10 +144,12 @@ class Pieces:
 
     Parameters:
         flow: follows reads.
+        bounds: finds the iterations of loops.
     """
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: Flow, bounds: Bounds) -> None:
         self.flow = flow
+        self._bounds = bounds
         self._running: dict[tuple[int, str, str], Running] = {}
 
     def of(self, value: Value, operation: str, points: isl.Set, level: Level) -> list[Piece] | None:
@@ -166,16 +168,13 @@ class Pieces:
             return None
         return list(_with_one_number(task))
 
-    def loops(self, value: Value, points: isl.Set) -> Loops | None:
-        """Return what a reduction is over; None if data decides that."""
+    def loops(self, value: Value, points: isl.Set) -> Loops:
+        """Return what a reduction is over."""
         node = value.node
         assert isinstance(node, ex.Reduction)
         names = self.flow.names.fresh(node.inames)
         frame = replace(value.frame, names={**value.frame.names, **names})
-        domain, exact = executed(frame)
-        if not exact:
-            self.flow.note(f"data decides how often a loop of '{value.frame.insn.id}' runs")
-            return None
+        domain = self._bounds.executed(value.frame, frame, points)
         place = places(value.kernel).of.get((frame.insn.id, frozenset(frame.names)), ())
         order = [str(i) for i in place if i in names] if len(names) > 1 else list(names)
         where = points.intersect(domain)
@@ -231,8 +230,6 @@ class Pieces:
             self._take(value.part(node.else_).within(refused), task, at.outside(there))
         elif isinstance(node, ex.Reduction):
             loops = self.loops(value, at.where)
-            if loops is None:
-                raise TooManyError
             self._take(loops.value, task, at.over(loops.names, loops.where))
         elif task.operation == SUM and not isinstance(node, ex.Sum):
             self._product(list(_factors(value)), task, at)

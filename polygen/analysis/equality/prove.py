@@ -15,6 +15,7 @@ from polygen.analysis.context import Frame
 from polygen.analysis.dataflow import element_names
 from polygen.analysis.difference import END
 from polygen.analysis.equality.compare import Comparison
+from polygen.analysis.equality.total import total
 from polygen.analysis.equality.values import Value
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import condition_set
@@ -50,6 +51,7 @@ def unproved(first: Kernel, second: Kernel, *, reorders: bool) -> tuple[Unproved
         second: another one, with arguments of the same names, types and shapes.
         reorders: whether sums may be added up in another order.
     """
+    first, second = total(first), total(second)
     known = first.assumptions.flat.intersect(second.assumptions.flat)
     found: list[Unproved] = []
     for name in sorted({*first.writers, *second.writers}):
@@ -58,7 +60,7 @@ def unproved(first: Kernel, second: Kernel, *, reorders: bool) -> tuple[Unproved
             continue
         axes = element_names(first, name)
         inside = known.intersect(_inside(first, array, axes))
-        comparison = Comparison(reorders=reorders)
+        comparison = Comparison(first, reorders=reorders)
         names = comparison.flow.names.fresh(axes)
         index = tuple([ex.Variable(axis) for axis in axes])
         element = ex.element(ex.Variable(name), index)
