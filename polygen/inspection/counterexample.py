@@ -135,7 +135,7 @@ def _whole(value: Any) -> Any:
     """Return the nearest integers, so that some numbers are 0, and some are equal."""
     numbers: Any = np.asarray(value)
     is_rounded = numbers.dtype.kind == "f" and bool(numbers.shape)
-    return np.round(numbers) if is_rounded else value
+    return numbers.round() if is_rounded else value
 
 
 def _differs(pair: Pair, change: Change, sizes: Mapping[str, int]) -> Counterexample | None:

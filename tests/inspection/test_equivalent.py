@@ -215,6 +215,11 @@ EQUAL: dict[str, tuple[bool, Make, Make]] = {
         lambda: kernel(LINE, "out[i] = 0.0\nout[i] = 1.5*b[i] {if=a[i] > 0}"),
         lambda: kernel(LINE, "<> c = 0 < a[i]\nout[i] = if(c, b[i]*1.5, 0.0)"),
     ),
+    "a scalar": (
+        EXACT,
+        lambda: kernel(LINE, "out[i] = alpha*a[i] + n"),
+        lambda: kernel(LINE, "<> t = alpha\nout[i] = t*a[i] + n"),
+    ),
     "scattered, by loops that moved nothing": (
         EXACT,
         lambda: kernel(LINE, "out[idx[i]] = a[i]"),
@@ -232,6 +237,14 @@ def test_equal(name: str) -> None:
     assert found.answer == "equal", found
     assert found.rounding == rounding
     assert pg.equivalent(second(), first())
+
+
+A, B = (pg.GlobalArg(name, "float32", "n") for name in "ab")
+
+
+def own(target: str) -> pg.ScalarCallable:
+    """A function of float32 that has a name in C."""
+    return pg.ScalarCallable({target: "float32 -> float32"})
 
 
 DIFFERENT: dict[str, tuple[Make, Make]] = {
@@ -256,6 +269,14 @@ DIFFERENT: dict[str, tuple[Make, Make]] = {
     "another type on the way": (
         lambda: kernel(LINE, "<float32> t = a[i]\nout[i] = t + b[i]"),
         lambda: kernel(LINE, "<float64> t = a[i]\nout[i] = t + b[i]"),
+    ),
+    "rounded to bfloat16 on the way": (
+        lambda: kernel(LINE, "<float32> t = a[i]\nout[i] = t + b[i]", A, B),
+        lambda: kernel(LINE, "<bfloat16> t = a[i]\nout[i] = t + b[i]", A, B),
+    ),
+    "functions of other names": (
+        lambda: kernel(LINE, "out[i] = half_of(a[i])", A, functions={"half_of": own("halved")}),
+        lambda: kernel(LINE, "out[i] = half_of(a[i])", A, functions={"half_of": own("thirded")}),
     ),
     "rows that end early": (
         lambda: rows("val[j]*x[col[j]]"),

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 import islpy as isl
 
 from polygen.analysis.access import evaluated_under
+from polygen.analysis.equality.bag import AGAIN, EXACT, SUM, is_whole
 from polygen.analysis.equality.bounds import Bounds
 from polygen.analysis.equality.claims import Claims
 from polygen.analysis.equality.flow import Flow
 from polygen.analysis.equality.matching import Matching
-from polygen.analysis.equality.pieces import AGAIN, EXACT, SUM, Pieces, combining, is_whole
+from polygen.analysis.equality.pieces import Pieces, combining
 from polygen.analysis.equality.values import (
     Value,
     are_alike,

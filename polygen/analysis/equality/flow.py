@@ -15,7 +15,7 @@ from polygen.analysis.equality.values import Value, kind_of
 from polygen.analysis.kept_types import known_kinds
 from polygen.analysis.kinds import same_kind
 from polygen.ir import expression as ex
-from polygen.ir.dtype import DType
+from polygen.ir.dtype import DType, is_bfloat16
 from polygen.ir.instruction import Assigning, CInstruction
 
 
@@ -73,9 +73,12 @@ class Flow:
             return None
         kernel, node = read.kernel, writer.values[position]
         frame = Frame(kernel, writer, names, writer.predicates)
-        kind = known_kinds(kernel).get(ex.name_of(read.node))
+        name = ex.name_of(read.node)
+        kind, dtype = known_kinds(kernel).get(name), kernel.array(name).dtype
         casts: tuple[DType, ...] = read.casts
-        if isinstance(kind, np.dtype) and not same_kind(kind, kind_of(kernel, node)):
+        if dtype is not None and is_bfloat16(dtype):  # which it is rounded to, and not computed in
+            casts = (*casts, dtype)
+        elif isinstance(kind, np.dtype) and not same_kind(kind, kind_of(kernel, node)):
             casts = (*casts, kind)
         return Value(node, frame, casts)
 

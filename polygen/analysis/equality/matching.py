@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import islpy as isl
 
 from polygen.analysis.context import equal_set
-from polygen.analysis.equality.pieces import Factor, Loops, Piece
+from polygen.analysis.equality.bag import Factor, Loops, Piece
 from polygen.analysis.equality.values import Value, is_function, onto, own_names, without
 from polygen.ir import expression as ex
 

@@ -6,7 +6,6 @@ reductions in it, and of the instances that wrote partial sums).  Sums of sums a
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,6 +13,7 @@ from math import prod
 
 import islpy as isl
 
+from polygen.analysis.equality.bag import PRODUCT, SUM, Factor, Level, Loops, Piece, Place
 from polygen.analysis.equality.bounds import Bounds
 from polygen.analysis.equality.flow import Flow
 from polygen.analysis.equality.running import Running
@@ -21,73 +21,12 @@ from polygen.analysis.equality.values import Value, are_alike, onto, own_names
 from polygen.analysis.kinds import Kind
 from polygen.analysis.realized import places
 from polygen.ir import expression as ex
-from polygen.ir.empty import NO_NAMES
 from polygen.ir.reduction import facts_of
 from polygen.ir.reduction import name_of as operation_name
 
-SUM, PRODUCT = "sum", "product"
-EXACT = ("min", "max", "any", "all")  # the same in any order, also of what is rounded
 _MOST_POWER = 8
 _DEEPEST = 12  # how many writes are followed for one piece
 _MOST_PIECES = 40
-
-
-class Level(enum.IntEnum):
-    """How much is taken apart."""
-
-    WRITTEN = 0  # what stands in one expression
-    FOLLOWED = 1  # partial results that were stored, too
-    DISTRIBUTED = 2  # and products of sums
-
-
-AGAIN = (Level.WRITTEN, Level.FOLLOWED, Level.DISTRIBUTED)
-
-
-@dataclass(frozen=True)
-class Factor:
-    """A value in a product.
-
-    Attributes:
-        value: the value.
-        divides: whether the product is divided by it.
-    """
-
-    value: Value
-    divides: bool = False
-
-
-@dataclass(frozen=True)
-class Piece:
-    """What is combined for each value of some names.
-
-    Attributes:
-        number: what the product of the values is multiplied by.
-        factors: the values.
-        bound: the names; one piece for each value of these.
-        where: for which values, and at which points.
-    """
-
-    number: Fraction
-    factors: tuple[Factor, ...]
-    bound: frozenset[str]
-    where: isl.Set
-
-
-@dataclass(frozen=True)
-class Loops:
-    """A reduction: what it is over, and of what.
-
-    Attributes:
-        value: what is combined.
-        names: those of the inames, outermost loop first.
-        where: for which values of these.
-        is_ordered: whether the inames are loops, so that there is an order.
-    """
-
-    value: Value
-    names: tuple[str, ...]
-    where: isl.Set
-    is_ordered: bool = True
 
 
 class TooManyError(Exception):
@@ -163,7 +102,7 @@ class Pieces:
         """
         task = _Task(operation, value.kind, level, [])
         try:
-            self._take(value, task, _Place(points, frozenset(), Fraction(1), ()))
+            self._take(value, task, Place(points, frozenset(), Fraction(1), ()))
         except TooManyError:
             return None
         return list(_with_one_number(task))
@@ -185,7 +124,7 @@ class Pieces:
 
     # --- one value
 
-    def _take(self, value: Value, task: _Task, at: _Place) -> None:
+    def _take(self, value: Value, task: _Task, at: Place) -> None:
         if at.where.is_empty():
             return
         if len(task.found) > _MOST_PIECES:
@@ -197,7 +136,7 @@ class Pieces:
         else:
             self._add(value, task, at)
 
-    def _add(self, value: Value, task: _Task, at: _Place) -> None:
+    def _add(self, value: Value, task: _Task, at: Place) -> None:
         """Add a value as a piece of its own."""
         number = value.number
         is_number = task.operation == SUM and number is not None
@@ -220,7 +159,7 @@ class Pieces:
             return False
         return operation == task.operation or (operation == PRODUCT and task.operation == SUM)
 
-    def _open(self, value: Value, task: _Task, at: _Place) -> None:
+    def _open(self, value: Value, task: _Task, at: Place) -> None:
         node = value.node
         if isinstance(node, ex.If):
             there = value.frame.holds(node.condition)
@@ -242,7 +181,7 @@ class Pieces:
             for child in node.children:
                 self._take(value.part(child), task, at)
 
-    def _product(self, factors: Sequence[Factor], task: _Task, at: _Place) -> None:
+    def _product(self, factors: Sequence[Factor], task: _Task, at: Place) -> None:
         """Take apart a product that is added up."""
         number = at.number
         rest: list[Factor] = []
@@ -295,7 +234,7 @@ class Pieces:
 
     # --- what was stored
 
-    def _follow(self, value: Value, task: _Task, at: _Place) -> None:
+    def _follow(self, value: Value, task: _Task, at: Place) -> None:
         """Take apart what was written of what is read, if that is combined by the operation."""
         if at.depth >= _DEEPEST or value.casts:
             self._add(value, task, at)
@@ -327,7 +266,7 @@ class Pieces:
             self._running[key] = Running(self.flow, value.kernel, name, task.operation)
         return self._running[key]
 
-    def _take_all(self, value: Value, running: Running, task: _Task, at: _Place) -> None:
+    def _take_all(self, value: Value, running: Running, task: _Task, at: Place) -> None:
         """Take apart what has been added up to a write, and what was there before."""
         names = dict(value.frame.names)
         for added in running.added(value.frame.insn.id, names, at.where):
@@ -383,43 +322,3 @@ def _is_same(value: Value, task: _Task) -> bool:
         and not isinstance(task.kind, type)
         and value.kind == task.kind
     )
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where in a bag a value stands.
-
-    Attributes:
-        where: at which points, and for which values of the names.
-        bound: the names.
-        number: what it is multiplied by.
-        others: the values that it is multiplied by.
-        divides: whether it divides: of products.
-        depth: how many writes were followed.
-    """
-
-    where: isl.Set
-    bound: frozenset[str]
-    number: Fraction
-    others: tuple[Factor, ...]
-    divides: bool = False
-    depth: int = 0
-
-    def written(self, value: Value, where: isl.Set) -> _Place:
-        """Return where what was written of a value stands."""
-        names = NO_NAMES if value.was_there else value.names
-        return replace(self, where=where, bound=self.bound | names, depth=self.depth + 1)
-
-    def inside(self, points: isl.Set) -> _Place:
-        return replace(self, where=self.where.intersect(points))
-
-    def outside(self, points: isl.Set) -> _Place:
-        return replace(self, where=self.where.subtract(points))
-
-    def over(self, names: Sequence[str], where: isl.Set) -> _Place:
-        return replace(self, where=where, bound=self.bound.union(names))
-
-
-def is_whole(pieces: Sequence[Piece], value: Value) -> bool:
-    """Tell whether the only piece of a value is that value."""
-    return len(pieces) == 1 and pieces[0].number == 1 and pieces[0].factors == (Factor(value),)

@@ -21,7 +21,7 @@ from polygen.analysis.kinds import Kind, same_kind
 from polygen.analysis.types import type_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import GlobalArg, TemporaryVariable
+from polygen.ir.array import GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import flat_names
 from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
@@ -116,7 +116,7 @@ class Value:
         if isinstance(self.node, ex.Subscript):
             return True
         return isinstance(self.node, ex.Variable) and isinstance(
-            self.kernel.variables.get(self.node.name), GlobalArg | TemporaryVariable
+            self.kernel.variables.get(self.node.name), GlobalArg | TemporaryVariable | ValueArg
         )
 
 
