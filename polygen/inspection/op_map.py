@@ -97,7 +97,8 @@ class _Operations:
     def _dtype(self, node: Expression) -> DType:
         """Return the type that an operation is computed in."""
         kind: Any = type_of(node, self._kinds)
-        if isinstance(node, ex.Call) and (isinstance(kind, tuple) or same_kind(kind, BOOL)):
+        several = isinstance(kind, tuple) or getattr(kind, "names", None) is not None
+        if isinstance(node, ex.Call) and (several or same_kind(kind, BOOL)):
             # Of several results, or a truth value: what is looked at.
             kind = join_all([type_of(p, self._kinds) for p in node.parameters])
         return self._index if kind is int else default_dtype(kind)

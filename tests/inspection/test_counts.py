@@ -394,6 +394,15 @@ def test_verbatim_c_is_not_counted() -> None:
     assert pg.get_op_map(knl, within="id:b").eval_and_sum({"n": 7}) == 7
 
 
+def test_functions_of_ones_own_with_several_results() -> None:
+    """They count once, by the type of what they are given."""
+    parts = pg.ScalarCallable({"parts_i": "int32 -> int32, int32"}, "void parts_i(...);")
+    knl = kernel(LINE, "b[i], c[i] = parts(k1[i])", functions={"parts": parts})
+    (key,) = counts = pg.get_op_map(typed(knl), count_granularity="workitem")
+    assert (key.name, str(key.dtype)) == ("func:parts", "int32")
+    assert counts.eval_and_sum({"n": 7}) == 7
+
+
 def test_elements_that_data_chooses() -> None:
     knl = typed(kernel(LINE, "b[i] = a[k1[i]] + x[2*i]", pg.GlobalArg("a", shape="n")))
     _error(lambda: pg.gather_access_footprints(knl), NotCountable, "elements of 'a' .* reads")
