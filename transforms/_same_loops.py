@@ -70,25 +70,31 @@ def in_loops_of(kernel: Kernel, made: Reference, used: Reference) -> Kernel:
         DomainsDiffer, TagConflict, NotFusible, IllegalStep, CannotProve: if loops cannot be one.
     """
     inames = made.insn.within_inames
+    if len(used.index) < len(made.index):
+        raise _uncounted(kernel, made, used)
     for written, read in zip(made.index, used.index, strict=True):
         value, at = linear_form(written), linear_form(read)
         if value is not None and value == at:
             continue
         found = None if value is None or at is None else _solved(value, at, used.insn)
         if found is None or found[0].names().isdisjoint(inames):
-            raise InvalidArgument(
-                f"no loop of '{used.insn.id}' counts the results of '{made.insn.id}': "
-                f"{_shown(made)} is written, and '{used.insn.id}' has {_shown(used)}",
-                where=caller_location(),
-                excerpt=excerpt(kernel, made.insn.id, used.insn.id),
-                remedy="let it have each result at a subscript of an iname alone: map_domain gives "
-                "loops such coordinates",
-            )
+            raise _uncounted(kernel, made, used)
         if found[1] not in inames:
             kernel, pairs = _at_value(kernel, *found)
             for leading, following in pairs:
                 kernel = in_one_loop(kernel, leading, following)
     return kernel
+
+
+def _uncounted(kernel: Kernel, made: Reference, used: Reference) -> InvalidArgument:
+    return InvalidArgument(
+        f"no loop of '{used.insn.id}' counts the results of '{made.insn.id}': "
+        f"{_shown(made)} is written, and '{used.insn.id}' has {_shown(used)}",
+        where=caller_location(),
+        excerpt=excerpt(kernel, made.insn.id, used.insn.id),
+        remedy="let it have each result at a subscript of an iname alone: map_domain gives "
+        "loops such coordinates",
+    )
 
 
 def _shown(use: Reference) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import LocalTag
@@ -9,16 +11,18 @@ from polygen.lower.lanes import with_lane_axes
 from polygen.transforms.realize_reduction import realized
 
 
-def with_shared_reductions(kernel: Kernel) -> Kernel:
+def with_shared_reductions(kernel: Kernel, ids: Iterable[str] | None = None) -> Kernel:
     """Return the kernel with trees in local memory for reductions over axes of the work items.
 
     Parameters:
         kernel: its types are known, and it has no rules.
+        ids: of the instructions whose reductions these are; without, of all.
 
     Raises:
         LocalSizeNotConstant: if a group has no constant number of work items.
     """
-    shared = [insn.id for insn in kernel.instructions if _is_shared(kernel, insn)]
+    insns = kernel.instructions if ids is None else map(kernel.instruction, ids)
+    shared = [insn.id for insn in insns if _is_shared(kernel, insn)]
     if not shared:
         return kernel
     return with_lane_axes(realized(kernel, shared))

@@ -20,7 +20,7 @@ nothing is carried.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import islpy as isl
@@ -53,20 +53,23 @@ from polygen.transforms._local_reductions import LocalReduction, all_contribute,
 from polygen.transforms._shuffled_trees import is_whole_group
 
 
-def with_shared_scans(kernel: Kernel) -> tuple[Kernel, frozenset[str]]:
+def with_shared_scans(
+    kernel: Kernel, ids: Iterable[str] | None = None
+) -> tuple[Kernel, frozenset[str]]:
     """Return the kernel with stages in local memory for scans along axes of the work items.
 
     And the names of variables that take results from one iteration to the next.
 
     Parameters:
         kernel: its types are known, and it has no rules.
+        ids: of the instructions whose scans these are; without, of all.
 
     Raises:
         LocalSizeNotConstant: if a group has no constant number of work items.
     """
     carried: set[str] = set()
     if kernel.options.allow_reassociation:
-        for insn in kernel.instructions:
+        for insn in kernel.instructions if ids is None else [*map(kernel.instruction, ids)]:
             for reduction, conditions in _outermost(insn).items():
                 found = _find(kernel, insn, reduction, conditions)
                 if found is not None:

@@ -23,6 +23,8 @@ from polygen.lower.barriers import place_barriers
 from polygen.lower.launches import host_parts
 from polygen.lower.lifetimes import carries
 from polygen.lower.reductions import realize_reductions, realized_with_origins
+from polygen.lower.shared_reductions import with_shared_reductions
+from polygen.lower.shared_scans import with_shared_scans
 from polygen.lower.some_types import with_some_types
 
 
@@ -113,11 +115,35 @@ def _homes(
 
 def _in_launches(kernel: Kernel) -> tuple[Kernel, tuple[TreeNode, ...], Mapping[str, str]]:
     """Return what `Kernel.launches` does, of a kernel without rules and calls."""
-    plain = with_some_types(assign_axes(with_spaces(kernel)))
-    if names := declared_auto(kernel):
+    plain, homes, carried = _shared(with_some_types(assign_axes(with_spaces(kernel))))
+    if names := declared_auto(kernel) | carried:
         plain = with_global(plain, names)
-    plain, origins = realized_with_origins(plain)
+    plain, made = realized_with_origins(plain)
+    origins = {**homes, **{new: homes.get(old, old) for new, old in made.items()}}
     return plain, place_barriers(plain, loop_tree(plain, quiet=True)), origins
+
+
+def _shared(kernel: Kernel) -> tuple[Kernel, dict[str, str], frozenset[str]]:
+    """Return the kernel with what work items share as instructions on local memory.
+
+    And the instructions that new ones were made for, and what takes results on in scans.
+    """
+    origins: dict[str, str] = {}
+    carried: set[str] = set()
+
+    def note(new: Kernel, origin: str) -> Kernel:
+        made = {i.id for i in new.instructions} - {i.id for i in kernel.instructions}
+        origins.update(dict.fromkeys(made - origins.keys(), origin))
+        return new
+
+    plain = kernel
+    for insn in kernel.instructions:
+        plain, names = with_shared_scans(plain, (insn.id,))
+        carried |= names
+        plain = note(plain, insn.id)
+    for insn in plain.instructions:
+        plain = note(with_shared_reductions(plain, (insn.id,)), origins.get(insn.id, insn.id))
+    return plain, origins, frozenset(carried)
 
 
 fill_slot("launches", _in_launches)

@@ -219,6 +219,16 @@ def test_nothing_to_fuse() -> None:
         pg.fuse_epilogue(moments(), "s", "q")
 
 
+def test_results_with_fewer_axes() -> None:
+    knl = kernel(
+        "{ [p,q,r]: 0<=p<n and 0<=q<5 and 0<=r<m }",
+        "s[p,q] = sum(r, a[r,p])  {id=s}\nb[p] = 2*c[p]  {id=b}",
+    )
+    refused = r"no loop of 'b' counts the results of 's': s\[p, q\] is written, and 'b' has b\[p\]"
+    with pytest.raises(InvalidArgument, match=refused):
+        pg.fuse_reductions(knl, ["s", "b"])
+
+
 def test_results_that_no_loop_counts() -> None:
     knl = kernel(
         "{ [p,r,q]: 0<=p<n and 0<=q<5 and 0<=r<m }",

@@ -170,6 +170,35 @@ def test_what_a_group_shares(count: int) -> None:
         assert "t_1[j] = t_save[40 * g + j];" in code
 
 
+def test_sums_that_work_items_share() -> None:
+    knl = kernel(
+        ("{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }"),
+        "<> t = a[i]*sum(j, a[j])  {id=t}\nb[i] = t  {id=b}\nout[i] = b[i//2] + t",
+        *map(array, ("a", "b", "out")),
+    )
+    knl = pg.split_reduction_outward(pg.split_iname(knl, "j", 4), "j_inner")
+    knl = pg.tag_inames(knl, {"j_inner": "l.0", "i": "g.0"})
+    new = saved(knl, lambda a: a.sum() * (a[np.arange(len(a)) // 2] + a))
+    assert saves(new) == ["reload_t", "save_t"]
+
+
+def test_running_sums_that_work_items_share() -> None:
+    knl = kernel(
+        ("{ [i]: 0<=i<n }", "{ [j,q]: 0<=j<=q<4 }"),
+        "<> t = sum(j, (j + 1)*a[i])  {id=t, inames=i:q}\nb[i,q] = t  {id=b}\n"
+        "out[i,q] = b[i//2,q] + t  {inames=i:q}",
+        array("a"),
+        *(array(name, "n, 4") for name in ("b", "out")),
+    )
+    knl = pg.tag_inames(knl, {"q": "l.0", "i": "g.0"})
+
+    def sums(a: _Numbers) -> _Numbers:
+        each: _Numbers = a[:, np.newaxis] * [1, 3, 6, 10]
+        return each[np.arange(len(a)) // 2] + each
+
+    assert saves(saved(knl, sums)) == ["reload_t", "save_t"]
+
+
 def test_other_inames_on_the_axes() -> None:
     knl = pg.tag_inames(pg.shift(halves(), "i", 3), {"i": "g.0"})
     knl = pg.duplicate_inames(knl, "i", "insn", "p", tags={"i": "g.0"})
