@@ -34,6 +34,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag
 from polygen.language.within import matching
+from polygen.lower.hidden import without_auto
 from polygen.lower.lower import Model, lower
 from polygen.lower.program import (
     Block,
@@ -61,7 +62,8 @@ def in_full(kernel: Kernel) -> Kernel:
 def lowered(kernel: Kernel) -> LoopProgram:
     """Return the loop program of a kernel in full, on a grid."""
     plain = in_full(kernel)
-    return lower(plain, Model.GRID, index_type(plain))
+    index = index_type(plain)
+    return lower(without_auto(plain, index), Model.GRID, index)
 
 
 def launches_in(nodes: Sequence[HostNode]) -> Iterator[Launch]:

@@ -412,6 +412,23 @@ def test_elements_that_data_chooses() -> None:
     }  # fmt: skip
 
 
+def test_layouts_that_calls_decide() -> None:
+    local = pg.TemporaryVariable("t", np.float32, 4, address_space=pg.AddressSpace.LOCAL)
+    a = pg.GlobalArg("a", np.float32, "n, 4", strides=(pg.auto, pg.auto), offset=pg.auto)
+    knl = kernel(
+        "{ [g,i,j]: 0<=g<n and 0<=i,j<4 }",
+        "t[i] = 2*a[g,i]  {id=t}\nb[g,j] = t[3-j]  {dep=t}",
+        a,
+        local,
+    )
+    knl = pg.tag_inames(knl, {"g": "g.0", "i": "l.0", "j": "l.0"})
+    waits = pg.get_synchronization_map(knl)
+    assert waits[pg.Sync("barrier_local", knl.name)].eval_with_dict({"n": 9}) == 1
+    done = pg.get_op_map(knl, subgroup_size=4, count_within_subscripts=False)
+    assert done.eval_and_sum({"n": 9}) == 9
+    assert pg.roofline(knl, pg.Limits(1, 1), {"n": 9}).needed_bytes == 2 * 4 * 36
+
+
 def test_groups_that_wait_differently() -> None:
     local = pg.TemporaryVariable("t", np.float32, 4, address_space=pg.AddressSpace.LOCAL)
     knl = kernel(
