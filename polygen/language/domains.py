@@ -72,8 +72,7 @@ def _loop_domains(given: object) -> list[Domain]:
         )
     if not isl_set.dim(_SET):
         return _without_inames(isl_set, text)
-    _check_dimensions(isl_set, text)
-    _check_bounded(isl_set, text)
+    check_loops(isl_set, text)
     return [Domain(part.drop_unused_params()) for part in _factors(isl_set)]
 
 
@@ -95,6 +94,21 @@ def _without_inames(isl_set: isl.Set, text: str) -> list[Domain]:
 
 
 # --- checking
+
+
+def check_loops(isl_set: isl.Set, text: str) -> None:
+    """Check that a set can be a loop domain: that loops over it end.
+
+    Parameters:
+        isl_set: the set.
+        text: how it was written.
+
+    Raises:
+        MalformedDomain: if it, or one of its dimensions, is not named as those are.
+        UnboundedDomain: if an iname has no lower or no upper bound.
+    """
+    _check_dimensions(isl_set, text)
+    _check_bounded(isl_set, text)
 
 
 def _check_dimensions(isl_set: isl.Set, text: str) -> None:

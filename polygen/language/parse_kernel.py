@@ -29,6 +29,7 @@ from polygen.ir.sizes import DerivedSize
 from polygen.ir.substitution import SubstitutionRule
 from polygen.ir.tags import InameTag
 from polygen.ir.verify import verify
+from polygen.language.domains import check_loops
 from polygen.language.functions import FunctionLines, read_preamble, with_functions, with_symbols
 from polygen.language.isl_text import read_set
 from polygen.language.kernel_lines import (
@@ -213,7 +214,9 @@ class _Parts:
         self.derived_sizes.append(read_size(line))
 
     def add_domain(self, line: str) -> None:
-        self.domains.append(Domain(read_set(line)))
+        domain = read_set(line)
+        check_loops(domain, line)
+        self.domains.append(Domain(domain))
 
     def add_assumption(self, line: str) -> None:
         self.assumptions = Domain(read_set(line))

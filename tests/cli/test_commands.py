@@ -156,6 +156,7 @@ _WRONG_TEXTS: list[tuple[str, str]] = [
     (str(rows()).replace("sum(j", "sum(/"), ":18:18: found '/' where"),
     (str(rows()).replace("a[i, j])", "b[i, j])"), ":18: instruction 'insn' mentions 'b'"),
     (str(rows()).replace("DOMAINS", "DOMAIN"), ":10: this is no line of a kernel's text"),
+    (str(rows()).replace(" <= i < n", " <= i"), ":11: the iname 'i' has no upper bound"),
     ("# nothing\n", ": this text has no kernel in it"),
 ]
 

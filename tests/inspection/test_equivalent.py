@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from polygen.inspection.common_types import with_common_types
 from polygen.inspection.equivalent import by_dataflow, check_arguments
 from tests.oracle.compare import make_arguments
 from tests.oracle.interpreter import interpret
+from tests.proof.sequences import check_results, random_sequence
+from tests.properties.every_step import new_step, random_step
 
 Make = Callable[[], pg.Kernel]
 
@@ -437,3 +440,51 @@ def test_what_is_changed_at_random_is_equal_only_if_it_computes_the_same() -> No
         different += is_other
         assert not (is_equal and is_other), f"{reference}\n{text}"
     assert (compared > 10, equal > 0, different > 5) == (True, True, True)
+
+
+# --- what all steps do to random kernels
+
+
+def shares(seeds: range) -> tuple[int, int]:
+    """Return how many steps of random sequences there are, and how many are proved anew."""
+    steps = proved = 0
+    for seed in seeds:
+        kernels = random_sequence(seed, draw=random_step).kernels
+        for first, second in pairwise(kernels):
+            if {a.name for a in first.arguments} != {a.name for a in second.arguments}:
+                continue  # it is called otherwise
+            steps += 1
+            one, other, _ = with_common_types(first, second)
+            proved += is_proved(one, other)
+    return steps, proved
+
+
+def test_most_steps_are_proved_without_being_told() -> None:
+    steps, proved = shares(range(200, 206))
+    assert steps > 15
+    assert proved > 0.6 * steps
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("start", range(1_000, 1_300, 50))
+def test_most_of_many_steps_are_proved(start: int) -> None:
+    steps, proved = shares(range(start, start + 50))
+    assert proved > 0.6 * steps
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("start", range(0, 1_000, 100))
+def test_steps_without_proofs_are_equal_only_if_they_compute_the_same(start: int) -> None:
+    equal = 0
+    for seed in range(start, start + 100):
+        sequence = random_sequence(seed, proofs=False, draw=new_step if seed % 2 else random_step)
+        ends = sequence.kernels[0], sequence.kernels[-1]
+        try:
+            owed = {o.kind for kernel in ends for o in pg.obligations(kernel)}
+            kernels = with_common_types(*ends)[:2]
+        except UserError:  # a step was wrong
+            continue
+        if owed <= {"inside"} and is_proved(*kernels):
+            check_results(sequence)
+            equal += 1
+    assert equal > 10
