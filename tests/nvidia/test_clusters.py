@@ -48,6 +48,29 @@ def test_text() -> None:
     assert value_of(launch.group_counts[0], {"n": 3}) == 12
 
 
+def test_what_is_updated_is_in_the_first_block() -> None:
+    """Of what blocks update atomically, there is one: it has to be there until all are done."""
+    knl = kernel(
+        "{ [g,b,i,j,k]: 0<=g<n and 0<=b<2 and 0<=i,j,k<64 }",
+        """
+        c[j] = 0              {id=clear, inames=g:j}
+        c[data[g,b,i]] += 1   {id=count, dep=clear, atomic}
+        out[g,k] = c[k]       {dep=count}
+        """,
+        pg.TemporaryVariable("c", "int32", (64,), pg.AddressSpace.LOCAL),
+        pg.GlobalArg("data", "int32", "n, 2, 64"),
+        pg.GlobalArg("out", "int32", "n, 64"),
+    )
+    knl = pg.tag_inames(knl, "g: g.0, b: l.2, i: l.0, j: l.0, k: l.0")
+    source = pg.generate_code(pg.set_options(knl, clusters=True), "cuda").source
+    body = source[source.index('extern "C"') :]
+    assert "int *c = (int *) pg_shared;" in body
+    assert body.count("pg_wait_for_cluster") == 2
+    assert "__syncthreads" not in body
+    assert body.endswith("    pg_leave_cluster();\n}\n")
+    assert compile_for("sm_90", source)[0]
+
+
 def test_barriers_in_a_loop() -> None:
     """Between what blocks read and what they write in the next iteration, all of them wait."""
     knl = kernel(
