@@ -93,7 +93,7 @@ def _cluster(length: int, lanes: int, limits: Limits, *, computed: bool) -> tupl
     if computed and threads <= _BESIDE:
         return most, threads
     small = -(-length // (_BESIDE * kept))
-    if not computed and small <= most:
+    if not computed and 2 * small <= most:
         return small, _BESIDE
     return -(-length // (kept * limits.items_per_group)), limits.items_per_group
 

@@ -150,7 +150,7 @@ LONG: list[tuple[int, str, str | None, dict[str, int]]] = [
     (65536, "float32", "opencl", {"blocks": 1, "ahead": 4}),
     (65536, "float16", None, {"blocks": 2, "threads": 512}),
     (262144, "float32", None, {"blocks": 8, "threads": 1024}),
-    (262144, "float16", None, {"blocks": 8, "threads": 512}),
+    (262144, "float16", None, {"blocks": 4, "threads": 1024}),
     (524288, "float32", None, {"blocks": 1, "ahead": 4}),
 ]
 
