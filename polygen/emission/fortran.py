@@ -170,9 +170,9 @@ def fortran_program(kernel: HostKernel) -> str:
     lines = [
         f"! Runs kernel '{name}': ./{name}_fortran n=1000 a=a.raw -o out=out.raw",
         "! Files hold the elements as they are in memory.  An array that is not given is filled:",
-        "! element k of its memory becomes v/64, where v = mod(37*k + 11*q, 64) and q is the",
+        "! element k of its memory becomes v/64, where v = mod(37*k + 11*q, 61) and q is the",
         "! array's number among the arrays; an integer mod(v, 8), a logical mod(v, 2) == 1;",
-        "! a complex number has mod(v + 5, 64)/64 for its imaginary part; halves are 0.",
+        "! a complex number has mod(v + 5, 61)/64 for its imaginary part; halves are 0.",
         f"program {own[f'{name}_main']}",
         f"    use {FortranNames()[f'{name}_module']}",
         "    implicit none",
@@ -275,7 +275,7 @@ def _allocated(
     filling = _filling(array.dtype)
     if array.reads and filling:
         yield f"    do pg_k = 0, size({name}, kind=c_int64_t) - 1"
-        yield f"        pg_v = mod(37*mod(pg_k, 64_c_int64_t) + {11 * number}, 64_c_int64_t)"
+        yield f"        pg_v = mod(37*mod(pg_k, 61_c_int64_t) + {11 * number}, 61_c_int64_t)"
         yield f"        {name}(pg_k + 1) = {filling}"
         yield "    end do"
     if not array.shows_before:
@@ -296,7 +296,7 @@ def _filling(dtype: DType) -> str:
     if dtype.kind == "b":
         return "mod(pg_v, 2_c_int64_t) == 1"
     if dtype.kind == "c":
-        return f"cmplx(pg_v/64d0, mod(pg_v + 5, 64_c_int64_t)/64d0, {kind})"
+        return f"cmplx(pg_v/64d0, mod(pg_v + 5, 61_c_int64_t)/64d0, {kind})"
     if dtype.kind in "iu":
         return f"int(mod(pg_v, 8_c_int64_t), {kind})"
     return f"real(pg_v/64d0, {kind})"

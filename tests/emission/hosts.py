@@ -19,10 +19,10 @@ STRICT = "-O0 -Wall -Wextra -pedantic -Werror"
 def filled(number: int, shape: tuple[int, ...], dtype: str) -> Any:
     """Return what a host program fills its array of this number with, by the rule in docs."""
     k = np.arange(int(np.prod(shape, dtype=np.int64)))
-    v = ((37 * k + 11 * number) % 64).reshape(shape)
+    v = ((37 * k + 11 * number) % 61).reshape(shape)
     kind = np.dtype(dtype).kind
     if kind == "c":
-        return (v / 64 + 1j * ((v + 5) % 64) / 64).astype(dtype)
+        return (v / 64 + 1j * ((v + 5) % 61) / 64).astype(dtype)
     if kind in "iu":
         return (v % 8).astype(dtype)
     return (v % 2 == 1) if kind == "b" else (v / 64).astype(dtype)

@@ -4,9 +4,9 @@
        ./NAME_host n=1000 a=a.npy -o out=out.npy
 
    An array that is read, and not given, is filled: its element number k, counted in the order of its
-   subscripts, the last running fastest, becomes v/64, where v = (37*k + 11*q) % 64 and q is the
+   subscripts, the last running fastest, becomes v/64, where v = (37*k + 11*q) % 61 and q is the
    array's number among the arrays; an integer v % 8, a boolean v % 2; a complex number has (v + 5) %
-   64 / 64 for its imaginary part. */
+   61 / 64 for its imaginary part. */
 #ifndef POLYGEN_HOST_H
 #define POLYGEN_HOST_H
 
@@ -297,8 +297,8 @@ static inline uint16_t pg_half_bits(int v)
 
 static inline void pg_set(pg_array const *array, unsigned char *at, int v)
 {
-    float const single[2] = {(float) v / 64, (float) ((v + 5) % 64) / 64};
-    double const wide[2] = {v / 64.0, (v + 5) % 64 / 64.0};
+    float const single[2] = {(float) v / 64, (float) ((v + 5) % 61) / 64};
+    double const wide[2] = {v / 64.0, (v + 5) % 61 / 64.0};
     uint64_t const number = (uint64_t) (array->kind == PG_BOOL ? v % 2 : v % 8);
     uint16_t const half = pg_half_bits(v);
     uint32_t bits;
@@ -363,7 +363,7 @@ static inline void pg_make(pg_array *array, pg_layout layout)
         return;
     }
     for (int64_t k = 0; k < layout.size && array->reads; ++k) {
-        int const v = (int) ((37 * (k % 64) + 11 * array->number) % 64);
+        int const v = (int) ((37 * (k % 61) + 11 * array->number) % 61);
         pg_set(array, array->data + (size_t) pg_place(&layout, k, 0) * array->itemsize, v);
     }
 }
