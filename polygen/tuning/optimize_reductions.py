@@ -57,8 +57,7 @@ def optimize_reductions(
 
     - where several instructions go along a row, items share rows (`share_rows`): a softmax, say.
       Up to 32 elements of a row (64 halves) they keep in registers, also in clusters of groups;
-      more they read again.  Clusters are CUDA's (the option ``clusters``): for OpenCL, make the
-      kernel for it (``target="opencl"``), or pass limits with ``cluster_groups=1``;
+      more they read again;
     - all other reductions get one loop, and one around it (`coalesce_reduction`), and are shared by
       groups of work items (`parallelize_reduction`).  How many, and how much each item has under
       way, is the choice that a model finds fastest, from what is read, how it lies in memory, and
@@ -71,6 +70,9 @@ def optimize_reductions(
       than a copy has elements; in global memory, and in a certain order, for floating-point numbers
       under the option ``deterministic``; else they update the array itself;
     - other element-wise loops go to axes of the grid, in groups of 256.
+
+    Clusters are CUDA's (the option ``clusters``), and taken if the limits have them: for OpenCL,
+    make the kernel for it (``target="opencl"``), or pass limits with ``cluster_groups=1``.
 
     For a kernel whose target is C, threads and vectors share a reduction instead
     (`reduce_in_parts`, lanes, blocks of results side by side), whatever the limits are; and threads
