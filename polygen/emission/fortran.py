@@ -243,7 +243,7 @@ def _missing(kernel: HostKernel, own: FortranNames) -> Iterator[str]:
         yield "        stop 2"
         yield "    end if"
     for array in kernel.arrays:
-        if array.reads and array.dtype.kind in "iu" and kernel.obligations:
+        if array.reads and array.is_place:
             yield f"    if ({own[f'i_{array.name}']} == '') then"
             yield f"        print '(a)', '{array.name} has to be given: it is taken for places'"
             yield "        stop 2"

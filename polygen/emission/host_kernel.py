@@ -24,9 +24,12 @@ from polygen.ir import walk
 from polygen.ir.array import Argument, Array, GlobalArg, ImageArg, TemporaryVariable, ValueArg
 from polygen.ir.domain import flat_names
 from polygen.ir.dtype import DType
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
+from polygen.ir.instruction import CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import Auto, element_strides, nest, unit
+from polygen.ir.remembered import per_kernel
 from polygen.lower.hidden import without_auto
 from polygen.lower.program import HostLoop, HostNode, Launch
 from polygen.pipeline import build_program
@@ -56,6 +59,7 @@ class HostArray:
         all_written: whether each element is.
         temporary: whether it is memory that the host provides, and nothing else.
         may_alias: whether it may overlap others.
+        is_place: whether data in it decides which elements are touched: not any numbers will do.
     """
 
     name: str
@@ -71,6 +75,7 @@ class HostArray:
     all_written: bool
     temporary: bool
     may_alias: bool
+    is_place: bool
 
     @property
     def shows_before(self) -> bool:
@@ -231,6 +236,7 @@ def _passed(
         all_written=writes and is_fully_written(kernel, arg.name),
         temporary=False,
         may_alias=arg.may_alias,
+        is_place=bool(obligations(kernel)) and arg.name in _deciding(kernel),
     )
 
 
@@ -239,8 +245,31 @@ def _temporary(kernel: Kernel, variable: TemporaryVariable) -> HostArray:
         raise InternalError(f"temporary '{variable.name}' has no type")
     found = _array(kernel, variable, variable.dtype)
     return HostArray(
-        **found, reads=False, writes=True, all_written=False, temporary=True, may_alias=False
+        **found,
+        reads=False,
+        writes=True,
+        all_written=False,
+        temporary=True,
+        may_alias=False,
+        is_place=False,
     )
+
+
+@per_kernel
+def _deciding(kernel: Kernel) -> frozenset[str]:
+    """Return the names on which subscripts and bounds of loops depend, through temporaries too."""
+    found = NO_NAMES.union(*(domain.parameters for domain in kernel.domains))
+    for insn in kernel.instructions:
+        if isinstance(insn, CInstruction):
+            found |= insn.read_names
+        for access in insn.accesses:
+            found = found.union(*map(walk.free_variables, ex.index_of(access)))
+    more = found
+    while more:
+        writers = [i for i in kernel.instructions if not more.isdisjoint(i.written_names)]
+        more = NO_NAMES.union(*(i.read_names for i in writers)) - found
+        found |= more
+    return found
 
 
 def _array(kernel: Kernel, array: Array, dtype: DType) -> dict[str, Any]:

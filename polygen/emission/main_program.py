@@ -98,7 +98,7 @@ def _tables(kernel: HostKernel) -> Iterator[str]:
         yield "    };"
     for number, array in enumerate(kernel.arrays):
         yield f"    pg_array array_{array.name} = {{"
-        yield from (f"        .{field} = {text}," for field, text in _fields(kernel, array))
+        yield from (f"        .{field} = {text}," for field, text in _fields(array))
         yield f"        .number = {number},"
         yield "    };"
     for what, kind, names in (
@@ -108,7 +108,7 @@ def _tables(kernel: HostKernel) -> Iterator[str]:
         yield f"    {kind} *const {what}[] = {{{', '.join([*names, 'NULL'])}}};"
 
 
-def _fields(kernel: HostKernel, array: HostArray) -> Iterator[tuple[str, str]]:
+def _fields(array: HostArray) -> Iterator[tuple[str, str]]:
     yield "name", quoted(array.name)
     yield "type", quoted(dtype_name(array.dtype))
     yield "descr", quoted(_descr(array.dtype))
@@ -119,7 +119,7 @@ def _fields(kernel: HostKernel, array: HostArray) -> Iterator[tuple[str, str]]:
     yield "writes", str(int(array.writes))
     if array.alignment is not None:
         yield "alignment", str(array.alignment)
-    if array.reads and array.dtype.kind in "iu" and kernel.obligations:
+    if array.reads and array.is_place:
         yield "needs_file", "1"
 
 

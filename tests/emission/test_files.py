@@ -92,6 +92,21 @@ def test_every_member_is_described() -> None:
         assert f"`{member}`" in table, member
 
 
+def test_arrays_that_have_to_be_given() -> None:
+    """Those whose elements decide, by themselves or through others, which elements are touched."""
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "<> bin = data[i]\ncount[bin] += weight[i] {atomic}",
+        [pg.GlobalArg("count", np.int32, "64"), pg.GlobalArg("data, weight", np.int32, "n"), "..."],
+    )
+    program = pg.emit(knl, "c").files["polygen_kernel_main.c"]
+    tables = program.split("pg_array array_")[1:]
+    needed = [text.partition(" ")[0] for text in tables if ".needs_file = 1" in text]
+    assert needed == ["data"]
+    program = pg.emit(rows(False), "c").files["rows_main.c"]
+    assert program.count(".needs_file = 1") == 2  # start and column
+
+
 def test_the_same_each_time(tmp_path: Path) -> None:
     for name, case in cases().items():
         first, second = (pg.emit(case.make(False), "c", tmp_path / name) for _ in range(2))
