@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -64,3 +65,11 @@ def test_sub_groups_are_refused() -> None:
     with pytest.raises(CannotEmit) as caught:
         pg.emit(pg.set_options(knl, sub_group_size=32), "opencl")
     assert "counts on sub-groups of 32 work items" in str(caught.value)
+
+
+def test_headers_are_c_plus_plus(built: Path, tmp_path: Path) -> None:
+    """All of them together."""
+    (tmp_path / "all.cpp").write_text("".join(f'#include "{name}_opencl.h"\n' for name in CASES))
+    folders = [f"-I{built / name}" for name in CASES]
+    command = ["g++", *STRICT.split(), *folders, "-fsyntax-only", "all.cpp"]
+    subprocess.run(command, cwd=tmp_path, check=True)

@@ -59,3 +59,11 @@ def test_what_is_refused(built: Path) -> None:
     assert "'u', (n), is negative" in refused(built / "steps", "n=-1", "steps=1")
     source = pg.emit(CASES["reversed_blocks"].make(True), "cuda").files["reversed_blocks_cuda.h"]
     assert '"reversed_blocks", 65536, &pg_functions[0]' in source
+
+
+def test_headers_are_c_plus_plus(built: Path, tmp_path: Path) -> None:
+    """All of them together."""
+    (tmp_path / "all.cpp").write_text("".join(f'#include "{name}_cuda.h"\n' for name in CASES))
+    folders = [f"-I{built / name}" for name in CASES]
+    command = ["g++", *STRICT.split(), "-isystem", str(headers()), *folders, "-fsyntax-only"]
+    subprocess.run([*command, "all.cpp"], cwd=tmp_path, check=True)
