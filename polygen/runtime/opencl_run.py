@@ -16,7 +16,7 @@ from polygen.runtime.device_errors import is_fault, is_no_memory, no_memory
 from polygen.runtime.grids import Grid, Script, Step
 from polygen.runtime.opencl import Queue, pyopencl
 from polygen.runtime.opencl_lacks import check_sub_groups
-from polygen.runtime.opencl_times import TimedQueue, clock_of, timed_queue
+from polygen.runtime.opencl_times import Clocks, TimedQueue, timed_queue
 from polygen.runtime.recording import Called, RecordedCall
 from polygen.runtime.temporaries import new_buffer
 from polygen.source import caller_location
@@ -152,7 +152,7 @@ class Run:
         for launch in self._launches.values():
             for index, name in launch.temporaries:
                 launch.kernel.set_arg(index, buffers[name])
-        new = set(self._launches)
+        new, clocks = set(self._launches), Clocks()
         for step in self._script.steps():
             name = step.function.name
             launch = self._launches[name]
@@ -160,7 +160,7 @@ class Run:
                 launch.kernel.set_arg(index, to_type(value))
             event = self._start(queue, step, launch, wait, values if name in new else None)
             if note is not None:
-                note.add(name, clock_of(event))
+                note.add(name, clocks.of(event))
             new.discard(name)
             wait = [event] if self._chained else []
         if event is None:

@@ -57,13 +57,22 @@ def timed_queue(queue: Queue) -> TimedQueue:
     return found
 
 
-def clock_of(event: Any) -> Clock:
-    """Return the clock of a launch that is being enqueued now."""
-    return partial(_times, event, time.perf_counter())
+class Clocks:
+    """The clocks of a call's launches: where these stand to each other is what the device says."""
+
+    def __init__(self) -> None:
+        """Prepare for launches."""
+        self._first: tuple[Any, float] | None = None  # when it was enqueued, on the host's clock
+
+    def of(self, event: Any) -> Clock:
+        """Return the clock of a launch that was just enqueued."""
+        if self._first is None:
+            self._first = event, time.perf_counter()
+        return partial(_times, event, *self._first)
 
 
-def _times(event: Any, enqueued: float) -> Times:
+def _times(event: Any, first: Any, enqueued: float) -> Times:
     event.wait()
     times = event.profile
-    begin = enqueued + (times.start - times.queued) / 1e9
+    begin = enqueued + (times.start - first.profile.queued) / 1e9
     return begin, begin + (times.end - times.start) / 1e9

@@ -63,6 +63,7 @@ def test_reads_of_memory_are_right() -> None:
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Measure badly, and keep it in a folder of the test's own."""
     monkeypatch.setenv("POLYGEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(module, "_LONG", 1e-6)
     monkeypatch.setattr(module, "_BATCHES", 1)
     monkeypatch.setattr("polygen.inspection.measured_device._LEAST_COPIED", 2**21)

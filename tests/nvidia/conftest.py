@@ -34,5 +34,6 @@ def host(monkeypatch: pytest.MonkeyPatch, shim: Path) -> Iterator[HostDriver]:
     for place in PLACES:
         monkeypatch.setattr(f"polygen.runtime.{place}.driver", lambda: found)
     monkeypatch.setattr("polygen.runtime.cuda_driver._MODULES", {})
+    monkeypatch.setattr("polygen.runtime.cuda_times._ORIGINS", {})
     yield found
     found.stop()
