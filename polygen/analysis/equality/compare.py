@@ -207,7 +207,7 @@ class Comparison:
         return points
 
     def _reductions(self, a: Value, b: Value, points: isl.Set) -> isl.Set:
-        """Compare two reductions over the same loops, in the same order."""
+        """Compare two reductions that combine one value after the other."""
         pieces = self._pieces.loops(a, points), self._pieces.loops(b, points)
         return self._matching.same_in_order(pieces[0], pieces[1], points)
 
@@ -245,7 +245,7 @@ def _are_one_operation(first: Expression, second: Expression) -> bool:
     if isinstance(first, ex.Variable | ex.Subscript):
         return False
     if isinstance(first, ex.Reduction) and isinstance(second, ex.Reduction):
-        return first.operation == second.operation and len(first.inames) == len(second.inames)
+        return first.operation == second.operation
     count = len(walk.parts(first))
     if count != len(walk.parts(second)):
         return False

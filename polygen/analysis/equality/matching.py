@@ -8,10 +8,13 @@ import islpy as isl
 
 from polygen.analysis.context import equal_set
 from polygen.analysis.equality.bag import Factor, Loops, Piece
-from polygen.analysis.equality.values import Value, is_function, onto, own_names, without
+from polygen.analysis.equality.values import Value, in_names, is_function, onto, own_names, without
+from polygen.analysis.isl_affine import condition_set
 from polygen.ir import expression as ex
+from polygen.ir.domain import universe
 
 _MOST_FACTORS = 6
+_LATER = "_later"
 
 Same = Callable[[Value, Value, isl.Set], isl.Set]
 
@@ -40,7 +43,9 @@ class Matching:
                 pairs = left[0][i].intersect(left[1][j])
                 if pairs.is_empty():
                     continue
-                paired = _one_to_one(self._products(a.factors, b.factors, pairs), a, b)
+                paired = _one_to_one(
+                    self._products(a.factors, b.factors, pairs), sorted(a.bound), sorted(b.bound)
+                )
                 if paired is None:
                     continue
                 left[0][i] = left[0][i].subtract(without(paired, b.bound)).coalesce()
@@ -54,15 +59,15 @@ class Matching:
         """Return those of some points at which two reductions combine the same, in one order."""
         if not (first.is_ordered and second.is_ordered):
             return isl.Set.empty(points.get_space())
-        pairs = first.where.intersect(second.where)
-        for a, b in zip(first.names, second.names, strict=True):
-            pairs = pairs.intersect(equal_set(ex.Variable(a), ex.Variable(b)))
-        pairs = self._same(first.value, second.value, pairs)
+        pairs = self._same(first.value, second.value, first.where.intersect(second.where))
+        found = _one_to_one(pairs, first.names, second.names)
+        if found is None:
+            found = pairs.subtract(pairs)  # none: then both have to be sums of nothing
         kept = own_names(points)
         for loops, others in ((first, second.names), (second, first.names)):
-            rest = loops.where.subtract(without(pairs, others))
+            rest = loops.where.subtract(without(found, others))
             points = points.subtract(onto(rest, kept))
-        return points
+        return points.subtract(onto(_turned(found, first.names, second.names), kept))
 
     def _products(
         self, first: Sequence[Factor], second: Sequence[Factor], points: isl.Set
@@ -87,16 +92,44 @@ class Matching:
         return found
 
 
-def _one_to_one(pairs: isl.Set, first: Piece, second: Piece) -> isl.Set | None:
-    """Return pairs of which none has a part in common with another; None if none are found."""
+def _one_to_one(pairs: isl.Set, first: Sequence[str], second: Sequence[str]) -> isl.Set | None:
+    """Return pairs of which none has a part in common with another; None if none are found.
+
+    Parameters:
+        pairs: the pairs.
+        first, second: the names that tell the parts of each bag.
+    """
     if pairs.is_empty():
         return None
-    bound = sorted(first.bound), sorted(second.bound)
-    if not _is_one_to_one(pairs, *bound):
-        pairs = _narrowed(pairs, *bound)
-        if not _is_one_to_one(pairs, *bound):
+    if not _is_one_to_one(pairs, first, second):
+        pairs = _narrowed(pairs, first, second)
+        if not _is_one_to_one(pairs, first, second):
             return None
     return pairs
+
+
+def _turned(pairs: isl.Set, first: Sequence[str], second: Sequence[str]) -> isl.Set:
+    """Return pairs after which, in the order of the first, one follows that is before in the other.
+
+    Parameters:
+        pairs: the pairs, one to one.
+        first, second: the names of the loops, outermost first.
+    """
+    later = in_names(pairs, {name: name + _LATER for name in (*first, *second)})
+    both = pairs.intersect(later)
+    return both.intersect(_before(first)).subtract(_before(second))
+
+
+def _before(names: Sequence[str]) -> isl.Set:
+    """Return where names come before those that are later, in lexicographic order."""
+    found, same = universe().complement(), universe()
+    for name in names:
+        here, there = ex.Variable(name), ex.Variable(name + _LATER)
+        less = condition_set(ex.Comparison(here, "<", there))
+        assert less is not None
+        found = found.union(same.intersect(less))
+        same = same.intersect(equal_set(here, there))
+    return found
 
 
 def _is_one_to_one(pairs: isl.Set, first: Sequence[str], second: Sequence[str]) -> bool:

@@ -115,7 +115,7 @@ class Pieces:
         frame = replace(value.frame, names={**value.frame.names, **names})
         domain = self._bounds.executed(value.frame, frame, points)
         place = places(value.kernel).of.get((frame.insn.id, frozenset(frame.names)), ())
-        order = [str(i) for i in place if i in names] if len(names) > 1 else list(names)
+        order = [str(i) for i in place if i in names]
         where = points.intersect(domain)
         value = Value(node.operand, frame)
         if len(order) < len(names):
