@@ -239,11 +239,7 @@ def check_arguments(first: Kernel, second: Kernel) -> None:
     for one, other in ((first, second), (second, first)):
         for arg in one.arguments:
             has = arg.name in {a.name for a in other.arguments}
-            used = any(
-                arg.name in insn.read_names.union(insn.written_names)
-                for insn in one.expanded.instructions
-            )
-            if used and not has:
+            if not has and arg.name in _used(one.expanded):
                 raise _differ(
                     f"kernel '{one.name}' has the argument '{arg.name}', and kernel "
                     f"'{other.name}' has not"
@@ -255,6 +251,14 @@ def check_arguments(first: Kernel, second: Kernel) -> None:
             raise _differ(f"'{arg.name}' is an array in one kernel only")
         if isinstance(arg, GlobalArg) and isinstance(twin, GlobalArg):
             _check_shapes(arg, twin, known)
+
+
+def _used(kernel: Kernel) -> frozenset[str]:
+    """Return the names on which what a kernel computes depends, or which it writes."""
+    found = {name for domain in kernel.domains for name in domain.parameters}
+    for insn in kernel.instructions:
+        found.update(insn.read_names, insn.written_names)
+    return frozenset(found)
 
 
 def _check_shapes(first: GlobalArg, second: GlobalArg, known: isl.Set) -> None:
