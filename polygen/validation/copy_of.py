@@ -49,6 +49,6 @@ def copy_of(view: View, statement: Statement, inames: frozenset[str]) -> Copy:
                     f"'{iname}' has no value where instruction '{statement.insn_id}', which is "
                     "within it, is carried out",
                 )
-            value = terms.index(statement.values[iname])
+            value = terms.stated(statement.values[iname])
         values[iname] = value
     return Copy(statement, values, tuple(stated), KernelTerms(view.layouts, values))

@@ -272,6 +272,15 @@ class ProgramTerms(Terms):
             return None
         return self.index(meaning)
 
+    def stated(self, value: Expression) -> Polynomial:
+        """Return what a statement says that an iname is, which no text mentions.
+
+        So sizes have a meaning here, whether or not the launch has them as arguments.
+        """
+        own = ProgramTerms(self._layouts, self._frame, self._items)
+        own._counters.update({name: of_atom(name) for name in self._layouts.sizes})
+        return own.index(value)
+
     def alias(self, name: str) -> Expression | None:
         """Return the expression that a name is another name for; None if it is none."""
         for frame in self._frame.outwards():

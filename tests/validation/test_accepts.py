@@ -90,3 +90,18 @@ def test_an_array_that_may_overlap_others_and_that_nothing_touches() -> None:
     knl = grid("i", 4)(kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", unused, "..."))
     assert "unused" in knl.variables
     _accepted(Example("unused", prepare(pg.add_dtypes(knl, {"a": "float64"}))))
+
+
+def test_an_iname_that_is_a_size_that_the_code_does_not_need() -> None:
+    knl = kernel(
+        "{ [r,q]: 0<=r<4 and q = n }",
+        "out[0] = sum((r, q), a[r + q - n])",
+        *(pg.GlobalArg(name, "int32", (4,)) for name in ("a", "out")),
+        assumptions="n >= 0",
+    )
+    programs = _accepted(Example("a size", prepare(knl)))
+    assert all("a[r]" in str(program) for program in programs)
+    (out,) = knl.executor("c")(a=np.array([3, 1, 4, 1], np.int32), n=5, out=np.zeros(4, np.int32))[
+        1
+    ]
+    assert out[0] == 9
