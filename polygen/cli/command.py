@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 from polygen.cli import build, cache, check, diff, emit, equiv, show
@@ -35,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except (OSError, PolygenError) as error:
         return told_failure(error)
+    except Exception:  # a fault of polygen's own: Python would end with 1, which is an answer
+        traceback.print_exc()
+        return FAILED
     return status
 
 

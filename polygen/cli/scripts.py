@@ -34,7 +34,7 @@ def transformed(whole: _Whole, script: str) -> _Whole:
         UserError: what a step raises.
     """
     path = Path(script)
-    code = path.read_text(encoding="utf-8")
+    code = path.read_bytes()
     with redirect_stdout(sys.stderr), _neighbours(path), _reported(script):
         module = ModuleType("polygen_script")
         module.__file__ = script
@@ -86,7 +86,7 @@ def _reported(script: str) -> Generator[None]:
     except SyntaxError as error:
         place = f"{error.filename}:{error.lineno}:{error.offset}"
         raise InvalidArgument(f"SyntaxError: {error.msg}", where=place) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # sys.exit(0) would be a status that says yes
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if frame.filename == script]
         place = f"{script}:{own[-1].lineno}" if own else script

@@ -41,9 +41,9 @@ class Source:
     def of(path: str) -> Source:
         """Return the text of a file, or of the standard input for ``-``."""
         if path == "-":
-            return Source("<stdin>", sys.stdin.read())
+            return Source("<stdin>", sys.stdin.read().replace("\r\n", "\n"))
         try:
-            return Source(path, Path(path).read_text(encoding="utf-8"))
+            return Source(path, Path(path).read_text(encoding="utf-8-sig"))
         except UnicodeDecodeError:
             raise InvalidArgument("this is no text in UTF-8", where=path) from None
 

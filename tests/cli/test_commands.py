@@ -177,6 +177,7 @@ _WRONG_SCRIPTS: list[tuple[str, str]] = [
     ("def transform(knl):\n    pass\n", "script.py: transform returned None, which is no kernel"),
     ("def transfrom(knl):\n    pass\n", "script.py: this script has no function 'transform'"),
     ("def transform(knl:\n", "script.py:1:14: SyntaxError: '(' was never closed"),
+    ("import sys\ndef transform(knl):\n    sys.exit(0)\n", "script.py:3: SystemExit: 0"),
     ("import nonesuch\n", "script.py:1: ModuleNotFoundError: No module named 'nonesuch'"),
 ]
 
@@ -197,6 +198,30 @@ def test_files_that_cannot_be_read(run: Run) -> None:
     assert (status, told) == (2, "polygen: [Errno 2] No such file or directory: 'nowhere.pg'\n")
     status, _, told = run("diff", "-", "-")
     assert (status, "one kernel, and two are wanted" in told) == (2, True)
+
+
+def test_lines_as_windows_ends_them(run: Run) -> None:
+    text = str(rows()).replace("\n", "\r\n")
+    assert run("diff", "rows.pg", "-", stdin=text) == (0, "", "")
+    Path("marked.pg").write_bytes(b"\xef\xbb\xbf" + ROWS.replace("\n", "\r\n").encode())
+    assert run("diff", "rows.pg", "marked.pg") == (0, "", "")
+
+
+def test_a_script_that_is_no_text(run: Run) -> None:
+    Path("script.py").write_bytes(b"\xff\xfe")
+    status, shown, told = run("show", "rows.pg", "--transform", "script.py")
+    assert (status, shown, "Traceback" in told) == (2, "", False)
+    assert told.startswith("script.py"), told
+
+
+def test_a_fault_is_no_answer(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("polygen.cli.check.read_source", broken)
+    status, shown, told = run("check", "rows.pg")
+    assert (status, shown) == (2, "")
+    assert told.endswith("RuntimeError: a fault\n")
 
 
 def test_warnings_are_lines_of_the_standard_error(run: Run) -> None:
