@@ -257,6 +257,19 @@ def test_equal(name: str) -> None:
 A, B = (pg.GlobalArg(name, "float32", "n") for name in "ab")
 
 
+OUT = pg.GlobalArg("out", "int64", "n")
+
+
+def folded(combined: str) -> pg.Kernel:
+    """A kernel with a reduction that is defined in its text."""
+    knl = kernel("{ [k]: 0<=k<n }", "s[0] = sum(k, a[k])", pg.GlobalArg("a", "int64", "n"))
+    definition = (
+        f"REDUCTIONS:\nfold(x, y) := {combined}, identity: 0, claimed: associative, commutative\n"
+    )
+    text = str(knl).replace("INSTRUCTIONS:", f"{definition}INSTRUCTIONS:")
+    return pg.parse_kernel(text.replace("sum(k", "fold(k"))
+
+
 def own(target: str) -> pg.ScalarCallable:
     """A function of float32 that has a name in C."""
     return pg.ScalarCallable({target: "float32 -> float32"})
@@ -288,6 +301,14 @@ DIFFERENT: dict[str, tuple[Make, Make]] = {
     "rounded to bfloat16 on the way": (
         lambda: kernel(LINE, "<float32> t = a[i]\nout[i] = t + b[i]", A, B),
         lambda: kernel(LINE, "<bfloat16> t = a[i]\nout[i] = t + b[i]", A, B),
+    ),
+    "wrapped around on the way": (
+        lambda: kernel(LINE, "out[i] = i - 5", OUT),
+        lambda: kernel(LINE, "<uint32> t = i - 5\nout[i] = t", OUT),
+    ),
+    "reductions of one's own, of one name": (
+        lambda: folded("x + y"),
+        lambda: folded("x + y + 1"),
     ),
     "functions of other names": (
         lambda: kernel(LINE, "out[i] = half_of(a[i])", A, functions={"half_of": own("halved")}),

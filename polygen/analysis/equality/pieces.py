@@ -21,7 +21,7 @@ from polygen.analysis.equality.values import Value, are_alike, onto, own_names
 from polygen.analysis.kinds import Kind
 from polygen.analysis.realized import places
 from polygen.ir import expression as ex
-from polygen.ir.reduction import facts_of
+from polygen.ir.reduction import definition_of, facts_of
 from polygen.ir.reduction import name_of as operation_name
 
 _MOST_POWER = 8
@@ -49,7 +49,9 @@ def combining(value: Value) -> str | None:
         return None
     if isinstance(node, ex.Reduction):
         facts = facts_of(node.operation)
-        regroups = facts.regroups and facts.width == 1
+        # Operations of users' own may have one name, and be others in another kernel.
+        is_built_in = definition_of(node.operation) is None
+        regroups = is_built_in and facts.regroups and facts.width == 1
         return operation_name(node.operation) if regroups else None
     if isinstance(node, ex.Power):
         return PRODUCT if _is_small_power(node) else None

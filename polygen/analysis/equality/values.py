@@ -17,7 +17,7 @@ import numpy as np
 from polygen.analysis.context import Frame, renamed_by
 from polygen.analysis.difference import END
 from polygen.analysis.kept_types import known_kinds
-from polygen.analysis.kinds import Kind, same_kind
+from polygen.analysis.kinds import INT64, Kind, same_kind
 from polygen.analysis.types import type_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -91,7 +91,7 @@ class Value:
     @property
     def integer(self) -> isl.PwAff | None:
         """The function of the instances' names that it is, if it is an affine integer."""
-        if any(cast.kind not in "iu" or cast.itemsize < 4 for cast in self.casts):
+        if any(cast != INT64 for cast in self.casts):  # others may be too narrow for it
             return None
         found = self.frame.integer(self.node)
         if found is None or self.frame.insn is END:  # whose subscripts have no types
