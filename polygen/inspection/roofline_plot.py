@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from html import escape
 from math import atan2, ceil, degrees, floor, log10
-from xml.sax.saxutils import escape
 
 _WIDTH, _HEIGHT, _MARGIN = 640, 420, 60
 _COLOURS = ("navy", "gray", "darkgreen")
