@@ -16,7 +16,7 @@ _NUMBERS, _WHOLE = "float64", "int32"
 
 
 def with_common_types(first: Kernel, second: Kernel) -> tuple[Kernel, Kernel, dict[str, str]]:
-    """Return two kernels all of whose types are known, and those that had to be chosen.
+    """Return two kernels whose arguments have types, and the types that had to be chosen.
 
     What one of them declares is declared for both; for what neither tells, numbers are float64, and
     subscripts and bounds int32.
@@ -26,14 +26,15 @@ def with_common_types(first: Kernel, second: Kernel) -> tuple[Kernel, Kernel, di
         UserError: if there are no such types.
     """
     kernels = first, second
+    chosen: dict[str, str] = {}
     for chooses in (False, True):
-        kernels = _inferred(kernels[0]), _inferred(kernels[1])
-        known = _known(*kernels)
-        chosen = _chosen(kernels, known) if chooses else {}
+        inferred = _inferred(kernels[0]), _inferred(kernels[1])
+        known = _known(*inferred)
+        chosen = _chosen(inferred, known) if chooses else {}
         kernels = _declared(kernels[0], known | chosen), _declared(kernels[1], known | chosen)
-    found = [infer_unknown_types(kernel) for kernel in kernels]
-    _known(*found)
-    return found[0], found[1], chosen
+    # Temporaries stay as they are: of what type nobody declares is as wide as it has to be.
+    known = _known(*(infer_unknown_types(kernel) for kernel in kernels))
+    return _declared(kernels[0], known), _declared(kernels[1], known), chosen
 
 
 def _inferred(kernel: Kernel) -> Kernel:
