@@ -20,8 +20,8 @@ for _variable in ("POLYGEN_CACHE_DIR", "POCL_CACHE_DIR", "XDG_CACHE_HOME"):
 os.environ["OMP_NUM_THREADS"] = "2"
 # PoCL compiles without optimizations, and with few declarations, unless these flags are given:
 # most of the time that it takes would be for that.
-_WHOLE_POCL = "POCL_EXTRA_BUILD_FLAGS" in os.environ
-os.environ.setdefault("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")
+_FEW = "-cl-opt-disable"  # what workers of pytest's inherit is no choice of the user's
+_WHOLE_POCL = os.environ.setdefault("POCL_EXTRA_BUILD_FLAGS", _FEW) != _FEW
 # Where no bytecode is kept, each process that a test starts would compile all modules.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(_CACHES.name, "bytecode"))
