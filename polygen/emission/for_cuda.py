@@ -7,8 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from polygen.emission.c_text import element_type
-from polygen.emission.device_calls import call_fields, call_parameters, loop_values, passed
+from polygen.emission.device_calls import (
+    all_launches,
+    binding,
+    call_fields,
+    call_parameters,
+    call_values,
+    loop_values,
+    passed,
+    start_head,
+)
 from polygen.emission.host_kernel import HostArray, HostKernel
 from polygen.emission.main_program import main_program, value
 
@@ -27,23 +35,15 @@ def files_for_cuda(kernel: HostKernel) -> Mapping[str, str]:
 
 
 def _binding(kernel: HostKernel) -> str:
-    name = kernel.name
-    guard = f"POLYGEN_{name.upper()}_CUDA_H"
     lines = [
-        f"/* Launches kernel '{name}' through CUDA's driver API. */",
-        f"#ifndef {guard}",
-        f"#define {guard}",
-        "",
-        f'#include "{name}.h"',
-        '#include "polygen_cuda.h"',
-        "",
         *_structure(kernel),
         *_functions(kernel),
         *_start(kernel),
         *_enqueue(kernel),
-        "#endif",
     ]
-    return "\n".join([*lines, ""])
+    return binding(
+        kernel, "cuda", f"Launches kernel '{kernel.name}' through CUDA's driver API.", lines
+    )
 
 
 def _structure(kernel: HostKernel) -> Iterator[str]:
@@ -71,12 +71,7 @@ def _functions(kernel: HostKernel) -> Iterator[str]:
 
 
 def _start(kernel: HostKernel) -> Iterator[str]:
-    name = kernel.name
-    yield f"static inline int {name}_start_launch("
-    yield "    void *pg_context, int pg_function,"
-    yield "    pg_launch const *pg_next, int64_t const *pg_loops)"
-    yield "{"
-    yield f"    {name}_call *const pg_call = ({name}_call *) pg_context;"
+    yield from start_head(kernel)
     yield "    CUfunction const pg_handle = pg_call->pg_functions[pg_function];"
     yield "    (void) pg_loops;"
     yield "    switch (pg_function) {"
@@ -98,7 +93,6 @@ def _start(kernel: HostKernel) -> Iterator[str]:
 
 def _enqueue(kernel: HostKernel) -> Iterator[str]:
     name = kernel.name
-    sizes = ", ".join(size.name for size in kernel.sizes)
     yield f"/* Starts the kernel: after {name}_check has said that the sizes are fine. With"
     yield "   temporaries, it waits until all is done: their memory is allocated, and released."
     yield "   Returns what CUDA does. */"
@@ -114,14 +108,9 @@ def _enqueue(kernel: HostKernel) -> Iterator[str]:
     yield f"    {name}_call pg_call;"
     yield "    pg_call.pg_stream = pg_stream;"
     yield "    pg_call.pg_functions = pg_functions;"
-    yield from (f"    pg_call.{arg.name} = {arg.name};" for arg in kernel.arguments)
-    for array in kernel.temporaries:
-        size = f"sizeof({element_type(array.dtype)})"
-        count = f"{name}_elements_{array.name}({sizes})"
-        yield f"    pg_call.{array.name} = pg_memory({count}, {size}, &pg_status);"
-    start = ", ".join([*(s.name for s in kernel.sizes), f"{name}_start_launch", "&pg_call"])
+    yield from call_values(kernel, "pg_memory(")
     yield "    if (pg_status == CUDA_SUCCESS)"
-    yield f"        pg_status = (CUresult) {name}_launches({start});"
+    yield f"        pg_status = (CUresult) {all_launches(kernel)};"
     if kernel.temporaries:
         yield "    if (pg_status == CUDA_SUCCESS)"
         yield "        pg_status = cuStreamSynchronize(pg_stream);"

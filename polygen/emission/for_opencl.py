@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from polygen.emission.c_text import element_type, quoted
-from polygen.emission.device_calls import call_fields, call_parameters, loop_values, passed
+from polygen.emission.c_text import quoted
+from polygen.emission.device_calls import (
+    all_launches,
+    binding,
+    call_fields,
+    call_parameters,
+    call_values,
+    loop_values,
+    passed,
+    start_head,
+)
 from polygen.emission.host_kernel import HostArray, HostKernel
 from polygen.emission.main_program import main_program, value
 from polygen.errors import CannotEmit
@@ -33,27 +42,19 @@ def files_for_opencl(kernel: HostKernel) -> Mapping[str, str]:
 
 
 def _binding(kernel: HostKernel) -> str:
-    name = kernel.name
-    guard = f"POLYGEN_{name.upper()}_OPENCL_H"
     lines = [
-        f"/* Enqueues kernel '{name}' through the OpenCL API. */",
-        f"#ifndef {guard}",
-        f"#define {guard}",
-        "",
-        f'#include "{name}.h"',
-        '#include "polygen_opencl.h"',
-        "",
         "/* What the source is to be compiled with. */",
-        f"#define {name.upper()}_BUILD_OPTIONS {quoted(' '.join(_options(kernel)))}",
-        f"#define {name.upper()}_PLAIN_ON_OLD_POCL {int(_is_plain_on_old_pocl(kernel))}",
+        f"#define {kernel.name.upper()}_BUILD_OPTIONS {quoted(' '.join(_options(kernel)))}",
+        f"#define {kernel.name.upper()}_PLAIN_ON_OLD_POCL {int(_is_plain_on_old_pocl(kernel))}",
         "",
         *_structure(kernel),
         *_functions(kernel),
         *_start(kernel),
         *_enqueue(kernel),
-        "#endif",
     ]
-    return "\n".join([*lines, ""])
+    return binding(
+        kernel, "opencl", f"Enqueues kernel '{kernel.name}' through the OpenCL API.", lines
+    )
 
 
 def _options(kernel: HostKernel) -> tuple[str, ...]:
@@ -88,12 +89,7 @@ def _functions(kernel: HostKernel) -> Iterator[str]:
 
 
 def _start(kernel: HostKernel) -> Iterator[str]:
-    name = kernel.name
-    yield f"static inline int {name}_start_launch("
-    yield "    void *pg_context, int pg_function,"
-    yield "    pg_launch const *pg_next, int64_t const *pg_loops)"
-    yield "{"
-    yield f"    {name}_call *const pg_call = ({name}_call *) pg_context;"
+    yield from start_head(kernel)
     yield "    cl_kernel const pg_kernel = pg_call->pg_kernels[pg_function];"
     yield "    cl_int pg_status = CL_SUCCESS;"
     yield "    (void) pg_loops;"
@@ -117,7 +113,6 @@ def _start(kernel: HostKernel) -> Iterator[str]:
 
 def _enqueue(kernel: HostKernel) -> Iterator[str]:
     name = kernel.name
-    sizes = ", ".join(size.name for size in kernel.sizes)
     yield f"/* Enqueues the kernel: after {name}_check has said that the sizes are fine.  Memory"
     yield "   for temporaries is allocated, and released when all is done.  The queue is in order."
     yield "   Returns what OpenCL does. */"
@@ -133,14 +128,9 @@ def _enqueue(kernel: HostKernel) -> Iterator[str]:
     yield f"    {name}_call pg_call;"
     yield "    pg_call.pg_queue = pg_queue;"
     yield "    pg_call.pg_kernels = pg_kernels;"
-    yield from (f"    pg_call.{arg.name} = {arg.name};" for arg in kernel.arguments)
-    for array in kernel.temporaries:
-        size = f"sizeof({element_type(array.dtype)})"
-        count = f"{name}_elements_{array.name}({sizes})"
-        yield f"    pg_call.{array.name} = pg_buffer(pg_queue, {count}, {size}, &pg_status);"
-    start = ", ".join([*(s.name for s in kernel.sizes), f"{name}_start_launch", "&pg_call"])
+    yield from call_values(kernel, "pg_buffer(pg_queue, ")
     yield "    if (pg_status == CL_SUCCESS)"
-    yield f"        pg_status = {name}_launches({start});"
+    yield f"        pg_status = {all_launches(kernel)};"
     for array in kernel.temporaries:
         yield f"    if (pg_call.{array.name} != NULL)"
         yield f"        clReleaseMemObject(pg_call.{array.name});"
