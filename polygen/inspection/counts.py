@@ -12,11 +12,11 @@ import islpy as isl
 from polygen.analysis.affine import linear_form
 from polygen.analysis.counting import formula, is_finite, number
 from polygen.errors import (
-    AssumptionViolated,
     InvalidArgument,
     MissingArgument,
     NotCountable,
 )
+from polygen.inspection.assumed import check_assumed
 from polygen.ir import walk
 from polygen.ir.cached import cached_property
 from polygen.ir.domain import flat_names, project_out, universe
@@ -179,7 +179,7 @@ def known_sizes(
         if name in needed:
             forms = [linear_form(factor) for factor in size.factors]
             sizes[name] = prod(max(0, f.evaluate(sizes)) for f in forms if f is not None)
-    _check(kernel, sizes)
+    check_assumed(kernel, sizes, "count for other sizes, or make the kernel without the assumption")
     return sizes
 
 
@@ -199,21 +199,6 @@ def _given(kernel: Kernel, params: Mapping[str, SupportsIndex], name: str) -> in
             where=caller_location(),
             remedy="pass whole numbers",
         ) from None
-
-
-def _check(kernel: Kernel, sizes: Mapping[str, int]) -> None:
-    left = kernel.assumptions.flat
-    for position, name in enumerate(flat_names(left)):
-        if name in sizes:
-            left = left.fix_val(_PARAM, position, isl.Val(sizes[name]))
-    if left.is_empty():
-        shown = ", ".join(f"{name}={value}" for name, value in sizes.items())
-        raise AssumptionViolated(
-            f"kernel '{kernel.name}' was made on assumptions that do not hold for {shown}",
-            where=caller_location(),
-            excerpt=kernel.assumptions.text,
-            remedy="count for other sizes, or make the kernel without the assumption",
-        )
 
 
 _Key = TypeVar("_Key", bound=Hashable)

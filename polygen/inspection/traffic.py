@@ -52,23 +52,18 @@ def traffic_of(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Traffic:
     for key, count in each.items():
         number, size = count.at(sizes), int(key.dtype.itemsize)
         if key.mtype == "local":
-            local += number * _turn_bytes(kernel, key, extents, sizes, size)
+            local += number * _turn_bytes(_places(kernel, key, extents, sizes), size)
             continue
         accessed += number * size
-        on_grid = prod(extents) > 1
-        mapped += number * (_sector_bytes(kernel, key, extents, sizes, size) if on_grid else size)
+        if prod(extents) == 1:
+            mapped += number * size
+            continue
+        mapped += number * _sector_bytes(_places(kernel, key, extents, sizes), size)
     return Traffic(accessed, ceil(mapped), ceil(local))
 
 
-def _sector_bytes(
-    kernel: Kernel,
-    key: MemAccess,
-    extents: _Extents,
-    sizes: Mapping[str, SupportsIndex],
-    size: int,
-) -> Fraction:
+def _sector_bytes(places: list[int] | None, size: int) -> Fraction:
     """Return how many bytes of sectors an access is, of those that are made together."""
-    places = _places(kernel, key, extents, sizes)
     if places is None:  # anywhere: each in sectors of its own
         return Fraction(-(-size // _SECTOR) * _SECTOR)
     sectors = {
@@ -77,15 +72,8 @@ def _sector_bytes(
     return Fraction(_SECTOR * len(sectors), len(places))
 
 
-def _turn_bytes(
-    kernel: Kernel,
-    key: MemAccess,
-    extents: _Extents,
-    sizes: Mapping[str, SupportsIndex],
-    size: int,
-) -> Fraction:
+def _turn_bytes(places: list[int] | None, size: int) -> Fraction:
     """Return how many bytes local memory could move while it serves an access."""
-    places = _places(kernel, key, extents, sizes)
     if places is None:
         return Fraction(_BANKS * _WORD)
     words = {

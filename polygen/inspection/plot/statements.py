@@ -10,7 +10,8 @@ import islpy as isl
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.order import order_of
-from polygen.errors import AssumptionViolated, InvalidArgument, MissingArgument
+from polygen.errors import InvalidArgument, MissingArgument
+from polygen.inspection.assumed import check_assumed
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.cached import cached_property
@@ -67,15 +68,7 @@ class Frame:
                     remedy=f"at={{'{name}': {sizes[name]}}} shows these instances alone",
                 )
         self.at = dict(at)
-        left = self.fixed(kernel.assumptions.flat)
-        if left.is_empty():
-            shown = ", ".join(f"{name}={value}" for name, value in sizes.items())
-            raise AssumptionViolated(
-                f"kernel '{kernel.name}' was made on assumptions that do not hold for {shown}",
-                where=caller_location(),
-                excerpt=kernel.assumptions.text,
-                remedy="draw it for other sizes",
-            )
+        check_assumed(kernel, self.sizes, "draw it for other sizes")
 
     def expression(self, text: str, what: str) -> Expression:
         """Return what an argument means: an affine expression in inames and sizes."""
