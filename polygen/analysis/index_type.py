@@ -19,7 +19,7 @@ from polygen.ir.remembered import per_kernel
 
 INT32: DType = np.dtype(np.int32)
 INT64: DType = np.dtype(np.int64)
-_USUAL = 2**20
+USUAL = 2**20  # sizes that code is generated for, if nothing is known of them
 
 
 def index_type(kernel: Kernel, largest: int | None = None, places: int = 0) -> DType:
@@ -33,7 +33,7 @@ def index_type(kernel: Kernel, largest: int | None = None, places: int = 0) -> D
         places: what no place of an element exceeds, if sizes are known.
     """
     if largest is None:
-        enough = values_fit(kernel, _USUAL) and _sizes_fit(kernel)
+        enough = values_fit(kernel, USUAL) and _sizes_fit(kernel)
     else:
         most = max(largest, places)
         counted = largest if _is_bounded_by_sizes(kernel) else most

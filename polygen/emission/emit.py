@@ -78,7 +78,8 @@ def emit(
     arguments and launches; ``saxpy_main.c``, a small program that runs it; and a Makefile.
     docs/emitting.md has the details.
 
-    Indices have 64 bits if a size is declared ``int64``, else 32; the checks refuse sizes for which
+    Indices have 64 bits if a size is declared ``int64``, or if sizes up to a million are not sure
+    to do with 32; else they have 32, and the checks refuse sizes for which
     these are too few.  Arrays whose layout is not declared are row-major.
 
     Parameters:

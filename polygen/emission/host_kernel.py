@@ -13,7 +13,7 @@ from typing import Any
 import islpy as isl
 
 from polygen.analysis.affine import linear_form
-from polygen.analysis.index_type import INT64, index_type
+from polygen.analysis.index_type import INT64, USUAL, index_type
 from polygen.analysis.isl_affine import set_condition
 from polygen.analysis.magnitude import MOST_FOR_INT32
 from polygen.analysis.obligations import Obligation
@@ -183,7 +183,7 @@ def host_kernel(kernel: Kernel, target: str) -> HostKernel:
         CannotEmit: if there are no files for such a kernel.
         UserError: the subclass that says why there is no code.
     """
-    index_dtype = index_type(kernel)
+    index_dtype = _index_type(kernel)
     program = build_program(kernel, target, index_dtype)
     expanded = without_auto(kernel.expanded, index_dtype)
     dtypes = {a.name: a.dtype for a in program.arguments}
@@ -361,6 +361,12 @@ def _idle(kernel: Kernel) -> isl.Set:
             around = around.union(empty[iname])
         idle = idle.intersect(around)
     return idle.coalesce()
+
+
+def _index_type(kernel: Kernel) -> DType:
+    """Return the type of indices: of 64 bits, too, if those of 32 would refuse usual sizes."""
+    found = index_type(kernel)
+    return found if found == INT64 else index_type(kernel, USUAL - 1)
 
 
 def _limits(kernel: Kernel) -> tuple[int, int]:

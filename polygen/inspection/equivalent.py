@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -48,6 +48,7 @@ class Equivalence:
             sizes, as text.
         obstacles: what stood in the way of a proof.
         tried: the sizes with which both kernels left the same, of random numbers.
+        assumed: what the comparison assumes of sizes, if one of the kernels alone does; isl's text.
     """
 
     answer: str
@@ -60,6 +61,7 @@ class Equivalence:
     doubted: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
     tried: tuple[Mapping[str, int], ...] = ()
+    assumed: str = ""
 
     def __bool__(self) -> bool:
         return self.answer == EQUAL
@@ -70,6 +72,8 @@ class Equivalence:
         if self.types:
             said = ", ".join(f"{name}: {dtype}" for name, dtype in sorted(self.types.items()))
             lines.append(f"  with types that are not declared: {said}")
+        if self.assumed:
+            lines.append(f"  for sizes that both permit: {self.assumed}")
         lines += [f"  if data fulfils this: {what}" for what in self.owed]
         return "\n".join(lines)
 
@@ -105,7 +109,8 @@ def equivalent(first: Kernel | TranslationUnit, second: Kernel | TranslationUnit
 
     Numbers that are added up or multiplied may be combined in another order, where both kernels
     permit that (the option ``allow_reassociation``): then they are equal up to rounding.  What is
-    called (functions) is taken to be the same if its name and arguments are.
+    called (functions) is taken to be the same if its name and arguments are.  Zeros are equal,
+    whatever their sign: the greater of -0.0 and 0.0 is either.
 
     Parameters:
         first: a kernel, or a program with one entry point.
@@ -142,12 +147,20 @@ def equivalent(first: Kernel | TranslationUnit, second: Kernel | TranslationUnit
     "Equivalence checking of static affine programs using widening to handle recurrences", TOPLAS
     34(3), 2012.
     """
+    kernels = _kernel(first), _kernel(second)
     with with_proofs():
-        return _compared(_kernel(first), _kernel(second))
+        return replace(_compared(*kernels), assumed=_assumed(*kernels))
 
 
 def _kernel(given: Kernel | TranslationUnit) -> Kernel:
     return given if isinstance(given, Kernel) else given.default_entrypoint
+
+
+def _assumed(first: Kernel, second: Kernel) -> str:
+    one, other = (kernel.assumptions.flat for kernel in (first, second))
+    if one.is_equal(other):
+        return ""
+    return str(one.intersect(other).coalesce())
 
 
 def _compared(first: Kernel, second: Kernel) -> Equivalence:

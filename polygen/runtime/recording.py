@@ -142,7 +142,7 @@ def unheard() -> Generator[None]:
 
 
 def _update() -> None:
-    RECORDERS[:] = [] if _UNHEARD else _OPEN
+    RECORDERS[:] = [] if _UNHEARD else dict.fromkeys(_OPEN)  # once, who is in several blocks
 
 
 def recorded_on_host(called: Called, run: Callable[..., None]) -> Callable[..., None]:

@@ -19,6 +19,18 @@ def described(knl: pg.Kernel, target: str) -> Any:
     return json.loads(pg.emit(knl, target).files[f"{knl.name}.json"])
 
 
+def test_usual_sizes_are_not_refused() -> None:
+    """Of the second loop, 32 bits are not known to hold the bounds: indices have 64."""
+    knl = pg.make_kernel(
+        ["{ [i]: 0<=i<8 }", "{ [j]: 0<=j and 65536*j + 8192*i < n }"],
+        "out[i] = sum(j, a[65536*j + 8192*i])",
+        [pg.GlobalArg("a", np.float32, shape="n"), "..."],
+        name="far",
+    )
+    limit = described(knl, "c")["size_limit"]
+    assert limit is None or limit >= 2**20
+
+
 def test_description_of_arguments() -> None:
     found = described(product(False), "c")
     assert (found["format"], found["kernel"], found["target"]) == (1, "product", "c")

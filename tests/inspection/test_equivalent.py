@@ -374,6 +374,16 @@ def test_unknown() -> None:
     assert re.search(r"both left the same, up to rounding, of random numbers: n=1; n=5", str(found))
 
 
+def test_what_one_kernel_alone_assumes_is_said() -> None:
+    whole = pg.make_kernel("{ [i]: 0<=i<n }", "out[0] = sum(i, a[i])")
+    data = [pg.GlobalArg("a", shape="n"), "..."]
+    text = "out[0] = sum(i, a[2*i] + a[2*i+1])"
+    even = pg.make_kernel("{ [i]: 0<=2*i<n-1 }", text, data, assumptions="n mod 2 = 0")
+    said = [line for line in str(pg.equivalent(whole, even)).splitlines() if "permit" in line]
+    assert said == ["  for sizes that both permit: [n] -> {  : (n) mod 2 = 0 }"]
+    assert pg.equivalent(even, even).assumed == ""
+
+
 def test_without_reassociation_the_order_of_sums_counts() -> None:
     rounding, first, second = EQUAL["sum in another order"]
     kernels = [pg.set_options(make(), allow_reassociation=False) for make in (first, second)]
