@@ -22,8 +22,8 @@ from polygen.ir.instruction import CInstruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
+from polygen.lower.group_scans import scan_of
 from polygen.lower.scans import Scan
-from polygen.lower.shared_scans import scan_of
 
 _T = TypeVar("_T")
 _Conditions: TypeAlias = tuple[Expression, ...]

@@ -15,14 +15,7 @@ from polygen.errors import (
     UnknownInstruction,
     did_you_mean,
 )
-from polygen.ir.array import (
-    AddressSpace,
-    Argument,
-    Array,
-    GlobalArg,
-    TemporaryVariable,
-    ValueArg,
-)
+from polygen.ir.array import AddressSpace, Argument, Array, GlobalArg, TemporaryVariable, ValueArg
 from polygen.ir.cached import cached_property
 from polygen.ir.changed import changed
 from polygen.ir.claims import Claim

@@ -353,7 +353,8 @@ class _Host:
     def _passed(
         self, names: frozenset[str], axes: Sequence[HardwareAxis], outer: Sequence[str]
     ) -> tuple[Argument, ...]:
-        names = names.union(*(mentioned_in_axis(axis) for axis in axes))
+        firsts = (first for axis in axes for _, first in axis.inames)
+        names = names.union(*map(walk.free_variables, firsts))
         arguments: list[Argument] = [a for a in self._kernel.arguments if a.name in names]
         arguments += [
             t.as_argument() for t in self._temporaries(AddressSpace.GLOBAL) if t.name in names
@@ -391,11 +392,6 @@ def _has_barrier(node: TreeNode) -> bool:
 def _is_nonnegative(name: str, known: isl.Set) -> bool:
     negative = condition_set(ex.Comparison(ex.Variable(name), "<", 0))
     return negative is not None and known.is_disjoint(negative)
-
-
-def mentioned_in_axis(axis: HardwareAxis) -> frozenset[str]:
-    """Return the names that the first values of an axis' inames mention."""
-    return mentioned(Declare(iname, INT32, initial=first) for iname, first in axis.inames)
 
 
 def _keep(flat: isl.Set, inames: frozenset[str], kept: Sequence[str]) -> isl.Set:

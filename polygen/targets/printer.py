@@ -2,58 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 
 from polygen.errors import InternalError
-from polygen.ir import expression as ex
-from polygen.ir import walk
-from polygen.ir.array import (
-    AddressSpace,
-    Argument,
-    ConstantArg,
-    GlobalArg,
-    ImageArg,
-    TemporaryVariable,
-    ValueArg,
-)
+from polygen.ir.array import Argument, ConstantArg, GlobalArg, ImageArg, TemporaryVariable, ValueArg
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.layout import vector_length
-from polygen.ir.tags import GroupTag, LocalTag
+from polygen.ir.tags import GroupTag
 from polygen.lower.calls import PartArg
 from polygen.lower.program import (
-    Assign,
-    Barrier,
-    Block,
     BlocksBegun,
-    Call,
     Declare,
     HardwareAxis,
     HostLoop,
     HostNode,
-    If,
     Launch,
     LoopProgram,
-    Verbatim,
 )
 from polygen.targets.aliases import aliases_of
 from polygen.targets.block_memory import in_blocks
 from polygen.targets.expression import ExpressionPrinter
 from polygen.targets.helpers import helper_functions, helpers_need_math, types_of_helpers
 from polygen.targets.lane_helpers import vector_helpers
+from polygen.targets.launches import (
+    device_function,
+    exchanged_in,
+    launches_of,
+    local_size_of,
+    written_in,
+)
 from polygen.targets.loops import loop_head, together
-from polygen.targets.nodes import all_nodes, hoist_local
+from polygen.targets.nodes import hoist_local
 from polygen.targets.program import DeviceFunction, Program
 from polygen.targets.program_names import names_of, passed_for
 from polygen.targets.registers import with_registers
-from polygen.targets.shared_memory import (
-    is_used_by_all,
-    local_bytes,
-    shared_bytes,
-    shared_lines,
-    stack_bytes,
-)
+from polygen.targets.shared_memory import is_used_by_all, shared_bytes, shared_lines, stack_bytes
 from polygen.targets.statement import StatementPrinter
 from polygen.targets.statement_rules import statement_printer
 from polygen.targets.tables import table_lines
@@ -86,7 +71,7 @@ def print_program(program: LoopProgram, target: Target) -> Program:
     for argument in program.arguments:
         if isinstance(argument, ImageArg):
             target.image_type(argument)
-    launches = tuple(_launches(program.host))
+    launches = tuple(launches_of(program.host))
     expressions = ExpressionPrinter(target, names_of(program, launches, target))
     own = frozenset(t.name for t in program.global_temporaries)
     printer = _FunctionPrinter(target, expressions, own, program.tables)
@@ -99,10 +84,10 @@ def print_program(program: LoopProgram, target: Target) -> Program:
         )
         printer.host_function(program, arguments)
     else:
-        functions = tuple([_device_function(launch, target) for launch in launches])
+        functions = tuple([device_function(launch, target) for launch in launches])
         for launch in launches:
             groups = program.options.resident_groups
-            printer.kernel(launch, target.function_head(_local_size(launch), groups))
+            printer.kernel(launch, target.function_head(local_size_of(launch), groups))
     called = [_called(function, target, expressions) for function in program.functions]
     begin = _registered(program, target)
     lines, helpers = _preamble(target, expressions)
@@ -121,83 +106,11 @@ def _registered(program: LoopProgram, target: Target) -> list[str]:
 
 def _called(program: LoopProgram, target: Target, expressions: ExpressionPrinter) -> str:
     """Return a function that others of the source call; what it needs is noted with theirs."""
-    own = ExpressionPrinter(target, names_of(program, list(_launches(program.host)), target))
+    own = ExpressionPrinter(target, names_of(program, list(launches_of(program.host)), target))
     printer = _FunctionPrinter(target, own, (), ())
     printer.host_function(program, program.arguments, f"{target.helper_prefix} void ")
     expressions.uses.add(own.uses)
     return printer.functions[0]
-
-
-# --- what a program consists of
-
-
-def _launches(nodes: Iterable[HostNode]) -> Iterator[Launch]:
-    for node in nodes:
-        if isinstance(node, Launch):
-            yield node
-        else:
-            yield from _launches(node.body)
-
-
-def _sizes(launch: Launch, tag: type[GroupTag | LocalTag]) -> tuple[ex.Expression, ...]:
-    sizes = {axis.tag.axis: axis.size for axis in launch.axes if isinstance(axis.tag, tag)}
-    count = 1 + max((axis.tag.axis for axis in launch.axes), default=0)
-    return tuple([sizes.get(axis, 1) for axis in range(count)])
-
-
-def _local_size(launch: Launch) -> tuple[int, ...]:
-    sizes = _sizes(launch, LocalTag)
-    constants = tuple([size for size in sizes if isinstance(size, int)])
-    if len(constants) < len(sizes):
-        raise InternalError(f"the work-group size of '{launch.name}' is no constant")
-    return constants
-
-
-def _device_function(launch: Launch, target: Target) -> DeviceFunction:
-    groups, size = _sizes(launch, GroupTag), _local_size(launch)
-    local = hoist_local(launch.body)[0]
-    shared = shared_bytes(local, target)
-    arguments = passed_for(launch.arguments)
-    axis = target.blocks_along
-    if axis is not None and len(size) > axis:
-        groups = (ex.product_of(size[axis], groups[0]), *groups[1:])
-        size = tuple([1 if n == axis else count for n, count in enumerate(size)])
-    return DeviceFunction(launch.name, arguments, groups, size, shared, local_bytes(local))
-
-
-def _written(block: Block) -> frozenset[str]:
-    """Return the names of the variables that are written, as the kernel calls them."""
-    nodes = list(all_nodes(block))
-    assigns = [n for n in nodes if isinstance(n, Assign)]
-    others = [n for n in nodes if isinstance(n, Verbatim | Call)]
-    verbatim = frozenset(name for n in others for name in n.writes)
-    return verbatim | frozenset(ex.name_of(target) for n in assigns for target, _ in n.pairs)
-
-
-def _exchanged(block: Block) -> frozenset[str]:
-    """Return the arrays that work items change and wait for each other about.
-
-    Of a pointer that is the only way to an array, compilers think that no barrier changes what is
-    behind it: they load ahead of it what another work item stores.
-    """
-    waits = [n for n in all_nodes(block) if isinstance(n, Barrier)]
-    if not any(AddressSpace.GLOBAL in wait.address_spaces for wait in waits):
-        return NO_NAMES
-    return _written(block) & _read(block)
-
-
-def _read(block: Block) -> frozenset[str]:
-    """Return the names of the variables that are read."""
-    found: set[str] = set()
-    for node in all_nodes(block):
-        if isinstance(node, Assign):
-            index = (i for target, _ in node.pairs for i in ex.index_of(target))
-            found.update(*map(walk.free_variables, (*(v for _, v in node.pairs), *index)))
-        elif isinstance(node, If):
-            found.update(walk.free_variables(node.condition))
-        elif isinstance(node, Verbatim | Call):
-            found.update(node.reads)
-    return frozenset(found)
 
 
 # --- functions
@@ -240,7 +153,7 @@ class _FunctionPrinter:
             beginning.line(1, self._target.blocks_begin)
         if beginning.lines:
             beginning.line(0, "")
-        parameters = self._parameters(launch.arguments, _written(body), _exchanged(body))
+        parameters = self._parameters(launch.arguments, written_in(body), exchanged_in(body))
         if self._target.shared_end and is_used_by_all(shared):
             statements.line(1, self._target.shared_end)
         lines = beginning.lines + statements.lines
@@ -275,8 +188,8 @@ class _FunctionPrinter:
         self, program: LoopProgram, arguments: tuple[Argument, ...], head: str | None = None
     ) -> None:
         """Print all launches, with the loops around them, as one function."""
-        launches = tuple(_launches(program.host))
-        written = NO_NAMES.union(*(_written(launch.body) for launch in launches))
+        launches = tuple(launches_of(program.host))
+        written = NO_NAMES.union(*(written_in(launch.body) for launch in launches))
         options = program.options
         statements = statement_printer(self._target, self._expressions, options=options)
         statements.threads = statements.threads or head is not None  # who calls it is not known

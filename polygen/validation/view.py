@@ -18,8 +18,9 @@ from polygen.ir.tags import HardwareTag
 from polygen.lower.program import HardwareAxis, HostLoop, If, Loop, LoopProgram
 from polygen.validation.constraints import Facts, add_loop
 from polygen.validation.frames import Frame, Storage, frames_of
+from polygen.validation.layouts import Layouts
 from polygen.validation.polynomial import Polynomial, constant, plus, scaled
-from polygen.validation.readings import Layouts, ProgramTerms, items_of
+from polygen.validation.readings import ProgramTerms, items_of
 
 _DIV = isl.dim_type.div
 

@@ -12,7 +12,7 @@ import polygen as pg
 from polygen.analysis.index_type import index_type
 from polygen.errors import UserError
 from polygen.inspection.executions import in_full
-from polygen.lower import shared_scans
+from polygen.lower import group_scans
 from tests.oracle.counting import done
 from tests.oracle.evaluate import OracleError
 from tests.random_kernels.check import make_case
@@ -30,7 +30,7 @@ def _counted(seed: int, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Compare the counts of a kernel; tell whether there was something to compare."""
     case = make_case(seed, steps=seed % 4)
     scans: list[Any] = []
-    find = shared_scans.scan_of
+    find = group_scans.scan_of
 
     def noted(*arguments: Any) -> Any:
         scans.append(find(*arguments))

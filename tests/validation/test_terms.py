@@ -15,6 +15,7 @@ from polygen.ir import expression as ex
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.validation.constraints import Cone
 from polygen.validation.frames import Statement
+from polygen.validation.layouts import Layouts
 from polygen.validation.polynomial import (
     Floor,
     Polynomial,
@@ -30,7 +31,7 @@ from polygen.validation.polynomial import (
     times,
     total,
 )
-from polygen.validation.readings import KernelTerms, Layouts
+from polygen.validation.readings import KernelTerms
 from polygen.validation.terms import key
 from polygen.validation.view import View
 from tests.oracle.cases import kernel
