@@ -74,11 +74,11 @@ def cuda_is_compiled(request: pytest.FixtureRequest, waiting_cuda: Any) -> Itera
 
 
 @pytest.fixture(autouse=True)
-def short_header() -> None:
+def short_header(request: pytest.FixtureRequest) -> None:
     """Have PoCL read less, from the first test on that finds it loaded."""
     from tests.pocl_header import use_short_header  # noqa: PLC0415  (see above)
 
-    if not _WHOLE_POCL:
+    if not _WHOLE_POCL and request.node.get_closest_marker("gpu") is None:
         use_short_header()
 
 
