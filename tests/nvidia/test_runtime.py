@@ -203,7 +203,7 @@ def test_streams(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     for queue in (None, 5, Stream()):
         knl(queue, a=a, shift=0.0)
     assert seen == [0, 5, 7]
-    with pytest.raises(WrongArgumentType, match="with .a queue. for a queue"):
+    with pytest.raises(WrongArgumentType, match=r"with .a queue. for a queue"):
         knl("a queue", a=a, shift=0.0)
 
 
