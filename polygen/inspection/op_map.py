@@ -96,9 +96,8 @@ class _Operations:
 
     def _dtype(self, node: Expression) -> DType:
         """Return the type that an operation is computed in."""
-        kind: Any = type_of(node, self._kinds)
-        several = isinstance(kind, tuple) or getattr(kind, "names", None) is not None
-        if isinstance(node, ex.Call) and (several or same_kind(kind, BOOL)):
+        kind = type_of(node, self._kinds)
+        if isinstance(node, ex.Call) and (_is_several(kind) or same_kind(kind, BOOL)):
             # Of several results, or a truth value: what is looked at.
             kind = join_all([type_of(p, self._kinds) for p in node.parameters])
         return self._index if kind is int else default_dtype(kind)
@@ -153,3 +152,8 @@ _RULES: dict[type, Callable[[Any], tuple[str, int]]] = {
     ex.Call: _call,
 }
 _COMBINING = {"sum": "add", "product": "mul", "min": "func:min", "max": "func:max"}
+
+
+def _is_several(kind: object) -> bool:
+    """Tell whether a function has several results, or one with several fields."""
+    return isinstance(kind, tuple) or getattr(kind, "names", None) is not None

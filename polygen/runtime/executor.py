@@ -58,6 +58,8 @@ _MOST_VARIANTS = 64
 
 
 _FINISHED = Finished()
+# The class of a queue; what `type` returns is unknown to checkers, where PyOpenCL's own is.
+_type: Callable[[object], type] = type
 
 
 class Executor:
@@ -165,7 +167,7 @@ class Executor:
             if wait_for is not None:
                 wait_for = checked_events(wait_for)
             if self._as_passed:
-                form = (type(queue), *args, *map(type, args.values()))
+                form = (_type(queue), *args, *map(type, args.values()))
                 call = self._calls.get(form)
                 if call is not None:
                     return call(queue, wait_for, *args.values())
@@ -196,7 +198,7 @@ class Executor:
         return found if by_name else tuple(found.values())
 
     def _run(self, queue: Queue | None, wait_for: Any, args: Mapping[str, Any]) -> Any:
-        form = (type(queue), *args, *map(type, args.values()))
+        form = (_type(queue), *args, *map(type, args.values()))
         call = self._calls.get(form)
         if call is None:
             call = self._kept(form, self._new_call, queue, args)
@@ -279,7 +281,7 @@ class Executor:
         args = dict(zip(passed, values, strict=True))
         views = seen_as_numpy(foreign, args)
         seen = {**args, **views}
-        form = ("seen", type(queue), *seen, *map(type, seen.values()))
+        form = ("seen", _type(queue), *seen, *map(type, seen.values()))
         call = self._calls.get(form)
         if call is None:
             call = self._kept(form, self._call_in_place, queue, seen)
