@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from polygen.emission.c_text import element_type, number_type
 from polygen.emission.host_kernel import HostArray, HostKernel, HostScalar
@@ -11,26 +12,62 @@ from polygen.lower.program import HostLoop
 from polygen.targets.program import DeviceFunction
 
 
-def binding(kernel: HostKernel, api: str, purpose: str, lines: Iterable[str]) -> str:
+@dataclass(frozen=True)
+class DeviceApi:
+    """How an interface to devices looks in C.
+
+    Attributes:
+        name: the interface, as file names call it.
+        own: declarations of what a launch takes beside the kernel's arguments.
+        memory: the type of an array in the device's memory.
+        status: the type of what its functions return.
+        success: that of one that did what it should.
+        allocate: a call that returns memory for a temporary, up to the number of its elements.
+    """
+
+    name: str
+    own: tuple[str, ...]
+    memory: str
+    status: str
+    success: str
+    allocate: str
+
+    def declared(self, arg: HostArray | HostScalar) -> str:
+        """Return the declaration of what is passed for an argument."""
+        kind = self.memory if isinstance(arg, HostArray) else number_type(arg.dtype)
+        return f"{kind} {arg.name}"
+
+
+def binding(kernel: HostKernel, api: DeviceApi, purpose: str, lines: Iterable[str]) -> str:
     """Return a header of functions that run the kernel.
 
     Parameters:
         kernel: the kernel.
-        api: the interface that they use, as file names call it.
+        api: the interface that they use.
         purpose: what they do with it.
         lines: what is in it.
     """
-    guard = f"POLYGEN_{kernel.name.upper()}_{api.upper()}_H"
+    guard = f"POLYGEN_{kernel.name.upper()}_{api.name.upper()}_H"
     begin = [
         f"/* {purpose} */",
         f"#ifndef {guard}",
         f"#define {guard}",
         "",
         f'#include "{kernel.name}.h"',
-        f'#include "polygen_{api}.h"',
+        f'#include "polygen_{api.name}.h"',
         "",
     ]
     return "\n".join([*begin, *lines, "#endif", ""])
+
+
+def structure(kernel: HostKernel, api: DeviceApi) -> Iterator[str]:
+    """Yield a structure of all that launches are passed."""
+    yield f"typedef struct {kernel.name}_call {{"
+    yield from (f"    {own};" for own in api.own)
+    for arg in (*kernel.arguments, *kernel.temporaries):
+        yield f"    {api.declared(arg)};"
+    yield f"}} {kernel.name}_call;"
+    yield ""
 
 
 def start_head(kernel: HostKernel) -> Iterator[str]:
@@ -43,45 +80,29 @@ def start_head(kernel: HostKernel) -> Iterator[str]:
     yield f"    {name}_call *const pg_call = ({name}_call *) pg_context;"
 
 
-def call_values(kernel: HostKernel, allocate: str) -> Iterator[str]:
-    """Yield what fills the structure with all that launches are passed.
+def call_head(kernel: HostKernel, api: DeviceApi) -> Iterator[str]:
+    """Yield how a function begins that starts all launches: from its parameters on.
 
-    Parameters:
-        kernel: the kernel.
-        allocate: the call that returns memory for a temporary, up to the number of its elements.
+    It fills the structure of all that launches are passed, and allocates temporaries.
     """
+    parameters = [*api.own, *map(api.declared, kernel.arguments)]
+    yield "    " + ",\n    ".join(parameters) + ")"
+    yield "{"
+    yield f"    {api.status} pg_status = {api.success};"
+    yield f"    {kernel.name}_call pg_call;"
+    own = [declaration.split()[-1].lstrip("*") for declaration in api.own]
+    yield from (f"    pg_call.{n} = {n};" for n in (*own, *(a.name for a in kernel.arguments)))
     sizes = ", ".join(size.name for size in kernel.sizes)
-    yield from (f"    pg_call.{arg.name} = {arg.name};" for arg in kernel.arguments)
     for array in kernel.temporaries:
         size = f"sizeof({element_type(array.dtype)})"
         count = f"{kernel.name}_elements_{array.name}({sizes})"
-        yield f"    pg_call.{array.name} = {allocate}{count}, {size}, &pg_status);"
+        yield f"    pg_call.{array.name} = {api.allocate}{count}, {size}, &pg_status);"
 
 
 def all_launches(kernel: HostKernel) -> str:
     """Return the call that starts all launches, each by the function with `start_head`."""
     given = [*(s.name for s in kernel.sizes), f"{kernel.name}_start_launch", "&pg_call"]
     return f"{kernel.name}_launches({', '.join(given)})"
-
-
-def call_fields(kernel: HostKernel, memory: str) -> Iterator[str]:
-    """Yield the members of a structure with all that launches are passed.
-
-    Parameters:
-        kernel: the kernel.
-        memory: the type of an array in the device's memory.
-    """
-    for arg in (*kernel.arguments, *kernel.temporaries):
-        kind = memory if isinstance(arg, HostArray) else number_type(arg.dtype)
-        yield f"    {kind} {arg.name};"
-
-
-def call_parameters(kernel: HostKernel, memory: str) -> list[str]:
-    """Return the parameters of a function that takes what the kernel takes."""
-    return [
-        f"{memory if isinstance(arg, HostArray) else number_type(arg.dtype)} {arg.name}"
-        for arg in kernel.arguments
-    ]
 
 
 def passed(

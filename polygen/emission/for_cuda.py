@@ -8,17 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from polygen.emission.device_calls import (
+    DeviceApi,
     all_launches,
     binding,
-    call_fields,
-    call_parameters,
-    call_values,
+    call_head,
     loop_values,
     passed,
     start_head,
+    structure,
 )
 from polygen.emission.host_kernel import HostArray, HostKernel
 from polygen.emission.main_program import main_program, value
+
+_API = DeviceApi(
+    name="cuda",
+    own=("CUstream pg_stream", "CUfunction const *pg_functions"),
+    memory="CUdeviceptr",
+    status="CUresult",
+    success="CUDA_SUCCESS",
+    allocate="pg_memory(",
+)
 
 
 def files_for_cuda(kernel: HostKernel) -> Mapping[str, str]:
@@ -36,23 +45,14 @@ def files_for_cuda(kernel: HostKernel) -> Mapping[str, str]:
 
 def _binding(kernel: HostKernel) -> str:
     lines = [
-        *_structure(kernel),
+        *structure(kernel, _API),
         *_functions(kernel),
         *_start(kernel),
         *_enqueue(kernel),
     ]
     return binding(
-        kernel, "cuda", f"Launches kernel '{kernel.name}' through CUDA's driver API.", lines
+        kernel, _API, f"Launches kernel '{kernel.name}' through CUDA's driver API.", lines
     )
-
-
-def _structure(kernel: HostKernel) -> Iterator[str]:
-    yield f"typedef struct {kernel.name}_call {{"
-    yield "    CUstream pg_stream;"
-    yield "    CUfunction const *pg_functions;"
-    yield from call_fields(kernel, "CUdeviceptr")
-    yield f"}} {kernel.name}_call;"
-    yield ""
 
 
 def _functions(kernel: HostKernel) -> Iterator[str]:
@@ -97,18 +97,7 @@ def _enqueue(kernel: HostKernel) -> Iterator[str]:
     yield "   temporaries, it waits until all is done: their memory is allocated, and released."
     yield "   Returns what CUDA does. */"
     yield f"static inline CUresult {name}_launch("
-    parameters = [
-        "CUstream pg_stream",
-        "CUfunction const *pg_functions",
-        *call_parameters(kernel, "CUdeviceptr"),
-    ]
-    yield "    " + ",\n    ".join(parameters) + ")"
-    yield "{"
-    yield "    CUresult pg_status = CUDA_SUCCESS;"
-    yield f"    {name}_call pg_call;"
-    yield "    pg_call.pg_stream = pg_stream;"
-    yield "    pg_call.pg_functions = pg_functions;"
-    yield from call_values(kernel, "pg_memory(")
+    yield from call_head(kernel, _API)
     yield "    if (pg_status == CUDA_SUCCESS)"
     yield f"        pg_status = (CUresult) {all_launches(kernel)};"
     if kernel.temporaries:

@@ -6,19 +6,28 @@ from collections.abc import Iterator, Mapping
 
 from polygen.emission.c_text import quoted
 from polygen.emission.device_calls import (
+    DeviceApi,
     all_launches,
     binding,
-    call_fields,
-    call_parameters,
-    call_values,
+    call_head,
     loop_values,
     passed,
     start_head,
+    structure,
 )
 from polygen.emission.host_kernel import HostArray, HostKernel
 from polygen.emission.main_program import main_program, value
 from polygen.errors import CannotEmit
 from polygen.runtime.pocl import needs_plain_code
+
+_API = DeviceApi(
+    name="opencl",
+    own=("cl_command_queue pg_queue", "cl_kernel const *pg_kernels"),
+    memory="cl_mem",
+    status="cl_int",
+    success="CL_SUCCESS",
+    allocate="pg_buffer(pg_queue, ",
+)
 
 
 def files_for_opencl(kernel: HostKernel) -> Mapping[str, str]:
@@ -47,14 +56,12 @@ def _binding(kernel: HostKernel) -> str:
         f"#define {kernel.name.upper()}_BUILD_OPTIONS {quoted(' '.join(_options(kernel)))}",
         f"#define {kernel.name.upper()}_PLAIN_ON_OLD_POCL {int(_is_plain_on_old_pocl(kernel))}",
         "",
-        *_structure(kernel),
+        *structure(kernel, _API),
         *_functions(kernel),
         *_start(kernel),
         *_enqueue(kernel),
     ]
-    return binding(
-        kernel, "opencl", f"Enqueues kernel '{kernel.name}' through the OpenCL API.", lines
-    )
+    return binding(kernel, _API, f"Enqueues kernel '{kernel.name}' through the OpenCL API.", lines)
 
 
 def _options(kernel: HostKernel) -> tuple[str, ...]:
@@ -63,15 +70,6 @@ def _options(kernel: HostKernel) -> tuple[str, ...]:
 
 def _is_plain_on_old_pocl(kernel: HostKernel) -> bool:
     return needs_plain_code(kernel.program.loop_program)
-
-
-def _structure(kernel: HostKernel) -> Iterator[str]:
-    yield f"typedef struct {kernel.name}_call {{"
-    yield "    cl_command_queue pg_queue;"
-    yield "    cl_kernel const *pg_kernels;"
-    yield from call_fields(kernel, "cl_mem")
-    yield f"}} {kernel.name}_call;"
-    yield ""
 
 
 def _functions(kernel: HostKernel) -> Iterator[str]:
@@ -117,18 +115,7 @@ def _enqueue(kernel: HostKernel) -> Iterator[str]:
     yield "   for temporaries is allocated, and released when all is done.  The queue is in order."
     yield "   Returns what OpenCL does. */"
     yield f"static inline cl_int {name}_enqueue("
-    parameters = [
-        "cl_command_queue pg_queue",
-        "cl_kernel const *pg_kernels",
-        *call_parameters(kernel, "cl_mem"),
-    ]
-    yield "    " + ",\n    ".join(parameters) + ")"
-    yield "{"
-    yield "    cl_int pg_status = CL_SUCCESS;"
-    yield f"    {name}_call pg_call;"
-    yield "    pg_call.pg_queue = pg_queue;"
-    yield "    pg_call.pg_kernels = pg_kernels;"
-    yield from call_values(kernel, "pg_buffer(pg_queue, ")
+    yield from call_head(kernel, _API)
     yield "    if (pg_status == CL_SUCCESS)"
     yield f"        pg_status = {all_launches(kernel)};"
     for array in kernel.temporaries:
