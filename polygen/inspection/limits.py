@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from numbers import Real
 
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.dtype import to_dtype
@@ -133,7 +134,7 @@ class Limits:
 
 def is_rate(given: object) -> bool:
     """Tell whether something is a positive number."""
-    return isinstance(given, int | float) and given > 0
+    return isinstance(given, Real) and float(given) > 0
 
 
 # From NVIDIA's data sheets, SXM; what groups may have, from the CUDA C++ programming guide.

@@ -6,6 +6,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
 from typing import (
     Annotated,
     Any,
@@ -164,6 +165,8 @@ def classes_of(hint: Any) -> tuple[type, ...]:
     """Return the classes that a value may be of, or nothing if an annotation does not say that."""
     if hint is None or hint is type(None):
         return (type(None),)
+    if hint is float:
+        return (Real,)  # whole numbers and NumPy's, too
     if isinstance(hint, TypeVar):
         several: list[Any] = list(hint.__constraints__) or [hint.__bound__ or object]
         return classes_of(Union[*several])
@@ -213,6 +216,7 @@ _WORDS = {
     "str": "text",
     "int": "integer",
     "bool": _TRUTH,
+    "Real": "number",
     **{c.__name__: "collection" for c in (Iterable, Sequence, tuple, list)},
     "Mapping": "dictionary",
     "Callable": "function",

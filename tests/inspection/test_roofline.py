@@ -38,6 +38,9 @@ def test_arithmetic_binds() -> None:
     lines = str(found).splitlines()
     assert lines[0].split() == ["kernel", "mine"]
     assert lines[-1].endswith("34 % of the bound")
+    seconds: tuple[Any, ...] = (1, np.float32(1))
+    for measured in seconds:
+        assert pg.roofline(product(), LIMITS, {"n": n}, measured=measured).measured == 1
 
 
 def test_memory_binds() -> None:
