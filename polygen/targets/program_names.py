@@ -15,6 +15,7 @@ from polygen.ir.array import (
     ConstantArg,
     GlobalArg,
     ImageArg,
+    TemporaryVariable,
     ValueArg,
 )
 from polygen.ir.dtype import DType
@@ -47,7 +48,6 @@ from polygen.targets.term import promoted
 def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -> Names:
     """Return what is known of all names in the program."""
     dtypes: dict[str, DType] = {}
-    choices: dict[str, Choice] = {}
     variables = (*program.arguments, *program.global_temporaries, *program.tables)
     for variable in (*variables, *passed_for(program.arguments)):
         if variable.dtype is None:
@@ -58,22 +58,12 @@ def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -
     for node in declared:
         dtypes[node.name] = node.dtype
     dtypes |= {node.name: node.dtype for node in nodes if isinstance(node, Shuffle)}
-    for node in declared:
-        if node.vector is not None:
-            component = None if node.vector == 1 else 0
-            shared = node.address_space if node.name in program.shared_vectors else None
-            alone = node.extent == 1
-            choices[node.name] = Choice((), component, alone, shared, node.vector)
     kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **program.dtypes}
     stored = frozenset(
         [a.name for a in program.arguments if _is_stored(a)]
         + [t.name for t in program.global_temporaries]
         + [node.name for node in declared if target.half_arrays and _is_half_array(node)]
     )
-    for array in variables:
-        if not isinstance(array, ValueArg) and constant_axes(array):
-            shared = AddressSpace.GLOBAL if array.name in program.shared_vectors else None
-            choices[array.name] = replace(_choice(array), space=shared)
     images = frozenset(a.name for a in program.arguments if isinstance(a, ImageArg))
     arrays = [a for a in program.arguments if isinstance(a, GlobalArg)]
     for name in kinds:
@@ -85,7 +75,7 @@ def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -
         program.nonnegative,
         stored,
         images,
-        choices,
+        _choices(program, variables, declared),
         overlapping=_overlapping(program.arguments),
         extents=tuple([e for a in arrays for e in a.shape or () if isinstance(e, ex.Sum)]),
         alignments=_alignments(program.arguments, declared)
@@ -94,6 +84,26 @@ def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -
         copied=_copied(nodes, declared),
         wide=_wide(nodes, declared) if target.wide_registers else NO_NAMES,
     )
+
+
+def _choices(
+    program: LoopProgram,
+    variables: Iterable[Argument | TemporaryVariable],
+    declared: Iterable[Declare],
+) -> dict[str, Choice]:
+    """Return what constant subscripts choose from, of each variable that has axes for them."""
+    choices: dict[str, Choice] = {}
+    for node in declared:
+        if node.vector is not None:
+            component = None if node.vector == 1 else 0
+            shared = node.address_space if node.name in program.shared_vectors else None
+            alone = node.extent == 1
+            choices[node.name] = Choice((), component, alone, shared, node.vector)
+    for array in variables:
+        if not isinstance(array, ValueArg) and constant_axes(array):
+            shared = AddressSpace.GLOBAL if array.name in program.shared_vectors else None
+            choices[array.name] = replace(_choice(array), space=shared)
+    return choices
 
 
 def _wide(nodes: Iterable[Node], declared: Iterable[Declare]) -> frozenset[str]:

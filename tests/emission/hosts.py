@@ -36,8 +36,12 @@ def write_all(kernels: Iterable[pg.Kernel], target: str, folder: Path) -> None:
 
 def make(folder: Path, *arguments: str, **environment: str) -> str:
     """Run make in a folder; return what it says."""
+    return _said(["make", "--silent", *arguments], folder, environment)
+
+
+def _said(command: list[str], folder: Path, environment: Mapping[str, str]) -> str:
     done = subprocess.run(
-        ["make", "--silent", *arguments],
+        command,
         cwd=folder,
         capture_output=True,
         text=True,
@@ -63,17 +67,9 @@ def run_host(
     command += [f"{name}={text(number)}" for name, number in numbers.items()]
     for name in outputs:
         command += ["-o", f"{name}={name}_out.npy"]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    said = _said(command, folder, environment)
     found = {name: np.load(folder / f"{name}_out.npy") for name in outputs}
-    for line in done.stdout.splitlines():
+    for line in said.splitlines():
         check_shown(line, found)
     return found
 

@@ -67,7 +67,5 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
         cells = [element("th", first, scope="row"), *(element("td", cell) for cell in others)]
         lines.append(element("tr", *cells))
     body = element("thead", element("tr", titles)) + element("tbody", *lines)
-    return element(
-        "div", element("table", Html(body)), class_="wide", tabindex="0", role="group",
-        aria_label="table",
-    )  # fmt: skip
+    whole = element("table", Html(body))
+    return element("div", whole, class_="wide", tabindex="0", role="group", aria_label="table")

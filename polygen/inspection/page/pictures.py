@@ -62,8 +62,7 @@ def _axes(insns: Sequence[Instruction]) -> list[str]:
     for insn in insns:
         written = insn.assignees[0] if isinstance(insn, Assigning) and insn.assignees else None
         if isinstance(written, ex.Subscript):
-            subscripts = written.index if isinstance(written.index, tuple) else (written.index,)
-            return [show_expression(subscript) for subscript in subscripts]
+            return [show_expression(subscript) for subscript in ex.index_tuple(written)]
     return inames
 
 
