@@ -75,8 +75,8 @@ def use_short_header() -> None:
             self._short = context.devices[0].platform.name == PLATFORM
             super().__init__(context, shortened(source) if self._short else source)
 
-        def build(self, options: Any = (), **more: Any) -> Any:
+        def build(self, options: Any = None, **more: Any) -> Any:
             short = [f"-D{_GUARD}", f"-I{folder}"] if self._short else []
-            return super().build([*options, *short], **more)
+            return super().build([*(options or ()), *short], **more)
 
     cl.Program = Program
