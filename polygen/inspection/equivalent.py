@@ -39,7 +39,8 @@ class Equivalence:
         answer: ``"equal"``: proved, for all sizes and all data; ``"different"``: shown by a call;
             ``"unknown"``: neither.
         names: what the two are called in the text.
-        rounding: whether they are equal up to rounding only: sums are added up in another order.
+        rounding: whether they are equal up to rounding only: sums or products are arranged
+            otherwise.
         types: those that nothing declares, and the comparison is about: by argument.
         owed: what data has to fulfil, for one of the kernels to have a result: see `obligations`.
         counterexample: of different kernels, a call and an element that differs.
@@ -78,7 +79,7 @@ class Equivalence:
         return "\n".join(lines)
 
     def _equal(self) -> list[str]:
-        how = ", up to rounding: the order of sums is another" if self.rounding else ""
+        how = ", up to rounding: sums and products are arranged otherwise" if self.rounding else ""
         return [f"equal: proved for all sizes and data{how}"]
 
     def _different(self) -> list[str]:
@@ -137,7 +138,7 @@ def equivalent(first: Kernel | TranslationUnit, second: Kernel | TranslationUnit
     ...     [pg.TemporaryVariable("p", shape=(8,)), "..."],
     ... )
     >>> print(pg.equivalent(whole, parts))
-    equal: proved for all sizes and data, up to rounding: the order of sums is another
+    equal: proved for all sizes and data, up to rounding: sums and products are arranged otherwise
       with types that are not declared: a: float64
     >>> other = pg.make_kernel("{ [i]: 0<=i<8*n }", "out[0] = sum(i, a[i]*a[i])")
     >>> pg.equivalent(whole, other).answer
