@@ -188,7 +188,7 @@ def _given(kernel: Kernel, params: Mapping[str, SupportsIndex], name: str) -> in
         raise MissingArgument(
             f"a count of kernel '{kernel.name}' needs a value of '{name}'",
             where=caller_location(),
-            remedy=f"pass it: eval_with_dict({{'{name}': ..., }})",
+            remedy=f"pass it with the other sizes: {{'{name}': ...}}",
         )
     value = params[name]
     try:
