@@ -41,7 +41,7 @@ def run(chosen: argparse.Namespace) -> int:
             with source.located():
                 lines = [line for kernel in _kernels(whole) for line in _checked(kernel)]
     except _NO as error:
-        sys.stdout.write(f"{shown(error)}\n")
+        sys.stdout.write(f"{shown(error, source.name)}\n")
         return NO
     sys.stdout.write("\n".join(lines) + "\n")
     return FINE

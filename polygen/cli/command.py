@@ -35,11 +35,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except (OSError, PolygenError) as error:
-        return told_failure(error)
+        return told_failure(error, _inputs(chosen))
     except Exception:  # a fault of polygen's own: Python would end with 1, which is an answer
         traceback.print_exc()
         return FAILED
     return status
+
+
+def _inputs(chosen: argparse.Namespace) -> str:
+    """Return the files with kernels that the command was given."""
+    given = [getattr(chosen, name, None) for name in ("kernel", "first", "second")]
+    return ", ".join("<stdin>" if name == "-" else name for name in given if name) or "polygen"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from polygen.errors import PolygenError, PolygenWarning
+from polygen.source import SourceLocation
 
 FINE = 0
 NO = 1
@@ -16,21 +17,31 @@ FAILED = 2
 UNDECIDED = 3
 
 
-def told_failure(error: Exception) -> int:
-    """Say what went wrong, in one paragraph, and return the exit status."""
+def told_failure(error: Exception, inputs: str) -> int:
+    """Say what went wrong, in one paragraph, and return the exit status.
+
+    Parameters:
+        error: what was raised.
+        inputs: the files that the command was given.
+    """
     sys.stdout.flush()
-    sys.stderr.write(f"{shown(error)}\n")
+    sys.stderr.write(f"{shown(error, inputs)}\n")
     return FAILED
 
 
-def shown(error: Exception) -> str:
+def shown(error: Exception, inputs: str) -> str:
     """Return what is said of an error: ``file:line:column: what is wrong``, and what would help."""
     if not isinstance(error, PolygenError):
         return f"polygen: {error}"
     where, error.where = error.where, None
     text = str(error)
     error.where = where
-    return f"{where or 'polygen'}: {text}"
+    return f"{inputs if where is None or _is_command(where) else where}: {text}"
+
+
+def _is_command(where: object) -> bool:
+    """Tell whether a place is in the script that starts the command, where no user looks."""
+    return isinstance(where, SourceLocation) and where.file == sys.argv[0]
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -238,3 +239,29 @@ def test_a_reader_who_has_had_enough(run: Run, monkeypatch: pytest.MonkeyPatch) 
     with os.fdopen(writing, "w") as output:
         monkeypatch.setattr(sys, "stdout", output)
         assert main(["show", "rows.pg"]) == 2
+
+
+def test_errors_name_the_kernels_file_and_not_the_command(tmp_path: Path) -> None:
+    # As it is installed: a script that calls `main`, whose lines no user has written.
+    command = tmp_path / "polygen"
+    command.write_text("import sys\nfrom polygen.cli import main\nsys.exit(main())\n")
+    (tmp_path / "first.pg").write_text("{ [i]: 0<=i<n }\n\nb[i] = 2*a[i]\n")
+    (tmp_path / "second.pg").write_text("{ [i]: 0<=i<n }\n\nb[i] = 2*c[i]\n")
+    untyped = subprocess.run(
+        [sys.executable, str(command), "emit", "first.pg", "--target", "c", "-o", "out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (untyped.returncode, untyped.stdout) == (2, "")
+    assert untyped.stderr.startswith("first.pg: the type of the variable 'a' is not known")
+    apart = subprocess.run(
+        [sys.executable, str(command), "equiv", "first.pg", "second.pg"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (apart.returncode, apart.stdout) == (2, "")
+    assert apart.stderr.startswith("first.pg, second.pg: ")
