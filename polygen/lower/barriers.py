@@ -8,6 +8,8 @@ for everyone, which is a boundary between launches.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 from typing import TypeAlias
 
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
@@ -16,6 +18,7 @@ from polygen.ir.array import AddressSpace
 from polygen.ir.instruction import Assigning, Barrier
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag, UnrollTag
+from polygen.lower.launch_order import by_launch, is_cut
 from polygen.lower.waits import OVERLAP, Conflicts, Scope
 
 _ByVariable: TypeAlias = dict[str, list[Assigning]]
@@ -50,6 +53,13 @@ def _over(since: dict[Scope, _ByVariable], scope: Scope) -> None:
             since[kind] = {}
 
 
+def _ends(placed: Sequence[TreeNode]) -> list[int]:
+    """Return where launches end between siblings."""
+    return [
+        at for at, node in enumerate(placed) if isinstance(node, BarrierNode) and node.everyone
+    ]
+
+
 class _Placer:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -57,15 +67,44 @@ class _Placer:
 
     def block(self, nodes: Sequence[TreeNode], loops: tuple[str, ...]) -> tuple[TreeNode, ...]:
         """Return siblings, which stand in `loops`, with barriers before those that need one."""
+        insides = [self._inside(node, loops) for node in nodes]
+        placed = self._placed(insides, loops)
+        ends = _ends(placed)
+        if not ends or len(insides) < 3:
+            return placed
+        launches = by_launch(self._kernel, insides, partial(self._between, loops))
+        if launches is None or (len(launches) > len(ends) and not self._is_cut(placed, ends)):
+            return placed
+        better = self._placed(launches[0], loops)
+        for launch in launches[1:]:
+            better = (*better, BarrierNode(everyone=True), *self._placed(launch, loops))
+        return better
+
+    def _is_cut(self, placed: Sequence[TreeNode], ends: Sequence[int]) -> bool:
+        """Tell whether private or local memory would have to outlive a launch."""
+        starts = [0, *(end + 1 for end in ends)]
+        parts = zip(starts, (*ends, len(placed)), strict=True)
+        return is_cut(self._kernel, [placed[start:end] for start, end in parts])
+
+    def _between(self, loops: tuple[str, ...], before: TreeNode, after: TreeNode) -> Scope:
+        """Return who has to wait between two siblings."""
+        found = Scope.NOBODY
+        for first, second in product(assignments((before,)), assignments((after,))):
+            for name in self._conflicts.shared(first.id) & self._conflicts.shared(second.id):
+                if not self._conflicts.is_decided(name, found):
+                    found = max(found, self._conflicts.between(name, first, second, loops, None))
+        return found
+
+    def _placed(self, nodes: Sequence[TreeNode], loops: tuple[str, ...]) -> tuple[TreeNode, ...]:
+        """Return siblings in this order, with barriers before those that need one."""
         placed: list[TreeNode] = []
         since: dict[Scope, _ByVariable] = {Scope.GROUP: {}, Scope.EVERYONE: {}}
-        for node in nodes:
-            if isinstance(node, Barrier):
-                everyone = node.scope is AddressSpace.GLOBAL
-                placed.append(BarrierNode(everyone, node.id))
+        for inside in nodes:
+            if isinstance(inside, Barrier):
+                everyone = inside.scope is AddressSpace.GLOBAL
+                placed.append(BarrierNode(everyone, inside.id))
                 _over(since, Scope.EVERYONE if everyone else Scope.GROUP)
                 continue
-            inside = self._inside(node, loops)
             new = list(assignments((inside,)))
             scope = self._scope(since, new, loops)
             if scope is not Scope.NOBODY:

@@ -14,7 +14,7 @@ that it finds good, for sums of 28 shapes (docs/benchmarks.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import log
@@ -32,6 +32,7 @@ _MOST_GROUPS = 32  # that a compute unit holds at once
 _MOST_SHARE = 3  # how much more than its share of the bandwidth a unit can take
 _GROUP_SECONDS = 8e-8  # from one group that a compute unit begins to the next
 _USUAL_THREADS = 256
+_LITTLE_LONGER = 1.3  # and still worth a launch that is saved
 _CLOSE = 0.05  # times that differ by less are as good
 _OPERATIONS = (2, 20)  # that combine results of one value, or of two with tests which is greater
 _CLUSTERS = (2, 4, 8)  # groups that share a result in a cluster
@@ -77,6 +78,26 @@ def ranked(work: Work, limits: Limits) -> list[Choice]:
         return behind, choice.blocks > 1, choice.across, -choice.items, *rest
 
     return sorted(timed, key=order)
+
+
+def usual_first(work: Work, limits: Limits, best: Sequence[Choice]) -> list[Choice]:
+    """Return choices, with those first whose groups have the usual shape and take little longer.
+
+    Nests whose groups have one shape can share a launch.
+
+    Parameters:
+        work: what there is to do.
+        limits: those of the device.
+        best: the choices, the fastest first.
+    """
+    most = _LITTLE_LONGER * seconds(work, limits, best[0])
+    shape = (_USUAL_THREADS, 1 if work.along else _SUB_GROUP)
+
+    def is_usual(choice: Choice) -> bool:
+        alike = (choice.threads, choice.across) == shape
+        return alike and seconds(work, limits, choice) <= most
+
+    return sorted(best, key=lambda choice: not is_usual(choice))
 
 
 def choices(work: Work, limits: Limits) -> Iterator[Choice]:

@@ -23,8 +23,9 @@ from polygen.source import caller_location, warn
 from polygen.transforms._likely import likely_sizes
 from polygen.transforms.coalesce_reduction import coalesce_reduction
 from polygen.transforms.parallelize_reduction import parallelize_reduction
+from polygen.tuning.launch_plan import on_first_axes, with_launches
 from polygen.tuning.measure import fastest
-from polygen.tuning.model import Choice, ranked
+from polygen.tuning.model import Choice, ranked, usual_first
 from polygen.tuning.nests import Family, families, names_of, scan_in, work_of_all
 from polygen.tuning.on_processors import (
     beside,
@@ -33,10 +34,12 @@ from polygen.tuning.on_processors import (
     together,
     why_as_it_is,
 )
+from polygen.tuning.passed_on import with_passed_on
 from polygen.tuning.prepared import in_the_same_loops, with_producers
 from polygen.tuning.rows import with_rows
 from polygen.tuning.scattered import Scatter, on_device, on_threads, scatter_of, scattering, unsaid
 from polygen.tuning.spread import spread
+from polygen.tuning.substituted import substituted
 
 _MEASURED = 12  # candidates: those that the model finds best
 
@@ -126,13 +129,26 @@ def optimize_reductions(
     nests = [nest for family in families(kernel) for nest in family]
     if not nests:
         return kernel
-    prepared = in_the_same_loops(with_producers(kernel, names_of(nests)), sizes)
-    if kernel.target == "opencl":  # which has no clusters
+    simple = with_producers(substituted(kernel, sizes), names_of(nests))
+    prepared = with_passed_on(in_the_same_loops(simple, sizes))
+    found = families(prepared)
+    is_alone = _is_alone(prepared, found)
+    if kernel.target == "opencl" or not is_alone:
+        # OpenCL has no clusters; and what else is in a launch would run in one block of each.
         limits = replace(limits, cluster_groups=1)
     new = prepared
-    for family in families(prepared):
-        new = _shared(new, family, limits, sizes, tune=tune)
-    return kernel if new is prepared else spread(new)
+    for family in found:
+        new = _shared(new, family, limits, sizes, tune=tune, alike=not is_alone)
+    return kernel if new is prepared else with_launches(spread(on_first_axes(new), partial(_warn, new)), sizes)
+
+
+def _is_alone(kernel: Kernel, found: Sequence[Family]) -> bool:
+    """Tell whether all instructions are in the loops of one family."""
+    if len(found) != 1:
+        return False
+    around = kernel.expanded.instruction(found[0][0].ids[0]).within_inames
+    ids = names_of(found[0])
+    return all(i.id in ids or (around and around <= i.within_inames) for i in kernel.instructions)
 
 
 def _scattered(
@@ -183,8 +199,13 @@ def _shared(
     sizes: Mapping[str, SupportsIndex],
     *,
     tune: bool,
+    alike: bool,
 ) -> Kernel:
-    """Let groups of work items share the reductions of some nests; warn if that cannot be."""
+    """Let groups of work items share the reductions of some nests; warn if that cannot be.
+
+    Parameters:
+        alike: take groups of the usual shape, where that costs little: then other nests fit in.
+    """
     first: UserError | None = None
     for prepared in (_joined, _as_it_is):
         try:
@@ -197,6 +218,8 @@ def _shared(
             best = ranked(work_of_all(kernel, family, sizes), limits)
             if len(family) > 1:  # each result is complete in the group that the next one is made in
                 best = [choice for choice in best if choice.blocks == 1]
+            if alike:
+                best = usual_first(work_of_all(kernel, family, sizes), limits, best)
             make = partial(_with, kernel=prepared(kernel, family), family=family)
             return _measured(kernel, make, best, sizes) if tune else make(best[0])
         except (InvalidArgument, MissingArgument, TypeNotFound):

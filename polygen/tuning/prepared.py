@@ -12,7 +12,7 @@ from polygen.ir.kernel import Kernel
 from polygen.transforms.fuse_reductions import fuse_reductions
 from polygen.transforms.propagate_reduction import propagate_reduction
 from polygen.tuning.nests import reduced_by
-from polygen.tuning.work import Work, work_of
+from polygen.tuning.work import Work, points, work_of
 
 
 def with_producers(kernel: Kernel, ids: Sequence[str]) -> Kernel:
@@ -58,11 +58,25 @@ def _belong_together(
         return False
     work = _work(plain, one, sizes)
     if not two.read_names.isdisjoint(one.written_names):
-        return work is not None and work.along and work.results > 1
+        is_row = work is not None and work.along and work.results > 1
+        return is_row and (bool(two.reductions) or _goes_along(plain, one, two, sizes))
     if work is None or not two.reductions or not alike:
         return False
     theirs = _work(plain, two, sizes)
     return theirs is not None and _shape(work) == _shape(theirs)
+
+
+def _goes_along(
+    kernel: Kernel, one: Instruction, two: Instruction, sizes: Mapping[str, SupportsIndex]
+) -> bool:
+    """Tell whether an instruction does something for each result, or for each element of rows."""
+    if len(two.within_inames) == len(one.within_inames):
+        return True
+    try:
+        whole = points(kernel, one.within_inames | one.reduction_inames, sizes)
+        return len(one.reduction_inames) == 1 and points(kernel, two.within_inames, sizes) == whole
+    except NotCountable:
+        return True
 
 
 def _share_loops(one: Instruction, two: Instruction) -> bool:

@@ -18,6 +18,8 @@ from polygen.ir.dtype import to_dtype
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.tags import is_parallel
+from polygen.transforms.join_inames import join_inames
 from polygen.transforms.set_options import set_options
 from polygen.transforms.share_rows import share_rows
 from polygen.tuning.nests import Family, names_of, work_of_all
@@ -48,6 +50,7 @@ def with_rows(
     work = work_of_all(kernel, family, sizes)
     if not work.along or work.results == 1:
         return None
+    kernel = _in_one_loop(kernel, ids)
     lanes = _VECTOR // _smallest(plain, ids)
     wanted = work.length // (lanes * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
     threads = max(1, min(wanted, limits.items_per_group))
@@ -71,6 +74,19 @@ def with_rows(
         except UserError:
             continue
     return None
+
+
+def _in_one_loop(kernel: Kernel, ids: Sequence[str]) -> Kernel:
+    """Return the kernel with one loop over rows, which groups can be spread over."""
+    free = [i for i in kernel.inames if not is_parallel(kernel.tags.get(i))]
+    around = frozenset[str].intersection(*(kernel.instruction(i).within_inames for i in ids))
+    loops = [iname for iname in free if iname in around]
+    if len(loops) < 2:
+        return kernel
+    try:
+        return join_inames(kernel, loops)
+    except UserError:  # one bounds another, say
+        return kernel
 
 
 def _cluster(length: int, lanes: int, limits: Limits, *, computed: bool) -> tuple[int, int] | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+
 from polygen.errors import UserError
-from polygen.ir.instruction import Instruction
+from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, LocalTag, is_parallel
 from polygen.transforms._likely import likely_extent
@@ -11,57 +13,182 @@ from polygen.transforms._memory_order import along_memory
 from polygen.transforms.join_inames import join_inames
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.tag_inames import tag_inames
+from polygen.tuning.neighbours import Order, order_of
 
-_THREADS = 256
+_THREADS, _WIDTH = 256, 32
 _AXES = 3
+_FEW = 256  # iterations that one work item may as well do
 
 
-def spread(kernel: Kernel) -> Kernel:
+def spread(kernel: Kernel, tell: Callable[[str, str], None]) -> Kernel:
     """Return the kernel with element-wise loops on axes, as far as that is legal.
 
     Where a launch has work items, what is on no axis is done by one of them.
+
+    Parameters:
+        kernel: the kernel.
+        tell: is told which instructions have to stay as they are, and why.
     """
-    for insn in kernel.instructions:
-        if not insn.reductions:
-            kernel = _spread(kernel, insn.id)
+    nests = {ids: _free(kernel, ids[0]) for ids in _nests(kernel)}
+    orders = {ids: order_of(kernel, ids, free) for ids, free in nests.items() if free}
+    # Nests of groups of one shape share a launch.
+    in_tiles = any(order.across is not None for order in orders.values()) or _has_tiles(kernel)
+    for ids, free in nests.items():
+        if free:
+            try:
+                kernel = _spread(kernel, ids, free, orders[ids], in_tiles=in_tiles)
+            except UserError as error:  # iterations need each other, say
+                if _iterations(kernel, free) > _FEW:
+                    tell(" and ".join(f"'{name}'" for name in ids), error.what)
     return kernel
 
 
-def _spread(kernel: Kernel, name: str) -> Kernel:
-    insn = kernel.instruction(name)
-    free = [iname for iname in kernel.inames if _is_free(kernel, insn, iname)]
-    if not free:
-        return kernel
-    try:
-        return _on_axes(kernel, insn, free)
-    except UserError:  # a loop whose iterations need each other: it stays as it is
-        return kernel
+def _has_tiles(kernel: Kernel) -> bool:
+    """Tell whether groups of reductions have as many rows and columns of items as tiles have."""
+    extents = {tag: likely_extent(kernel, i) for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)}
+    return (extents.get(LocalTag(0)), extents.get(LocalTag(1))) == (_WIDTH, _THREADS // _WIDTH)
 
 
-def _is_free(kernel: Kernel, insn: Instruction, iname: str) -> bool:
-    return iname in insn.within_inames and not is_parallel(kernel.tags.get(iname))
+def _nests(kernel: Kernel) -> Iterator[tuple[str, ...]]:
+    """Yield instructions without reductions; those together that use each other's scalars."""
+    found: list[tuple[set[str], list[Instruction]]] = []
+    scalars = {t.name for t in kernel.temporaries if not t.shape}
+    for insn in kernel.instructions:
+        if insn.reductions or not isinstance(insn, Assigning):
+            continue
+        touched = scalars.intersection((*insn.read_names, *insn.written_names))
+        insns = [insn]
+        for other in [one for one in found if not touched.isdisjoint(one[0])]:
+            if other[1][0].within_inames == insn.within_inames:
+                found.remove(other)
+                touched |= other[0]
+                insns = [*other[1], *insns]
+        found.append((touched, insns))
+    for _, insns in found:
+        yield tuple([insn.id for insn in insns])
 
 
-def _on_axes(kernel: Kernel, insn: Instruction, free: list[str]) -> Kernel:
-    """Return the kernel with neighbours in memory on neighbouring work items."""
+def _free(kernel: Kernel, name: str) -> list[str]:
+    within = kernel.instruction(name).within_inames
+    return [i for i in kernel.inames if i in within and not is_parallel(kernel.tags.get(i))]
+
+
+def _iterations(kernel: Kernel, inames: Sequence[str]) -> int:
+    count = 1
+    for iname in inames:
+        count *= likely_extent(kernel, iname)
+    return count
+
+
+def _spread(
+    kernel: Kernel, ids: tuple[str, ...], free: list[str], order: Order, *, in_tiles: bool
+) -> Kernel:
+    insn = kernel.instruction(ids[0])
+    if len(free) < len(insn.within_inames):
+        return _beside_others(kernel, insn, ids, free)
+    if order.across is not None:
+        return _in_tiles(kernel, ids, order)
+    return _in_rows(kernel, ids, order, in_tiles=in_tiles)
+
+
+def _within(ids: Sequence[str]) -> str:
+    return " or ".join(f"id:{name}" for name in ids)
+
+
+def _in_rows(kernel: Kernel, ids: tuple[str, ...], order: Order, *, in_tiles: bool) -> Kernel:
+    """Return the kernel with one loop of all, which groups of items go along."""
+    if not _are_constant(kernel, order.loops):
+        return _on_several_axes(kernel, ids, order.loops)
+    kernel, near = _joined(kernel, ids, order.loops)
+    if not in_tiles:
+        return _split(kernel, ids, near, _THREADS, "g.0", "l.0")[0]
+    groups, items = kernel.new_name(f"{near}_outer"), kernel.new_name(f"{near}_items")
+    kernel = split_iname(
+        kernel,
+        near,
+        _THREADS,
+        outer_iname=groups,
+        inner_iname=items,
+        outer_tag="g.0",
+        within=_within(ids),
+    )
+    return _split(kernel, ids, items, _WIDTH, "l.1", "l.0")[0]
+
+
+def _in_tiles(kernel: Kernel, ids: tuple[str, ...], order: Order) -> Kernel:
+    """Return the kernel with groups that have a tile of two loops."""
+    assert order.across is not None
+    (*outer, near) = order.loops
+    width = min(_WIDTH, 1 << (likely_extent(kernel, near) - 1).bit_length())
+    kernel, columns = _split(kernel, ids, near, width, None, "l.0")
+    kernel, rows = _split(kernel, ids, order.across, _THREADS // width, None, "l.1")
+    loops = [rows if iname == order.across else iname for iname in outer]
+    loops = [*loops, columns]
+    if not _are_constant(kernel, loops):
+        return _tagged(kernel, loops)
+    kernel, groups = _joined(kernel, ids, loops)
+    return tag_inames(kernel, {groups: "g.0"})
+
+
+def _on_several_axes(kernel: Kernel, ids: tuple[str, ...], loops: Sequence[str]) -> Kernel:
+    """Return the kernel with groups along axes of their own: sizes are not known."""
+    (*outer, run) = along_memory(kernel, ids[0], loops)
+    kernel, near = _joined(kernel, ids, run)
+    kernel, groups = _split(kernel, ids, near, _THREADS, None, "l.0")
+    return _tagged(kernel, [*(iname for each in outer for iname in each), groups])
+
+
+def _tagged(kernel: Kernel, loops: Sequence[str]) -> Kernel:
+    """Return the kernel with loops on axes of groups, the last one on the first."""
+    tags = zip(reversed(loops), range(_AXES), strict=False)
+    return tag_inames(kernel, {iname: f"g.{axis}" for iname, axis in tags})
+
+
+def _are_constant(kernel: Kernel, inames: Sequence[str]) -> bool:
+    """Tell whether the ranges of inames are numbers: then one loop of them is a cheap one."""
+    return not any(d.parameters for d in kernel.domains if not set(inames).isdisjoint(d.inames))
+
+
+def _joined(kernel: Kernel, ids: Sequence[str], loops: Sequence[str]) -> tuple[Kernel, str]:
+    if len(loops) == 1:
+        return kernel, loops[0]
+    name = kernel.new_name("_".join(loops))
+    return join_inames(kernel, loops, new_iname=name, within=_within(ids)), name
+
+
+def _split(
+    kernel: Kernel,
+    ids: Sequence[str],
+    iname: str,
+    length: int,
+    outer_tag: str | None,
+    inner_tag: str,
+) -> tuple[Kernel, str]:
+    """Return the kernel with a divided loop, and the outer part."""
+    outer, inner = kernel.new_name(f"{iname}_outer"), kernel.new_name(f"{iname}_inner")
+    kernel = split_iname(
+        kernel,
+        iname,
+        length,
+        outer_iname=outer,
+        inner_iname=inner,
+        outer_tag=outer_tag,
+        inner_tag=inner_tag,
+        within=_within(ids),
+    )
+    return kernel, outer
+
+
+def _beside_others(
+    kernel: Kernel, insn: Instruction, ids: tuple[str, ...], free: list[str]
+) -> Kernel:
+    """Return the kernel with what groups of a reduction do besides on their work items."""
     items = _axes_without(kernel, insn, LocalTag)
     if len(items) < _AXES:  # it is on work items already
         return kernel
-    (*outer, run) = along_memory(kernel, insn.id, free)
-    near = run[0]
-    if len(run) > 1:
-        near = kernel.new_name("_".join(run))
-        kernel = join_inames(kernel, run, new_iname=near, within=f"id:{insn.id}")
-    groups = _axes_without(kernel, insn, GroupTag)
-    # What is in groups already, with a reduction, is done by these alone.
-    if len(groups) < _AXES:
-        groups = []
-    outer_tag = f"g.{groups[0]}" if groups else None
-    count = _beside(kernel, insn, items[0])
-    kernel = split_iname(kernel, near, count, outer_tag=outer_tag, inner_tag=f"l.{items[0]}")
-    others = [iname for run in reversed(outer) for iname in reversed(run)]
-    tags = {i: f"g.{axis}" for i, axis in zip(others, groups[1:], strict=False)}
-    return tag_inames(kernel, tags) if tags else kernel
+    (*_, run) = along_memory(kernel, insn.id, free)
+    kernel, near = _joined(kernel, ids, run)
+    return _split(kernel, ids, near, _beside(kernel, insn, items[0]), None, f"l.{items[0]}")[0]
 
 
 def _axes_without(kernel: Kernel, insn: Instruction, kind: type[GroupTag | LocalTag]) -> list[int]:

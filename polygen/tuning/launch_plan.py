@@ -1,0 +1,155 @@
+"""Which nests share a launch: those of groups of the same shape, that do not need each other.
+
+A launch has groups of one shape, large enough for all that is in it.  Nests of 256 x 1 and of
+32 x 8 work items in one launch would have groups of 256 x 8, of which most items idle, or more than
+a device has.  So a barrier for everyone stands between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import SupportsIndex
+
+from polygen.errors import CannotProve, DependencyCycle, IllegalStep, NoLoopNest, NotCountable, TagConflict
+from polygen.ir.array import AddressSpace
+from polygen.ir.empty import NO_NAMES
+from polygen.ir.instruction import Barrier, Instruction
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import GroupTag, LocalTag
+from polygen.transforms._likely import likely_extent
+from polygen.transforms.add_barrier import add_barrier
+from polygen.transforms.tag_inames import tag_inames
+from polygen.tuning.work import points
+
+_LIGHT = 1 << 16  # instances: so few may as well run in groups that are larger than needed
+_Shape = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Instructions that have to be in one launch.
+
+    Attributes:
+        ids: theirs.
+        shape: how many work items their groups have along each axis.
+        rows: how many groups there are along the second and the third axis.
+        count: how often the one that is executed most is executed.
+        before: the ids of the instructions that they depend on.
+    """
+
+    ids: tuple[str, ...]
+    shape: _Shape
+    rows: _Shape
+    count: int
+    before: frozenset[str]
+
+    def fits(self, other: Unit) -> bool:
+        """Tell whether it may run in groups of the shape of another."""
+        if self.rows != other.rows:
+            return False
+        is_light = self.count <= _LIGHT
+        small = all(own <= given for own, given in zip(self.shape, other.shape, strict=True))
+        return self.shape == other.shape or (is_light and small)
+
+
+def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
+    """Return the kernel with barriers between nests whose groups have different shapes."""
+    plain = kernel.expanded
+    if any(isinstance(insn, Barrier) for insn in plain.instructions):
+        return kernel
+    try:
+        launches = _launches(list(_units(plain, sizes)))
+    except NotCountable:
+        return kernel
+    units = [unit for launch in launches for unit in launch]
+    if all(unit.fits(max(units, key=_size)) for unit in units):
+        return kernel
+    new = kernel
+    try:
+        for first, second in zip(launches, launches[1:], strict=False):
+            new = add_barrier(new, _queries(first), _queries(second))
+    except (CannotProve, DependencyCycle, IllegalStep, NoLoopNest):  # they share loops, say
+        return kernel
+    return new
+
+
+def _queries(launch: Sequence[Unit]) -> list[str]:
+    return [f"id:{name}" for unit in launch for name in unit.ids]
+
+
+def on_first_axes(kernel: Kernel) -> Kernel:
+    """Return the kernel with axes along which there is one group behind the others.
+
+    So a result that several groups share has these along the first axis, as other nests do.
+    """
+    axes = {i: tag.axis for i, tag in kernel.tags.items() if isinstance(tag, GroupTag)}
+    single = {iname for iname in axes if likely_extent(kernel, iname) == 1}
+    new: dict[str, GroupTag] = {}
+    for insn in kernel.instructions:
+        around = [iname for iname in axes if iname in insn.within_inames]
+        if not single.isdisjoint(around):
+            order = sorted(around, key=lambda iname: (iname in single, axes[iname]))
+            for axis, iname in enumerate(order):
+                found = new.get(iname, GroupTag(axis))
+                new[iname] = max(found, GroupTag(axis), key=lambda tag: tag.axis)
+    changed = {iname: tag for iname, tag in new.items() if tag.axis != axes[iname]}
+    try:
+        return tag_inames(kernel, changed, force=True) if changed else kernel
+    except TagConflict:  # one has them in another order
+        return kernel
+
+
+def _units(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator[Unit]:
+    """Yield what shares loops, or memory that does not outlive a launch."""
+    found: list[tuple[set[str], list[Instruction]]] = []
+    own = {
+        t.name
+        for t in kernel.temporaries
+        if kernel.address_space(t.name) is not AddressSpace.GLOBAL and not t.read_only
+    }
+    for insn in kernel.instructions:
+        touched = insn.read_names.union(insn.written_names).intersection(kernel.writers)
+        # What is in no loop, one work item does; it finds what it wrote.
+        loops = {iname for iname in insn.within_inames if likely_extent(kernel, iname) != 1}
+        mine = {*loops, *(own.intersection(touched) if loops else touched)}
+        insns = [insn]
+        for other in [one for one in found if not mine.isdisjoint(one[0])]:
+            found.remove(other)
+            mine |= other[0]
+            insns = [*other[1], *insns]
+        found.append((mine, insns))
+    for _, insns in found:
+        ids = tuple([insn.id for insn in insns])
+        inames = NO_NAMES.union(*(i.within_inames | i.reduction_inames for i in insns))
+        count = max(points(kernel, i.within_inames | i.reduction_inames, sizes) for i in insns)
+        before = NO_NAMES.union(*(insn.depends_on for insn in insns)).difference(ids)
+        groups = _shape(kernel, inames, GroupTag)
+        yield Unit(ids, _shape(kernel, inames, LocalTag), (1, *groups[1:]), count, before)
+
+
+def _size(unit: Unit) -> tuple[int, int]:
+    return unit.count, prod(unit.shape)
+
+
+def _shape(kernel: Kernel, inames: frozenset[str], kind: type[GroupTag | LocalTag]) -> _Shape:
+    sizes = [1, 1, 1]
+    for iname in inames:
+        tag = kernel.tags.get(iname)
+        if isinstance(tag, kind):
+            sizes[tag.axis] = max(sizes[tag.axis], likely_extent(kernel, iname))
+    return sizes[0], sizes[1], sizes[2]
+
+
+def _launches(units: list[Unit]) -> list[list[Unit]]:
+    """Return what runs together, in order: the first launch has what takes most, and what fits."""
+    found: list[list[Unit]] = []
+    waiting = units
+    while waiting:
+        missing = {name for unit in waiting for name in unit.ids}
+        ready = [unit for unit in waiting if unit.before.isdisjoint(missing.difference(unit.ids))]
+        largest = max(ready, key=_size)
+        found.append([unit for unit in ready if unit.fits(largest)])
+        waiting = [unit for unit in waiting if unit not in found[-1]]
+    return found

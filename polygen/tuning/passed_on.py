@@ -1,0 +1,30 @@
+"""What nests pass on to each other is in global memory."""
+
+from __future__ import annotations
+
+from polygen.ir.array import AddressSpace
+from polygen.ir.kernel import Kernel
+from polygen.transforms.set_temporary_address_space import set_temporary_address_space
+
+_OWN = (AddressSpace.AUTO, AddressSpace.PRIVATE)
+
+
+def with_passed_on(kernel: Kernel) -> Kernel:
+    """Return the kernel with global temporaries for what is read in other loops than its own.
+
+    Which launch these loops are in is not known yet; what is private lives in one alone.
+    """
+    for temporary in kernel.temporaries:
+        if temporary.address_space in _OWN and _is_passed_on(kernel, temporary.name):
+            kernel = set_temporary_address_space(kernel, temporary.name, AddressSpace.GLOBAL)
+    return kernel
+
+
+def _is_passed_on(kernel: Kernel, name: str) -> bool:
+    """Tell whether loops around a writer are not around a reader, or whether there are none."""
+    plain = kernel.expanded
+    around = [writer.within_inames for writer in plain.writers.get(name, ())]
+    readers = [insn for insn in plain.instructions if name in insn.read_names]
+    return any(
+        not loops or not loops <= reader.within_inames for loops in around for reader in readers
+    )

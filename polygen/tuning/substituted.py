@@ -1,0 +1,129 @@
+"""Forward substitution: what is computed element by element is computed where it is used.
+
+A launch that is saved, and an array that is not written, are worth more on a GPU than operations
+done twice: up to a bound, and as long as expressions stay short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
+from typing import SupportsIndex
+
+from polygen.analysis.access import references
+from polygen.errors import (
+    CannotProve,
+    IllegalStep,
+    MissingArgument,
+    NotCountable,
+    TypeNotFound,
+    UserError,
+)
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.instruction import Assigning, Assignment, Instruction
+from polygen.ir.kernel import Kernel
+from polygen.ir.tags import is_parallel
+from polygen.transforms.add_dependency import add_dependency
+from polygen.transforms.assignment_to_subst import assignment_to_subst
+from polygen.transforms.expand_subst import expand_subst
+from polygen.transforms.remove_dependency import remove_dependency
+from polygen.transforms.remove_unused_inames import remove_unused_inames
+from polygen.tuning.work import points
+
+_MOST_NODES = 200  # of an expression: what is longer is hard to read, and compilers take long
+_MOST_AGAIN = 1 << 27  # operations done twice: a few microseconds, as long as a launch
+
+
+def substituted(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
+    """Return the kernel in which readers compute what is computed element by element."""
+    used = [i for i in kernel.inames if any(i in x.within_inames for x in kernel.instructions)]
+    before = kernel
+    for insn in kernel.expanded.assignments:
+        if isinstance(insn, Assignment) and _is_element_wise(kernel.expanded, insn):
+            kernel = _in_readers(kernel, insn.id, sizes)
+    return kernel if kernel is before else _depending_directly(remove_unused_inames(kernel, used))
+
+
+def _depending_directly(kernel: Kernel) -> Kernel:
+    """Return the kernel with dependencies on what an instruction meets, and on nothing else."""
+    above: dict[str, set[str]] = {}
+    for insn in _in_order(kernel):
+        direct = insn.depends_on
+        above[insn.id] = {*direct, *(name for dep in direct for name in above[dep])}
+        met = {dep for dep in above[insn.id] if _meet(kernel.instruction(dep), insn)}
+        if missing := sorted(met - direct):
+            kernel = add_dependency(kernel, f"id:{insn.id}", [f"id:{dep}" for dep in missing])
+        if idle := sorted(direct - met):
+            try:
+                kernel = remove_dependency(kernel, f"id:{insn.id}", [f"id:{dep}" for dep in idle])
+            except (IllegalStep, CannotProve):  # an order rests on it nevertheless
+                continue
+    return kernel
+
+
+def _in_order(kernel: Kernel) -> list[Instruction]:
+    """Return the instructions, each after those that it depends on."""
+    graph = {insn.id: insn.depends_on for insn in kernel.instructions}
+    return [kernel.instruction(name) for name in TopologicalSorter(graph).static_order()]
+
+
+def _meet(first: Instruction, second: Instruction) -> bool:
+    """Tell whether one of two instructions writes what the other touches."""
+    if not (isinstance(first, Assigning) and isinstance(second, Assigning)):
+        return True
+    written, later = set(first.written_names), set(second.written_names)
+    touched = later.union(second.read_names)
+    return not (written.isdisjoint(touched) and later.isdisjoint(first.read_names))
+
+
+def _is_element_wise(kernel: Kernel, insn: Assignment) -> bool:
+    """Tell whether an instruction alone computes a variable, each element from others."""
+    name = ex.name_of(insn.assignee)
+    index = ex.index_of(insn.assignee)
+    inames = {i.name for i in index if isinstance(i, ex.Variable) and i.name in kernel.inames}
+    return (
+        len(kernel.writers[name]) == 1
+        and not (insn.predicates or insn.reductions or insn.atomicity)
+        and name not in insn.read_names
+        and (not index or len(inames) == len(index))
+        and not any(is_parallel(kernel.tags.get(i)) for i in insn.within_inames)
+    )
+
+
+def _in_readers(kernel: Kernel, insn_id: str, sizes: Mapping[str, SupportsIndex]) -> Kernel:
+    """Return the kernel in which readers compute a variable; as it is, where that is refused."""
+    writer = kernel.instruction(insn_id)
+    (name,) = writer.written_names
+    readers = [i for i in kernel.instructions if name in i.read_names]
+    if not readers or not all(_is_worth_it(kernel, writer, name, r, sizes) for r in readers):
+        return kernel
+    try:
+        new = assignment_to_subst(kernel, name)
+        return expand_subst(new, [f"id:{reader.id}" for reader in readers])
+    except (MissingArgument, TypeNotFound):
+        raise
+    except UserError:  # what it is computed of differs there, say: it stays in memory
+        return kernel
+
+
+def _is_worth_it(
+    kernel: Kernel,
+    writer: Instruction,
+    name: str,
+    reader: Instruction,
+    sizes: Mapping[str, SupportsIndex],
+) -> bool:
+    """Tell whether a reader may as well compute what it reads."""
+    plain = kernel.expanded
+    uses = [u for u in references(plain.instruction(reader.id)) if u.name == name]
+    nodes = sum(1 for value in writer.values for _ in walk.subexpressions(value))
+    length = sum(1 for value in reader.values for _ in walk.subexpressions(value))
+    if length + nodes * len(uses) > _MOST_NODES:
+        return False
+    try:
+        once = points(plain, writer.within_inames, sizes)
+        again = sum(points(plain, frozenset(use.inames), sizes) for use in uses)
+    except NotCountable:
+        return False
+    return (again - once) * nodes <= _MOST_AGAIN
