@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from polygen.analysis.access import Reference, references
 from polygen.errors import InvalidArgument, NoSuchReduction, SeveralLaunches
+from polygen.ir import walk
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
@@ -133,7 +134,7 @@ def _with_loops_of(kernel: Kernel, first: str, other: str) -> Kernel:
     made, used = _element(kernel, first), _read(kernel, first, other)
     if used is not None:
         return in_loops_of(kernel, made, used)
-    used = _element(kernel, other)
+    made, used = _counted(made), _counted(_element(kernel, other))
     used = replace(used, index=used.index[: len(made.index)])
     loops = [sorted(use.insn.within_inames) for use in (made, used)]
     alone = len(loops[0]) == len(loops[1]) == 1 and loops[0] != loops[1]
@@ -145,6 +146,13 @@ def _with_loops_of(kernel: Kernel, first: str, other: str) -> Kernel:
 def _element(kernel: Kernel, insn_id: str) -> Reference:
     """Return the first element that an instruction writes."""
     return next(use for use in references(_plain(kernel, insn_id)) if use.is_write)
+
+
+def _counted(use: Reference) -> Reference:
+    """Return an element without subscripts that are the same for all results: ``v[0]``."""
+    inames = use.insn.within_inames
+    moving = [i for i in use.index if not walk.free_variables(i).isdisjoint(inames)]
+    return replace(use, index=tuple(moving))
 
 
 def _read(kernel: Kernel, writer: str, reader: str) -> Reference | None:

@@ -24,6 +24,7 @@ from polygen.transforms.tag_inames import tag_inames
 from polygen.tuning.work import points
 
 _LIGHT = 1 << 16  # instances: so few may as well run in groups that are larger than needed
+_FEW_GROUPS = 16
 _Shape = tuple[int, int, int]
 
 
@@ -34,21 +35,25 @@ class Unit:
     Attributes:
         ids: theirs.
         shape: how many work items their groups have along each axis.
-        rows: how many groups there are along the second and the third axis.
+        groups: how many groups there are along each axis.
         count: how often the one that is executed most is executed.
         before: the ids of the instructions that they depend on.
     """
 
     ids: tuple[str, ...]
     shape: _Shape
-    rows: _Shape
+    groups: _Shape
     count: int
     before: frozenset[str]
 
     def fits(self, other: Unit) -> bool:
         """Tell whether it may run in groups of the shape of another."""
-        if self.rows != other.rows:
+        if self.groups[1:] != other.groups[1:]:
             return False
+        if (prod(self.groups) == 1) != (prod(other.groups) == 1) and prod(self.shape) > 1:
+            # All groups would do what has none, and only the first one's results would count.
+            if max(prod(self.groups), prod(other.groups)) > _FEW_GROUPS:
+                return False
         is_light = self.count <= _LIGHT
         small = all(own <= given for own, given in zip(self.shape, other.shape, strict=True))
         return self.shape == other.shape or (is_light and small)
@@ -125,8 +130,8 @@ def _units(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator[Unit]
         inames = NO_NAMES.union(*(i.within_inames | i.reduction_inames for i in insns))
         count = max(points(kernel, i.within_inames | i.reduction_inames, sizes) for i in insns)
         before = NO_NAMES.union(*(insn.depends_on for insn in insns)).difference(ids)
-        groups = _shape(kernel, inames, GroupTag)
-        yield Unit(ids, _shape(kernel, inames, LocalTag), (1, *groups[1:]), count, before)
+        groups, items = (_shape(kernel, inames, kind) for kind in (GroupTag, LocalTag))
+        yield Unit(ids, items, groups, count, before)
 
 
 def _size(unit: Unit) -> tuple[int, int]:
