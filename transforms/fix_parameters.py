@@ -11,6 +11,7 @@ import islpy as isl
 import numpy as np
 
 from polygen.analysis.affine import linear_form
+from polygen.analysis.explicit_types import with_typed_sizes
 from polygen.analysis.inference import sizes
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
@@ -42,7 +43,8 @@ Number = Annotated[int | float | np.integer[Any] | np.floating[Any], Kind("a num
 def fix_parameters(kernel: Kernel, /, **values: Number) -> Kernel:
     """Replace scalar arguments by constants.
 
-    Kind: change of interface: the arguments are gone afterwards.
+    Kind: change of interface: the arguments are gone afterwards.  A size keeps its type where the
+    types of what it stands beside are declared; where they are not, the number adapts to these.
 
     Requires:
         1. Each name is a scalar argument of the kernel, and what counts something is an integer.
@@ -72,7 +74,7 @@ def fix_parameters(kernel: Kernel, /, **values: Number) -> Kernel:
         _check_parameter(kernel, name, value)
     fractions = {n: _typed(kernel, n, v) for n, v in values.items() if not _counts(kernel, n)}
     counted = {n: int(v) for n, v in values.items() if n not in fractions}
-    kernel, constants = _without_products(kernel, counted)
+    kernel, constants = _without_products(with_typed_sizes(kernel, counted), counted)
     constants |= fractions
     assumptions = _fix(kernel.assumptions, counted)
     if assumptions.set.is_empty():

@@ -14,6 +14,7 @@ from polygen.analysis.kinds import (
     INT64,
     Kind,
     default_dtype,
+    is_index,
     join_all,
     kind_name,
     letter,
@@ -134,7 +135,7 @@ def _chosen(node: Expression, parts: Sequence[Kind]) -> Kind:
 
 def _sized(node: Expression, parts: Sequence[Kind]) -> Kind:
     (kind,) = parts
-    if kind is int:
+    if is_index(kind):
         return float
     if letter(kind) != "u" or default_dtype(kind).itemsize == 1:
         raise TypeMismatch(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from polygen.analysis.kinds import can_assign, kind_name
 from polygen.analysis.random_numbers import GENERATORS, Generator
 from polygen.errors import InternalError, TypeMismatch, UnknownFunction, WrongArity, did_you_mean
 from polygen.ir import expression as ex
@@ -226,7 +227,7 @@ def signature_of(call: ex.Call, kinds: Sequence[Any]) -> Signature:
     for signature in found.definition.signatures:
         if all(map(_fits, kinds, signature.arguments)):
             return signature
-    given = ", ".join(k.name if isinstance(k, np.dtype) else k.__name__ for k in kinds)
+    given = ", ".join(map(kind_name, kinds))
     raise TypeMismatch(
         f"'{show_expression(call)}' gives arguments of the types {given}, and '{found.name}' takes "
         + " or ".join(
@@ -240,7 +241,7 @@ def _fits(kind: Any, wanted: DType) -> bool:
     """Tell whether an argument can be converted without loss; a number has no type of its own."""
     if not isinstance(kind, type):
         return bool(np.can_cast(kind, wanted, "safe"))
-    return wanted.kind in {int: "iufc", float: "fc"}.get(kind, "c")
+    return can_assign(kind, wanted)
 
 
 def is_known(call: ex.Call) -> bool:

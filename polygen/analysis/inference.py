@@ -11,13 +11,18 @@ from polygen.analysis.access import references_by_name
 from polygen.analysis.calls import check_known
 from polygen.analysis.functions import is_known
 from polygen.analysis.kinds import (
+    Counter,
     Kind,
+    LongCounter,
+    counter_of,
     default_dtype,
+    is_counter,
+    is_index,
     join,
     same_kind,
 )
 from polygen.analysis.type_checks import Located, check_functions_are_known, check_types
-from polygen.analysis.types import node_type
+from polygen.analysis.types import index_kind, node_type
 from polygen.errors import TypeNotFound
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -80,15 +85,32 @@ def _extents(kernel: Kernel) -> Iterable[Expression]:
 def kinds(kernel: Kernel) -> Mapping[str, Kind]:
     """Return the kind of each name whose type is known: what `type_of` is told.
 
-    Inames and sizes have the kind ``int``, declared or not, so that the type of an expression is
+    Inames and sizes are counters, declared or not, so that the type of an expression is
     the same before and after types are inferred.
     """
     known: dict[str, Kind] = {
         v.name: computed_in(v.dtype) for v in kernel.variables.values() if v.dtype is not None
     }
-    known.update(dict.fromkeys(sizes(kernel), int))
-    known.update(dict.fromkeys(kernel.inames, int))
+    known.update(dict.fromkeys(sizes(kernel), Counter))
+    known.update(dict.fromkeys(kernel.inames, Counter))
+    known.update(dict.fromkeys(_wide_inames(kernel, known), LongCounter))
     return known
+
+
+def _wide_inames(kernel: Kernel, known: Mapping[str, Kind]) -> set[str]:
+    """Return the inames of loops that are bounded by data which 32 bits do not hold."""
+    wide = {n for n, k in known.items() if isinstance(k, np.dtype) and not np.can_cast(k, np.int32)}
+    found: set[str] = set()
+    while new := {
+        iname
+        for domain in kernel.domains
+        if not wide.isdisjoint(domain.parameters)
+        for iname in domain.inames
+        if iname not in found
+    }:
+        found |= new
+        wide |= new
+    return found
 
 
 def infer_types(kernel: Kernel, index_dtype: Any = np.int32, *, complete: bool = True) -> Kernel:
@@ -156,7 +178,9 @@ class _Inference:
         self._kernel = kernel
         self._complete = complete
         self._index_dtype = index_dtype
-        self._known = dict(kinds(kernel))
+        counter = counter_of(index_dtype)
+        known = kinds(kernel)
+        self._known = {n: join(k, counter) if is_counter(k) else k for n, k in known.items()}
         # Those whose kind is sought, with what is found so far: None at first.
         self._found: dict[str, Kind | None] = {}
         self.values: dict[tuple[str, int], Kind] = {}
@@ -230,10 +254,12 @@ class _Inference:
         self._found = {}
 
     def _final(self, name: str, kind: Kind) -> DType:
-        if kind is not int:
+        if not is_index(kind):
             return default_dtype(kind)
         is_temporary = isinstance(self._kernel.variables[name], TemporaryVariable)
-        usual = self._index_dtype if is_temporary else default_dtype(kind)
+        own = kind.dtype if is_counter(kind) else self._index_dtype
+        widest = max(own, self._index_dtype, key=lambda dtype: dtype.itemsize)
+        usual = widest if is_temporary else default_dtype(kind)
         numbers = [value for value in self._values(name) if type(value) is int]
         wide_enough = (t for t in (usual, *_WIDE) if all(_holds(t, number) for number in numbers))
         return next(wide_enough, usual)  # the number is refused where it is printed
@@ -242,6 +268,8 @@ class _Inference:
         """Return the kind of an expression as far as that of its variables is found."""
         if isinstance(node, ex.Variable) and node.name in self._found:
             return self._found[node.name]
+        if isinstance(node, ex.Subscript):
+            return self._element_kind(node)
         parts = [self._partial_kind(part) for part in walk.parts(node)]
         present = [part for part in parts if part is not None]
         if len(present) == len(parts):
@@ -252,6 +280,19 @@ class _Inference:
         if isinstance(node, ex.If):
             return next((part for part in parts[1:] if part is not None), None)
         return None
+
+    def _element_kind(self, node: ex.Subscript) -> Kind | None:
+        """Return the kind of an element; what is in its subscript has no say in it."""
+        names = NO_NAMES.union(*map(walk.free_variables, ex.index_tuple(node)))
+        if not names.isdisjoint(self._found):
+            known = {**self._known, **{n: k for n, k in self._found.items() if k is not None}}
+            if not names <= known.keys():
+                return self._partial_kind(node.aggregate)
+        else:
+            known = self._known
+        element = self._partial_kind(node.aggregate)
+        parts = [index_kind(index, known) for index in ex.index_tuple(node)]
+        return None if element is None else node_type(node, [element, *parts], known)
 
     def _not_found(self, name: str) -> TypeNotFound:
         check_functions_are_known(self._kernel)  # that would be why

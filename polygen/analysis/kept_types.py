@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 import numpy as np
 
 from polygen.analysis.inference import infer_types, kinds, sizes
-from polygen.analysis.kinds import Kind, default_dtype, same_kind
+from polygen.analysis.kinds import Kind, default_dtype, is_index, same_kind
 from polygen.analysis.types import opposite_of, type_of
 from polygen.errors import TypeMismatch, TypeNotFound
 from polygen.ir import expression as ex
@@ -43,7 +43,7 @@ def keeps_type(kernel: Kernel, name: str, writer: str) -> bool:
     dtype = known_kinds(kernel).get(name)
     if dtype is not None:
         found = list(_written(kernel, name, writer))
-        if dtype == np.int64 and set(found) == {(int, True)}:
+        if dtype == np.int64 and found and all(f and is_index(f[0]) and f[1] for f in found):
             return _is_index(kernel, name) or _is_counted(kernel, name)
         return all(_has_type(one, dtype) for one in found)
     if isinstance(variable, GlobalArg):
@@ -66,7 +66,7 @@ def kept_in(kernel: Kernel, part: Expression) -> DType | None:
         kind = type_of(expand(part, kernel.rules), kinds(kernel))
     except TypeNotFound:
         return None  # it follows from those that will be declared
-    return default_dtype(kind) if kind is int else None
+    return default_dtype(kind) if is_index(kind) else None
 
 
 @per_kernel

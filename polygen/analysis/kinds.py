@@ -1,8 +1,9 @@
 """Kinds: the types of expressions, by NumPy's rules.
 
 A *kind* is a dtype, or one of Python's ``int``, ``float`` and ``complex`` for what has no type of
-its own: Python's numbers, inames and sizes.  These adapt to what they are combined with:
-``2*a[i]`` has the type of ``a``.
+its own: Python's numbers.  These adapt to what they are combined with: ``2*a[i]`` has the type of
+``a``.  Inames and sizes are a `Counter`: that adapts to floating-point numbers, but beside integers
+it counts as the type of indices: ``i + a[i]`` does not wrap around where ``a`` is of uint8.
 
 Beware when comparing kinds: NumPy's dtypes say that they equal Python's types, and even that
 float64 equals None.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache, reduce
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
@@ -21,6 +22,19 @@ from polygen.ir.dtype import DType
 
 Kind: TypeAlias = DType | type[int] | type[float] | type[complex]
 
+
+class Counter(int):
+    """The kind of inames and sizes: an integer that is at least of the type of indices."""
+
+    dtype: DType = np.dtype(np.int32)
+
+
+class LongCounter(Counter):
+    """The kind of inames and sizes where indices have 64 bits."""
+
+    dtype = np.dtype(np.int64)
+
+
 BOOL: DType = np.dtype(np.bool_)
 INT64: DType = np.dtype(np.int64)
 UINT64: DType = np.dtype(np.uint64)
@@ -28,13 +42,14 @@ FLOAT16: DType = np.dtype(np.float16)
 FLOAT32: DType = np.dtype(np.float32)
 FLOAT64: DType = np.dtype(np.float64)
 
-_SAMPLES: dict[object, Any] = {int: 0, float: 0.0, complex: 0j}
+_SAMPLES: dict[object, Any] = {int: 0, Counter: 0, LongCounter: 0, float: 0.0, complex: 0j}
 _DEFAULTS: dict[object, DType] = {
-    int: INT64,
+    **dict.fromkeys((int, Counter, LongCounter), INT64),
     float: FLOAT64,
     complex: np.dtype(np.complex128),
 }
-_WEAK_ORDER = (int, float, complex)
+_WEAK_ORDER = (int, Counter, LongCounter, float, complex)
+_PYTHON = (int, float, complex)
 
 
 def literal_kind(value: Any) -> Kind:
@@ -43,7 +58,7 @@ def literal_kind(value: Any) -> Kind:
         return np.result_type(cast("Any", value))
     if isinstance(value, bool):
         return BOOL
-    for kind in _WEAK_ORDER:
+    for kind in _PYTHON:
         if isinstance(value, kind):
             return kind
     raise InternalError(f"{value!r} is no number")
@@ -56,6 +71,8 @@ def join(first: Kind, second: Kind) -> Kind:
     dtype('float64')
     >>> join(np.dtype("float32"), float)
     dtype('float32')
+    >>> join(Counter, np.dtype("uint8")), join(int, np.dtype("uint8"))
+    (dtype('int32'), dtype('uint8'))
     """
     return first if first is second else _join(first, second)  # type: ignore[arg-type]
 
@@ -64,12 +81,31 @@ def join(first: Kind, second: Kind) -> Kind:
 def _join(first: Any, second: Any) -> Any:
     if isinstance(first, type) and isinstance(second, type):
         return max(first, second, key=_WEAK_ORDER.index)
+    pairs: list[tuple[Any, Any]] = [(first, second), (second, first)]
+    for counter, other in pairs:
+        if is_counter(counter) and other.kind in "iu" and other != UINT64:
+            return np.result_type(counter.dtype, other)
     return np.result_type(_SAMPLES.get(first, first), _SAMPLES.get(second, second))
 
 
 def join_all(kinds: Iterable[Kind]) -> Kind:
     """Return the type that some operands, at least one, are computed in."""
     return reduce(join, kinds)
+
+
+def is_counter(kind: Kind) -> TypeGuard[type[Counter]]:
+    """Tell whether a kind is that of inames and sizes."""
+    return isinstance(kind, type) and issubclass(kind, Counter)
+
+
+def is_index(kind: Kind) -> bool:
+    """Tell whether a kind is that of integers without a type of their own."""
+    return isinstance(kind, type) and issubclass(kind, int)
+
+
+def counter_of(index_dtype: DType) -> type[Counter]:
+    """Return the kind of inames and sizes, given the type of indices."""
+    return LongCounter if index_dtype.itemsize > Counter.dtype.itemsize else Counter
 
 
 def same_kind(first: Kind | None, second: Kind | None) -> bool:
@@ -90,6 +126,8 @@ def letter(kind: Kind) -> str:
 
 def kind_name(kind: Kind) -> str:
     """Return the name of a type for people."""
+    if is_index(kind):
+        return "int"
     return kind.name if isinstance(kind, np.dtype) else kind.__name__
 
 
@@ -101,5 +139,6 @@ def can_assign(value: Kind, target: DType) -> bool:
     """
     if isinstance(value, np.dtype):
         return bool(np.can_cast(value, target, "same_kind"))
-    allowed = {int: "iufc", float: "fc", complex: "c"}
-    return target.kind in allowed[value]
+    if is_index(value):
+        return target.kind in "iufc"
+    return target.kind in ("c" if value is complex else "fc")

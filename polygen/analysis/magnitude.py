@@ -16,6 +16,7 @@ import islpy as isl
 from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.domains import domain_of
+from polygen.analysis.index_arithmetic import operands
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import aff_on
 from polygen.ir import expression as ex
@@ -181,13 +182,25 @@ class _Range:
 
     def of(self, node: Expression) -> int:
         """Return a number that neither an expression nor a part of it exceeds, sign aside."""
-        if isinstance(node, ex.Sum | ex.Product | ex.Variable):
-            form = linear_form(node)
-            if form is not None and all(isinstance(term, str) for term in form.terms):
-                return self.of_form(form)
+        if isinstance(node, int) or self._form(node) is not None:
+            return self.size(node)
+        return max(self.size(node), *map(self.of, operands(node)))
+
+    def size(self, node: Expression) -> int:
+        """Return a number that an expression does not exceed, sign aside; parts of it may."""
         if isinstance(node, int):
             return abs(node)
-        return min(_FAR, _RULES[type(node)](node, self.of))
+        form = self._form(node)
+        if form is not None:
+            return self.of_form(form)
+        return min(_FAR, _RULES[type(node)](node, self.size))
+
+    def _form(self, node: Expression) -> LinearForm | None:
+        if not isinstance(node, ex.Sum | ex.Product | ex.Variable):
+            return None
+        form = linear_form(node)
+        affine = form is not None and all(isinstance(term, str) for term in form.terms)
+        return form if affine else None
 
     def of_form(self, form: LinearForm) -> int:
         """Return a number that a linear form does not exceed, sign aside."""
@@ -232,11 +245,23 @@ def _largest_part(node: Expression, of: Callable[[Expression], int]) -> int:
     return max(map(of, walk.parts(node)))
 
 
+def _quotient(node: ex.FloorDiv, of: Callable[[Expression], int]) -> int:
+    size, divisor = of(node.numerator), node.denominator
+    return size // abs(divisor) + 1 if isinstance(divisor, int) and divisor else size
+
+
+def _remainder(node: ex.Remainder, of: Callable[[Expression], int]) -> int:
+    divisor = node.denominator
+    return abs(divisor) if isinstance(divisor, int) and divisor else _largest_part(node, of)
+
+
 _RULES: dict[type, _Rule] = {
+    ex.FloorDiv: _quotient,
+    ex.Remainder: _remainder,
     ex.Sum: lambda n, of: sum(map(of, n.children)),
     ex.Product: lambda n, of: reduce(lambda a, b: min(a * b, _FAR), map(of, n.children)),
     ex.If: lambda n, of: max(of(n.then), of(n.else_)),
     ex.Power: _power,
     ex.LeftShift: _shift,
-    **dict.fromkeys((ex.FloorDiv, ex.Remainder, ex.Min, ex.Max), _largest_part),
+    **dict.fromkeys((ex.Min, ex.Max), _largest_part),
 }

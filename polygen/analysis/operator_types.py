@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygen.analysis.kinds import BOOL, FLOAT64, Kind, join, join_all, kind_name, letter
+from polygen.analysis.kinds import BOOL, FLOAT64, Kind, is_index, join, join_all, kind_name, letter
 from polygen.errors import TypeMismatch
 from polygen.ir import expression as ex
 from polygen.ir.expression import Expression
@@ -35,7 +35,7 @@ def require(node: Expression, parts: Iterable[Kind], letters: str, what: str) ->
 
 def _element(node: Expression, parts: Sequence[Kind]) -> Kind:
     for kind in parts[1:]:
-        if kind is not int and letter(kind) not in "iu":
+        if not is_index(kind) and letter(kind) not in "iu":
             raise TypeMismatch(
                 f"'{show_expression(node)}' has a subscript of type '{kind_name(kind)}'",
                 remedy="subscripts are integers: use // to divide, or convert: int64(...)",
@@ -86,7 +86,7 @@ def _quotient(_node: Expression, parts: Sequence[Kind]) -> Kind:
 
 def floating(kind: Kind) -> Kind:
     """Return the type of the quotient of two integers, or the type itself."""
-    if kind is int:
+    if is_index(kind):
         return float
     return FLOAT64 if letter(kind) in "biu" else kind
 
@@ -102,7 +102,7 @@ def power(node: Any, parts: Sequence[Kind]) -> Kind:
     base, exponent = parts
     negative = isinstance(node.exponent, int) and node.exponent < 0
     if negative and letter(base) in "biu":
-        if base is int:
+        if is_index(base):
             return float
         raise TypeMismatch(
             f"'{show_expression(node)}' raises integers to a negative power",

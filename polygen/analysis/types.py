@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from polygen.analysis.function_types import type_of_call, type_of_component
+from polygen.analysis.index_arithmetic import is_arithmetic, operands, written_out
 from polygen.analysis.kinds import (
     BOOL,
     FLOAT16,
@@ -49,7 +50,25 @@ def type_of(expr: Expression, kinds: Mapping[str, Kind]) -> Kind:
     >>> type_of(2 * Variable("a"), {"a": np.dtype("float32")})
     dtype('float32')
     """
+    if isinstance(expr, ex.Subscript):
+        index = [index_kind(i, kinds) for i in ex.index_tuple(expr)]
+        return node_type(expr, [type_of(expr.aggregate, kinds), *index], kinds)
     return node_type(expr, [type_of(part, kinds) for part in walk.parts(expr)], kinds)
+
+
+def index_kind(node: Expression, kinds: Mapping[str, Kind]) -> Kind:
+    """Return the type of a subscript: ``int`` for what is computed of integers, whatever theirs.
+
+    Parameters and errors are those of `type_of`.
+    """
+    node = written_out(node)
+    if not is_arithmetic(node):
+        return type_of(node, kinds)
+    if isinstance(node, ex.If):
+        type_of(node.condition, kinds)
+    found = [index_kind(part, kinds) for part in operands(node)]
+    parts = [int if letter(kind) in "biu" else kind for kind in found]
+    return node_type(node, [BOOL, *parts] if isinstance(node, ex.If) else parts, kinds)
 
 
 def node_type(node: Expression, parts: Sequence[Kind], kinds: Mapping[str, Kind]) -> Kind:

@@ -8,7 +8,7 @@ from typing import Any
 from polygen.analysis.functions import conversion_type
 from polygen.analysis.index_type import index_type
 from polygen.analysis.inference import kinds
-from polygen.analysis.kinds import BOOL, Kind, default_dtype, join_all, same_kind
+from polygen.analysis.kinds import BOOL, Kind, default_dtype, is_index, join_all, same_kind
 from polygen.analysis.types import reduction_types, type_of
 from polygen.inspection.count_keys import CountGranularity, Op, check_granularity
 from polygen.inspection.count_map import CountMap
@@ -100,7 +100,7 @@ class _Operations:
         if isinstance(node, ex.Call) and (_is_several(kind) or same_kind(kind, BOOL)):
             # Of several results, or a truth value: what is looked at.
             kind = join_all([type_of(p, self._kinds) for p in node.parameters])
-        return self._index if kind is int else default_dtype(kind)
+        return self._index if is_index(kind) else default_dtype(kind)
 
     def _reduced(self, node: ex.Reduction) -> Iterator[_Operation]:
         name = reductions.name_of(node.operation)

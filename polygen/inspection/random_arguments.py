@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from polygen.analysis.obligations import INSIDE
-from polygen.analysis.wellformed import obligations
 from polygen.errors import (
     InvalidArgument,
     MissingArgument,
@@ -16,6 +14,7 @@ from polygen.errors import (
     UnknownArgument,
     did_you_mean,
 )
+from polygen.inspection.random_subscripts import numbers_for
 from polygen.ir.array import GlobalArg, ImageArg, ValueArg
 from polygen.ir.dtype import DType, computed_in
 from polygen.ir.kernel import Kernel
@@ -45,15 +44,17 @@ def random_arguments(kernel: Kernel, parameters: Mapping[str, Any]) -> dict[str,
     rng = np.random.default_rng(seed=0)
     typed = infer_unknown_types(kernel, expect_completion=True)
     sizes = _sizes(typed, parameters)
-    # Numbers that may be subscripts are small; those that may be divisors are not 0.
-    of_subscripts = any(found.kind == INSIDE for found in obligations(kernel))
-    integers = range(2) if of_subscripts else range(1, 10)
+    # Those that may be divisors are not 0; subscripts are anything that is inside.
+    integers, decide = range(1, 10), numbers_for(typed, sizes)
     given = {**parameters, **{n: v for n, v in sizes.items() if n in typed.variables}}
     for arg in typed.arguments:
         if arg.name in given:
             continue
         assert arg.dtype is not None  # types were inferred
-        if isinstance(arg, ValueArg):
+        if arg.name in decide and not isinstance(arg, ValueArg):
+            numbers = decide[arg.name].draw(rng, _shape(typed, arg, sizes))
+            given[arg.name] = numbers.astype(arg.dtype)
+        elif isinstance(arg, ValueArg):
             given[arg.name] = _random(rng, (), arg.dtype, integers)[()]
         else:
             given[arg.name] = _random(rng, _shape(typed, arg, sizes), arg.dtype, integers)

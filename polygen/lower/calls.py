@@ -12,12 +12,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import islpy as isl
+import numpy as np
 
 from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.calls import check_known, check_part_type, declared_types, given_by
+from polygen.analysis.explicit_types import with_explicit_types
+from polygen.analysis.index_arithmetic import is_arithmetic
 from polygen.analysis.inference import infer_types, kinds, sizes
 from polygen.analysis.inlining import parts_of_calls
-from polygen.analysis.kinds import Kind, can_assign, kind_name
+from polygen.analysis.kinds import Kind, can_assign, is_index, kind_name
 from polygen.analysis.relations import with_plain_dependencies
 from polygen.analysis.types import type_of
 from polygen.errors import FunctionNotPossible, TypeMismatch
@@ -138,6 +141,7 @@ class _Maker:
         if function.calls:
             function = with_functions(function, self._index_dtype, functions)
         function = infer_types(with_plain_dependencies(function), self._index_dtype)
+        function = with_explicit_types(function, self._index_dtype)
         function = with_vectors(function)
         return self._call.copy(
             callee=function,
@@ -218,12 +222,12 @@ class _Maker:
         if name in sizes(self._callee):
             self._arguments.append((ValueArg(name, self._index_dtype), value))
         elif argument.dtype is not None:
-            self._arguments.append((argument, value))
-        elif kind is int:
+            self._arguments.append((argument, _as_value(value, kind)))
+        elif is_index(kind):
             self._weak.append(name)
             self._arguments.append((ValueArg(name, self._index_dtype), value))
         elif not isinstance(kind, type):
-            self._arguments.append((ValueArg(name, kind), value))
+            self._arguments.append((ValueArg(name, kind), _as_value(value, kind)))
         elif not walk.free_variables(value):
             self._literals[name] = value
         else:
@@ -289,6 +293,13 @@ class _Maker:
         if not terms:
             return 0
         return simplify(terms[0] if len(terms) == 1 else ex.sum_of(*terms))
+
+
+def _as_value(node: Expression, kind: Kind) -> Expression:
+    """Return a number that is passed and no size: integers say that they are of a type."""
+    if not isinstance(kind, np.dtype) or kind.kind not in "iu" or not is_arithmetic(node):
+        return node
+    return ex.converted(kind.name, node)
 
 
 def _argument(kernel: Kernel, array: Array, said: Mapping[str, Any]) -> GlobalArg:

@@ -12,6 +12,7 @@ import numpy as np
 
 from polygen.analysis.calls import functions_of
 from polygen.analysis.domains import domain_of
+from polygen.analysis.explicit_types import bounding, with_explicit_types
 from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
@@ -111,6 +112,7 @@ def prepare(kernel: Kernel, index_dtype: DType = INT32) -> Kernel:
     kernel = with_spaces(kernel)  # an address space for each temporary declared auto
     kernel = assign_axes(kernel)  # an axis for each iname tagged l.auto
     kernel = infer_types(kernel, index_dtype)  # every variable has a type
+    kernel = with_explicit_types(kernel, index_dtype)  # where inames decide them
     kernel = with_size_arguments(kernel, index_dtype)  # for products of sizes
     kernel, carried = with_shared_scans(kernel)  # stages in local memory
     kernel = with_shared_reductions(kernel)  # trees in local memory
@@ -226,6 +228,7 @@ class _Host:
             functions=tuple(self._functions()),
             preambles=self._kernel.preambles,
             multiples=known_multiples(self._kernel, known),
+            bounding=bounding(self._kernel),
         )
 
     def _functions(self) -> Iterator[LoopProgram]:

@@ -280,12 +280,13 @@ class LoopProgram:
         nonnegative: names that are never negative where they are mentioned; division of what
             is built from them needs no correction.
         dtypes: the kind of every name that an expression may mention: inames and sizes are
-            Python's ``int``, which takes on the type of what it is combined with.
+            counters.
         options: the kernel's.
         tables: arrays of constants, which all launches see.
         shared_vectors: the arrays of vectors, components of which are written as numbers.
         multiples: names whose values are multiples of a number, where lanes ask for that.
         preambles: what its source begins with: a target, a key and a text each.
+        bounding: the temporaries that bound loops.
         functions: what it calls, those first that others call; each is a launch without axes.
     """
 
@@ -302,6 +303,7 @@ class LoopProgram:
     functions: tuple[LoopProgram, ...] = ()
     preambles: tuple[tuple[str, str, str], ...] = ()
     multiples: Mapping[str, int] = field(default_factory=new_dict)
+    bounding: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return "\n".join([*(f.text for f in self.functions), self.text])

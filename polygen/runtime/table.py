@@ -41,7 +41,7 @@ def instances(
     order = _outermost_first(kernel, inames)
     for number, iname in enumerate(order):
         rows = _with_iname(project_out(domain, order[number + 1 :]), iname, values, rows)
-    rows = values.where(set_condition(domain), rows)
+    rows = values.where(set_condition(domain), rows, integers=True)
     for condition in conditions:
         rows = values.where(condition, rows)
     return rows

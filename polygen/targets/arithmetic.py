@@ -211,7 +211,7 @@ def is_nonnegative(p: Printer, node: Expression) -> bool:
     value = p.constant(node)
     if value is not None:
         return bool(value >= 0)
-    if isinstance(node, ex.Variable) and node.name in p.names.nonnegative:
+    if p.never_negative(node):
         return True
     kind = p.kind(node)
     if not isinstance(kind, type) and kind.kind in "ub":

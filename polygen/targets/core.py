@@ -8,17 +8,17 @@ those parts are used that have no type of their own, literals above all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygen.analysis.kinds import Kind, join
-from polygen.analysis.types import node_type
 from polygen.errors import InternalError, LiteralOutOfRange
 from polygen.ir import expression as ex
-from polygen.ir import walk
 from polygen.ir.dtype import DType, dtype_name
 from polygen.ir.expression import Expression
+from polygen.targets.annotate import Annotator
 from polygen.targets.complex_numbers import (
     complex_binary,
     complex_comparison,
@@ -26,7 +26,6 @@ from polygen.targets.complex_numbers import (
     print_complex_number,
     to_complex,
 )
-from polygen.targets.constant import MIRRORED, decide_comparison, fold_constant
 from polygen.targets.names import Names, Uses
 from polygen.targets.target import (
     BOOL,
@@ -58,7 +57,7 @@ from polygen.targets.term import (
 Rule: TypeAlias = Callable[["Printer", Any, DType], Term]
 
 
-class Printer:
+class Printer(Annotator):
     """Prints expressions for one target.
 
     Parameters:
@@ -70,74 +69,17 @@ class Printer:
 
     def __init__(self, target: Target, rules: Mapping[type, Rule], names: Names) -> None:
         self.target = target
+        super().__init__(names)
         self.rules = rules
-        self.names = names
-        self.index_dtype = names.index_dtype
         # Indices that are the same as others, and these: one variable is declared for both.
         self.aliases: dict[str, str] = {}
-        # What a loop counter or a size may have been declared as.
-        sizes = [t for n, t in names.dtypes.items() if names.kinds.get(n) is int and t.kind == "i"]
-        self.widest = max((names.index_dtype, *sizes), key=lambda t: t.itemsize)
         self.uses = Uses()
-        self.indexing = False
-        self._kinds: dict[int, Kind] = {}
-        self._constants: dict[int, Any] = {}
-        self._made: list[Expression] = []
-
-    # --- the first pass
-
-    def annotate(self, node: Expression) -> Kind:
-        """Find the type of `node` and of its parts; needed before any of them is printed.
-
-        What is inside of a subscript says nothing of its type: it is annotated when printed.
-        """
-        parts = (node.aggregate,) if isinstance(node, ex.Subscript) else walk.parts(node)
-        kind = node_type(node, [self.annotate(part) for part in parts], self.names.kinds)
-        self._kinds[id(node)] = kind
-        if not isinstance(node, ex.Variable) and self._constants.keys() >= {*map(id, parts)}:
-            constant = fold_constant(node, self._constants)
-            if constant is not None:
-                self._constants[id(node)] = constant
-        if isinstance(node, ex.Comparison) and id(node) not in self._constants:
-            self._decide(node)
-        return kind
-
-    def _decide(self, node: ex.Comparison) -> None:
-        """Find out whether a comparison of integers is with a literal past the type's limits."""
-        for side, operator, other in (
-            (node.left, node.operator, node.right),
-            (node.right, MIRRORED[node.operator], node.left),
-        ):
-            value, kind = self._constants.get(id(other)), self._kinds[id(side)]
-            if kind is int:
-                kind = self.widest
-            if isinstance(value, int) and isinstance(kind, np.dtype) and kind.kind in "biu":
-                decided = decide_comparison(integer_limits(kind), operator, value)
-                if decided is not None:
-                    self._constants[id(node)] = decided
-
-    def forget(self) -> None:
-        """Forget the types of nodes, which are known by their identity, once all is printed."""
-        self._kinds.clear()
-        self._constants.clear()
-        self._made.clear()
-
-    def kind(self, node: Expression) -> Kind:
-        """Return the type of an annotated node: a dtype, or a Python type if it has none."""
-        return self._kinds[id(node)]
-
-    def constant(self, node: Expression) -> Any:
-        """Return the value of an annotated node that consists of literals only, else None."""
-        return self._constants.get(id(node))
 
     def dtype(self, kind: Kind, at: DType) -> DType:
         """Return the type in which a node of some kind is computed where it is used at `at`."""
         if kind is int and at is self.index_dtype:
             return at
-        dtype = kind if isinstance(kind, np.dtype) else self._adopt(kind, at)
-        if self.indexing and dtype.kind in "bi" and dtype.itemsize < self.index_dtype.itemsize:
-            return self.index_dtype  # subscripts do not wrap around
-        return dtype
+        return kind if isinstance(kind, np.dtype) else self._adopt(kind, at)
 
     def _adopt(self, kind: object, at: DType) -> DType:
         if kind is complex:
@@ -159,6 +101,19 @@ class Printer:
 
     # --- the second pass
 
+    def index_term(self, node: Expression, rule: Rule | None = None) -> Term:
+        """Print a subscript or a bound.
+
+        Parameters:
+            node: not annotated yet.
+            rule: how it is printed, if in another way than usual.
+        """
+        with self.apart():
+            self.annotate_index(node)
+            if rule is None or self.constant(node) is not None or id(node) in self.found.computed:
+                return self.exact(self.term(node, self.index_dtype))
+            return self.exact(rule(self, node, self.index_dtype))
+
     def term(self, node: Expression, at: DType) -> Term:
         """Print an annotated node.
 
@@ -166,9 +121,15 @@ class Printer:
             node: what is printed.
             at: the type at which it is used, if it has none of its own.
         """
-        constant = self._constants.get(id(node))
+        found = self.found
+        constant = found.constants.get(id(node))
         if constant is not None:
             return self.number(constant, at)
+        if id(node) in found.entered:
+            return self._entered(node, at)
+        if id(node) in found.computed:
+            return self._computed(node, at)
+        node = found.meant.get(id(node), node)
         if isinstance(node, np.generic):
             return self.number(node.item(), node.dtype)
         rule = self.rules.get(type(node))
@@ -176,9 +137,25 @@ class Printer:
             raise InternalError(f"no text for a node of class {type(node).__name__}")
         return rule(self, node, at)
 
+    def _entered(self, node: Expression, at: DType) -> Term:
+        """Print a value in a subscript."""
+        dtype = self.dtype(self.kind(node), at)
+        with self.apart():
+            own = self.dtype(self.annotate(node), at)
+            term = self.exact(self.term(node, own))
+        return term if own == BOOL or own.kind not in "iu" else replace(term, dtype=dtype)
+
+    def _computed(self, node: Expression, at: DType) -> Term:
+        """Print an operation on unsigned numbers in a subscript."""
+        dtype, own = self.dtype(self.kind(node), at), self.found.computed.pop(id(node))
+        kind, self.found.kinds[id(node)] = self.kind(node), own
+        term = self.exact(self.term(node, own))
+        self.found.computed[id(node)], self.found.kinds[id(node)] = own, kind
+        return replace(term, dtype=dtype)
+
     def instead(self, node: Expression, at: DType) -> Term:
         """Print a new node, which stands for another one and has its parts."""
-        self._made.append(node)  # while it lives, no other one has its identity
+        self.made.append(node)  # while it lives, no other one has its identity
         self.annotate(node)
         return self.term(node, at)
 

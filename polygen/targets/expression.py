@@ -100,6 +100,10 @@ class ExpressionPrinter:
         """What the target calls the type of loop counters."""
         return self.type_name(self._printer.index_dtype)
 
+    def counter_type_of(self, iname: str) -> str:
+        """Return what the target calls the type of a loop's counter: a wider one for wide data."""
+        return self.type_name(self._printer.names.dtypes.get(iname, self._printer.index_dtype))
+
     @property
     def index_dtype(self) -> DType:
         """The type of loop counters and subscripts."""
@@ -358,15 +362,13 @@ class ExpressionPrinter:
             counted_up_to: any number that is not positive means the same as any other such.
         """
         p = self._printer
-        p.annotate(node)
-        p.indexing = True
-        if counted_up_to and isinstance(node, ex.FloorDiv):
-            term = p.exact(arithmetic.print_truncated_div(p, node, p.index_dtype))
-        else:
-            term = p.exact(p.term(node, p.index_dtype))
+        truncated = counted_up_to and isinstance(node, ex.FloorDiv)
+        p.bounding = True
+        term = p.index_term(node, arithmetic.print_truncated_div if truncated else None)
+        p.bounding = False
         if promoted(term.c_type).kind == "u" and term.integer is None:
-            term = p.cast(term, p.index_dtype)  # counters are compared with it, and are signed
-        p.indexing = False
+            # Counters are compared with it, and are signed.
+            term = p.cast(term, term.dtype if term.dtype.kind == "i" else p.index_dtype)
         p.forget()
         return term
 
@@ -382,8 +384,11 @@ class ExpressionPrinter:
         return name if offset.integer == 0 else f"{name} + {offset.within(SUM)}"
 
     def condition(self, node: Expression) -> str:
-        """Return an expression that is true or false."""
-        return self.value(node, BOOL)
+        """Return an expression that is true or false: what a statement is under."""
+        self._printer.guarding = True
+        text = self.value(node, BOOL)
+        self._printer.guarding = False
+        return text
 
     def _converted(self, term: Term, dtype: DType) -> Term:
         p = self._printer

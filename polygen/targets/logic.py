@@ -132,11 +132,7 @@ def _declared(dtype: DType) -> DType:
 
 
 def _index(p: Printer, node: Expression) -> str:
-    p.annotate(node)
-    outer, p.indexing = p.indexing, True
-    text = p.exact(p.term(node, p.index_dtype)).text
-    p.indexing = outer
-    return text
+    return p.index_term(node).text
 
 
 _PLAIN: Mapping[type, tuple[str, int]] = {ex.Sum: (" + ", SUM), ex.Product: (" * ", PRODUCT)}
@@ -174,6 +170,17 @@ def _plain_index(p: Printer, node: Expression) -> tuple[str, int] | None:
 
 def print_comparison(p: Printer, node: ex.Comparison, _at: DType) -> Term:
     """Print a comparison; integers of all types are compared exactly, as in NumPy."""
+    if p.is_guard(node):
+        with p.apart():
+            p.bounding = True
+            p.annotate_index(node.left)
+            p.annotate_index(node.right)
+            p.bounding = False
+            return _compared(p, node)
+    return _compared(p, node)
+
+
+def _compared(p: Printer, node: ex.Comparison) -> Term:
     operator, level = node.operator, EQUALITY if node.operator in ("==", "!=") else ORDER
     kind = joined([p.kind(node.left), p.kind(node.right)])[-1]
     dtype = p.widest if kind is int else p.dtype(kind, FLOAT64)
@@ -272,6 +279,8 @@ def print_if(p: Printer, node: ex.If, at: DType) -> Term:
 def _of_sign(p: Printer, term: Term, dtype: DType) -> Term:
     if term.dtype != dtype:
         term = p.exact(term)
+    if dtype == FLOAT16 and term.c_type.kind in "biu":
+        return p.convert(term, dtype)  # C++ may choose the integer's type, not that of its halves
     # Compilers warn where a choice between a signed and an unsigned value becomes unsigned.
     differs = dtype.kind == "u" and dtype.itemsize >= 4 and promoted(term.c_type).kind == "i"
     return p.cast(term, dtype) if differs and term.integer is None else term

@@ -95,8 +95,8 @@ def loop_head(p: StatementPrinter, loop: Loop | HostLoop) -> str:
     compared, last = _comparison(loop.upper)
     from_zero = isinstance(loop.lower, int) and loop.lower >= 0 and compared == "<"
     upper = p.expressions.index(last, counted_up_to=from_zero)
-    counter = p.expressions.counter_type
     name = loop.iname
+    counter = p.expressions.counter_type_of(name)
     step = f"++{name}" if loop.step == 1 else f"{name} += {loop.step}"
     condition = f"{name} {compared} {upper.within(SUM)}"
     return f"for ({counter} {name} = {lower.text}; {condition}; {step})"

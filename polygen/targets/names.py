@@ -106,6 +106,7 @@ class Names:
             and where they are.
         multiples: names whose values are multiples of a number.
         copied: scalars of which there may be a copy that can take their place.
+        bounding: the variables that bound loops.
         wide: vectors of small integers whose components are kept as C computes with them.
     """
 
@@ -121,4 +122,5 @@ class Names:
     alignments: Mapping[str, tuple[int, AddressSpace]] = field(default_factory=new_dict)
     multiples: Mapping[str, int] = field(default_factory=new_dict)
     copied: frozenset[str] = frozenset()
+    bounding: frozenset[str] = frozenset()
     wide: frozenset[str] = frozenset()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
+
+from polygen.analysis.kinds import Kind, is_index
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -41,7 +44,7 @@ from polygen.targets.aliases import copied
 from polygen.targets.lanes import begins_at_multiple
 from polygen.targets.names import Choice, Names
 from polygen.targets.nodes import all_nodes
-from polygen.targets.target import BOOL, FLOAT16, INT32, Target
+from polygen.targets.target import BOOL, FLOAT16, INT32, INT64, Target
 from polygen.targets.term import promoted
 
 
@@ -58,7 +61,10 @@ def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -
     for node in declared:
         dtypes[node.name] = node.dtype
     dtypes |= {node.name: node.dtype for node in nodes if isinstance(node, Shuffle)}
-    kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **program.dtypes}
+    known = {name: int if is_index(kind) else kind for name, kind in program.dtypes.items()}
+    kinds = {**dict.fromkeys(_counters(program.host), int), **dtypes, **known}
+    if program.index_dtype == INT32:
+        dtypes |= dict.fromkeys(_wide_counters(nodes, dtypes, kinds), INT64)
     stored = frozenset(
         [a.name for a in program.arguments if _is_stored(a)]
         + [t.name for t in program.global_temporaries]
@@ -82,8 +88,25 @@ def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -
         | (_own_alignments(program, nodes, declared) if target.load_aligned else {}),
         multiples=program.multiples,
         copied=_copied(nodes, declared),
+        bounding=program.bounding,
         wide=_wide(nodes, declared) if target.wide_registers else NO_NAMES,
     )
+
+
+def _wide_counters(
+    nodes: Iterable[Node], dtypes: Mapping[str, DType], kinds: Mapping[str, Kind]
+) -> frozenset[str]:
+    """Return the counters of loops whose bounds are data that 32 bits do not hold."""
+    wide = {n for n, t in dtypes.items() if kinds.get(n) is not int and not np.can_cast(t, INT32)}
+    around: dict[str, set[str]] = {}
+    for node in nodes:
+        if isinstance(node, Loop):
+            read = walk.free_variables(node.lower) | walk.free_variables(node.upper)
+            around.setdefault(node.iname, set()).update(read)
+    found: set[str] = set()
+    while new := {i for i, read in around.items() if i not in found and read & (wide | found)}:
+        found |= new
+    return frozenset(found)
 
 
 def _choices(

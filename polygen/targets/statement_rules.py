@@ -108,6 +108,8 @@ def _call(p: StatementPrinter, node: Call, depth: int) -> None:
     given = [
         p.expressions.pointer(value)
         if parameter.dtype is None or isinstance(parameter, GlobalArg)
+        else p.expressions.index(value).text
+        if parameter.dtype == p.expressions.index_dtype
         else p.expressions.value(value, parameter.dtype)
         for parameter, value in zip(node.parameters, node.arguments, strict=True)
     ]

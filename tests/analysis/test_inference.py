@@ -52,7 +52,11 @@ def inferred(text: str, domain: Any = LOOP, **dtypes: str) -> dict[str, str]:
     [
         ("b[i] = 2*a[i]", {"a": "float32"}, {"b": "float32"}),
         ("b[i] = a[i]*i", {"a": "float32"}, {"b": "float32"}),
-        ("b[i] = a[i]*n", {"a": "int8"}, {"b": "int8"}),
+        ("b[i] = a[i]*n", {"a": "int8"}, {"b": "int32"}),
+        ("b[i] = 3*a[i]", {"a": "int8"}, {"b": "int8"}),
+        ("b[i] = a[i] - i", {"a": "uint32"}, {"b": "int64"}),
+        ("b[i] = a[i] - i", {"a": "uint64"}, {"b": "uint64"}),
+        ("b[i] = a[i]*i", {"a": "float16"}, {"b": "float16"}),
         ("b[i] = a[i]/2", {"a": "int32"}, {"b": "float64"}),
         ("b[i] = a[i] + c[i]", {"a": "int32", "c": "float32"}, {"b": "float64"}),
         ("b[i] = a[i] > 0", {"a": "float32"}, {"b": "bool"}),
@@ -139,8 +143,8 @@ def test_expressions_keep_their_types() -> None:
     kernel = typed(pg.make_kernel(LOOP, "b[i] = a[i]*n*i"), a="int8")
     after = infer_types(kernel)
     (insn,) = after.assignments
-    assert type_of(insn.values[0], kinds(kernel)) == np.dtype("int8")
-    assert type_of(insn.values[0], kinds(after)) == np.dtype("int8")
+    assert type_of(insn.values[0], kinds(kernel)) == np.dtype("int32")
+    assert type_of(insn.values[0], kinds(after)) == np.dtype("int32")
 
 
 def test_the_type_of_indices() -> None:

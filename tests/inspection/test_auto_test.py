@@ -118,7 +118,7 @@ def test_numbers_that_a_kernel_cannot_have() -> None:
     knl = gathered()
     pg.auto_test_vs_ref(knl, pg.split_iname(knl, "i", 4, outer_tag="g.0"), "c", {"n": 9})
     with pytest.raises(ObligationViolated, match=r"a\[idx\[i\]\] in 'insn' needs a\[1\]"):
-        pg.auto_test_vs_ref(knl, knl, "c", {"n": 1})
+        pg.auto_test_vs_ref(knl, knl, "c", {"n": 1, "idx": np.ones(1, np.int32)})
     found = pg.auto_test_vs_ref(knl, knl, "c", {"n": 1, "idx": np.zeros(1, np.int32)})
     assert found.bytes is None  # data decides
     assert str(found).splitlines()[1].split()[3:] == ["?", "0"]

@@ -22,7 +22,7 @@ from polygen.ir.reduction import dtype_of
 from polygen.ir.tags import LocalTag
 from polygen.lower.program import Barrier, HostLoop, If, Launch, Loop, LoopProgram
 from tests.oracle.cases import launches
-from tests.oracle.evaluate import Evaluator, Value, integer
+from tests.oracle.evaluate import OF_INTEGERS, Evaluator, Value, integer
 from tests.oracle.points import Points
 from tests.oracle.typing import samples_of, size_values
 
@@ -162,9 +162,16 @@ class _Seen(Evaluator):
             self._counts.note((self._insn.id, id(node)), self._inames, name, dtype)
         return super().value(node)
 
+    def integer(self, node: Expression) -> int:
+        if type(node) in OF_INTEGERS:
+            for name in _operations(node):
+                self._counts.note((self._insn.id, id(node)), self._inames, name, self._type(node))
+        return super().integer(node)
+
     def _type(self, node: Expression) -> Any:
         sample = self.sample(node)
-        return self._counts.index_dtype if type(sample) is int else np.result_type(sample)
+        whole = isinstance(sample, int) and not isinstance(sample, np.generic)
+        return self._counts.index_dtype if whole else np.result_type(sample)
 
     def variable(self, name: str) -> Value:
         if name in self._inames:

@@ -1,7 +1,8 @@
 """Values of expressions, computed by NumPy's scalars: what both interpreters share.
 
-Inames and sizes are Python's integers, which NumPy 2 treats as polygen does: they take on the
-type of what they are combined with.
+Python's numbers take on the type of what they are combined with, in NumPy 2 as in polygen.  Inames
+and sizes are `Count`s: beside floating-point numbers they do that, too; beside integers they are
+int32.  Subscripts and bounds are Python's integers, which have no end, whatever is read in them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from tests.oracle import functions
 
 Value: TypeAlias = Any  # a NumPy scalar, or a Python number without a type of its own
 Event: TypeAlias = tuple[int, tuple[int, ...]]
+
+
+class Count(int):
+    """The value of an iname, or of a size, or of what is computed of these and numbers."""
 
 
 class OracleError(Exception):
@@ -68,7 +73,12 @@ class Evaluator:
 
     def index(self, node: ex.Subscript) -> tuple[int, ...]:
         """Return the values of subscripts."""
-        return tuple([int(self.value(e)) for e in ex.index_tuple(node)])
+        return tuple([self.integer(e) for e in ex.index_tuple(node)])
+
+    def integer(self, node: Expression) -> int:
+        """Return the value of a subscript or a bound: what is in it is an integer first."""
+        rule = OF_INTEGERS.get(type(node))
+        return int(self.value(node)) if rule is None else int(rule(self, node))
 
     def sample(self, node: Expression) -> Value:
         """Return a value of the type of `node`, whatever its own value would be."""
@@ -97,9 +107,32 @@ class Sampler(Evaluator):
 
 def common_type(*samples: Value) -> np.dtype[Any] | None:
     """Return the type that operands are computed in; None for Python's numbers alone."""
-    if all(type(s) in (int, float, complex) for s in samples):
+    if all(isinstance(s, int | float | complex) and not isinstance(s, np.generic) for s in samples):
         return None
-    return np.result_type(*samples)
+    typed = [s for s in samples if isinstance(s, np.generic)]
+    counts = any(isinstance(s, Count) for s in samples)
+    beside = all(isinstance(s, np.integer) and not isinstance(s, np.uint64) for s in typed)
+    own = [int(s) if isinstance(s, Count) else s for s in samples]
+    return np.result_type(*own, *([np.int32(1)] if counts and beside else []))
+
+
+def together(first: Value, second: Value) -> tuple[Value, Value]:
+    """Return two operands as NumPy combines them: a count beside an integer is an int32."""
+    return _beside(first, second), _beside(second, first)
+
+
+def _beside(value: Value, other: Value) -> Value:
+    if not isinstance(value, Count) or not isinstance(other, np.generic):
+        return value
+    small = isinstance(other, np.integer) and not isinstance(other, np.uint64)
+    return np.int32(value) if small else int(value)
+
+
+def _combined(function: Callable[[Value, Value], Value], first: Value, second: Value) -> Value:
+    """Return what a function makes of two operands; of counts and integers it is a count."""
+    value = function(*together(first, second))
+    counts = isinstance(first, Count) or isinstance(second, Count)
+    return Count(value) if counts and type(value) is int else value
 
 
 def convert(value: Value, dtype: np.dtype[Any]) -> Value:
@@ -117,9 +150,10 @@ def _sum(e: Evaluator, node: Any) -> Value:
     for child in node.children[1:]:
         if isinstance(child, ex.Product) and repr(child.children[0]) == "-1":
             first, *others = child.children[1:]  # less these, as in the text
-            total = total - e.value(ex.product_of(first, *others) if others else first)
+            less = e.value(ex.product_of(first, *others) if others else first)
+            total = _combined(operator.sub, total, less)
         else:
-            total = total + e.value(child)
+            total = _combined(operator.add, total, e.value(child))
     return total
 
 
@@ -127,12 +161,16 @@ def _product(e: Evaluator, node: Any) -> Value:
     first, *others = node.children
     if type(first) is int and first == MARK and type(others[0]) is int:
         e.note((int(others[0]), tuple([int(e.value(c)) for c in others[1:]])))
-        return 0
+        return Count(0)
     values = [e.value(c) for c in node.children]
     if type(values[0]) is int and values[0] < 0 and isinstance(values[1], np.unsignedinteger):
         # NumPy takes no negative number for an unsigned one.
         values[:2] = [-(values[1] * -values[0])]
-    return reduce(operator.mul, values)
+    return _reduced(operator.mul, values)
+
+
+def _reduced(function: Callable[[Value, Value], Value], values: list[Value]) -> Value:
+    return reduce(lambda a, b: _combined(function, a, b), values)
 
 
 def _extremum(
@@ -141,7 +179,7 @@ def _extremum(
     def combine(a: Value, b: Value) -> Value:
         return plain(a, b) if common_type(a, b) is None else typed(a, b)
 
-    return lambda e, node: reduce(combine, [e.value(c) for c in node.children])
+    return lambda e, node: _reduced(combine, [e.value(c) for c in node.children])
 
 
 def _choice(e: Evaluator, node: Any) -> Value:
@@ -164,11 +202,13 @@ def _quotient(first: Any, second: Any) -> Any:
 def _binary(
     left: str, right: str, function: Callable[[Value, Value], Value]
 ) -> Callable[[Evaluator, Any], Value]:
-    return lambda e, node: function(e.value(getattr(node, left)), e.value(getattr(node, right)))
+    return lambda e, node: _combined(
+        function, e.value(getattr(node, left)), e.value(getattr(node, right))
+    )
 
 
 def _folded(function: Callable[[Value, Value], Value]) -> Callable[[Evaluator, Any], Value]:
-    return lambda e, node: reduce(function, [e.value(c) for c in node.children])
+    return lambda e, node: _reduced(function, [e.value(c) for c in node.children])
 
 
 _COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
@@ -182,7 +222,22 @@ _COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
 
 
 def _call(e: Evaluator, node: Any) -> Value:
-    return functions.call(node.function.name, [e.value(p) for p in node.parameters])
+    given = [e.value(p) for p in node.parameters]
+    typed = next((v for v in given if isinstance(v, np.generic)), None)
+    name = node.function.name
+    plain = [_plain(_beside(v, typed)) for v in given]
+    if name in _WITH_EXPONENT:  # which has no say in the type
+        plain[-1] = _plain(given[-1])
+    value = functions.call(name, plain)
+    counts = typed is None and any(isinstance(v, Count) for v in given)
+    return Count(value) if counts and type(value) is int else value
+
+
+_WITH_EXPONENT = ("ldexp", "pown", "rootn", "rotate", "scalbln", "scalbn")
+
+
+def _plain(value: Value) -> Value:
+    return int(value) if isinstance(value, Count) else value
 
 
 def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -225,7 +280,7 @@ def _reduction(e: Evaluator, node: Any) -> Value:
     operation, dtype = str(node.operation).partition("<")[0], dtype_of(node.operation)
     if dtype is None:
         sample = e.sample(node.operand)
-        dtype = np.result_type(sample[0] if isinstance(sample, tuple) else sample)
+        dtype = np.result_type(_plain(sample[0] if isinstance(sample, tuple) else sample))
         if operation in ("sum", "product") and not _keeps(node):
             dtype = _widened(dtype)
         elif operation in ("any", "all"):
@@ -332,11 +387,55 @@ _RULES: dict[type, Callable[[Evaluator, Any], Value]] = {
     ex.BitwiseOr: _folded(operator.or_),
     ex.BitwiseXor: _folded(operator.xor),
     ex.Comparison: lambda e, n: np.bool_(
-        _COMPARISONS[str(n.operator)](e.value(n.left), e.value(n.right))
+        _COMPARISONS[str(n.operator)](_plain(e.value(n.left)), _plain(e.value(n.right)))
     ),
     ex.LogicalAnd: lambda e, n: np.bool_(all(e.holds(c) for c in n.children)),
     ex.LogicalOr: lambda e, n: np.bool_(any(e.holds(c) for c in n.children)),
     ex.LogicalNot: lambda e, n: np.bool_(not e.holds(n.child)),
+}
+
+
+def _integers(function: Callable[[int, int], int], *fields: str) -> Callable[[Any, Any], int]:
+    return lambda e, node: function(*[e.integer(getattr(node, field)) for field in fields])
+
+
+def _all_integers(function: Callable[[int, int], int]) -> Callable[[Evaluator, Any], int]:
+    return lambda e, node: reduce(function, [e.integer(child) for child in node.children])
+
+
+def _integer_product(e: Evaluator, node: Any) -> int:
+    if type(node.children[0]) is int and node.children[0] == MARK:
+        return int(e.value(node))  # a mark notes its event
+    return reduce(operator.mul, [e.integer(child) for child in node.children])
+
+
+def _integer_call(e: Evaluator, node: Any) -> int:
+    function = _CALLSOF_INTEGERS.get(node.function.name)
+    return int(e.value(node)) if function is None else function(*map(e.integer, node.parameters))
+
+
+_CALLSOF_INTEGERS: dict[str, Callable[..., int]] = {
+    **dict.fromkeys(("min", "fmin"), min),
+    **dict.fromkeys(("max", "fmax"), max),
+    "clamp": lambda x, low, high: min(max(x, low), high),
+    "select": lambda x, y, chosen: y if chosen else x,
+}
+OF_INTEGERS: dict[type, Callable[[Evaluator, Any], int]] = {
+    ex.Sum: _all_integers(operator.add),
+    ex.Product: _integer_product,
+    ex.Min: _all_integers(min),
+    ex.Max: _all_integers(max),
+    ex.If: lambda e, node: e.integer(node.then if e.holds(node.condition) else node.else_),
+    ex.Call: _integer_call,
+    ex.FloorDiv: _integers(operator.floordiv, "numerator", "denominator"),
+    ex.Remainder: _integers(operator.mod, "numerator", "denominator"),
+    ex.Power: _integers(operator.pow, "base", "exponent"),
+    ex.LeftShift: _integers(operator.lshift, "shiftee", "shift"),
+    ex.RightShift: _integers(operator.rshift, "shiftee", "shift"),
+    ex.BitwiseNot: lambda e, node: ~e.integer(node.child),
+    ex.BitwiseAnd: _all_integers(operator.and_),
+    ex.BitwiseOr: _all_integers(operator.or_),
+    ex.BitwiseXor: _all_integers(operator.xor),
 }
 
 

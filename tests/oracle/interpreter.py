@@ -24,7 +24,7 @@ from polygen.ir.relation import InstanceRelation
 from polygen.ir.tags import GroupTag, LocalTag
 from tests.oracle.calls import given
 from tests.oracle.contributions import Contribution, with_contributions
-from tests.oracle.evaluate import Evaluator, Event, OracleError, Value
+from tests.oracle.evaluate import Count, Evaluator, Event, OracleError, Value
 from tests.oracle.lanes import lane_inames, parallel_inames
 from tests.oracle.memory import Memory
 from tests.oracle.nesting import loops_outside
@@ -286,16 +286,19 @@ class _Run:
         assert insn.callee is not None
         callee, passed = inlined(insn.callee), given(insn)
         counted = size_names(callee)
-        numbers = {name: instance.value(node) for name, node in passed.scalars.items()}
+        numbers = {
+            name: instance.integer(node) if name in counted else instance.value(node)
+            for name, node in passed.scalars.items()
+        }
         for arg in callee.arguments:
             if arg.name in counted:
-                numbers[arg.name] = int(numbers[arg.name])
-            elif arg.name in numbers and arg.dtype is not None:
+                continue
+            if arg.name in numbers and arg.dtype is not None:
                 numbers[arg.name] = arg.dtype.type(numbers[arg.name])
         arrays = {n: np.zeros(0, self.dtype(ex.name_of(p))) for n, p in passed.parts.items()}
         run = _Run(callee, {**numbers, **arrays}, self._random)
-        weak = {n: v for n, v in numbers.items() if type(v) in (int, float, complex)}
-        run.samples |= {n: type(v)(1) for n, v in weak.items()}
+        weak = {n: v for n, v in numbers.items() if not isinstance(v, np.generic)}
+        run.samples |= {n: type(v)(1) for n, v in weak.items() if n not in counted}
         run.sorts_sums, run.events = self.sorts_sums, self.events
         places = {name: instance.places(part) for name, part in passed.parts.items()}
         items = self.items(instance.inames)
@@ -338,9 +341,9 @@ class _Instance(Evaluator):
 
     def variable(self, name: str) -> Value:
         if name in self.inames:
-            return self.inames[name]
+            return Count(self.inames[name])
         if name in self._run.sizes:
-            return self._run.sizes[name]
+            return Count(self._run.sizes[name])
         return self._run.scalar(name, self.inames)
 
     def element(self, name: str, index: tuple[int, ...]) -> Value:
@@ -379,7 +382,7 @@ class _Verbatim(_Instance):
 
     def __init__(self, run: _Run, instance: _Instance, insn: CInstruction) -> None:
         super().__init__(run, insn, insn.within_inames, instance.inames)
-        self._names = {name: int(instance.value(value)) for name, value in insn.iname_exprs}
+        self._names = {name: instance.integer(value) for name, value in insn.iname_exprs}
         self._allowed = {*insn.read_names, *insn.written_names}
 
     def variable(self, name: str) -> Value:

@@ -19,9 +19,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from polygen.analysis.kinds import is_index
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, ImageArg, TemporaryVariable
+from polygen.ir.expression import Expression
 from polygen.ir.tags import GroupTag
 from polygen.lower.program import (
     Assign,
@@ -41,7 +43,7 @@ from polygen.lower.program import (
     Wait,
 )
 from tests.oracle.cells import Cells, Shifted, Who
-from tests.oracle.evaluate import Evaluator, Event, OracleError, Value, as_read
+from tests.oracle.evaluate import Count, Evaluator, Event, OracleError, Value, as_read
 from tests.oracle.interpreter import Outcome
 from tests.oracle.layouts import places
 from tests.oracle.verbatim import assignments
@@ -84,7 +86,7 @@ class _Machine:
         self.images: dict[str, tuple[int, ...]] = {}
         self.events: Counter[Event] = Counter()
         self.samples: dict[str, Value] = {
-            name: 1 if kind is int else np.dtype(kind).type(1)
+            name: Count(1) if is_index(kind) else np.dtype(kind).type(1)
             for name, kind in program.dtypes.items()
         }
         self.group: tuple[int, ...] = ()  # how many work items along each axis
@@ -119,7 +121,7 @@ class _Machine:
 
     def _typed(self, name: str, value: Any) -> Value:
         kind = self._program.dtypes[name]
-        return int(value) if kind is int else np.dtype(kind).type(value)
+        return int(value) if is_index(kind) else np.dtype(kind).type(value)
 
     def run(self) -> Outcome:
         with np.errstate(all="ignore"):
@@ -198,6 +200,11 @@ class _Machine:
         return self._program.options.sub_group_size or 1
 
     @property
+    def bounding(self) -> frozenset[str]:
+        """The variables that bound loops."""
+        return self._program.bounding
+
+    @property
     def nonnegative(self) -> frozenset[str]:
         """The names that the program promises are never negative."""
         return self._program.nonnegative
@@ -261,6 +268,17 @@ class _Register(Cells):
         return as_read(self.array[0]) if self.holds == offset and self._written[0] else None
 
 
+_OF_DOMAINS = {
+    ex.Comparison,
+    ex.Sum,
+    ex.Product,
+    ex.FloorDiv,
+    ex.Remainder,
+    ex.Min,
+    ex.Max,
+    ex.Variable,
+    int,
+}
 _NOTHING = object()  # what is read of nobody
 _NOBODY = Who((), ())
 _OLD = "the old value"
@@ -296,10 +314,10 @@ class _Scope(Evaluator):
             raise OracleError(f"{name} is read of no work item that has it")
         if isinstance(found, Cells):
             found = found.read(0, self._who)
-            return int(found) if type(self._machine.samples.get(name)) is int else found
+            return Count(found) if isinstance(self._machine.samples.get(name), Count) else found
         if isinstance(found, int) and found < 0 and name in self._machine.nonnegative:
             raise OracleError(f"{name} = {found}, which was said to be never negative")
-        return found
+        return Count(found) if type(found) is int else found
 
     def element(self, name: str, index: tuple[int, ...]) -> Value:
         shape = self._machine.images.get(name)
@@ -322,9 +340,17 @@ class _Scope(Evaluator):
             raise OracleError(f"{name} is no array")
         return found
 
-    def integer(self, node: Any) -> int:
-        """Return the value of an integer expression."""
-        return int(self.value(node))
+    def holds(self, node: Expression) -> bool:
+        """Tell whether a condition holds: one of integers, if that is what loops' domains say."""
+        if isinstance(node, ex.Comparison) and self._is_of_domain(node):
+            sides = self.integer(node.left), self.integer(node.right)
+            return super().holds(ex.Comparison(sides[0], node.operator, sides[1]))
+        return super().holds(node)
+
+    def _is_of_domain(self, node: ex.Comparison) -> bool:
+        classes = {type(part) for part in walk.subexpressions(node)}
+        bounding = self._machine.bounding & walk.free_variables(node)
+        return bool(bounding) and classes <= _OF_DOMAINS
 
     def range(self, loop: Loop | HostLoop) -> range:
         """Return the values of a loop's variable."""
@@ -489,7 +515,8 @@ class _Scope(Evaluator):
                 (offset,) = self.index(value) if isinstance(value, ex.Subscript) else (0,)
                 given[parameter.name] = Shifted(self._cells(ex.name_of(value)), offset)
             else:
-                given[parameter.name] = self.value(value)
+                counted = is_index(function.dtypes[parameter.name])
+                given[parameter.name] = self.integer(value) if counted else self.value(value)
         called = _Called(function, self._machine, given)
         (launch,) = function.host
         assert isinstance(launch, Launch)
@@ -544,7 +571,7 @@ class _Scope(Evaluator):
             self._declare_local(node)
             return
         if node.constant and not node.insn_id and node.initial is not None:
-            self._env[node.name] = int(self.value(node.initial))  # a number, which all see
+            self._env[node.name] = self.integer(node.initial)  # a number, which all see
             return
         cells = _declared(node)
         if node.initial is not None:

@@ -15,7 +15,15 @@ from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import layout_expressions
 from tests.oracle.calls import given
-from tests.oracle.evaluate import OracleError, Sampler, Value, as_read, common_type, integer
+from tests.oracle.evaluate import (
+    Count,
+    OracleError,
+    Sampler,
+    Value,
+    as_read,
+    common_type,
+    integer,
+)
 
 
 def size_names(kernel: Kernel) -> frozenset[str]:
@@ -56,13 +64,13 @@ def _counted_by(call: KernelCall) -> frozenset[str]:
 
 
 def samples_of(kernel: Kernel, arguments: Mapping[str, Any]) -> dict[str, Value]:
-    """Return a value of each variable's type; for inames and sizes, Python's 1.
+    """Return a value of each variable's type; for inames and sizes, a count.
 
     A temporary without a declared type gets what is written to it first; an integer without a
     type of its own is an int32.
     """
-    samples: dict[str, Value] = dict.fromkeys((*kernel.inames, *size_names(kernel)), 1)
-    samples.update(dict.fromkeys([size.name for size in kernel.derived_sizes], 1))
+    samples: dict[str, Value] = dict.fromkeys((*kernel.inames, *size_names(kernel)), Count(1))
+    samples.update(dict.fromkeys([size.name for size in kernel.derived_sizes], Count(1)))
     for name, value in arguments.items():
         if name not in samples:
             samples[name] = as_read(np.asarray(value).dtype.type(1))
@@ -93,7 +101,7 @@ def _written(kernel: Kernel, name: str, samples: Mapping[str, Value]) -> Value |
         return None
     dtype = common_type(*values)
     if dtype is None:
-        whole = all(type(v) is int for v in values)
+        whole = all(isinstance(v, int) for v in values)
         dtype = np.dtype(
             np.int32 if whole and isinstance(kernel.variables[name], TemporaryVariable) else float
         )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from polygen.analysis.kinds import is_index
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace
@@ -352,7 +353,7 @@ def _other_axis(program: LoopProgram, choices: random.Random) -> Iterator[LoopPr
 
 
 def _never_negative(program: LoopProgram, choices: random.Random) -> Iterator[LoopProgram]:
-    names = [n for n, kind in program.dtypes.items() if kind is int]
+    names = [n for n, kind in program.dtypes.items() if is_index(kind)]
     left = sorted(set(names) - program.nonnegative)
     if left:
         yield replace(program, nonnegative=program.nonnegative | {choices.choice(left)})

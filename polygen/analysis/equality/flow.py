@@ -13,7 +13,7 @@ from polygen.analysis.dataflow import Source, final_sources, overlapping, source
 from polygen.analysis.difference import END
 from polygen.analysis.equality.values import Value, is_whole, kind_of
 from polygen.analysis.kept_types import known_kinds
-from polygen.analysis.kinds import INT64, same_kind
+from polygen.analysis.kinds import INT64, is_index, same_kind
 from polygen.ir import expression as ex
 from polygen.ir.dtype import DType, is_bfloat16
 from polygen.ir.instruction import Assigning, CInstruction
@@ -78,7 +78,7 @@ class Flow:
         casts: tuple[DType, ...] = read.casts
         if dtype is not None and is_bfloat16(dtype):  # which it is rounded to, and not computed in
             casts = (*casts, dtype)
-        elif dtype is None and kind_of(kernel, node) is int and is_whole(kind or float):
+        elif dtype is None and is_index(kind_of(kernel, node)) and is_whole(kind or float):
             # An index: as wide as it has to be.
             casts = casts if frame.integer(node) is not None else (*casts, INT64)
         elif isinstance(kind, np.dtype) and not same_kind(kind, kind_of(kernel, node)):

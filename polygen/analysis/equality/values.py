@@ -17,7 +17,7 @@ import numpy as np
 from polygen.analysis.context import Frame, renamed_by
 from polygen.analysis.difference import END
 from polygen.analysis.kept_types import known_kinds
-from polygen.analysis.kinds import INT64, Kind, same_kind
+from polygen.analysis.kinds import INT64, Kind, is_index, same_kind
 from polygen.analysis.types import type_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -141,7 +141,7 @@ def _kind_of(kernel: Kernel, node: Expression, _: tuple[str, ...]) -> Kind:
 
 def is_whole(kind: Kind) -> bool:
     """Tell whether a type is one of integers."""
-    return kind is int or (isinstance(kind, np.dtype) and kind.kind in "iu")
+    return is_index(kind) or (isinstance(kind, np.dtype) and kind.kind in "iu")
 
 
 def are_alike(first: Kind, second: Kind) -> bool:
