@@ -130,7 +130,8 @@ def _latest(reader: Timed, writes: Iterable[_Writes], columns: Sequence[int]) ->
             found = times if found is None else found.union(times)
     if found is None or found.is_empty():
         return None
-    return greatest(found.detect_equalities())
+    # One piece says more to isl than the same in several.
+    return greatest(found.detect_equalities().coalesce())
 
 
 def greatest(times: isl.Map) -> isl.Map:

@@ -35,6 +35,7 @@ from polygen.analysis.pairs import (
     equal,
     greater,
     is_read,
+    is_shared,
     less,
     piece_set,
     users,
@@ -43,7 +44,7 @@ from polygen.analysis.pairs import (
 from polygen.analysis.rearrangement import Rearrangement
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
-from polygen.ir.tags import is_parallel
+from polygen.ir.tags import is_on_axis, is_parallel
 
 REVERSED = "reversed"
 UNORDERED = "unordered"
@@ -114,8 +115,11 @@ def violation(
     for name, other_name in _touching(new):
         if other_name is None and name in skip:
             continue
-        others = users(new, other_name or name)
-        for insns in product(users(new, name), others):
+        if other_name is None and not is_read(new, name):
+            pairs = [(insn, insn) for insn in users(new, name)]
+        else:
+            pairs = [*product(users(new, name), users(new, other_name or name))]
+        for insns in pairs:
             found = _broken(step, insns, name, other_name)
             if found is not None:
                 return found
@@ -123,9 +127,12 @@ def violation(
 
 
 def _touching(kernel: Kernel) -> Iterator[tuple[str, str | None]]:
-    """Yield what is written, and pairs of arrays that may overlap, one of them written."""
+    """Yield what is written, and pairs of arrays that may overlap, one of them written.
+
+    What each work item has for itself, and nothing reads, may be written in any order.
+    """
     for name in kernel.writers:
-        if is_read(kernel, name):
+        if is_read(kernel, name) or is_shared(kernel, name):
             yield name, None
     arrays = [a for a in kernel.arguments if isinstance(a, GlobalArg)]
     if any(a.may_alias for a in arrays):
@@ -149,10 +156,11 @@ def _broken(
     if not before and copies.unchanged:
         return None
     known = step.new.assumptions.flat
+    wrong = _bad if other_name is not None or is_read(step.new, name) else _at_once
     kept: list[isl.Set] | None = None
     for conflict in conflicts(step.new, *insns, name, other_name):
         pairs = conflict.pairs.intersect(known)
-        for suspected, now in _bad(step, insns, conflict, pairs, before, copies):
+        for suspected, now in wrong(step, insns, conflict, pairs, before, copies):
             if suspected.is_empty():
                 continue
             if kept is None:
@@ -188,6 +196,31 @@ def _bad(
         merged = pairs.intersect(copies.now.possible)
         known = copies.before.certain
         yield merged.subtract(copies.before.possible) if known else merged, MERGED
+
+
+def _at_once(
+    step: Rearrangement,
+    insns: tuple[str, str],
+    conflict: Conflict,
+    pairs: isl.Set,
+    before: list[Piece],
+    copies: _Copies,
+) -> Iterator[tuple[isl.Set, str]]:
+    """Yield pairs that are a race now, and were none: writes of an element that nothing reads.
+
+    Any order of such writes will do, and lowering finds one, but for work items that execute one
+    instruction at once.
+    """
+    order = order_of(step.new)
+    pairs = reduce(isl.Set.intersect, map(equal, order.loops(insns[0])), pairs)
+    for iname in sorted(step.new.instruction(insns[0]).within_inames):
+        if is_on_axis(step.new.tags.get(iname)):
+            for other in (less, greater):
+                for found, now in _bad(
+                    step, insns, conflict, pairs.intersect(other(iname)), before, copies
+                ):
+                    if now in (UNORDERED, MERGED):
+                        yield found, now
 
 
 def _in_old_order(

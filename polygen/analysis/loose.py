@@ -15,7 +15,7 @@ from polygen.analysis.pairs import equal, greater, less
 from polygen.ir.domain import universe
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
-from polygen.ir.tags import is_parallel
+from polygen.ir.tags import is_on_axis, is_parallel
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,10 @@ class Loose:
         if self.ordered is not None:
             wanted.append(self.ordered.complement())
         return reduce(isl.Set.intersect, wanted, universe())
+
+    def on_axis(self, kernel: Kernel) -> bool:
+        """Tell whether these are instances of one instruction that work items execute at once."""
+        return self.greater is None and is_on_axis(kernel.tags.get(self.less or ""))
 
 
 @per_kernel

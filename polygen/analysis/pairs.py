@@ -100,6 +100,11 @@ def is_read(kernel: Kernel, name: str) -> bool:
     )
 
 
+def is_shared(kernel: Kernel, name: str) -> bool:
+    """Tell whether several work items have one copy of a variable."""
+    return kernel.address_space(name) is not AddressSpace.PRIVATE
+
+
 @dataclass(frozen=True)
 class Conflict:
     """Pairs of instances that touch one element, one of them writing.

@@ -21,7 +21,7 @@ from polygen.analysis.copies import same_copy_in
 from polygen.analysis.instance_map import UNMOVED
 from polygen.analysis.known import known_parameters
 from polygen.analysis.moments import moments
-from polygen.analysis.pairs import piece_set, renamed, users
+from polygen.analysis.pairs import is_read, piece_set, renamed, users
 from polygen.analysis.scratch import certainly_written
 from polygen.analysis.second import OTHER
 from polygen.ir.array import AddressSpace
@@ -81,7 +81,12 @@ def with_spaces(kernel: Kernel) -> Kernel:
 
 
 def reason(kernel: Kernel, name: str) -> str:
-    """Return why a variable declared ``auto`` is where it is, to go on with; else nothing."""
+    """Return why it matters who writes a variable, to go on with; nothing where that is plain.
+
+    That is, where one is declared ``auto``, or where nothing reads it.
+    """
+    if not is_read(kernel, name):
+        return f". Nothing reads '{name}', but work items share it"
     variable = kernel.variables[name]
     if getattr(variable, "address_space", None) is not AddressSpace.AUTO or not _axes(kernel):
         return ""

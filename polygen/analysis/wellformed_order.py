@@ -23,7 +23,7 @@ from polygen.analysis.moments import moments
 from polygen.analysis.nest import loops_outside
 from polygen.analysis.obligations import ORDERED, Obligation, shown_reference
 from polygen.analysis.order import order_of
-from polygen.analysis.pairs import conflict, equal, in_conflict, is_read, users, witness
+from polygen.analysis.pairs import conflict, equal, in_conflict, is_read, is_shared, users, witness
 from polygen.analysis.scratch import apart, common_inames, passes_nothing
 from polygen.analysis.sound import Unchanged
 from polygen.analysis.spaces import reason
@@ -98,18 +98,41 @@ def deciding_nests(kernel: Kernel) -> tuple[tuple[str, ...], ...]:
 def _pairs(kernel: Kernel, wanted: _Wanted) -> Iterator[_Found]:
     """Yield the conflicting instances whose order is open, of the pairs that are wanted."""
     for name in kernel.writers:
-        if not is_read(kernel, name) or _is_alone(kernel, name):
+        if _is_alone(kernel, name):
             continue
-        for group in _groups(kernel, name):
-            for first, second in _candidates(kernel, group):
-                if first != second or not only_itself(kernel, first, name):
-                    yield from _look(kernel, group[first], group[second], wanted)
+        if is_read(kernel, name):
+            yield from _of_variable(kernel, name, wanted)
+        elif is_shared(kernel, name):
+            yield from _of_unread(kernel, name, wanted)
     for name, other_name in _overlapping(kernel):
         for first, second in product(users(kernel, name), users(kernel, other_name)):
             pair = (touched(kernel, first)[name], touched(kernel, second)[other_name])
             yield from _look(kernel, pair[0], pair[1], wanted)
             if first == second:  # either may be the first instance
                 yield from _look(kernel, pair[1], pair[0], wanted)
+
+
+def _of_variable(kernel: Kernel, name: str, wanted: _Wanted) -> Iterator[_Found]:
+    for group in _groups(kernel, name):
+        for first, second in _candidates(kernel, group):
+            if first != second or not only_itself(kernel, first, name):
+                yield from _look(kernel, group[first], group[second], wanted)
+
+
+def _of_unread(kernel: Kernel, name: str, wanted: _Wanted) -> Iterator[_Found]:
+    """Yield instances of one instruction that work items may execute at once.
+
+    Any order of writes that nothing reads will do.  Lowering takes one for those of different
+    instructions or iterations of loops; work items that write one element at once are a race.
+    """
+
+    def at_once(a: Access, b: Access, loose: Loose) -> bool:
+        return loose.on_axis(kernel) and wanted(a, b, loose)
+
+    for insn_id in users(kernel, name):
+        if not only_itself(kernel, insn_id, name):
+            accesses = touched(kernel, insn_id)[name]
+            yield from _look(kernel, accesses, accesses, at_once)
 
 
 def _is_alone(kernel: Kernel, name: str) -> bool:
@@ -342,7 +365,9 @@ def _refuse(kernel: Kernel, found: _Found, point: Mapping[str, int]) -> NoReturn
             remedy=f"say which: make_kernel(..., loop_priority='{loose.less}, {loose.greater}') or "
             f"loop_priority='{loose.greater}, {loose.less}'",
         )
-    if loose.less is not None:
+    if not is_read(kernel, found.first.name):
+        remedy = f"leave '{first}' out; or let '{found.first.name}' be private"
+    elif loose.less is not None:
         remedy = (
             f"leave '{loose.less}' in a loop; for a sum over it, write a reduction: "
             f"sum({loose.less}, ...)"

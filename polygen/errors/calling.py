@@ -57,6 +57,10 @@ class ObligationViolated(AssumptionViolated):
     """Data for which a kernel would touch what is not there, or do things in no order."""
 
 
+class TooManyToCheck(UserError):
+    """A call that is to check more than can be checked."""
+
+
 class ClaimViolated(AssumptionViolated):
     """Data for which something is not true that the user vouched for."""
 

@@ -16,13 +16,13 @@ from polygen.analysis.copies import axes
 from polygen.analysis.obligations import INSIDE, ORDERED, Obligation, shown_element, shown_reference
 from polygen.analysis.wellformed import obligations
 from polygen.analysis.wording import shown_instance, shown_values
-from polygen.errors import ClaimViolated, ObligationUnchecked, ObligationViolated
+from polygen.errors import ClaimViolated, ObligationUnchecked, ObligationViolated, TooManyToCheck
 from polygen.ir.array import GlobalArg
 from polygen.ir.claims import Independent, Injective
 from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 from polygen.runtime.evaluate import value_of
-from polygen.runtime.table import instances
+from polygen.runtime.table import Instances, TooMany
 from polygen.runtime.table_groups import Touched, clash, distinct_clash
 from polygen.runtime.table_values import Column, NotKnown, Outside, Rows, Values
 from polygen.source import caller_location, warn
@@ -55,6 +55,7 @@ def check_assumptions(kernel: Kernel, data: CallData) -> None:
     Raises:
         ClaimViolated: if a claim is wrong.
         ObligationViolated: if an obligation is not met.
+        TooManyToCheck: if there are too many instances to look at.
         IllFormedKernel: if the kernel is not well formed, whatever it is called with.
     """
     check = _Check(kernel.expanded, data)
@@ -70,6 +71,13 @@ def check_assumptions(kernel: Kernel, data: CallData) -> None:
             look()
         except NotKnown as unknown:
             _warn(kernel, what, unknown)
+        except TooMany as most:
+            raise TooManyToCheck(
+                f"kernel '{kernel.name}' was called with check_assumptions=True, and this cannot "
+                f"be checked, for there are more than {most} instances: {what}",
+                where=caller_location(),
+                remedy="call it without check_assumptions=True if you know that it holds",
+            ) from None
 
 
 def _warn(kernel: Kernel, what: object, unknown: NotKnown) -> None:
@@ -100,7 +108,7 @@ class _Check:
 
     def _inside(self, obligation: Obligation) -> None:
         (reference,) = obligation.references
-        self._elements(reference)
+        self._look_inside(reference)
 
     def _ordered(self, obligation: Obligation) -> None:
         loose = obligation.loose
@@ -166,23 +174,62 @@ class _Check:
 
         Raises:
             ObligationViolated: if an element does not exist.
+            TooMany: if there are too many instances.
         """
+        instances, values = self._instances(reference)
+        try:
+            rows = instances.all_at_once()
+            return rows, self._subscripts(reference, values, rows)
+        except Outside as outside:
+            raise self._outside(reference, outside) from None
+
+    def _look_inside(self, reference: Reference) -> None:
+        """Check that all elements exist that a reference touches.
+
+        Raises:
+            ObligationViolated: if one does not.
+            TooMany: if there are too many instances.
+        """
+        instances, values = self._instances(reference)
+        try:
+            for rows, ends in instances.deciding(reference.index):
+                self._subscripts(reference, values, rows)
+                self._check_magnitude(reference, values, rows, ends)
+        except Outside as outside:
+            raise self._outside(reference, outside) from None
+
+    def _instances(self, reference: Reference) -> tuple[Instances, Values]:
         if reference.vague:
             raise NotKnown(f"what verbatim C does to {reference.name}")
         values = Values(self._kernel, self._scalars(), self._data.arrays, reference.insn)
-        try:
-            rows = instances(self._kernel, reference.inames, reference.conditions, values)
-            index = [values.column(e, rows).astype(np.int64) for e in reference.index]
-        except Outside as outside:
-            raise self._outside(reference, outside) from None
+        conditions = reference.conditions
+        return Instances(self._kernel, reference.inames, conditions, values), values
+
+    def _subscripts(self, reference: Reference, values: Values, rows: Rows) -> list[Column]:
+        """Return the subscripts of a reference in some instances; `Outside` if one is outside."""
+        index = [values.column(e, rows).astype(np.int64) for e in reference.index]
         shape = self._kernel.array(reference.name).shape or ()
         for column, extent in zip(index, shape, strict=True):
             wrong = np.flatnonzero((column < 0) | (column >= value_of(extent, self._data.sizes)))
             if wrong.size:
                 element = tuple(int(c[wrong[0]]) for c in index)
-                found = Outside(reference.name, element, rows.at(int(wrong[0])))
-                raise self._outside(reference, found)
-        return rows, index
+                raise Outside(reference.name, element, rows.at(int(wrong[0])))
+        return index
+
+    def _check_magnitude(
+        self, reference: Reference, values: Values, rows: Rows, ends: frozenset[str]
+    ) -> None:
+        """Raise `Outside` for subscripts that wrap around, where bounds of loops are garbage."""
+        if not ends:
+            return
+        columns = {i: c.astype(np.float64) if i in ends else c for i, c in rows.columns.items()}
+        for node in reference.index:
+            wrong = np.flatnonzero(np.abs(values.column(node, Rows(rows.count, columns))) > 2**62)
+            if wrong.size:
+                point = rows.at(int(wrong[0]))
+                exact = Rows(1, {i: np.array([value], object) for i, value in point.items()})
+                index = tuple(int(values.column(e, exact)[0]) for e in reference.index)
+                raise Outside(reference.name, index, point)
 
     def _scalars(self) -> dict[str, Any]:
         return {**self._data.scalars, **self._data.sizes}

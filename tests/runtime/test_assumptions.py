@@ -16,6 +16,7 @@ from polygen.errors import (
     InvalidArgument,
     ObligationUnchecked,
     ObligationViolated,
+    TooManyToCheck,
     UninitializedRead,
     UnknownArgument,
 )
@@ -322,9 +323,9 @@ def test_whether_all_was_written_is_not_checked() -> None:
         call(knl, idx=ints(0, 1, 2, 3), jdx=ints(0, 1, 2, 3), b=np.zeros(4))
 
 
-def test_too_many_instances_are_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_instances_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("polygen.runtime.table._MOST_ROWS", 2)
-    with pytest.warns(ObligationUnchecked, match="more than 2 instances"):
+    with pytest.raises(TooManyToCheck, match=r"more than 2 instances: s: a\[idx\[i\]\] is inside"):
         scatter(0, 1, 2)
 
 
