@@ -67,7 +67,10 @@ def from_examples() -> Iterator[Case]:
     yield case("mandelbrot", "make_mandelbrot", "on_the_grid", **view)
     yield case("saxpy", "make_saxpy", "in_groups", n=999_999)
     stencils = runpy.run_path(str(EXAMPLES / "stencils.py"))
-    for name, sizes in (("plate", {"n": 1999, "m": 1999}), ("block", {"l": 99, "n": 199, "m": 199})):
+    for name, sizes in (
+        ("plate", {"n": 1999, "m": 1999}),
+        ("block", {"l": 99, "n": 199, "m": 199}),
+    ):
         plain = stencils[f"make_{name}"]()
         yield Case(f"stencils: {name} with_halos", plain, stencils["with_halos"](plain), sizes)
     demo = runpy.run_path(str(EXAMPLES / "demo.py"))
@@ -77,7 +80,9 @@ def from_examples() -> Iterator[Case]:
 
 def element_wise() -> Iterator[Case]:
     """Yield a kernel that does nothing but read and write, and a sweep, in tiles of all kinds."""
-    doubled = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "o[i,j] = 2*a[i,j]", loop_priority="i,j")
+    doubled = pg.make_kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<m }", "o[i,j] = 2*a[i,j]", loop_priority="i,j"
+    )
     plane = {"n": 1999, "m": 1999}
     for rows, columns in ((64, 64), (16, 16), (8, 8), (8, 256)):
         sizes = {"i": rows, "j": columns}
