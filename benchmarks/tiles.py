@@ -145,7 +145,7 @@ def call(knl: pg.Kernel, given: dict[str, Any]) -> Callable[[], object]:
 
 def check(calls: Sequence[Callable[[], object]], given: dict[str, Any]) -> None:
     """Check that calls leave the same in all arrays, and leave these as they were."""
-    arrays = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
+    arrays: dict[str, Any] = {n: v for n, v in given.items() if isinstance(v, np.ndarray)}
     before = {name: value.copy() for name, value in arrays.items()}
     results: list[dict[str, Any]] = []
     for each in calls:

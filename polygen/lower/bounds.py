@@ -141,10 +141,7 @@ def _found(
         return Bounds(0, 0, 1, universe())  # nothing is ever executed
     for lowers, uppers in ends:
         _check(iname, values, lowers, uppers)
-    if constant:
-        chosen = [constant]
-    else:
-        chosen = [choice(lowers, uppers) for lowers, uppers in ends]
+    chosen = [constant] if constant else [choice(lowers, uppers) for lowers, uppers in ends]
     lower = _join(ex.Min, [_join(ex.Max, _bounds(lowers)) for lowers, _ in chosen])
     upper = _join(ex.Max, [_join(ex.Min, _tight(uppers, known)) for _, uppers in chosen])
     held = universe() if len(chosen) > 1 else _held(*chosen[0])
