@@ -204,8 +204,18 @@ class _WorkItems:
         if any(name in names for name in kept):
             region = tuple(_expanded(node, kept, self._item(), self._items()) for node in region)
         region = place_declarations(region, {n: d for n, d in own.items() if n in names})
+        return self._with_items(region)
+
+    def _with_items(self, region: Block) -> Block:
+        """Return the loops over work items around statements that do not synchronize."""
+        items = frozenset(name for axis in self._axes for name, _ in axis.inames)
+        if len(region) > 1 and self._axes and _are_versions(region, items):
+            return tuple(
+                replace(node, body=self._with_items(node.body)) if isinstance(node, If) else node
+                for node in region
+            )
         used = _used(region, self._within)
-        around, region = self._shared(region)
+        around, region = self._shared(region, items)
         for axis in self._axes:
             region = (*_aliases(axis, used, self._index_dtype), *region)
             region = (_axis_loop(axis, region),)
@@ -213,13 +223,12 @@ class _WorkItems:
             region = (replace(node, body=region),)
         return region
 
-    def _shared(self, region: Block) -> tuple[Sequence[Loop | If], Block]:
+    def _shared(self, region: Block, items: frozenset[str]) -> tuple[Sequence[Loop | If], Block]:
         """Return the loops of a region that go around those over work items, and what these hold.
 
         That is so of a nest in which all items make the same iterations, if what it holds becomes
         vectors: what each item copies in turn, say, of what a group keeps.
         """
-        items = frozenset(name for axis in self._axes for name, _ in axis.inames)
         around, inside = _taken_apart(region, items)
         if not any(isinstance(node, Loop) for node in around):
             return (), region
@@ -237,8 +246,32 @@ class _WorkItems:
         return simplify(number)
 
 
-def _reads_arrays(node: Expression) -> bool:
-    return any(isinstance(part, ex.Subscript) for part in walk.subexpressions(node))
+def _are_versions(region: Block, items: frozenset[str]) -> bool:
+    """Tell whether statements are all under conditions that are the same for all items."""
+    written = _written(region)
+    return all(
+        isinstance(node, If)
+        and _is_stable(node, written)
+        and items.isdisjoint(_mentioned_by_head(node))
+        for node in region
+    )
+
+
+def _written(region: Block) -> frozenset[str]:
+    found: set[str] = set()
+    for node in nodes_in(region):
+        if isinstance(node, Assign):
+            found |= {ex.name_of(target) for target, _ in node.pairs}
+        elif isinstance(node, Verbatim | Call):
+            found |= set(node.writes)
+    return frozenset(found)
+
+
+def _is_stable(node: Loop | If, written: frozenset[str]) -> bool:
+    """Tell whether bounds or a condition are the same whenever they are asked."""
+    parts = [part for head in expressions(node) for part in walk.subexpressions(head)]
+    reads_arrays = any(isinstance(part, ex.Subscript) for part in parts)
+    return not reads_arrays and written.isdisjoint(_mentioned_by_head(node))
 
 
 def _taken_apart(region: Block, items: frozenset[str]) -> tuple[list[Loop | If], Block]:
@@ -247,14 +280,13 @@ def _taken_apart(region: Block, items: frozenset[str]) -> tuple[list[Loop | If],
     What differs from item to item, and may be asked in each iteration as well as once, is asked
     around the block.
     """
-    assigned = [node for node in nodes_in(region) if isinstance(node, Assign)]
-    written = frozenset(ex.name_of(target) for node in assigned for target, _ in node.pairs)
+    written = _written(region)
     around: list[Loop | If] = []
     asked: list[Expression] = []
     while len(region) == 1 and isinstance(node := region[0], Loop | If):
-        head = _mentioned_by_head(node)
-        if not written.isdisjoint(head) or any(map(_reads_arrays, expressions(node))):
+        if not _is_stable(node, written):
             break
+        head = _mentioned_by_head(node)
         copied = isinstance(node, Loop) and (node.unroll or node.at_once)
         if items.isdisjoint(head) and not copied:
             around.append(node)
