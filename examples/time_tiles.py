@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import polygen as pg
 
-STEPS, CELLS = 8, 32
+STEPS, CELLS = 8, 512
 
 
 def make_jacobi() -> pg.Kernel:
@@ -52,7 +52,7 @@ def main() -> None:
     knl = in_time_tiles()
     print(pg.generate_code(pg.add_dtypes(knl, {"a": np.float32}), "c"))
     for target in ("c", "opencl"):
-        for steps, n in ((1, 3), (8, 32), (21, 90)):
+        for steps, n in ((1, 3), (8, 512), (21, 1500)):
             check(knl, target, steps, n)
         print(f"{target}: as NumPy")
 

@@ -15,6 +15,7 @@ from polygen.errors import (
 )
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.tags import InameTag, is_lane, is_on_axis
 from polygen.language.within import matching
 from polygen.source import caller_location
 from polygen.transformation import Iname, Within, transformation
@@ -26,10 +27,11 @@ from polygen.transforms.duplicate_inames import duplicate_inames
 def distribute_loop(kernel: Kernel, iname: Iname, within: Within | None = None) -> Kernel:
     """Make several loops of one, each for some of its instructions, as far as that is legal.
 
-    It is `duplicate_inames` of the loop and of those in it: for the last instructions first, each
-    time as few as have loops of their own without breaking a dependence.  Values that a scalar
-    hands on within an iteration keep its users together: `privatize_temporaries_with_inames` makes
-    an array of it.
+    It is `duplicate_inames` of the loop and of those in it, with their tags: for the last
+    instructions first, each time as few as have loops of their own without breaking a dependence.
+    The loops around it, and axes of the hardware, stay shared.  Values that a scalar hands on
+    within an iteration keep its users together: `privatize_temporaries_with_inames` makes an array
+    of it.
 
     Kind: order and storage.
 
@@ -93,15 +95,22 @@ def distribute_loop(kernel: Kernel, iname: Iname, within: Within | None = None) 
 
 def _apart(kernel: Kernel, iname: str, insns: Sequence[Instruction]) -> Kernel:
     """Give instructions loops of their own."""
-    below = loops_below(kernel, path_to(kernel, iname))
-    used = [i.within_inames | i.reduction_inames for i in insns]
-    inner = [
-        i
-        for i in kernel.inames
-        if any(i in around for around in used)
-        and (i in below or iname in surrounding_inames(kernel, i))
-    ]
+    path = path_to(kernel, iname)
+    used = frozenset[str]().union(*(i.within_inames | i.reduction_inames for i in insns))
+    below = loops_below(kernel, path)
     home = kernel.home_domains[iname].inames
-    inner += [i for i in home if i not in inner and any(i in around for around in used)]
-    names = [iname, *(i for i in inner if i != iname and i not in path_to(kernel, iname))]
-    return duplicate_inames(kernel, names, [i.id for i in insns])
+    names = [iname]
+    for other in kernel.inames:
+        if other in path or other not in used:
+            continue
+        inside = other in below or iname in surrounding_inames(kernel, other)
+        # What is reduced over is no loop yet, and may have its bounds together with the loop's.
+        if inside or (other in home and not _is_shared(kernel.tags.get(other))):
+            names.append(other)
+    tags = {name: kernel.tags[name] for name in names if name in kernel.tags}
+    return duplicate_inames(kernel, names, [i.id for i in insns], tags=tags)
+
+
+def _is_shared(tag: InameTag | None) -> bool:
+    """Tell whether loops one after the other are in the same iterations of an iname with a tag."""
+    return is_on_axis(tag) or is_lane(tag)

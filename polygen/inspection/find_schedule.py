@@ -19,10 +19,13 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.public import public_but
 from polygen.ir.show_expression import show_expression
 from polygen.language.programs import TranslationUnit
+from polygen.pipeline import DEFAULT_TARGET
 from polygen.source import caller_location
+from polygen.targets.registry import get_target
 from polygen.transforms.affine_map_inames import affine_map_inames
 from polygen.transforms.prioritize_loops import prioritize_loops
 from polygen.transforms.skew import skew
+from polygen.transforms.tag_inames import tag_inames
 from polygen.transforms.tile import tile
 from polygen.transforms.wavefront import wavefront
 
@@ -30,13 +33,14 @@ Step: TypeAlias = tuple[str, dict[str, Any]]
 
 _IN, _OUT, _PARAM, _SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param, isl.dim_type.set
 _STEPS: dict[str, Any] = {
-    f.__name__: f for f in (affine_map_inames, prioritize_loops, skew, tile, wavefront)
+    f.__name__: f for f in (affine_map_inames, prioritize_loops, skew, tag_inames, tile, wavefront)
 }
 _GROUPS, _ITEMS = 3, 2  # axes that are used
+_TILE, _TILE_IN_C = 16, 32  # shorter rows of tiles take longer to begin than to execute in C
 
 
 @public_but("tile_size")
-def find_schedule(kernel: Kernel | TranslationUnit, tile_size: int = 16) -> list[Step]:
+def find_schedule(kernel: Kernel | TranslationUnit, tile_size: int | None = None) -> list[Step]:
     """Return steps that would make the loops of a kernel tiled and parallel; none is taken.
 
     For each nest of loops that hold all the same instructions, or for those inside of one for which
@@ -45,9 +49,13 @@ def find_schedule(kernel: Kernel | TranslationUnit, tile_size: int = 16) -> list
     Parallel ones get axes of the hardware; where tiles can only be executed in waves, they are.  It
     knows nothing of memory: prefetching is left to the user.
 
+    For a kernel whose target is C, there are fewer proposals, for compilers make vectors of loops
+    as they are: the outermost parallel loop of a nest gets threads, unless it is the innermost of
+    several, and tiles in waves are proposed where no loop is parallel.
+
     Parameters:
         kernel: the kernel, or a program with one entry point; loops with tags are left as they are.
-        tile_size: the extent of a tile along each loop.
+        tile_size: the extent of a tile along each loop; 16 if not given, and 32 for C.
 
     Returns:
         The name of each step and its arguments, all of which can be applied one after the other.
@@ -73,9 +81,12 @@ def find_schedule(kernel: Kernel | TranslationUnit, tile_size: int = 16) -> list
     parallelizer and locality optimizer, PLDI 2008; Verdoolaege, Janssens, Scheduling for PPCG,
     2017.
     """
-    _check_size(tile_size)
     kernel = kernel if isinstance(kernel, Kernel) else kernel.default_entrypoint
-    found = _Finder(kernel, tile_size)
+    on_grid = get_target(kernel.target or DEFAULT_TARGET).hardware_index is not None
+    if tile_size is None:
+        tile_size = _TILE if on_grid else _TILE_IN_C
+    _check_size(tile_size)
+    found = _Finder(kernel, tile_size, on_grid=on_grid)
     what = f"no schedule was found for kernel '{kernel.name}'"
     with limited(kernel, what, "transform it by hand"):
         found.look_at_all(loop_tree(kernel, quiet=True), ())
@@ -117,9 +128,10 @@ class _Row:
 
 
 class _Finder:
-    def __init__(self, kernel: Kernel, tile_size: int) -> None:
+    def __init__(self, kernel: Kernel, tile_size: int, *, on_grid: bool) -> None:
         self._kernel = kernel  # as the steps make it
         self._size = tile_size
+        self._on_grid = on_grid
         self.steps: list[Step] = []
 
     def look_at_all(self, tree: Sequence[TreeNode], outside: tuple[str, ...]) -> None:
@@ -133,6 +145,12 @@ class _Finder:
 
     def _look_at(self, inames: tuple[str, ...], outside: Sequence[str]) -> None:
         """Add the steps for a nest of loops, given those outside of it."""
+        parallel = () if self._on_grid else self._parallel(inames, outside)
+        if parallel:
+            # An innermost loop becomes vectors: threads that wait after each would cost more.
+            if len(inames) == 1 or parallel[0] != inames[-1]:
+                self._take("tag_inames", iname_to_tag={parallel[0]: "g.0"})
+            return
         bands = self._bands(inames, outside)
         if bands is None:
             return
@@ -150,6 +168,18 @@ class _Finder:
             return False
         self.steps.append((step, arguments))
         return True
+
+    def _parallel(self, inames: tuple[str, ...], outside: Sequence[str]) -> list[str]:
+        """Return the loops of a nest that carry no dependence, those outside of each in order."""
+        domain = self._points(inames)
+        found: list[str] = []
+        for position, iname in enumerate(inames):
+            pairs = self._pairs(inames, (*outside, *inames[:position]), domain)
+            together = isl.Map.universe(domain.get_space().map_from_set())
+            together = together.equate(_IN, position, _OUT, position)
+            if pairs.is_subset(isl.UnionMap.from_map(together)):
+                found.append(iname)
+        return found
 
     # --- what isl finds
 

@@ -1,14 +1,20 @@
 """The bounds of a loop, from the values that its iname takes.
 
-A loop whose number of iterations is a constant keeps it, and what else restricts its values
-becomes a guard inside: compilers unroll and vectorise such loops.  Any other loop runs from its
-greatest lower to its least upper bound.
+On a grid of work items, a loop whose number of iterations is a constant keeps it, and what else
+restricts its values becomes a guard inside: compilers unroll such loops.  On processors, where
+compilers make no vectors of guarded iterations, partial tiles are bounds::
+
+    for (int j_inner = 0; j_inner < min(64, m - 64 * j_outer); ++j_inner)
+
+Any other loop runs from its greatest lower to its least upper bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
@@ -74,6 +80,7 @@ class _Limit(NamedTuple):
 
 
 _Ends: TypeAlias = tuple[list[_Limit], list[_Limit]]
+_Choice: TypeAlias = Callable[[list[_Limit], list[_Limit]], _Ends]
 
 
 def loop_bounds(
@@ -83,6 +90,7 @@ def loop_bounds(
     *,
     constant_first: bool = False,
     exact: bool = False,
+    asked_inside: AbstractSet[str] | None = None,
 ) -> Bounds:
     """Return the bounds of a loop.
 
@@ -93,13 +101,17 @@ def loop_bounds(
         constant_first: rather than leave out values, start from a constant; what is left out
             becomes guards.
         exact: leave out no bound for the sake of constants: the loop is one of several in a row.
+        asked_inside: bounds that mention one of these names give way to constants, and become
+            guards; if None, all others do.
 
     Raises:
         UnboundedDomain: if it is not bounded on both sides.
     """
     # There may be existential dimensions of which isl does not know what they are.
     values = values.compute_divs()
-    return _found(iname, values, _ends(values, iname), known, constant_first, exact)
+    choice = _constants if asked_inside is None else partial(_without, asked_inside)
+    choice = _all if exact else choice
+    return _found(iname, values, _ends(values, iname), known, constant_first, choice)
 
 
 def _found(
@@ -108,11 +120,12 @@ def _found(
     found: tuple[list[isl.BasicSet], list[_Ends]],
     known: isl.Set,
     constant_first: bool,
-    exact: bool,
+    choice: _Choice,
 ) -> Bounds:
     """Return the bounds of a loop of which the ends were found."""
     pieces, ends = found
-    constant = _constant_ends(ends[0]) if len(pieces) == 1 and not exact else None
+    exact = choice is _all
+    constant = _constant_ends(ends[0], choice) if len(pieces) == 1 and not exact else None
     if constant and values.n_basic_set() == 1 and not pieces[0].dim(isl.dim_type.div):
         return _constant_bounds(constant)
     if len(pieces) == 1 and not exact and (steady := _steady_bounds(iname, values, ends[0])):
@@ -128,10 +141,7 @@ def _found(
         return Bounds(0, 0, 1, universe())  # nothing is ever executed
     for lowers, uppers in ends:
         _check(iname, values, lowers, uppers)
-    if constant:
-        chosen = [constant]
-    else:
-        chosen = ends if exact else [_constants(lowers, uppers) for lowers, uppers in ends]
+    chosen = [constant] if constant else [choice(lowers, uppers) for lowers, uppers in ends]
     lower = _join(ex.Min, [_join(ex.Max, _bounds(lowers)) for lowers, _ in chosen])
     upper = _join(ex.Max, [_join(ex.Min, _tight(uppers, known)) for _, uppers in chosen])
     held = universe() if len(chosen) > 1 else _held(*chosen[0])
@@ -149,7 +159,7 @@ def constant_bounds(iname: str, values: isl.Set) -> Bounds | None:
     ends = _ends(alone, iname)
     if not all(lowers and uppers for lowers, uppers in ends[1]):
         return None
-    found = _found(iname, alone, ends, universe(), constant_first=False, exact=False)
+    found = _found(iname, alone, ends, universe(), constant_first=False, choice=_constants)
     return None if found.constant is None else found
 
 
@@ -220,15 +230,15 @@ def _ends(values: isl.Set, iname: str) -> tuple[list[isl.BasicSet], list[_Ends]]
     return pieces, [_limits(piece, iname) for piece in pieces]
 
 
-def _constant_ends(ends: _Ends) -> _Ends | None:
+def _constant_ends(ends: _Ends, choice: _Choice) -> _Ends | None:
     """Return the ends of a loop with a constant number of iterations.
 
     Before anything is simplified: an assumption such as ``n <= 64`` can make a constant bound
     redundant, beside one that is not constant.
     """
-    lowers, uppers = _constants(*ends)
+    lowers, uppers = choice(*ends)
     if all(limit.bound.is_constant for limit in (*lowers, *uppers)) and lowers and uppers:
-        return lowers, uppers
+        return _constants(lowers, uppers)
     return None
 
 
@@ -278,7 +288,7 @@ def _limit(
 
 
 def _constants(lowers: list[_Limit], uppers: list[_Limit]) -> _Ends:
-    """Return the limits to be used: the constant ones if they bound the loop on both sides."""
+    """Choose the constant limits if they bound the loop on both sides; else all."""
     low = [limit for limit in lowers if limit.bound.is_constant]
     high = [limit for limit in uppers if limit.bound.is_constant]
     if not (low and high):
@@ -287,6 +297,19 @@ def _constants(lowers: list[_Limit], uppers: list[_Limit]) -> _Ends:
         [max(low, key=lambda limit: limit.bound.constant)],
         [min(high, key=lambda limit: limit.bound.constant)],
     )
+
+
+def _without(names: AbstractSet[str], lowers: list[_Limit], uppers: list[_Limit]) -> _Ends:
+    """Choose the limits that mention none of the names, if constants bound the loop; else all."""
+    sides = lowers, uppers
+    if not all(any(limit.bound.is_constant for limit in side) for side in sides):
+        return sides
+    kept = [[s for s in side if names.isdisjoint(s.bound.names())] for side in sides]
+    return kept[0], kept[1]
+
+
+def _all(lowers: list[_Limit], uppers: list[_Limit]) -> _Ends:
+    return lowers, uppers
 
 
 def _bounds(limits: Sequence[_Limit]) -> list[LinearForm]:

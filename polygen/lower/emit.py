@@ -51,10 +51,15 @@ class Emitter:
         owners: for each axis of the launch, the iname that stands for it and its first value:
             assignments that write shared memory and lack the axis are executed there only.
         vector_bytes: the size of the largest vectors that are computed with.
+        ends_partial_tiles: whether bounds of loops, rather than guards in them, say where partial
+            tiles end.
     """
 
-    def __init__(self, kernel: Kernel, owners: Owners, vector_bytes: int) -> None:
+    def __init__(
+        self, kernel: Kernel, owners: Owners, vector_bytes: int, *, ends_partial_tiles: bool
+    ) -> None:
         self._kernel = kernel
+        self._ends_partial_tiles = ends_partial_tiles
         arrays = {
             name: v
             for name, v in kernel.variables.items()
@@ -288,7 +293,17 @@ class Emitter:
         if fixed:
             first = project_out(first.intersect(equations(place.values)), sorted(place.values))
         unrolled = self._is_unrolled(node)
-        return loop_bounds(node.iname, first, place.known, constant_first=unrolled, exact=divided)
+        copied = unrolled or isinstance(self._kernel.tags.get(node.iname), UnrollHintTag)
+        # Work items with the same bounds become vectors.
+        inside = self._local_inames if self._ends_partial_tiles and not copied else None
+        return loop_bounds(
+            node.iname,
+            first,
+            place.known,
+            constant_first=unrolled,
+            exact=divided,
+            asked_inside=inside,
+        )
 
     def _values(self, node: LoopNode, kept: frozenset[str]) -> isl.Set:
         """Return the values of the `kept` inames for which something in the loop is executed."""

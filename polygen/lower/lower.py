@@ -134,10 +134,15 @@ def lower_prepared(
     kernel: Kernel,
     model: Model,
     index_dtype: DType = INT32,
+    *,
+    on_grid: bool = False,
 ) -> LoopProgram:
     """Return the loop program of a kernel that `prepare` has returned.
 
-    Parameters and errors are those of `lower`.
+    Other parameters, and errors, are those of `lower`.
+
+    Parameters:
+        on_grid: whether it is a function that the work items of a grid call.
     """
     if model is Model.LOOPS and kernel.options.sub_group_size:  # it has no work items
         kernel = kernel.copy(options=replace(kernel.options, sub_group_size=0))
@@ -157,7 +162,8 @@ def lower_prepared(
     tree = with_lane_loops(realized, tree)  # innermost, around each instruction
     # Launches, guards, declarations.
     own = frozenset(kernel.variables)
-    return _Host(realized, model, index_dtype, own).program(tree)
+    on_grid = on_grid or model is Model.GRID
+    return _Host(realized, model, index_dtype, own, on_grid=on_grid).program(tree)
 
 
 def _realized(
@@ -189,10 +195,13 @@ class _Host:
         model: Model,
         index_dtype: DType,
         own: frozenset[str],
+        *,
+        on_grid: bool,
     ) -> None:
         self._kernel = kernel
         self._accumulators = frozenset(kernel.variables.keys() - own)
         self._model = model
+        self._on_grid = on_grid
         self._index_dtype = index_dtype
         self._nonnegative = {
             extent.name
@@ -233,7 +242,7 @@ class _Host:
 
     def _functions(self) -> Iterator[LoopProgram]:
         for kernel in functions_of(self._kernel):
-            yield lower_prepared(kernel, Model.LOOPS, self._index_dtype)
+            yield lower_prepared(kernel, Model.LOOPS, self._index_dtype, on_grid=self._on_grid)
 
     def _temporaries(self, *spaces: AddressSpace) -> list[TemporaryVariable]:
         own = (t for t in self._kernel.temporaries if not t.read_only)
@@ -286,7 +295,12 @@ class _Host:
         insns = list(assignments(nodes))
         check_sources(self._kernel, insns)
         grid = grid_of(self._kernel, insns, outer, known)
-        emitter = Emitter(self._kernel, grid.owners, self._model.vector_bytes)
+        emitter = Emitter(
+            self._kernel,
+            grid.owners,
+            self._model.vector_bytes,
+            ends_partial_tiles=not self._on_grid,
+        )
         self._note_nonnegative(grid.axes, emitter)
         if self._model is Model.GRID and any(map(_has_barrier, nodes)):
             emitter.exchanged = exchanged(self._kernel, nodes)

@@ -139,8 +139,11 @@ class _WorkItems:
         return place_declarations(result, {**shared, **expanded}, items)
 
     def _are_interleaved(self, body: Block, kept: Collection[str]) -> bool:
+        """Tell whether elements of neighbours are to be neighbours in what items keep."""
+        return self._are_vectors(list(nodes_in(body)), kept)
+
+    def _are_vectors(self, nodes: Sequence[Node], kept: Collection[str]) -> bool:
         """Tell whether iterations of the innermost loop over work items may become vectors."""
-        nodes = list(nodes_in(body))
         if not self._axes or self._axes[0].size in (1, 2, 3):
             return False
         if any(isinstance(node, Call) for node in nodes):  # which are given parts as they are
@@ -201,11 +204,37 @@ class _WorkItems:
         if any(name in names for name in kept):
             region = tuple(_expanded(node, kept, self._item(), self._items()) for node in region)
         region = place_declarations(region, {n: d for n, d in own.items() if n in names})
+        return self._with_items(region)
+
+    def _with_items(self, region: Block) -> Block:
+        """Return the loops over work items around statements that do not synchronize."""
+        items = frozenset(name for axis in self._axes for name, _ in axis.inames)
+        if len(region) > 1 and self._axes and _are_versions(region, items):
+            return tuple(
+                replace(node, body=self._with_items(node.body)) if isinstance(node, If) else node
+                for node in region
+            )
         used = _used(region, self._within)
+        around, region = self._shared(region, items)
         for axis in self._axes:
             region = (*_aliases(axis, used, self._index_dtype), *region)
             region = (_axis_loop(axis, region),)
+        for node in reversed(around):
+            region = (replace(node, body=region),)
         return region
+
+    def _shared(self, region: Block, items: frozenset[str]) -> tuple[Sequence[Loop | If], Block]:
+        """Return the loops of a region that go around those over work items, and what these hold.
+
+        That is so of a nest in which all items make the same iterations, if what it holds becomes
+        vectors: what each item copies in turn, say, of what a group keeps.
+        """
+        around, inside = _taken_apart(region, items)
+        if not any(isinstance(node, Loop) for node in around):
+            return (), region
+        nodes = list(nodes_in(inside))
+        plain = all(isinstance(node, Assign | Declare | If) for node in nodes)
+        return (around, inside) if plain and self._are_vectors(nodes, ()) else ((), region)
 
     def _item(self) -> Expression:
         """Return the number of the work item in its group."""
@@ -215,6 +244,60 @@ class _WorkItems:
             index = _shifted(ex.Variable(name), first, 0)
             number = ex.sum_of(ex.product_of(number, axis.size), index)
         return simplify(number)
+
+
+def _are_versions(region: Block, items: frozenset[str]) -> bool:
+    """Tell whether statements are all under conditions that are the same for all items."""
+    written = _written(region)
+    return all(
+        isinstance(node, If)
+        and _is_stable(node, written)
+        and items.isdisjoint(_mentioned_by_head(node))
+        for node in region
+    )
+
+
+def _written(region: Block) -> frozenset[str]:
+    found: set[str] = set()
+    for node in nodes_in(region):
+        if isinstance(node, Assign):
+            found |= {ex.name_of(target) for target, _ in node.pairs}
+        elif isinstance(node, Verbatim | Call):
+            found |= set(node.writes)
+    return frozenset(found)
+
+
+def _is_stable(node: Loop | If, written: frozenset[str]) -> bool:
+    """Tell whether bounds or a condition are the same whenever they are asked."""
+    parts = [part for head in expressions(node) for part in walk.subexpressions(head)]
+    reads_arrays = any(isinstance(part, ex.Subscript) for part in parts)
+    return not reads_arrays and written.isdisjoint(_mentioned_by_head(node))
+
+
+def _taken_apart(region: Block, items: frozenset[str]) -> tuple[list[Loop | If], Block]:
+    """Return loops and conditions around a block that are the same for all items, and the rest.
+
+    What differs from item to item, and may be asked in each iteration as well as once, is asked
+    around the block.
+    """
+    written = _written(region)
+    around: list[Loop | If] = []
+    asked: list[Expression] = []
+    while len(region) == 1 and isinstance(node := region[0], Loop | If):
+        if not _is_stable(node, written):
+            break
+        head = _mentioned_by_head(node)
+        copied = isinstance(node, Loop) and (node.unroll or node.at_once)
+        if items.isdisjoint(head) and not copied:
+            around.append(node)
+        elif isinstance(node, If):
+            asked.append(node.condition)
+        else:
+            break
+        region = node.body
+    for condition in reversed(asked):
+        region = (If(condition, region),)
+    return around, region
 
 
 def _synchronizes(node: Node) -> bool:

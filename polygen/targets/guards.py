@@ -1,7 +1,12 @@
-"""Conditions in loops that are the same in all iterations: asked once, around the loop.
+"""Conditions in loops that are asked once, around the loop, or become its bounds.
 
-Lowering leaves none in loops of its own.  But where work items are iterations of loops, each of
-them asks what a work item would: here this moves outwards, or becomes a bound.
+Lowering leaves none of them in loops of its own.  But where work items are iterations of loops,
+each of them asks what a work item would, and compilers make no good vectors of that::
+
+    for (int i = 0; i < 64; ++i) {
+        if (64 * i_outer + i < n)          for (int i = 0; i < min(64, n - 64 * i_outer); ++i)
+            b[64 * i_outer + i] = 1;           b[64 * i_outer + i] = 1;
+    }
 """
 
 from __future__ import annotations
@@ -9,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from polygen.analysis.affine import LinearForm, linear_form
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.expression import Expression
@@ -49,12 +55,18 @@ def _taken_out(loop: Loop, names: ExpressionPrinter) -> tuple[Sequence[Expressio
     else:
         return (), loop
     shared = [c for c in asked if _is_shared(c, loop.iname, names)]
-    bounds = [c for c in asked if _bound(c, loop) is not None]
-    own = [c for c in asked if c not in shared and c not in bounds]
+    ended = loop
+    own: list[Expression] = []
+    for condition in asked:
+        if condition in shared:
+            continue
+        found = _with_bound(ended, condition, names)
+        ended = found or ended
+        if found is None:
+            own.append(condition)
     if len(own) == len(asked):
         return (), loop
-    upper = min([b for b in (_bound(c, loop) for c in bounds) if b is not None], default=loop.upper)
-    return shared, replace(loop, upper=upper, body=(If(_all_of(own), body),) if own else body)
+    return shared, replace(ended, body=(If(_all_of(own), body),) if own else body)
 
 
 def _all_of(conditions: Sequence[Expression]) -> Expression:
@@ -67,9 +79,45 @@ def _is_shared(condition: Expression, iname: str, names: ExpressionPrinter) -> b
     return iname not in mentioned and all(map(names.is_index, mentioned))
 
 
-def _bound(condition: Expression, loop: Loop) -> int | None:
-    """Return where a loop ends in which a condition is only a bound; None if it is more."""
-    if not isinstance(condition, ex.Comparison) or condition.left != ex.Variable(loop.iname):
+def _with_bound(loop: Loop, condition: Expression, names: ExpressionPrinter) -> Loop | None:
+    """Return a loop of which a condition in it is a bound; None if it is more than that."""
+    if not isinstance(condition, ex.Comparison):
+        return None
+    if (upper := _constant_bound(condition, loop)) is not None:
+        return replace(loop, upper=upper)
+    # Loops over work items have the same bounds in all of their iterations.
+    if not loop.unordered or loop.step != 1:
+        return None
+    mentioned = walk.free_variables(condition)
+    left, right = linear_form(condition.left), linear_form(condition.right)
+    if left is None or right is None or not all(map(names.is_index, mentioned)):
+        return None
+    if condition.operator not in _LESS:
+        return None
+    sides = (left, right) if condition.operator in ("<", "<=") else (right, left)
+    room = sides[1] - sides[0] - (len(condition.operator) == 1)  # not negative if it holds
+    factor = room.terms.get(loop.iname, 0)
+    rest = room - LinearForm.of_name(loop.iname) * factor
+    if abs(factor) != 1 or loop.iname in rest.names():
+        return None
+    if factor > 0:
+        return replace(loop, lower=_one_of(ex.Max, loop.lower, (rest * -1).expression()))
+    return replace(loop, upper=_one_of(ex.Min, loop.upper, (rest + 1).expression()))
+
+
+_LESS = ("<", "<=", ">", ">=")
+
+
+def _one_of(
+    kind: type[ex.Min] | type[ex.Max], first: Expression, second: Expression
+) -> ex.Min | ex.Max:
+    before = first.children if isinstance(first, kind) else (first,)
+    return kind((*before, second))
+
+
+def _constant_bound(condition: ex.Comparison, loop: Loop) -> int | None:
+    """Return where a loop ends in which a condition is only a constant bound."""
+    if condition.left != ex.Variable(loop.iname):
         return None
     last, upper = condition.right, loop.upper
     if not isinstance(last, int) or not isinstance(upper, int):

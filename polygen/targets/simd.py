@@ -58,11 +58,15 @@ def accumulated_at_once(
 
 
 def is_short(loop: Loop) -> bool:
-    """Tell whether a loop has few iterations, a constant number."""
-    if not isinstance(loop.lower, int) or not isinstance(loop.upper, int):
+    """Tell whether a loop has few iterations, never more than a constant number."""
+    starts = loop.lower.children if isinstance(loop.lower, ex.Max) else (loop.lower,)
+    ends = loop.upper.children if isinstance(loop.upper, ex.Min) else (loop.upper,)
+    first = max((s for s in starts if isinstance(s, int)), default=None)
+    last = min((e for e in ends if isinstance(e, int)), default=None)
+    if first is None or last is None:
         return False
     fewest = _FEWEST_ITEMS if loop.unordered else _FEWEST
-    return len(range(loop.lower, loop.upper, loop.step)) < fewest
+    return len(range(first, last, loop.step)) < fewest
 
 
 def _is_plain(node: Node) -> bool:

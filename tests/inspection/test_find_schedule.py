@@ -128,3 +128,42 @@ def test_a_program_is_its_entry_point() -> None:
     steps = pg.find_schedule(program)
     assert steps == pg.find_schedule(knl)
     assert pg.apply(program, steps)["twice"] == pg.apply(knl, steps)
+
+
+WAVE = kernel(
+    "{ [t,i,j]: 0<=t<n and 1<=i,j<n-1 }",
+    "u[t+2,i,j] = 2*u[t+1,i,j] - u[t,i,j] + u[t+1,i-1,j] + u[t+1,i+1,j] + u[t+1,i,j-1]",
+    pg.GlobalArg("u", shape="n + 2, n, n"), "...", loop_priority="t, i, j",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("knl", "steps"),
+    [
+        (WAVE, {"i": "g.0"}),
+        (JACOBI, {}),
+        (DIAGONAL, {}),
+        (SUMS, {"i": "g.0"}),
+        (MIXED, {"i": "g.0"}),
+        (STEPS, {"i": "g.0", "k": "g.0"}),
+        (CHAIN, {}),
+        (kernel("{ [i]: 0<=i<n }", "b[i] = 2*a[i]"), {"i": "g.0"}),
+    ],
+    ids=str.split("wave jacobi diagonal sums mixed steps chain line"),
+)
+def test_in_c_vectors_stay_and_parallel_loops_get_threads(
+    knl: Kernel, steps: dict[str, str]
+) -> None:
+    """Compilers make vectors of loops as they are, which skewed tiles keep them from."""
+    knl = knl.copy(target="c")
+    tags = [("tag_inames", {"iname_to_tag": {iname: tag}}) for iname, tag in steps.items()]
+    assert pg.find_schedule(knl) == tags
+    agree(knl, [{"n": n} for n in (1, 3, 5)], applied)
+
+
+def test_in_c_tiles_in_waves_are_for_loops_of_which_none_is_parallel() -> None:
+    for knl in (SWEEPS, SEIDEL):
+        proposed = dict(pg.find_schedule(knl.copy(target="c")))
+        assert set(proposed["tile"]["sizes"].values()) == {32}
+        assert "wavefront" in proposed
+        assert pg.find_schedule(knl.copy(target="c"), 16) == pg.find_schedule(knl)
