@@ -36,6 +36,7 @@ from polygen.language.priorities import with_priorities
 from polygen.language.reduced import check_reduced
 from polygen.language.reductions import with_kept_types
 from polygen.language.shapes import with_shapes
+from polygen.language.swept_parts import with_beginnings
 from polygen.source import caller_location
 
 
@@ -139,6 +140,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         kernel = linked(kernel, called)
         for iname in kernel.inames:
             surrounding_inames(kernel, iname)
+        kernel = with_beginnings(kernel, {d.id: d.statement for d in drafts})
         if keep_reduction_types:
             kernel = with_kept_types(kernel)
         kernel = with_initial_values(with_shapes(without_linear_subscripts(kernel), declared))
@@ -197,6 +199,7 @@ def make_function(
     The call ``[j]: out[i, j] = f([j]: a[i, j], n)`` gives it what it reads as arguments (scalars,
     and arrays that it reads), and assigns what it writes, both in the order of ``kernel_data``.
     ``[j]: a[i, j]`` is the array ``x`` with ``x[j]`` being ``a[i, j]``; ``a`` alone is all of it.
+    If ``j`` is an iname, the part begins where its loop does.
     An array that is read and written stands on both sides.  Types are those of what is passed.  In
     generated code it is a function; `inline_callable_kernel` puts its instructions in the call's
     place.
