@@ -29,6 +29,10 @@ class PriorityIgnored(PolygenWarning):
     """A loop priority that contradicts what the kernel's structure requires."""
 
 
+class UnusedIname(PolygenWarning):
+    """An iname that no instruction is in: what was meant to be repeated runs once."""
+
+
 class UnusedGroup(PolygenWarning):
     """A group of instructions that no instruction conflicts with: it orders nothing."""
 

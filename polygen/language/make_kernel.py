@@ -9,6 +9,7 @@ from polygen import errors
 from polygen.analysis.calls import linked, unknown_kernels
 from polygen.analysis.domains import surrounding_inames
 from polygen.analysis.groups import warn_of_unused_groups
+from polygen.analysis.ignored_priorities import warn_of_ignored_priorities
 from polygen.analysis.proving import proofs_are_on
 from polygen.analysis.type_checks import check_calls
 from polygen.analysis.wellformed import check_well_formed
@@ -154,6 +155,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     if not unknown_kernels(kernel):
         kernel = with_something_to_reduce(kernel)
     warn_of_unused_groups(kernel)
+    warn_of_ignored_priorities(kernel)
     check_calls(kernel)
     check_made(kernel)
     return kernel
