@@ -10,7 +10,7 @@ class AmbiguousNesting(PolygenWarning):
 
 
 class ComputedAnew(PolygenWarning):
-    """A reduction that would be a scan, were it not for an iname on a hardware axis."""
+    """A reduction that would be a scan, were it not for a hardware axis, or for loops inside."""
 
 
 class ObligationUnchecked(PolygenWarning):

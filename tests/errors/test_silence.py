@@ -170,6 +170,53 @@ def test_each_kernel_tells_of_its_own_nest() -> None:
         assert f"kernel '{name}'" in text
 
 
+# --- scans that become quadratic
+
+SCANS = "{ [r, i, j]: 0<=r<m and 0<=i<n and 0<=j<=i }"
+
+
+def tiles(knl: pg.Kernel) -> pg.Kernel:
+    return pg.prioritize_loops(pg.split_iname(knl, "i", 4), "i_outer, r, i_inner")
+
+
+def turned(knl: pg.Kernel) -> pg.Kernel:
+    return pg.interchange(knl, "r", "i")
+
+
+def prior(knl: pg.Kernel) -> pg.Kernel:
+    return pg.prioritize_loops(knl, "i, r")
+
+
+@pytest.mark.parametrize("step", [tiles, turned, prior])
+def test_a_scan_with_another_loop_inside(step: Callable[[pg.Kernel], pg.Kernel]) -> None:
+    knl = pg.make_kernel(SCANS, "b[r, i] = sum(j, a[r, j])", loop_priority="r, i")
+    knl = pg.add_dtypes(knl, {"a": np.float64})
+    assert said(code(knl)) == []
+    (text,) = said(code(step(knl)), errors.ComputedAnew)
+    assert "'sum(j, a[r, j])' is computed anew for each value of 'i" in text
+    assert "(prioritize_loops, interchange)" in text
+    again = pg.prioritize_loops(knl, "r, i")
+    assert said(code(again)) == []
+
+
+@pytest.mark.parametrize(
+    ("domains", "text", "priority"),
+    [
+        (SCANS, "b[r, i] = sum(j, a[r, j]*x[i, j])", "i, r"),  # no scan in any order
+        ("{ [i, j]: 0<=i<n and 0<=j<=i }", "b[i] = sum(j, a[i, j])", ()),
+        (
+            ["{ [i, j]: 0<=i<n and 0<=j<=i }", "{ [r]: 0<=r<=i }"],
+            "b[r, i] = sum(j, a[r, j])",
+            "i, r",
+        ),
+    ],
+)
+def test_sums_that_are_no_scans(domains: Any, text: str, priority: Any) -> None:
+    knl = pg.add_dtypes(pg.make_kernel(domains, text, loop_priority=priority), A)
+    knl = pg.add_dtypes(knl, X) if "x" in text else knl
+    assert said(code(knl)) == []
+
+
 # --- remedies
 
 
