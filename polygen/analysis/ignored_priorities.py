@@ -9,6 +9,7 @@ from polygen.analysis.domains import surrounding_inames
 from polygen.analysis.nest import loops_outside
 from polygen.errors import PriorityIgnored
 from polygen.ir.kernel import Kernel
+from polygen.ir.told import is_news
 from polygen.source import warn
 
 
@@ -32,7 +33,8 @@ def warn_of_ignored_priorities(kernel: Kernel, before: Kernel | None = None) -> 
         return
     found = ignored_priorities(kernel)
     if found and before is not None and ignored_priorities(before):
-        _told(kernel).update(found)
+        for pair in found:
+            is_news(kernel, (PriorityIgnored, pair))
     tell_ignored(kernel, found)
 
 
@@ -41,9 +43,8 @@ def tell_ignored(kernel: Kernel, pairs: Iterable[tuple[str, str]]) -> None:
     if _is_silenced(kernel):
         return
     for inner, outer in pairs:
-        if (inner, outer) in _told(kernel):
+        if not is_news(kernel, (PriorityIgnored, (inner, outer))):
             continue
-        _told(kernel).add((inner, outer))
         warn(
             PriorityIgnored(
                 f"kernel '{kernel.name}': the priority of '{inner}' over '{outer}' is ignored: the "
@@ -54,11 +55,6 @@ def tell_ignored(kernel: Kernel, pairs: Iterable[tuple[str, str]]) -> None:
 
 def _is_silenced(kernel: Kernel) -> bool:
     return PriorityIgnored.__name__ in kernel.options.silenced_warnings
-
-
-def _told(kernel: Kernel) -> set[tuple[str, str]]:
-    told: set[tuple[str, str]] = kernel.facts.setdefault(PriorityIgnored, set())
-    return told
 
 
 def _why(kernel: Kernel, inner: str, outer: str) -> str:

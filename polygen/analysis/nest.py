@@ -26,6 +26,7 @@ from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import is_parallel
+from polygen.ir.told import is_news
 from polygen.ir.verify import excerpt
 from polygen.source import warn
 
@@ -287,9 +288,8 @@ class _Nest:
         """Warn of what was left open, once a kernel: steps and code for others say it no more."""
         kernel = self._kernel
         silenced = AmbiguousNesting.__name__ in kernel.options.silenced_warnings
-        if not self._ambiguous or silenced or AmbiguousNesting in kernel.facts:
+        if not self._ambiguous or silenced or not is_news(kernel, AmbiguousNesting):
             return
-        kernel.facts[AmbiguousNesting] = True
         open_choices = "; ".join("{" + ", ".join(c) + "}" for c in self._ambiguous)
         warn(
             AmbiguousNesting(

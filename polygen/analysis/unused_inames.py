@@ -5,6 +5,7 @@ from __future__ import annotations
 from polygen.errors import UnusedIname
 from polygen.ir import walk
 from polygen.ir.kernel import Kernel
+from polygen.ir.told import is_news
 from polygen.source import warn
 
 
@@ -23,18 +24,15 @@ def warn_of_unused_inames(kernel: Kernel) -> None:
     Not of those that steps left, or that say something of other inames in their domain, or of
     where a part of an array begins.
     """
-    domains = [d for d in kernel.domains if not used_inames(kernel).intersection(d.inames)]
-    told = kernel.facts.setdefault(UnusedIname, set())
-    silenced = UnusedIname.__name__ in kernel.options.silenced_warnings
-    if not any(domain.inames for domain in domains) or told or silenced:
+    used = used_inames(kernel)
+    idle = [i for domain in kernel.domains if used.isdisjoint(domain.inames) for i in domain.inames]
+    if not idle or UnusedIname.__name__ in kernel.options.silenced_warnings:
         return
     written = kernel.original or kernel
     axes = {name for call in written.calls for name in call.axis_names}
-    idle = [i for domain in domains for i in domain.inames]
     idle = [i for i in idle if i in written.home_domains and not axes & {i, f"_{i}"}]
     idle = [i for i in idle if i not in used_inames(written)]
-    if idle:
-        told.update(idle)
+    if idle and is_news(kernel, UnusedIname):
         names, is_one = ", ".join(f"'{i}'" for i in idle), len(idle) == 1
         warn(
             UnusedIname(
