@@ -94,13 +94,14 @@ def lower_kernel(kernel: Kernel | TranslationUnit, target: str | None = None) ->
 
 
 def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopProgram:
-    warn_of_unused_inames(kernel)
+    given = kernel
     kernel = prepare(without_auto(_for_target(kernel, target), index_dtype), index_dtype)
     program = lower_prepared(kernel, _model(target), index_dtype)
     if kernel.options.deterministic:
         check_deterministic(kernel)
     if proofs_are_on():
         validate(kernel, program)
+    warn_of_unused_inames(given)
     return without_size_arguments(program, kernel, strips=_model(target) is Model.LOOPS)
 
 
