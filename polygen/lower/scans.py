@@ -99,7 +99,8 @@ def swept_if_inside(
     if order == loops:
         return ()
     structure = loops_outside(kernel.copy(priorities=()))
-    if not all(structure[iname].isdisjoint(inner) for iname in outer):
+    # The loop of another reduction is inside of those of the instruction.
+    if not all(i in structure and structure[i].isdisjoint(inner) for i in outer):
         return ()
     found = find_scan(kernel, around, order, reduction, conditions)
     return () if isinstance(found, str) else found.sweep

@@ -204,6 +204,8 @@ def test_a_scan_with_another_loop_inside(step: Callable[[pg.Kernel], pg.Kernel])
     [
         (SCANS, "b[r, i] = sum(j, a[r, j]*x[i, j])", "i, r"),  # no scan in any order
         ("{ [i, j]: 0<=i<n and 0<=j<=i }", "b[i] = sum(j, a[i, j])", ()),
+        # The loop of the outer sum is inside of that of `i`, whatever is said.
+        (SCANS, "b[i] = sum(r, sum(j, a[r, j]))", ()),
         (
             ["{ [i, j]: 0<=i<n and 0<=j<=i }", "{ [r]: 0<=r<=i }"],
             "b[r, i] = sum(j, a[r, j])",
