@@ -7,6 +7,7 @@ from dataclasses import replace
 from polygen.analysis.determinism import check_deterministic
 from polygen.analysis.index_type import INT32, index_type
 from polygen.analysis.proving import proofs_are_on
+from polygen.analysis.unused_inames import warn_of_unused_inames
 from polygen.errors import SubGroupTooLarge, UserError
 from polygen.ir.collection import without_collection
 from polygen.ir.dtype import DType
@@ -93,12 +94,14 @@ def lower_kernel(kernel: Kernel | TranslationUnit, target: str | None = None) ->
 
 
 def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopProgram:
+    given = kernel
     kernel = prepare(without_auto(_for_target(kernel, target), index_dtype), index_dtype)
     program = lower_prepared(kernel, _model(target), index_dtype)
     if kernel.options.deterministic:
         check_deterministic(kernel)
     if proofs_are_on():
         validate(kernel, program)
+    warn_of_unused_inames(given)
     return without_size_arguments(program, kernel, strips=_model(target) is Model.LOOPS)
 
 

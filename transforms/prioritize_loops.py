@@ -19,8 +19,8 @@ def prioritize_loops(kernel: Kernel, loop_priority: Priority) -> Kernel:
     """Ask for a nesting: of the loops that could be outside, the one named first is.
 
     A priority is advice.  What the kernel's structure requires (a domain that needs another
-    iname; all of one loop's instructions being part of another's) goes before it, with a warning
-    when code is generated.  Calling it again adds to what was asked for before; what contradicts
+    iname; all of one loop's instructions being part of another's) goes before it, with a
+    warning.  Calling it again adds to what was asked for before; what contradicts
     it there is reordered: after ``"i, j, k"``, the priority ``"k, i"`` makes that ``"k, j, i"``.
 
     Kind: order and storage.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polygen.ir import walk
+from polygen.analysis.unused_inames import used_inames
 from polygen.ir.kernel import Kernel
 from polygen.transformation import Inames, to_names, transformation
 from polygen.transforms._left_out import domains_without, priorities_among, unneeded
@@ -35,7 +35,7 @@ def remove_unused_inames(kernel: Kernel, inames: Inames | None = None) -> Kernel
 
     Source: Loo.py's transformation of this name.
     """
-    idle = set(kernel.inames if inames is None else to_names(inames)) - _used(kernel)
+    idle = set(kernel.inames if inames is None else to_names(inames)) - used_inames(kernel)
     gone = unneeded(kernel.domains, idle)
     if not gone:
         return kernel
@@ -45,10 +45,3 @@ def remove_unused_inames(kernel: Kernel, inames: Inames | None = None) -> Kernel
         tags={i: tag for i, tag in kernel.tags.items() if i in kept},
         priorities=priorities_among(kernel.priorities, kept),
     )
-
-
-def _used(kernel: Kernel) -> set[str]:
-    """Return the inames of instructions, and those of reductions, in rules that wait, too."""
-    insns = (*kernel.instructions, *kernel.expanded.instructions)
-    used = {i for insn in insns for i in insn.within_inames | insn.reduction_inames}
-    return used.union(*(walk.reduction_inames(rule.expression) for rule in kernel.substitutions))

@@ -5,23 +5,31 @@ The formula is isl's piecewise quasi-polynomial, made by `polygen.analysis.summi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import lcm
+from typing import Any
 
 import islpy as isl
+import numpy as np
 
 from polygen.analysis.affine import FloorTerm, LinearForm, Term
-from polygen.analysis.isl_affine import to_aff
+from polygen.analysis.array_values import selected, where_true
+from polygen.analysis.isl_affine import condition_set, to_aff
+from polygen.analysis.point_enumeration import blocks, inside, summed_up
 from polygen.analysis.polyhedra import problem_of
 from polygen.analysis.proving import limited_count
 from polygen.analysis.quasi_polynomials import QuasiPolynomial, form_text
 from polygen.analysis.summing import Case, Effort, NotSummedError, cases
 from polygen.errors import ProofLimit
-from polygen.ir.domain import flat_names, intersection, unflatten
+from polygen.ir import walk
+from polygen.ir.domain import flat_names, intersection, project_out, unflatten
+from polygen.ir.empty import NO_NAMES
+from polygen.ir.expression import Expression
 
 _PARAM = isl.dim_type.param
-_SET = isl.dim_type.set
 _MOST_TERMS = 2000
+_FEW_TERMS = 300  # where points can be looked at instead
 
 
 def formula(flat: isl.Set, names: Iterable[str], known: isl.Set) -> isl.PwQPolynomial | None:
@@ -66,15 +74,18 @@ def number(
     flat: isl.Set,
     names: Iterable[str],
     sizes: Mapping[str, int],
-    holds: Callable[[Mapping[str, int]], bool] | None = None,
+    where: Iterable[Expression] = (),
 ) -> int:
     """Return how many values names have together, for given values of the others.
+
+    Names that conditions mention take their values one after the other, many at once; so do others
+    where there is no formula for the rest.
 
     Parameters:
         flat: the set.
         names: what is counted.
         sizes: the values of others; of what is left, some value will do.
-        holds: what a point has to fulfil beside; it gets the values of all names without a size.
+        where: what has to hold beside.
 
     Raises:
         NotSummedError: if there is no end of values.
@@ -82,26 +93,80 @@ def number(
     for position, name in enumerate(flat_names(flat)):
         if name in sizes:
             flat = flat.fix_val(_PARAM, position, isl.Val(sizes[name]))
-    wanted = sorted(names)
-    if holds is not None:
-        wanted += sorted(set(flat_names(flat)).difference(wanted, sizes))
-    values = unflatten(flat, wanted)
-    values = values.project_out(_PARAM, 0, values.dim(_PARAM))
-    if not values.is_bounded():
+    flat = project_out(flat, sizes)
+    conditions: list[Expression] = []
+    for condition in where:
+        for part in walk.conjuncts(walk.substitute(condition, sizes)):
+            affine = condition_set(part)
+            if affine is None:
+                conditions.append(part)
+            else:
+                flat = flat.intersect(affine)
+    counted = frozenset(names)
+    asked = NO_NAMES.union(*map(walk.free_variables, conditions))
+    flat = project_out(flat, set(flat_names(flat)) - counted - asked)
+    if not unflatten(flat, flat_names(flat)).is_bounded():
         raise NotSummedError(is_infinite=True)
-    if holds is None:
-        found: int = values.count_val().to_python()
-        return found
-    counted: set[tuple[int, ...]] = set()
-    few = len(frozenset(names))
+    if not asked <= counted:
+        return _number_of_distinct(flat, counted, asked, conditions)
+    return sum(_number_in(piece, counted, asked, conditions) for piece in _disjoint(flat))
 
-    def look(point: isl.Point) -> None:
-        at = [point.get_coordinate_val(_SET, p).to_python() for p in range(len(wanted))]
-        if holds(dict(zip(wanted, at, strict=True))):
-            counted.add(tuple(at[:few]))
 
-    values.foreach_point(look)
-    return len(counted)
+def _number_in(
+    piece: isl.BasicSet,
+    counted: frozenset[str],
+    asked: frozenset[str],
+    conditions: Sequence[Expression],
+) -> int:
+    """Return how many points of a piece fulfil conditions."""
+    taken = sorted(asked)
+    while True:
+        try:
+            found = cases(problem_of(piece, counted.difference(taken)), Effort(_FEW_TERMS))
+            break
+        except NotSummedError:
+            taken.append(_next_name(piece, counted.difference(taken)))
+    scale = lcm(*(c.denominator for _, polynomial in found for c in polynomial.terms.values()))
+    if not taken:
+        return sum(int(polynomial.terms.get((), 0)) for _, polynomial in found)
+    total = 0
+    for points in blocks(piece, taken):
+        total += summed_up(found, scale, _fulfilling(conditions, points))
+    assert total % scale == 0
+    return total // scale
+
+
+def _next_name(piece: isl.BasicSet, names: Iterable[str]) -> str:
+    """Return the name that takes fewest values."""
+    extents: dict[str, int] = {}
+    for name in sorted(names):
+        values = unflatten(piece.to_set(), [name])
+        values = values.project_out(_PARAM, 0, values.dim(_PARAM))
+        extents[name] = (values.dim_max_val(0) - values.dim_min_val(0)).to_python()
+    return min(extents, key=extents.__getitem__)
+
+
+def _fulfilling(conditions: Sequence[Expression], points: dict[str, Any]) -> dict[str, Any]:
+    for condition in conditions:
+        if not len(next(iter(points.values()))):
+            break
+        points = selected(points, where_true(condition, points))
+    return points
+
+
+def _number_of_distinct(
+    flat: isl.Set, counted: frozenset[str], asked: frozenset[str], conditions: Sequence[Expression]
+) -> int:
+    """Return how many values names have for which some values of others fulfil conditions."""
+    names = [*sorted(counted), *sorted(asked - counted)]
+    found = np.zeros((0, len(counted)), np.int64)
+    for piece in _disjoint(flat):
+        for bounds, _ in cases(problem_of(piece, NO_NAMES), Effort(_FEW_TERMS)):
+            for block in blocks(piece, names):
+                points = _fulfilling(conditions, inside(block, bounds))
+                rows = np.stack([points[name] for name in sorted(counted)], axis=1)
+                found = np.unique(np.concatenate([found, rows]), axis=0)
+    return len(found)
 
 
 def _disjoint(flat: isl.Set) -> list[isl.BasicSet]:

@@ -179,6 +179,12 @@ def _conversion(name: str, *, takes_complex: bool = False) -> Function:
 FUNCTIONS = {function.name: function for function in _functions()}
 
 
+# What other languages call, and what is written here.
+_ELSEWHERE = dict.fromkeys(
+    ("where", "ifelse", "cond", "ternary"), "to choose between two values, write if(c, x, y)"
+)
+
+
 def lookup(name: str) -> Function:
     """Return the function of this name.
 
@@ -192,7 +198,7 @@ def lookup(name: str) -> Function:
     if function is None:
         raise UnknownFunction(
             f"there is no function '{name}'",
-            remedy=did_you_mean(name, {*FUNCTIONS, *REDUCTIONS})
+            remedy=_ELSEWHERE.get(name, did_you_mean(name, {*FUNCTIONS, *REDUCTIONS}))
             + f"; one of your own: register_callable(kernel, '{name}', ScalarCallable(...))",
         )
     return function

@@ -21,12 +21,12 @@ from polygen.errors import (
     DependencyCycle,
     GroupsInterleaved,
     NoLoopNest,
-    PriorityIgnored,
 )
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import is_parallel
+from polygen.ir.told import is_news
 from polygen.ir.verify import excerpt
 from polygen.source import warn
 
@@ -92,7 +92,7 @@ def loop_tree(kernel: Kernel, *, quiet: bool = False) -> tuple[TreeNode, ...]:
                 continue
             raise
         if not quiet:
-            nest.warn(tree)
+            nest.warn()
         return tree
     raise _interleaved(kernel)
 
@@ -275,12 +275,6 @@ class _Nest:
             self._ambiguous[tuple(possible)] = None
         return possible[0]
 
-    def _prior(self, first: str, second: str) -> bool:
-        return any(
-            first in p and second in p and p.index(first) < p.index(second)
-            for p in self._kernel.priorities
-        )
-
     def _refuse_nest(self, group: list[Instruction], outer: frozenset[str]) -> None:
         loops = {insn.id: self._loops[insn.id] - outer for insn in group}
         raise NoLoopNest(
@@ -290,30 +284,16 @@ class _Nest:
             remedy=f"give some of these instructions loops of their own: {way_out(loops)}",
         )
 
-    def warn(self, tree: Sequence[TreeNode]) -> None:
-        silenced = self._kernel.options.silenced_warnings
-        if self._ambiguous and AmbiguousNesting.__name__ not in silenced:
-            open_choices = "; ".join("{" + ", ".join(c) + "}" for c in self._ambiguous)
-            warn(
-                AmbiguousNesting(
-                    f"kernel '{self._kernel.name}': nothing says which of these loops is "
-                    f"outside: {open_choices}; the order of the domains was taken "
-                    "(prioritize_loops decides it)"
-                )
+    def warn(self) -> None:
+        """Warn of what was left open, once a kernel: steps and code for others say it no more."""
+        kernel = self._kernel
+        silenced = AmbiguousNesting.__name__ in kernel.options.silenced_warnings
+        if not self._ambiguous or silenced or not is_news(kernel, AmbiguousNesting):
+            return
+        open_choices = "; ".join("{" + ", ".join(c) + "}" for c in self._ambiguous)
+        warn(
+            AmbiguousNesting(
+                f"kernel '{kernel.name}': nothing says which of these loops is outside: "
+                f"{open_choices}; the order of the domains was taken (prioritize_loops decides it)"
             )
-        if PriorityIgnored.__name__ not in silenced:
-            for inner, outer in dict.fromkeys(self._ignored(tree, ())):
-                warn(
-                    PriorityIgnored(
-                        f"kernel '{self._kernel.name}': the priority of '{inner}' over '{outer}' "
-                        f"is ignored: the kernel's structure puts '{outer}' outside"
-                    )
-                )
-
-    def _ignored(
-        self, nodes: Sequence[TreeNode], outer: tuple[str, ...]
-    ) -> Iterator[tuple[str, str]]:
-        for node in nodes:
-            if isinstance(node, LoopNode):
-                yield from ((node.iname, o) for o in outer if self._prior(node.iname, o))
-                yield from self._ignored(node.children, (*outer, node.iname))
+        )

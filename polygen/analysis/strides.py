@@ -113,6 +113,17 @@ def _row_major(shape: tuple[Expression, ...]) -> tuple[Expression, ...]:
     return tuple(ex.product_of(1, *shape[axis + 1 :]) for axis in range(len(shape)))
 
 
+def multiplied_out(node: Expression) -> Expression:
+    """Return an integer expression as strides are given: equal polynomials are written alike."""
+    found = _polynomial(node, _Anything())
+    return node if found is None else _expression(found)
+
+
+class _Anything:
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
 def _polynomial(node: Expression, names: Container[str]) -> QuasiPolynomial | None:
     """Return an integer expression multiplied out; None if it is something else."""
     form = linear_form(node, names)

@@ -7,7 +7,7 @@ in the caller's place, whether they are inlined or a function of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 
@@ -26,8 +26,9 @@ from polygen.analysis.wording import shown_values
 from polygen.errors import CallAssumption, NestingDecides, OverlappingParts, UnorderedAccess
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import GlobalArg
+from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import flat_names, flatten, project_out, rename_dimension
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
@@ -207,11 +208,18 @@ class _Check:
         indices = [_index(part, axis) for part, axis in zip(parts, (_FIRST, _SECOND), strict=True)]
         axes = {n for n in flat_names(found) if n.startswith((_FIRST, _SECOND))}
         axes |= {f"{x}{a}" for x in (_FIRST, _SECOND) for a in range(len(indices[0]))}
+        axes |= self._scalars(indices)
         for one, other in zip(*indices, strict=True):
             same = condition_set(ex.Comparison(one, "==", other), self._names | axes)
             if same is not None:
                 found = found.intersect(same)
         return found
+
+    def _scalars(self, indices: Iterable[Sequence[ex.Expression]]) -> frozenset[str]:
+        """Return the scalars in subscripts: a call has one value of each for all of its parts."""
+        nodes = (i for index in indices for i in index)
+        found = NO_NAMES.union(*map(walk.free_variables, nodes))
+        return frozenset([n for n in found if _is_scalar(self.kernel, n)])
 
     def _used(self, name: str, axis: str) -> isl.Set:
         """Return the subscripts with which the callee uses an argument, in terms of its numbers."""
@@ -220,6 +228,11 @@ class _Check:
         used = reduce(isl.Set.union, sets)
         used = project_out(used, [n for n in flat_names(used) if n in kernel.home_domains])
         return _given_names(used.intersect(kernel.assumptions.flat), kernel.parameters)
+
+
+def _is_scalar(kernel: Kernel, name: str) -> bool:
+    variable = kernel.variables.get(name)
+    return isinstance(variable, TemporaryVariable) and variable.shape == ()
 
 
 def _index(part: ex.SubArrayRef, axis: str) -> Sequence[ex.Expression]:

@@ -10,7 +10,7 @@ class AmbiguousNesting(PolygenWarning):
 
 
 class ComputedAnew(PolygenWarning):
-    """A reduction that would be a scan, were it not for an iname on a hardware axis."""
+    """A reduction that would be a scan, were it not for a hardware axis, or for loops inside."""
 
 
 class ObligationUnchecked(PolygenWarning):
@@ -27,6 +27,10 @@ class NotVectorized(PolygenWarning):
 
 class PriorityIgnored(PolygenWarning):
     """A loop priority that contradicts what the kernel's structure requires."""
+
+
+class UnusedIname(PolygenWarning):
+    """An iname that no instruction is in: what was meant to be repeated runs once."""
 
 
 class UnusedGroup(PolygenWarning):

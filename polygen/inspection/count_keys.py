@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from constantdict import constantdict
 
+from polygen.analysis.strides import multiplied_out
 from polygen.errors import InvalidArgument
 from polygen.ir.dtype import DType, to_dtype
 from polygen.ir.expression import Expression
@@ -83,7 +84,7 @@ class MemAccess:
         dtype: the type of the elements.
         lid_strides: for each axis of the work items along which the element changes, by how many
             elements, when the index of the work item grows by one: an integer, or an expression in
-            the sizes; None where that is not the same everywhere.
+            the sizes, in whatever way it is written; None where that is not the same everywhere.
         gid_strides: the same for the axes of the work groups.
         direction: ``load`` or ``store``.
         variable: the array.
@@ -109,7 +110,7 @@ class MemAccess:
         for name in ("lid_strides", "gid_strides"):
             strides = getattr(self, name)
             if strides is not None:
-                object.__setattr__(self, name, constantdict(strides))
+                object.__setattr__(self, name, constantdict(_normal(strides)))
 
     def __str__(self) -> str:
         strides = (_strides(self.lid_strides), _strides(self.gid_strides))
@@ -134,6 +135,14 @@ class Sync:
 
     def __str__(self) -> str:
         return _shown(self, self.kind, self.kernel_name)
+
+
+def _normal(strides: Mapping[int, Expression | None]) -> dict[int, Expression | None]:
+    """Return strides as they are counted by: ``m*16`` is ``16*m``, and 0 is left out."""
+    normal = {
+        axis: None if stride is None else multiplied_out(stride) for axis, stride in strides.items()
+    }
+    return {axis: stride for axis, stride in normal.items() if stride != 0}
 
 
 def _strides(strides: Mapping[int, Expression | None] | None) -> str:

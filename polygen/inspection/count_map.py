@@ -6,19 +6,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, Generic, SupportsIndex, TypeVar
 
-from polygen.errors import InvalidArgument, did_you_mean
+from polygen.errors import InvalidArgument, UnknownCount, close_names, did_you_mean
 from polygen.inspection.count_keys import MemAccess, Op, Sync
 from polygen.inspection.counts import Count, added_up
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
 
+_MOST_SHOWN = 12  # keys in an error
 _Key = TypeVar("_Key", bound=Op | MemAccess | Sync)
 
 
 class CountMap(Mapping[_Key, Count], Generic[_Key]):
     """How often each kind of thing happens.  It prints as a table.
 
-    What is not among its keys happens 0 times: ``counts[key]`` says so, too.
+    What is not among its keys happens 0 times; ``counts.get(key)`` is None then.
     """
 
     def __init__(self, kernel: Kernel, kind: type[_Key], counts: Mapping[_Key, Count]) -> None:
@@ -30,7 +31,30 @@ class CountMap(Mapping[_Key, Count], Generic[_Key]):
         return CountMap(self._kernel, self._kind, counts)
 
     def __getitem__(self, key: _Key) -> Count:
-        return self._counts.get(key, Count(self._kernel))
+        """Return the number for a key.
+
+        Raises:
+            UnknownCount: if it is not there; this is a `KeyError`, too.
+        """
+        found = self._counts.get(key)
+        if found is None:
+            raise self._unknown(key)
+        return found
+
+    def _unknown(self, key: object) -> UnknownCount:
+        keys = sorted(map(str, self._counts))
+        shown = keys[:_MOST_SHOWN] + [f"and {len(keys) - _MOST_SHOWN} more"] * (
+            len(keys) > _MOST_SHOWN
+        )
+        close = close_names(str(key), keys, count=1)
+        return UnknownCount(
+            f"nothing in kernel '{self._kernel.name}' is counted as {key}"
+            + ("" if keys else ": nothing is counted at all"),
+            where=caller_location(),
+            excerpt="\n".join(shown),
+            remedy=(f"did you mean {close[0]}? " if close else "")
+            + "what may be missing: counts.get(key), key in counts; parts: filter_by, group_by",
+        )
 
     def get(self, key: _Key, default: Any = None) -> Any:
         """Return the number for a key, or something else if it is not there."""

@@ -23,7 +23,6 @@ from polygen.ir.domain import flat_names, project_out, universe
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
-from polygen.runtime.evaluate import value_of
 from polygen.source import caller_location
 
 _PARAM = isl.dim_type.param
@@ -68,7 +67,7 @@ class Count:
         """A formula: isl's piecewise quasi-polynomial in the kernel's sizes.
 
         It is right for all sizes that the kernel's assumptions allow.  None if there is none of a
-        reasonable length: then `eval_with_dict` counts one by one.
+        reasonable length: then `eval_with_dict` counts for given sizes.
         """
         found = [_formula(self.kernel, points) for points, _ in self.parts]
         total = isl.PwQPolynomial("{ 0 }")
@@ -213,12 +212,8 @@ def added_up(counts: Iterable[tuple[_Key, Count]]) -> dict[_Key, Count]:
 
 
 def _number(points: Points, sizes: Mapping[str, int]) -> int:
-    """Return how many points there are, for given sizes, one by one."""
-
-    def holds(values: Mapping[str, int]) -> bool:
-        return all(value_of(condition, {**sizes, **values}) for condition in points.where)
-
-    return number(points.flat, points.names, sizes, holds if points.where else None)
+    """Return how many points there are, for given sizes, without a formula in these."""
+    return number(points.flat, points.names, sizes, points.where)
 
 
 def _number_at(points: Points, sizes: Mapping[str, int]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from polygen.errors import (
     MalformedKernel,
@@ -26,6 +27,7 @@ from polygen.ir.array import (
     TemporaryVariable,
     ValueArg,
 )
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
@@ -138,8 +140,26 @@ def _check_names(kernel: Kernel, insn: Instruction) -> None:
             f"instruction '{insn.id}' reduces over '{both[0]}', which it is also within",
             where=insn.location,
             excerpt=excerpt(kernel, insn.id),
-            remedy="use another iname for the reduction, or leave it out of inames=",
+            remedy=meant_instead(insn, both[0])
+            + "use another iname for the reduction, or leave it out of inames=",
         )
+
+
+def meant_instead(insn: Instruction, iname: str) -> str:
+    """Return a remedy if a reduction over an iname seems to be meant over another; else ''.
+
+    That one is in what is reduced, the instruction is within it, and no result depends on it:
+    ``b[i] = sum(i, a[i, j])``.
+    """
+    written = NO_NAMES.union(*map(walk.free_variables, insn.assignees))
+    for reduction in insn.reductions:
+        inside = walk.free_variables(reduction.operand) & insn.within_inames
+        meant = sorted(inside.difference(written, reduction.inames))
+        if iname in reduction.inames and meant:
+            over = tuple([meant[0] if name == iname else name for name in reduction.inames])
+            other = show_expression(replace(reduction, inames=over))
+            return f"to reduce over '{meant[0]}', write {other}; "
+    return ""
 
 
 def check_mentioned(kernel: Kernel, insn: Instruction) -> None:

@@ -59,6 +59,7 @@ def _as_call(statement: Statement, kernels: Mapping[str, Kernel | None]) -> Stat
         assignees=called.results,
         values=called.arguments,
         call=name,
+        sweeps=gives or takes,
         id_prefix=statement.id_prefix or name,
     )
 

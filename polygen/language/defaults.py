@@ -321,11 +321,24 @@ class Defaults:
             "each of these instructions has to come before itself: " + ", ".join(reasons),
             where=caller_location(),
             excerpt="\n".join(lines),
-            remedy="a reader of a variable that one instruction writes depends on it; an "
-            "exhaustive list of dependencies, such as {dep=*} for none, replaces that"
-            if automatic
-            else "leave out one of these dep=",
+            remedy=self._way_out(automatic),
         )
+
+    def _way_out(self, automatic: bool) -> str:
+        """Return what to do about a cycle."""
+        if not automatic:
+            return "leave out one of these dep="
+        written = "" if self._position else _AS_WRITTEN
+        return (
+            f"{written}a reader of a variable that one instruction writes depends on it; an "
+            "exhaustive list of dependencies, such as {dep=*} for none, replaces that"
+        )
+
+
+_AS_WRITTEN = (
+    "where they come in the order in which they are written, say seq_dependencies=True, an option "
+    "of make_kernel; else, "
+)
 
 
 def _check_groups(drafts: Iterable[Draft]) -> None:

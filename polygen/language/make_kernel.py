@@ -9,6 +9,7 @@ from polygen import errors
 from polygen.analysis.calls import linked, unknown_kernels
 from polygen.analysis.domains import surrounding_inames
 from polygen.analysis.groups import warn_of_unused_groups
+from polygen.analysis.ignored_priorities import warn_of_ignored_priorities
 from polygen.analysis.proving import proofs_are_on
 from polygen.analysis.type_checks import check_calls
 from polygen.analysis.wellformed import check_well_formed
@@ -36,6 +37,7 @@ from polygen.language.priorities import with_priorities
 from polygen.language.reduced import check_reduced
 from polygen.language.reductions import with_kept_types
 from polygen.language.shapes import with_shapes
+from polygen.language.swept_parts import with_beginnings
 from polygen.source import caller_location
 
 
@@ -139,6 +141,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         kernel = linked(kernel, called)
         for iname in kernel.inames:
             surrounding_inames(kernel, iname)
+        kernel = with_beginnings(kernel, {d.id: d.statement for d in drafts})
         if keep_reduction_types:
             kernel = with_kept_types(kernel)
         kernel = with_initial_values(with_shapes(without_linear_subscripts(kernel), declared))
@@ -152,6 +155,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     if not unknown_kernels(kernel):
         kernel = with_something_to_reduce(kernel)
     warn_of_unused_groups(kernel)
+    warn_of_ignored_priorities(kernel)
     check_calls(kernel)
     check_made(kernel)
     return kernel
@@ -197,6 +201,7 @@ def make_function(
     The call ``[j]: out[i, j] = f([j]: a[i, j], n)`` gives it what it reads as arguments (scalars,
     and arrays that it reads), and assigns what it writes, both in the order of ``kernel_data``.
     ``[j]: a[i, j]`` is the array ``x`` with ``x[j]`` being ``a[i, j]``; ``a`` alone is all of it.
+    If ``j`` is an iname, the part begins where its loop does.
     An array that is read and written stands on both sides.  Types are those of what is passed.  In
     generated code it is a function; `inline_callable_kernel` puts its instructions in the call's
     place.

@@ -17,7 +17,7 @@ from polygen.ir.reduction import name_of
 from polygen.ir.show import show_rule
 from polygen.ir.show_expression import show_expression
 from polygen.ir.substitution import SubstitutionRule, expand
-from polygen.ir.verify import excerpt
+from polygen.ir.verify import excerpt, meant_instead
 
 _COUNTED: ContextVar[bool] = ContextVar("_COUNTED", default=False)
 
@@ -94,9 +94,10 @@ def _refuse(
     kernel: Kernel, owner: Instruction | SubstitutionRule, reduction: ex.Reduction, iname: str
 ) -> NoReturn:
 
+    meant = "" if isinstance(owner, SubstitutionRule) else meant_instead(owner, iname)
     remedy = (
-        f"mention '{iname}' in it, or leave it out of the reduction: where each value of '{iname}' "
-        f"is meant to count, sum({iname}, 1) is their number"
+        f"{meant}mention '{iname}' in it, or leave it out of the reduction: where each value of "
+        f"'{iname}' is meant to count, sum({iname}, 1) is their number"
     )
     if name_of(reduction.operation) in ("min", "max"):
         remedy += f"; where one of two values is meant, be in the loop: {{+inames={iname}}}"

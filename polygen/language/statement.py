@@ -42,6 +42,7 @@ class Statement(Said):
             which assigns nothing; else empty.
         verbatim: what ``... code`` says, or None; the assignees are what that writes.
         call: the kernel that it calls: the assignees, and the values, are what that is given.
+        sweeps: whether the names of axes in the parts of arrays that it gives may be inames.
     """
 
     assignees: tuple[Expression, ...] = ()
@@ -53,6 +54,7 @@ class Statement(Said):
     mark: str = ""
     verbatim: Verbatim | None = None
     call: str = ""
+    sweeps: bool = False
 
     @property
     def expressions(self) -> tuple[Expression, ...]:

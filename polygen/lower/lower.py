@@ -13,6 +13,7 @@ import numpy as np
 from polygen.analysis.calls import functions_of
 from polygen.analysis.domains import domain_of
 from polygen.analysis.explicit_types import bounding, with_explicit_types
+from polygen.analysis.ignored_priorities import ignored_priorities, tell_ignored
 from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.known import known_parameters
@@ -151,6 +152,7 @@ def lower_prepared(
     if model is Model.LOOPS:  # there, copies are made where they stand
         kernel = without_asynchronous(kernel)
     realized = _realized(kernel)  # accumulators and their updates
+    tell_ignored(realized, ignored_priorities(realized))
     tree = loop_tree(realized)  # one loop an iname; siblings in order
     tree = place_barriers(realized, tree)  # where work items wait for each other
     host_loops = _host_loops(tree)

@@ -26,7 +26,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import Parts, facts_of, parts_of
 from polygen.ir.show_expression import show_expression
 from polygen.ir.verify import excerpt
-from polygen.lower.scans import Scan, depends_on_loop, find_scan
+from polygen.lower.scans import Scan, depends_on_loop, find_scan, swept_if_inside
 from polygen.source import warn
 
 
@@ -181,7 +181,18 @@ class _Realizer:
             )
             if axes:
                 why_not = f"'{axes[0]}', through which it would be carried, is on a hardware axis"
-                self._warn(reduction, axes[0])
+                tag = kernel.tags[axes[0]]
+                self._warn(
+                    reduction,
+                    f"'{axes[0]}', which is tagged {tag}: with a loop, it would be",
+                )
+            elif sweep := swept_if_inside(kernel, around, loops, reduction, conditions):
+                names = " and ".join(f"'{iname}'" for iname in sweep)
+                self._warn(
+                    reduction,
+                    f"{names}, as other loops are inside: with these outside (prioritize_loops, "
+                    "interchange), it would be",
+                )
         if kernel.options.force_scan:
             raise NotAScan(
                 f"'{show_expression(reduction)}' in instruction '{insn.id}' is no scan, which "
@@ -192,14 +203,13 @@ class _Realizer:
             )
         return None
 
-    def _warn(self, reduction: ex.Reduction, iname: str) -> None:
+    def _warn(self, reduction: ex.Reduction, why: str) -> None:
         if self._quiet or ComputedAnew.__name__ in self._kernel.options.silenced_warnings:
             return
         warn(
             ComputedAnew(
                 f"kernel '{self._kernel.name}': '{show_expression(reduction)}' is computed anew "
-                f"for each value of '{iname}', which is tagged {self._kernel.tags[iname]}: with a "
-                "loop, it would be carried from one iteration to the next"
+                f"for each value of {why} carried from one iteration to the next"
             )
         )
 

@@ -20,6 +20,7 @@ from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.dataflow import overlapping
 from polygen.analysis.domains import domain_of
 from polygen.analysis.isl_affine import set_condition
+from polygen.analysis.nest import loops_outside
 from polygen.analysis.pairs import equal, greater, less, renamed
 from polygen.analysis.second import OTHER
 from polygen.ir import expression as ex
@@ -80,11 +81,39 @@ _NOT_ONE_MORE = (
 )
 
 
+def swept_if_inside(
+    kernel: Kernel,
+    around: frozenset[str],
+    loops: tuple[str, ...],
+    reduction: ex.Reduction,
+    conditions: tuple[Expression, ...],
+) -> tuple[str, ...]:
+    """Return the loops that would carry a reduction if they were inside of the others, or none.
+
+    Parameters are those of `find_scan`.
+    """
+    names = _names_of_bounds(kernel, reduction)
+    inner = [iname for iname in loops if iname in names]
+    outer = [iname for iname in loops if iname not in names]
+    order = (*outer, *inner)
+    if order == loops:
+        return ()
+    structure = loops_outside(kernel.copy(priorities=()))
+    # The loop of another reduction is inside of those of the instruction.
+    if not all(i in structure and structure[i].isdisjoint(inner) for i in outer):
+        return ()
+    found = find_scan(kernel, around, order, reduction, conditions)
+    return () if isinstance(found, str) else found.sweep
+
+
 def depends_on_loop(kernel: Kernel, around: frozenset[str], reduction: ex.Reduction) -> bool:
     """Tell whether how far a reduction runs depends on what is around it."""
+    return not _names_of_bounds(kernel, reduction).isdisjoint(around)
+
+
+def _names_of_bounds(kernel: Kernel, reduction: ex.Reduction) -> frozenset[str]:
     homes = [kernel.home_domains[i] for i in reduction.inames]
-    names = frozenset(n for home in homes for n in (*home.inames, *home.parameters))
-    return not names.isdisjoint(around)
+    return frozenset(n for home in homes for n in (*home.inames, *home.parameters))
 
 
 def _shape(kernel: Kernel, reduction: ex.Reduction) -> str | None:

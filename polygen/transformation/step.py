@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
+from polygen.analysis.ignored_priorities import warn_of_ignored_priorities
 from polygen.analysis.proving import limited_step, proofs_are_on, without_proofs
 from polygen.analysis.realized import shares_reduction_loops
 from polygen.analysis.relations import moved_relations
@@ -118,6 +119,8 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
         new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
         if keeps_sound(kernel.expanded, new) and only_adds_types(kernel, new):
             note_sound(new.expanded)
+        if _ASKED.get() is None:  # what steps take inside may be mended there
+            warn_of_ignored_priorities(new, kernel)
         if unsafe or (proofs_are_on() and not declared and _came_by_steps(start, kernel)):
             new.memo[_BEFORE] = kernel  # what is copied from it has a memo of its own
         return new

@@ -241,7 +241,8 @@ USED: list[tuple[str | list[str], str, list[float]]] = [
 def test_over_what_it_depends_on(
     domains: str | list[str], text: str, expected: list[float]
 ) -> None:
-    knl = pg.make_kernel(domains, text, silenced_warnings="AmbiguousNesting", assumptions="n >= 0")
+    quiet = ("AmbiguousNesting", "UnusedIname")
+    knl = pg.make_kernel(domains, text, silenced_warnings=quiet, assumptions="n >= 0")
     assert pg.parse_kernel(str(knl)) == knl
     given = {"a": np.arange(1, 4)} if "a[" in text else {"n": 3}
     for target in ("c", "opencl"):

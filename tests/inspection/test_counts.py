@@ -177,7 +177,8 @@ def test_one_by_one(name: str) -> None:
         if affine:
             _check_elements(elements, knl, found, sizes)
         barriers, launches = synchronized(program, size_values(knl, sizes))
-        assert waits[pg.Sync("barrier_local", knl.name)].eval_with_dict(sizes) == barriers
+        waited = waits.get(pg.Sync("barrier_local", knl.name))
+        assert (0 if waited is None else waited.eval_with_dict(sizes)) == barriers
         assert waits[pg.Sync("kernel_launch", knl.name)].eval_with_dict(sizes) == launches
 
 
@@ -466,7 +467,6 @@ def test_how_large_a_subgroup_is_has_to_be_said() -> None:
 def test_maps() -> None:
     knl = typed(kernel(LINE, "b[i] = a[2*i+1]*3 + a[0]/2", name="mine"))
     counts, sizes = pg.get_op_map(knl), {"n": 5}
-    assert counts[pg.Op("float32", "pow")].eval_with_dict({}) == 0
     assert pg.Op("float32", "pow") not in counts
     assert (counts + counts).eval_and_sum(sizes) == (counts * 2).eval_and_sum(sizes) == 50
     assert counts.sum().eval_with_dict(sizes) == 25

@@ -99,7 +99,13 @@ BETWEEN: list[tuple[str, str, Callable[[Any], Any]]] = [
 def test_what_stands_between_is_in_the_loop(
     text: str, expected: str, computed: Any, target: str
 ) -> None:
-    knl = pg.make_kernel("{ [i, j]: 0<=i,j<n }", text, seq_dependencies=True, target=target)
+    knl = pg.make_kernel(
+        "{ [i, j]: 0<=i,j<n }",
+        text,
+        seq_dependencies=True,
+        target=target,
+        silenced_warnings="UnusedIname",
+    )
     assert within(knl) == expected.split(" ")
     assert pg.parse_kernel(str(knl)) == knl
     typed = pg.infer_unknown_types(pg.add_dtypes(knl, {"a,b": np.float64, "n": np.int32}))

@@ -130,6 +130,7 @@ def staged(index: str, option: str, reader: str = "j") -> pg.Kernel:
             "...",
         ],
         name="staged",
+        silenced_warnings="UnusedIname",  # with reader="i"
     )
     return pg.tag_inames(knl, {"i": "l.0", "j": "l.0"})
 

@@ -128,9 +128,9 @@ def _loud(domains: Any, text: str) -> Kernel:
 
 def test_an_open_nesting_warns_once() -> None:
     knl = _loud("{ [i,j]: 0<=i<n and 0<=j<m }", "out[i,j] = a[i,j]")
-    assert _warned(knl) == [AmbiguousNesting]
     with pytest.warns(AmbiguousNesting, match=r"\{i, j\}.*prioritize_loops"):
         lowered(knl)
+    assert _warned(knl) == []
 
 
 @pytest.mark.parametrize(
@@ -162,11 +162,11 @@ def test_it_does_not_where_structure_decides(domains: Any, text: str) -> None:
 
 def test_a_priority_against_structure_warns() -> None:
     knl = _loud(["{ [i]: 0<=i<n }", "{ [j]: 0<=j<=i }"], "out[i,j] = a[i,j]")
-    knl = pg.prioritize_loops(knl, "j, i")
-    assert _warned(knl) == [PriorityIgnored]
+    quiet = pg.set_options(knl, silenced_warnings=["PriorityIgnored"])
+    assert _warned(pg.prioritize_loops(quiet, "j, i")) == []
     with pytest.warns(PriorityIgnored, match="'j' over 'i' is ignored"):
-        lowered(knl)
-    assert _warned(pg.set_options(knl, silenced_warnings=["PriorityIgnored"])) == []
+        knl = pg.prioritize_loops(knl, "j, i")
+    assert _warned(knl) == []
 
 
 def test_a_priority_that_structure_agrees_with_does_not() -> None:

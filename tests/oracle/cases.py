@@ -34,7 +34,7 @@ from tests.oracle.trace import Traced, traced
 Step: TypeAlias = Callable[[Kernel], Kernel]
 
 SIZES = tuple({"n": n} for n in (0, 1, 3, 5, 8, 9))
-QUIET = ("AmbiguousNesting", "ComputedAnew", "PriorityIgnored", "UnusedGroup")
+QUIET = ("AmbiguousNesting", "ComputedAnew", "PriorityIgnored", "UnusedGroup", "UnusedIname")
 
 
 def kernel(domains: Any, instructions: str, *data: Any, **options: Any) -> Kernel:

@@ -258,6 +258,7 @@ def _beside(text: str, priority: str = "t, i, j", tiled: bool = False) -> Kernel
             "...",
         ],
         loop_priority=priority,
+        silenced_warnings="UnusedIname",
     )
     return pg.split_iname(knl, "i", 4) if tiled else knl
 

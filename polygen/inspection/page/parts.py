@@ -20,6 +20,7 @@ from polygen.inspection.script import step_line
 from polygen.ir.kernel import Kernel
 from polygen.ir.show import called_kernels, sections
 from polygen.ir.tags import AutoLocalTag, LocalTag
+from polygen.ir.told import telling_anew
 from polygen.pipeline import generate_code
 
 _LANGUAGES = {"opencl": "OpenCL C", "cuda": "CUDA C++", "c": "C with OpenMP"}
@@ -184,7 +185,7 @@ def source(kernel: Kernel, target: str) -> Html:
 def warnings_noted() -> Generator[list[str]]:
     """Collect the texts of polygen's warnings instead of issuing them."""
     noted: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
+    with telling_anew(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PolygenWarning)
         yield noted
     noted += dict.fromkeys(str(w.message) for w in caught if isinstance(w.message, PolygenWarning))
