@@ -337,3 +337,50 @@ def test_writes_around_what_data_writes() -> None:
     for gone in ("first", "h"):
         with pytest.raises((CannotProve, NotTheSame)):
             pg.remove_instructions(ends, gone)
+
+
+TYPED_BY_INPUTS = {
+    "one": "out[i,j] = 2*a[i,j]",
+    "two": "out[i,j] = a[i,j]*b[j]",
+    "sum": "out[i,j] = sum(k, a[i,k]*b[j])",
+}
+
+
+@pytest.mark.parametrize("name", TYPED_BY_INPUTS)
+def test_the_type_of_an_output_follows_from_inputs(name: str) -> None:
+    """A call may pass another type, to which all that is stored is converted once, as before."""
+    knl = pg.make_kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j,k<8 }",
+        TYPED_BY_INPUTS[name],
+        loop_priority="i, j",
+    )
+    knl = pg.add_dtypes(knl, {n: "float32" for n in "ab" if n in knl.variables})
+    for inames in ((), "j"):
+        new = pg.buffer_array(knl, "out", inames, default_tag=None)
+        assert new.variables["out"].dtype is None
+        rng = np.random.default_rng(3)
+        given = {"a": rng.random((5, 8), np.float32), "b": rng.random(8, np.float32)}
+        given = {n: v for n, v in given.items() if n in knl.variables}
+        for dtype in ("float32", "float64"):
+            both = [k.executor("c")(**given, out=np.empty((5, 8), dtype))[1][0] for k in (knl, new)]
+            np.testing.assert_array_equal(*both)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # In a call with a float64, sums would be rounded in between, and others would be read.
+        "out[i] = 0  {id=z}\nout[i] = out[i] + a[i,j]  {id=add, dep=z}",
+        "out[i] = a[i,0]  {id=z}\nout[i] = out[i] + a[i,j]  {id=add, dep=z}",
+        "out[i] = a[i,0]  {id=z}\nu[i] = out[i]*0.1  {id=add, dep=z}",
+        "out[i] = 22",  # which may be stored in an int8, and an int64 may not
+    ],
+)
+def test_the_type_of_an_output_that_a_call_decides(text: str) -> None:
+    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<8 }", text, loop_priority="i, j")
+    if "a" in knl.variables:
+        knl = pg.add_dtypes(knl, {"a": "float32"})
+    with pytest.raises(CannotProve, match="types that are declared may settle this"):
+        pg.buffer_array(knl, "out")
+    declared = pg.add_dtypes(knl, {"out": "float32"})
+    assert pg.buffer_array(declared, "out") != declared
