@@ -192,6 +192,8 @@ def refuse_flow(step: str, new: Kernel, found: Difference, why: str | None) -> N
         )
     if found.reader is None or found.before is None or found.now is None:
         own = f"instruction '{found.insn_id}': {found.what}"
+        if why is not None and found.what.startswith(why):
+            why = found.what  # which names a witness
         text = why or (found.what if found.insn_id == END.id else own)
         raise NotTheSame(
             f"{step}: {text}",
