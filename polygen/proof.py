@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from polygen.analysis.before import Before
 from polygen.analysis.cases import with_cases
 from polygen.analysis.claimable import sufficient_claims
 from polygen.analysis.equivalence import flow_difference
@@ -229,13 +230,14 @@ def _prove_same(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
         if broken is None:
             return
         if not _may_be_harmless(old, broken):
-            refuse_order(step, new, broken)
+            refuse_order(step, Before(old, new, instances), broken)
     found = flow_difference(old, new, instances, settled)
     rest = () if found is not None else _left_to_hold(new, unchanged(old, new, settled))
     if broken is not None and (found is not None or isinstance(rest, UserError)):
-        refuse_order(step, new, broken)
+        refuse_order(step, Before(old, new, instances), broken)
     if found is not None:
-        refuse_flow(step, new, found, why if _have_same_names(old, new) else None)
+        why = why if _have_same_names(old, new) else None
+        refuse_flow(step, Before(old, new, instances), found, why)
     if rest:
         _check_start(step, old)
     if isinstance(rest, UserError):

@@ -283,7 +283,7 @@ class _Host:
         insns = list(assignments(nodes))
         check_sources(self._kernel, insns)
         grid = grid_of(self._kernel, insns, outer, known)
-        emitter = Emitter(self._kernel, grid.owners, self._model.vector_bytes)
+        emitter = Emitter(self._kernel, grid, self._model.vector_bytes)
         self._note_nonnegative(grid.axes, emitter)
         if self._model is Model.GRID and any(map(_has_barrier, nodes)):
             emitter.exchanged = exchanged(self._kernel, nodes)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import Any
 
 import islpy as isl
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import polygen as pg
 from polygen.errors import (
@@ -211,10 +212,11 @@ def test_data_bounds_the_loop(name: str) -> None:
     data = pg.GlobalArg("a, out", "float64", 32), pg.GlobalArg("c", "int32", "n + 1")
     knl = kernel(domains, text, *data, assumptions="0 <= n < 32")
     counts = {4: (0, 3, 3, 8, 20), 0: (5,), 3: (7, 9, 14, 30)}
-    for n, count in counts.items():
-        ends = np.array(count, np.int32)
-        steps_of = (padded("i", 4), padded("i", 5))
-        agree_in_arrays(knl, [{"n": n}], *steps_of, c=lambda _, ends=ends: ends)
+
+    def ends(call: Mapping[str, int]) -> NDArray[Any]:
+        return np.array(counts[call["n"]], np.int32)
+
+    agree_in_arrays(knl, [{"n": n} for n in counts], padded("i", 4), padded("i", 5), c=ends)
 
 
 @pytest.mark.parametrize(
