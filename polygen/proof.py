@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from polygen.analysis.before import Before
 from polygen.analysis.cases import with_cases
+from polygen.analysis.choices import with_choices
 from polygen.analysis.claimable import sufficient_claims
 from polygen.analysis.equivalence import flow_difference
 from polygen.analysis.instance_map import UNMOVED, InstanceMap
@@ -170,7 +172,8 @@ def _prove(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> None:
     try:
         _prove_at_once(step, old, new, instances)
     except CannotProve:
-        if not _is_proved_by_cases(step, old, new, instances):
+        by_cases = _is_proved_by_cases(step, old, new, instances)
+        if not by_cases and not _is_proved_by_choices(step, old, new, instances):
             raise
 
 
@@ -180,6 +183,21 @@ def _is_proved_by_cases(step: str, old: Kernel, new: Kernel, instances: Instance
     if both is None:
         return False
     try:
+        _prove_at_once(step, *both, instances)
+        return not _reads_elsewhere(step, old, new, instances)
+    except UserError:
+        return False
+
+
+def _is_proved_by_choices(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> bool:
+    """Tell whether a step is right where writes that data decides on write what they choose."""
+    both = with_choices(old, new)
+    if both is None:
+        return False
+    try:
+        with _limited(step, new):
+            if any(o.kind == ORDERED for kernel in both for o in obligations(kernel)):
+                return False
         _prove_at_once(step, *both, instances)
         return not _reads_elsewhere(step, old, new, instances)
     except UserError:
@@ -229,13 +247,14 @@ def _prove_same(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
         if broken is None:
             return
         if not _may_be_harmless(old, broken):
-            refuse_order(step, new, broken)
+            refuse_order(step, Before(old, new, instances), broken)
     found = flow_difference(old, new, instances, settled)
     rest = () if found is not None else _left_to_hold(new, unchanged(old, new, settled))
     if broken is not None and (found is not None or isinstance(rest, UserError)):
-        refuse_order(step, new, broken)
+        refuse_order(step, Before(old, new, instances), broken)
     if found is not None:
-        refuse_flow(step, new, found, why if _have_same_names(old, new) else None)
+        why = why if _have_same_names(old, new) else None
+        refuse_flow(step, Before(old, new, instances), found, why)
     if rest:
         _check_start(step, old)
     if isinstance(rest, UserError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
+from polygen.analysis.before import Before
 from polygen.analysis.difference import END, At, Difference
 from polygen.analysis.legality import MERGED, REVERSED, SEPARATED, UNORDERED, Violation
 from polygen.analysis.new_obligations import Added
@@ -28,24 +29,46 @@ from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 
 
-def refuse_order(step: str, kernel: Kernel, found: Violation) -> NoReturn:
+def refuse_order(step: str, before: Before, found: Violation) -> NoReturn:
     """Raise the error that says which two instances lose their order."""
+    kernel = before.new
+    pair = _pair_before(before, found)
+    if pair is not None:
+        kernel = before.old
     marked = excerpt(kernel, found.first, found.second)
+    story = _story(before, found, pair)
     if not found.certain:
         raise CannotProve(
             f"{step} cannot be shown to keep what kernel '{kernel.name}' computes: {_doubt(found)}."
-            f" It may be that, {_story(kernel, found)}",
+            f" It may be that, {story}",
             where=caller_location(),
             excerpt=marked,
             remedy=f"if you know that this is not so, {step}(..., unsafe=True) takes the step "
             "and notes it in the kernel",
         )
     raise IllegalStep(
-        f"{step} would change what kernel '{kernel.name}' computes: {_story(kernel, found)}",
+        f"{step} would change what kernel '{kernel.name}' computes: {story}",
         where=caller_location(),
         excerpt=marked,
         remedy=_REMEDIES[found.now],
     )
+
+
+def _pair_before(before: Before, found: Violation) -> tuple[str, str] | None:
+    """Return two instances as they were, if their names would mislead; None otherwise."""
+    if not any(map(before.is_ambiguous, (found.first, found.second))):
+        return None
+    shown: list[str] = []
+    for insn_id, suffix in ((found.first, ""), (found.second, OTHER)):
+        own = {n: v for n, v in found.point.items() if not n.endswith(OTHER)}
+        if suffix:
+            inames = before.new.inames
+            own |= {i: found.point[i + suffix] for i in inames if i + suffix in found.point}
+        values = before.values(insn_id, own)
+        if values is None:
+            return None
+        shown.append(f"{insn_id}[{_shown(values, list(values))}]")
+    return shown[0], shown[1]
 
 
 def refuse_reassociation(step: str, old: Kernel, new: Kernel, found: Reordered) -> NoReturn:
@@ -89,9 +112,10 @@ def _doubt(found: Violation) -> str:
     return f"which elements of '{found.name}' are touched depends on data"
 
 
-def _story(kernel: Kernel, found: Violation) -> str:
+def _story(before: Before, found: Violation, pair: tuple[str, str] | None) -> str:
     """Tell what the two instances do, and what is wrong with it."""
-    first, second = _instances(kernel, found)
+    kernel, now = before.new, _instances(before.new, found)
+    first, second = pair or now
     what = f"the element of '{found.name}'"
     done = {
         "flow": f"{first} writes {what} that {second} reads",
@@ -100,6 +124,8 @@ def _story(kernel: Kernel, found: Violation) -> str:
     }[found.kind]
     if found.now == MERGED:
         done = f"{first} and {second} touch an element of '{found.name}' each in a copy of its own"
+    if pair is not None:
+        done += f" (as the kernel is; the step would make them {now[0]} and {now[1]})"
     parameters = _shown(found.point, [p for p in kernel.parameters if p in found.point])
     story = f"{f'for {parameters}, ' if parameters else ''}{done}; {_NOW[found.now]}"
     return story + reason(kernel, found.name)
@@ -177,8 +203,9 @@ def refuse_obligation(step: str, new: Kernel, added: Added) -> NoReturn:
 # --- values that come from elsewhere
 
 
-def refuse_flow(step: str, new: Kernel, found: Difference, why: str | None) -> NoReturn:
+def refuse_flow(step: str, before: Before, found: Difference, why: str | None) -> NoReturn:
     """Raise the error that says what is no longer computed from the same values."""
+    new = before.new
     if not found.certain:
         about = f"'{found.name}': " if found.name else ""
         where = "at its end" if found.insn_id == END.id else f"in instruction '{found.insn_id}'"
@@ -192,6 +219,8 @@ def refuse_flow(step: str, new: Kernel, found: Difference, why: str | None) -> N
         )
     if found.reader is None or found.before is None or found.now is None:
         own = f"instruction '{found.insn_id}': {found.what}"
+        if why is not None and found.what.startswith(why):
+            why = found.what  # which names a witness
         text = why or (found.what if found.insn_id == END.id else own)
         raise NotTheSame(
             f"{step}: {text}",
@@ -200,7 +229,7 @@ def refuse_flow(step: str, new: Kernel, found: Difference, why: str | None) -> N
             "step and notes it in the kernel",
         )
     raise IllegalStep(
-        f"{step} would change what kernel '{new.name}' computes: {_other_value(new, found)}",
+        f"{step} would change what kernel '{new.name}' computes: {_other_value(before, found)}",
         where=caller_location(),
         excerpt=excerpt(new, *_known_ids(new, found.insn_id, found.before.insn_id)),
         remedy="keep writes and reads of what carries this value in their order, and in "
@@ -208,19 +237,32 @@ def refuse_flow(step: str, new: Kernel, found: Difference, why: str | None) -> N
     )
 
 
-def _other_value(kernel: Kernel, found: Difference) -> str:
+def _other_value(kernels: Before, found: Difference) -> str:
     if found.reader is None or found.before is None or found.now is None or found.point is None:
         return found.what
-    point = found.point
-    before, now = _origin(found.before, point), _origin(found.now, point)
+    point, kernel = found.point, kernels.new
     parameters = _shown(point, [p for p in kernel.parameters if p in point])
     start = f"for {parameters}, " if parameters else ""
+    before, now = _origin(found.before, point), _origin(found.now, point)
+    was = _was(kernels, found.now, point)
     if found.reader.insn_id == END.id:
         element = ", ".join(str(point.get(name, 0)) for name in found.reader.names.values())
         what = f"{found.name}[{element}]" if element else f"'{found.name}'"
-        return f"{start}{what} ends with {before}; after the step, with {now}"
+        return f"{start}{what} ends with {before}; after the step, with {now}{was}"
     reader = _instance(found.reader, point)
-    return f"{start}{reader} reads from '{found.name}' {before}; after the step, {now}"
+    own = _was(kernels, found.reader, point)
+    return f"{start}{reader}{own} reads from '{found.name}' {before}; after the step, {now}{was}"
+
+
+def _was(kernels: Before, at: At, point: Mapping[str, int]) -> str:
+    """Return which instance one of the new kernel was, if it has the name of another one."""
+    if at.insn_id is None or at.insn_id == END.id or not kernels.is_ambiguous(at.insn_id):
+        return ""
+    here = {i: point[name] for i, name in at.names.items() if name in point}
+    values = kernels.values(at.insn_id, {**point, **here})
+    return (
+        "" if values is None else f" (before the step: {at.insn_id}[{_shown(values, [*values])}])"
+    )
 
 
 def _origin(at: At, point: Mapping[str, int]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, islice
 
 from polygen.analysis.affine import with_normal_subscripts
 from polygen.analysis.copying import Gathering, Subscripts, footprint
@@ -11,7 +12,7 @@ from polygen.analysis.domains import domain_of, domain_temporaries, with_surroun
 from polygen.analysis.isl_affine import set_condition
 from polygen.analysis.permitted import why_none_is_permitted
 from polygen.analysis.uses import replace_uses, uses_in
-from polygen.errors import NothingMatches, NotSwept
+from polygen.errors import NothingMatches, NotSwept, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
@@ -36,6 +37,8 @@ from polygen.transforms._stored import (
     reused,
     turns,
 )
+
+_MOST_TRIED = 8  # sets of as many loops
 
 
 @dataclass(frozen=True)
@@ -84,10 +87,16 @@ def staged(kernel: Kernel, which: Selection, how: Storage) -> Kernel:
     if divided is not None:
         kernel = inner = divided[0]
         around, which = {}, divided[1]
-    new = _Stage(inner, which, how).kernel(kernel, frozenset(around))
-    new = new.without_unused({old, which.rule, *(r.name for r in new.substitutions)})
-    _check_order(new, how)
-    return new
+    stage = _Stage(inner, which, how)
+    first: Kernel | None = None
+    for more in stage.further_loops():
+        new = stage.kernel(kernel, frozenset(around), more)
+        new = new.without_unused({old, which.rule, *(r.name for r in new.substitutions)})
+        if why_none_is_permitted(new) is None:
+            return new
+        first = first or new
+    assert first is not None
+    raise _no_order(first, how)
 
 
 def _in_terms_of_the_divided(kernel: Kernel, which: Selection) -> tuple[Kernel, Selection] | None:
@@ -111,19 +120,20 @@ def _in_terms_of_the_divided(kernel: Kernel, which: Selection) -> tuple[Kernel, 
     return new, replace(which, rule=rule.name)
 
 
-def _check_order(kernel: Kernel, how: Storage) -> None:
+def _no_order(kernel: Kernel, how: Storage) -> UserError:
+    """Return the error that says why values cannot be computed where they would be."""
     why = why_none_is_permitted(kernel)
-    if why is not None:
-        inames = ", ".join(sorted(kernel.instruction(how.insn_id).within_inames))
-        raise type(why)(
-            f"what '{how.temporary}' stores cannot be computed within {{{inames}}} ahead of its "
-            f"uses: {why.what}",
-            where=caller_location(),
-            excerpt=why.excerpt,
-            remedy="sweep over the loops of the uses that stand in the way, or name them among the "
-            "outer inames, or give the uses loops of their own: duplicate_inames; a reduction that "
-            "has to go on in loops outside of these, realize_reduction makes instructions of",
-        )
+    assert why is not None
+    inames = ", ".join(sorted(kernel.instruction(how.insn_id).within_inames))
+    return type(why)(
+        f"what '{how.temporary}' stores cannot be computed within {{{inames}}} ahead of its "
+        f"uses: {why.what}",
+        where=caller_location(),
+        excerpt=why.excerpt,
+        remedy="sweep over the loops of the uses that stand in the way, or name them among the "
+        "outer inames, or give the uses loops of their own: duplicate_inames; a reduction that "
+        "has to go on in loops outside of these, realize_reduction makes instructions of",
+    )
 
 
 class _Stage:
@@ -157,14 +167,40 @@ class _Stage:
         self._found = footprint(self._of, which.given, which.extents, sized=shared)
         self._axes = StorageAxes(kernel, self._of, self._found, how)
 
-    def kernel(self, written: Kernel, around: frozenset[str]) -> Kernel:
+    def further_loops(self) -> Iterator[frozenset[str]]:
+        """Yield sets of loops of the uses that the computation may be within, too: first none.
+
+        For what decides none of the values, but is around something else that the uses need:
+
+            for i: fetch_a = a[i]           (what `add_prefetch` made before)
+            for j: fetch_b = b[j]           no: `c[i, j]`, which needs both, is in i and j
+            for i: for j: fetch_b = b[j]    yes
+        """
+        yield NO_NAMES
+        if self._how.outer is not None or self._old is not None:
+            return
+        used = self._outer.union(self._which.swept, self._axes.olds)
+        tags = self._kernel.tags
+        rest = [
+            i
+            for i in self._kernel.inames
+            if i in self._of.common and i not in used and not is_parallel(tags.get(i))
+        ]
+        for count in range(1, len(rest) + 1):
+            for some in islice(combinations(rest, count), _MOST_TRIED):
+                more = with_surrounding(self._kernel, some)
+                if more <= self._outer.union(rest):
+                    yield more
+
+    def kernel(self, written: Kernel, around: frozenset[str], more: frozenset[str]) -> Kernel:
         """Return the new kernel.
 
         Parameters:
             written: the kernel with all its rules.
             around: those that invoke the one whose values are computed ahead.
+            more: further loops that the computation is within.
         """
-        outer = self._outer
+        outer = self._outer | more
         computed = self._computation(outer)
         after = NO_NAMES if self._old is None else self._turns.after
         served = self._served(written, around)

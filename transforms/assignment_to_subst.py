@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from polygen.analysis.kept_types import rounded_to
+from polygen.analysis.kept_types import converted_to
 from polygen.errors import NotARule
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -117,11 +117,11 @@ def _definition(kernel: Kernel, name: str) -> Assignment:
 
 
 def _value(kernel: Kernel, definition: Assignment) -> Expression:
-    """Return what is read of a variable: what is stored in it, rounded to its type."""
-    rounded = rounded_to(kernel.expanded, definition.written, definition.id)
-    if rounded is None:
+    """Return what is read of a variable: what is stored in it, of its type."""
+    dtype_name = converted_to(kernel.expanded, definition.written, definition.id)
+    if dtype_name is None:
         return definition.expression
-    return ex.converted(rounded, definition.expression)
+    return ex.converted(dtype_name, definition.expression)
 
 
 def _refusal(kernel: Kernel, name: str, insn: Instruction, why: str) -> NotARule:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import islpy as isl
 
 from polygen.analysis.affine import LinearForm
-from polygen.analysis.isl_affine import condition_set, form_of_aff, pieces
+from polygen.analysis.isl_affine import (
+    condition_set,
+    form_condition,
+    form_of_aff,
+    pieces,
+    set_condition,
+)
+from polygen.analysis.needed import is_free_of_data
+from polygen.analysis.pairs import witness
+from polygen.analysis.wording import shown_values
 from polygen.errors import InternalError, NotPaddable
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -16,6 +26,7 @@ from polygen.ir.domain import Domain, project_out, unflatten
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.show_expression import show_expression
 from polygen.source import caller_location
 from polygen.transformation import Iname, PositiveInt, transformation
 from polygen.transforms.expand_subst import expand_subst
@@ -28,7 +39,11 @@ def pad_iname(kernel: Kernel, iname: Iname, multiple: PositiveInt) -> Kernel:
     Then tiles of that size are all full, and no instance in them has to ask whether it exists.
     Instructions that write temporaries under subscripts without the iname are executed beyond the
     end, too, with 0 in the place of elements that they read under subscripts with it.  All others
-    get the condition that the loop had.  Substitution rules are expanded.
+    get the condition that the loop had, and so do those of which data decides what they touch, or
+    where the loop ends.  Substitution rules are expanded.
+
+    A loop in steps keeps these; values that it leaves out otherwise (``i != 5``) are among the
+    iterations that are added.
 
     A tile in local memory is filled with such zeros if what is prefetched is the choice between
     these and the array: `extract_subst` makes a rule of that, and `precompute` the tile.
@@ -36,8 +51,8 @@ def pad_iname(kernel: Kernel, iname: Iname, multiple: PositiveInt) -> Kernel:
     Kind: order and storage.
 
     Requires:
-        1. The iname's loop begins and ends at affine functions of what is around it, and has every
-           integer between; no other loop ends, and no reduction runs, with it.
+        1. The iname's loop begins and ends at affine functions of what is around it; no other loop
+           of its domain ends, and no reduction runs, with it.
         2. What instructions write in further iterations, no other one reads.
 
     Parameters:
@@ -81,70 +96,132 @@ def pad_iname(kernel: Kernel, iname: Iname, multiple: PositiveInt) -> Kernel:
     """
     kernel = expand_subst(kernel)
     home = kernel.home_domains[iname]
-    first, last = _ends(kernel, home, iname)
-    there = ex.Comparison(ex.Variable(iname), "<", (last + 1).expression())
-    new = _padded(home, iname, first, last, multiple)
+    loop = _loop(kernel, home, iname)
+    new = _padded(home, loop, multiple)
     if new.intersect(kernel.assumptions.flat).is_subset(home.flat):
         return kernel
+    there = _condition(home, loop)
+    by_data = not kernel.writers.keys().isdisjoint(home.parameters)
     domain = Domain(unflatten(new, home.inames))
     return kernel.copy(
         domains=tuple([domain if d is home else d for d in kernel.domains]),
-        instructions=tuple([_guarded(kernel, i, iname, there) for i in kernel.instructions]),
+        instructions=tuple(
+            [_guarded(kernel, i, iname, there, by_data=by_data) for i in kernel.instructions]
+        ),
     )
 
 
-def _ends(kernel: Kernel, home: Domain, iname: str) -> tuple[LinearForm, LinearForm]:
-    """Return the first and the last value of an iname."""
-    if any(iname in insn.reduction_inames for insn in kernel.instructions):
-        _refuse(home, f"'{iname}' is what a reduction runs over")
+class _Loop(NamedTuple):
+    """Values from a first to a last one, in steps, with all those that the iname has."""
+
+    iname: str
+    first: LinearForm
+    last: LinearForm
+    step: int
+
+    def until(self, end: LinearForm) -> isl.Set:
+        """Return the values up to another end."""
+        value = ex.Variable(self.iname)
+        parts = [
+            ex.Comparison(self.first.expression(), "<=", value),
+            ex.Comparison(value, "<=", end.expression()),
+        ]
+        if self.step > 1:
+            distance = LinearForm.of_name(self.iname) - self.first
+            parts.append(ex.Comparison(ex.remainder_of(distance.expression(), self.step), "==", 0))
+        found = condition_set(ex.LogicalAnd(tuple(parts)))
+        if found is None:
+            raise InternalError("the end of a loop is not affine")
+        return found
+
+
+def _loop(kernel: Kernel, home: Domain, iname: str) -> _Loop:
+    """Return the loop that has all values of an iname, and perhaps some that are left out."""
+    for insn in kernel.instructions:
+        if iname in insn.reduction_inames:
+            raise _refusal(home, f"'{iname}' is what a reduction runs over, in '{insn.id}'")
     values = unflatten(home.flat, (iname,))
     bounded = values.dim_has_any_lower_bound(isl.dim_type.set, 0)
     if not bounded or not values.dim_has_any_upper_bound(isl.dim_type.set, 0):
-        _refuse(home, f"the loop of '{iname}' has no end")
-    ends: list[LinearForm] = []
-    for end in (values.dim_min(0), values.dim_max(0)):
-        forms = dict.fromkeys(form_of_aff(aff) for _, aff in pieces(end))
-        form = next(iter(forms), LinearForm(0, {}))
-        if len(forms) > 1 or not {*home.inames}.isdisjoint(form.names()):
-            _refuse(home, f"the loop of '{iname}' does not begin and end at an affine function")
-        ends.append(form)
-    first, last = ends
-    box = project_out(home.flat, (iname,)).intersect(_between(iname, first, last))
-    if not box.is_subset(home.flat):
-        _refuse(home, f"the loop of '{iname}' leaves out values, or others end with it")
-    return first, last
-
-
-def _padded(
-    home: Domain, iname: str, first: LinearForm, last: LinearForm, multiple: int
-) -> isl.Set:
-    """Return the domain with further values of an iname."""
-    count = ((last - first + multiple) // multiple) * multiple
-    values = _between(iname, first, first + count - 1)
-    rest = tuple(name for name in home.inames if name != iname)
-    return project_out(home.flat, (iname,)).intersect(values) if rest else values
-
-
-def _between(iname: str, first: LinearForm, last: LinearForm) -> isl.Set:
-    value = ex.Variable(iname)
-    found = condition_set(
-        ex.LogicalAnd(
-            (
-                ex.Comparison(first.expression(), "<=", value),
-                ex.Comparison(value, "<=", last.expression()),
-            )
-        )
+        raise _refusal(home, f"the loop of '{iname}' has no end")
+    why = ""
+    for hull in _hulls(values):
+        ends = [_forms(end) for end in (hull.dim_min(0), hull.dim_max(0))]
+        others = [n for forms in ends for f in forms for n in f.names() if n in home.inames]
+        if not others and all(len(forms) == 1 for forms in ends):
+            step = int(hull.get_stride(0).to_python())
+            return _Loop(iname, next(iter(ends[0])), next(iter(ends[1])), step)
+        why = why or _several_ends(ends, others)
+    raise _refusal(
+        home, f"the loop of '{iname}' does not begin and end at an affine function: {why}"
     )
-    if found is None:
-        raise InternalError("the end of a loop is not affine")
-    return found
 
 
-def _guarded(kernel: Kernel, insn: Instruction, iname: str, there: Expression) -> Instruction:
+def _hulls(values: isl.Set) -> Iterator[isl.Set]:
+    """Yield sets of values without gaps, but steps, around those of an iname: simpler ones last."""
+    if values.n_basic_set() == 1:
+        yield values
+    hull = values.simple_hull()
+    yield isl.Set.from_basic_set(hull)
+    yield isl.Set.from_basic_set(hull.remove_divs())
+
+
+def _forms(end: isl.PwAff) -> dict[LinearForm, dict[str, int]]:
+    """Return the forms that a function has, with parameters for which it has each."""
+    found: dict[LinearForm, dict[str, int]] = {}
+    for where, aff in pieces(end):
+        found.setdefault(form_of_aff(aff), witness(where))
+    return found or {LinearForm(0, {}): {}}
+
+
+def _several_ends(
+    ends: Sequence[Mapping[LinearForm, Mapping[str, int]]], others: Sequence[str]
+) -> str:
+    """Return where a loop begins or ends that does so in several ways, or with another loop."""
+    if others:
+        return f"that depends on '{others[0]}', a loop of the same domain"
+    which, forms = next((k, forms) for k, forms in enumerate(ends) if len(forms) > 1)
+    told = [
+        f"{show_expression(form.expression())} for {shown_values(point, sorted(point))}"
+        for form, point in forms.items()
+    ]
+    return f"it {('begins', 'ends')[which]} with {', but with '.join(told)}"
+
+
+def _padded(home: Domain, loop: _Loop, multiple: int) -> isl.Set:
+    """Return the domain with further values of an iname."""
+    whole = loop.step * multiple
+    length = ((loop.last - loop.first + whole) // whole) * whole
+    values = loop.until(loop.first + length - loop.step)
+    rest = tuple(name for name in home.inames if name != loop.iname)
+    return project_out(home.flat, (loop.iname,)).intersect(values) if rest else values
+
+
+def _condition(home: Domain, loop: _Loop) -> Expression:
+    """Return the condition that a value of a padded loop is one of the loop's own."""
+    box = project_out(home.flat, (loop.iname,)).intersect(loop.until(loop.last))
+    end = form_condition(loop.last - LinearForm.of_name(loop.iname))
+    gaps = box.subtract(home.flat).coalesce()
+    left_out = [
+        _not(set_condition(gap))
+        for gap in map(isl.Set.from_basic_set, gaps.gist(box).get_basic_sets())
+    ]
+    return ex.LogicalAnd((end, *left_out)) if left_out else end
+
+
+def _not(condition: Expression) -> Expression:
+    if isinstance(condition, ex.Comparison) and condition.operator == "==":
+        return ex.Comparison(condition.left, "!=", condition.right)
+    return ex.LogicalNot(condition)
+
+
+def _guarded(
+    kernel: Kernel, insn: Instruction, iname: str, there: Expression, *, by_data: bool
+) -> Instruction:
     """Return an instruction that does no harm in further iterations."""
     if iname not in insn.within_inames or not isinstance(insn, Assigning):
         return insn
-    if not _has_scratch(kernel, insn, iname):
+    if by_data or not _has_scratch(kernel, insn, iname):
         return insn.copy(predicates=(there, *insn.predicates))
 
     def value(node: Expression) -> Expression:
@@ -161,13 +238,15 @@ def _has_scratch(kernel: Kernel, insn: Assigning, iname: str) -> bool:
     """Tell whether what an instruction writes is its loops' own, as far as can be seen here."""
     if isinstance(insn, CInstruction) or insn.atomicity is not None:
         return False
+    if not is_free_of_data(kernel, insn.id):
+        return False
     if any(iname in walk.free_variables(node) for node in (*insn.assignees, *insn.predicates)):
         return False
     return all(isinstance(kernel.variables[n], TemporaryVariable) for n in insn.written_names)
 
 
-def _refuse(home: Domain, why: str) -> NoReturn:
-    raise NotPaddable(
+def _refusal(home: Domain, why: str) -> NotPaddable:
+    return NotPaddable(
         why,
         where=caller_location(),
         excerpt=home.text,

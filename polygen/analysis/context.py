@@ -142,6 +142,11 @@ class Context:
         """How many writes were followed to come here."""
         return len(self.old.trail) + len(self.new.trail)
 
+    @property
+    def longest(self) -> int:
+        """How many writes were followed in one of the kernels to come here."""
+        return max(len(self.old.trail), len(self.new.trail))
+
     @cached_property
     def is_empty(self) -> bool:
         """Whether there are no such points."""

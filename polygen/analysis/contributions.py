@@ -278,7 +278,8 @@ class _Contributions:
         operand = walk.substitute(whole.operand, {**self._of.values, **names})
         if inner:
             operand = ex.Reduction(whole.operation, tuple(inner.values()), operand)
-        if insn.values != parts_of(ex.Reduction(whole.operation, (), operand)):
+        parts = parts_of(ex.Reduction(whole.operation, (), operand))
+        if _flat(insn.values) != _flat(parts):
             raise _WrongError(f"'{insn.id}' computes something else")
         inames = with_surrounding(self._kernel, inames.union(inner.values()))
         own = domain_of(self._kernel, inames)
@@ -341,6 +342,10 @@ def _joined(sets: Sequence[isl.Set]) -> isl.Set:
     if whole.n_basic_set() > _MOST_PIECES:
         return whole
     return whole.detect_equalities().coalesce()
+
+
+def _flat(values: Parts) -> Parts:
+    return tuple(map(walk.with_flat_subscripts, values))
 
 
 def _elements(place: _Place) -> Parts:

@@ -15,13 +15,21 @@ Which write a read sees, `polygen.analysis.dataflow` says.  What data decides is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
 
 import islpy as isl
 
-from polygen.analysis.context import Context, Frame, Names, equal_set, executed
+from polygen.analysis.context import (
+    Context,
+    Frame,
+    Names,
+    equal_set,
+    executed,
+    executed_given,
+)
 from polygen.analysis.dataflow import element_names, readers_tell, vague_writers
 from polygen.analysis.difference import END, Difference, undecided
 from polygen.analysis.domains import domain_temporaries
@@ -30,7 +38,9 @@ from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.liveness import live_variables
 from polygen.analysis.matching import Matcher
 from polygen.analysis.needed import is_free_of_data, needed_instances
+from polygen.analysis.pairs import witness
 from polygen.analysis.settled import Settled
+from polygen.analysis.wording import OTHER_ITERATIONS, shown_parameters, shown_values
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
@@ -139,7 +149,7 @@ class _Comparison:
             # Where nothing but further instances wrote, a read or the end would tell.
             found = self._at_instances(before, after, context.restricted(wanted))
         else:
-            found = Difference(before.id, what="it leaves out iterations, or has new ones")
+            found = self._where_executed(before, after, context, wanted)
         if (exact and also) or (found is not None and not found.certain):
             return found
         inames, sums = before.within_inames | after.within_inames, self._matcher.sums
@@ -147,7 +157,44 @@ class _Comparison:
             sums.run_as_often(context, inames) or sums.run_alike(self._known, context, others)
         ):
             return None
+        if not (exact and also) and self._is_same_for_given(before, after, (old, new), links):
+            return None
         return undecided(before, None, "how often it is executed depends on data")
+
+    def _is_same_for_given(
+        self,
+        before: Assigning,
+        after: Assigning,
+        frames: tuple[Frame, Frame],
+        links: Sequence[isl.Set],
+    ) -> bool:
+        """Tell whether instances are the same for all values of the data that bounds their loops.
+
+        The conditions that they are under may mention this data, too.
+        """
+        old, new = frames
+        (wanted, data), (points, other) = executed_given(old), executed_given(new)
+        if data != other:
+            return False
+        old, new = replace(old, numbers=data), replace(new, numbers=data)
+        points = reduce(isl.Set.intersect, links, points).intersect(self._known)
+        at = Context(points, old, new)
+        if not self._matcher.sums.are_alike(data, at):
+            return False
+        return self._where_executed(before, after, at, wanted.intersect(self._known)) is None
+
+    def _where_executed(
+        self, before: Assigning, after: Assigning, at: Context, wanted: isl.Set
+    ) -> Difference | None:
+        """Compare an instruction where its conditions hold: the iterations may be others."""
+        wanted, _ = _held(at.old, before.predicates, wanted)
+        points, _ = _held(at.new, after.predicates, at.points)
+        others = set(at.new.names.values()).difference(at.old.names.values())
+        there = project_out(points, others)
+        if same_points(there, wanted):
+            return self._at_instances(before, after, at.restricted(points))
+        what = _one_of_them(self._old, wanted, there, at.old.names)
+        return Difference(before.id, what=f"{OTHER_ITERATIONS}: {what}")
 
     def _may_be_more(self, before: Assigning, after: Assigning) -> bool:
         """Tell whether the sources of reads tell all that further instances could change."""
@@ -273,6 +320,15 @@ class _Comparison:
             inside = _inside([names[axis] for axis in axes], array.shape or ())
             known = intersection(known, inside)
         return self._matcher.match(element, element, Context(known, *end))
+
+
+def _one_of_them(kernel: Kernel, was: isl.Set, now: isl.Set, names: Mapping[str, str]) -> str:
+    """Return an instance that only one of two sets has, by the inames of the kernel before."""
+    gone = was.subtract(now)
+    which, verb = (now.subtract(was), "is new") if gone.is_empty() else (gone, "is left out")
+    point = witness(which)
+    values = {iname: point.get(name, 0) for iname, name in sorted(names.items())}
+    return f"{shown_parameters(kernel, point)}{shown_values(values, values) or 'all'} {verb}"
 
 
 def _inside(axes: Sequence[str], shape: Sequence[Expression]) -> isl.Set:

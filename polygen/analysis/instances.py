@@ -17,6 +17,7 @@ from polygen.analysis.instance_map import (
     mentioned,
 )
 from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.wording import OTHER_ITERATIONS
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
 from polygen.ir import walk
@@ -158,7 +159,7 @@ def _not_bijective(before: _Points, after: _Points, values: Mapping[str, Express
         position = wanted.find_dim_by_name(isl.dim_type.param, iname)
         wanted = wanted.set_dim_name(isl.dim_type.param, position, iname + _OLD)
     if not image.is_equal(wanted):
-        return "it leaves out iterations, or has new ones"
+        return OTHER_ITERATIONS
     pairs = unflatten(relation, [*news, *(i + _OLD for i in olds)])
     from_new = isl.Map.from_range(pairs).move_dims(
         isl.dim_type.in_, 0, isl.dim_type.out, 0, len(news)

@@ -45,6 +45,8 @@ def keeps_type(kernel: Kernel, name: str, writer: str) -> bool:
         found = list(_written(kernel, name, writer))
         if dtype == np.int64 and found and all(f and is_index(f[0]) and f[1] for f in found):
             return _is_index(kernel, name) or _is_counted(kernel, name)
+        if dtype == np.float64 and set(found) == {(float, True)}:
+            return _is_counted(kernel, name)
         return all(_has_type(one, dtype) for one in found)
     if isinstance(variable, GlobalArg):
         return False  # a call decides
@@ -69,11 +71,28 @@ def kept_in(kernel: Kernel, part: Expression) -> DType | None:
     return default_dtype(kind) if is_index(kind) else None
 
 
-@per_kernel
-def rounded_to(kernel: Kernel, name: str, writer: str) -> str | None:
-    """Return the type to which a variable rounds what an instruction writes, or None.
+def as_stored(kernel: Kernel, name: str, writer: str, value: Expression) -> Expression | None:
+    """Return what a variable holds after a value was stored in it; None if its type is not known.
 
-    None also if that is not known for certain, or no matter of floating-point types alone.
+    Parameters:
+        kernel: the kernel.
+        name: the variable.
+        writer: the instruction that stored it.
+        value: the value.
+    """
+    if keeps_type(kernel, name, writer):
+        return value
+    stored = converted_to(kernel, name, writer)
+    return None if stored is None else ex.converted(stored, value)
+
+
+@per_kernel
+def converted_to(kernel: Kernel, name: str, writer: str) -> str | None:
+    """Return the type to which a variable converts what an instruction writes, or None.
+
+    Floating-point numbers are rounded to another floating-point type, and numbers without a type
+    of their own, such as ``2`` and inames, take on that of the variable.  None also if it is not
+    known for certain, or if types of other kinds are converted.
 
     Parameters:
         kernel: the kernel.
@@ -81,14 +100,22 @@ def rounded_to(kernel: Kernel, name: str, writer: str) -> str | None:
         writer: the instruction that wrote what is read.
     """
     variable, dtype = kernel.variables[name], known_kinds(kernel).get(name)
-    if not isinstance(dtype, np.dtype) or dtype.kind != "f" or is_bfloat16(variable.dtype):
+    if not isinstance(dtype, np.dtype) or is_bfloat16(variable.dtype):
         return None
     for found in _written(kernel, name, writer):
-        if found is None or not found[1] or not isinstance(found[0], np.dtype):
+        if found is None or not found[1]:
             return None
-        if found[0].kind != "f" or is_bfloat16(found[0]) or found[0] == dtype:
+        is_weak = isinstance(found[0], type) and variable.dtype is not None
+        if not (is_weak or _is_rounded(found[0], dtype)):
             return None
     return dtype.name
+
+
+def _is_rounded(kind: Kind, dtype: DType) -> bool:
+    """Tell whether a value is of another floating-point type than this one."""
+    if not isinstance(kind, np.dtype) or {kind.kind, dtype.kind} != {"f"}:
+        return False
+    return not is_bfloat16(kind) and kind != dtype
 
 
 def _is_index(kernel: Kernel, name: str) -> bool:
@@ -119,8 +146,8 @@ def _is_index(kernel: Kernel, name: str) -> bool:
 def _is_counted(kernel: Kernel, name: str) -> bool:
     """Tell whether a variable is only read by reductions, of which nothing but the result is kept.
 
-    Their accumulators are of int64 where nothing else is said, and what is kept is converted from
-    these: so a number without a type of its own may as well have that one before.
+    Their accumulators are of int64, or float64, where nothing else is said, and what is kept is
+    converted from these: so a number without a type of its own may as well have that one before.
     """
     for insn in kernel.instructions:
         if name not in insn.read_names:

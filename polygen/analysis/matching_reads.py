@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import reduce
 
 import islpy as isl
@@ -11,7 +12,7 @@ from polygen.analysis.data_terms import data_terms
 from polygen.analysis.dataflow import Source, overlapping
 from polygen.analysis.difference import At, Comparing, Difference, other_work, undecided, work_at
 from polygen.analysis.instance_map import InstanceMap
-from polygen.analysis.kept_types import keeps_type, rounded_to, same_type
+from polygen.analysis.kept_types import as_stored, keeps_type, same_type
 from polygen.analysis.lookups import for_all_values
 from polygen.analysis.origins import NOWHERE, Origins, is_access
 from polygen.analysis.pairs import witness
@@ -19,10 +20,11 @@ from polygen.analysis.settled import Settled
 from polygen.analysis.vague_past import Start, VaguePasts
 from polygen.ir import expression as ex
 from polygen.ir import walk
+from polygen.ir.array import GlobalArg
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 
-_RECOMPUTED = 2  # how many of those that both kernels have
+_RECOMPUTED = 2  # how many in a row of those that both kernels have
 _OTHER_TYPE = (
     "its type may not be that of what is stored in it; types that are declared may settle this"
 )
@@ -195,23 +197,25 @@ class Reads:
         self, now: Source, nodes: tuple[Expression, Expression], at: Context
     ) -> Difference | None:
         """Compare an old value with what a new instruction stores."""
-        name = ex.name_of(nodes[1])
         frame, points = self._origins.followed(self._new, now, at.new, at.points)
-        value = _stored(self._new, name, frame, now)
-        if value is None:
-            return undecided(at.old.insn, name, _OTHER_TYPE)
-        return self._comparing.match(nodes[0], value, Context(points, at.old, frame))
+        inner = Context(points, at.old, frame)
+
+        def match(value: Expression) -> Difference | None:
+            return self._comparing.match(nodes[0], value, inner)
+
+        return _followed(self._new, nodes[1], frame, now, at, match)
 
     def _follow_old(
         self, was: Source, nodes: tuple[Expression, Expression], at: Context
     ) -> Difference | None:
         """Compare what an instruction stored that is gone with a new value."""
-        name = ex.name_of(nodes[0])
         frame, points = self._origins.followed(self._old, was, at.old, at.points)
-        value = _stored(self._old, name, frame, was)
-        if value is None:
-            return undecided(at.old.insn, name, _OTHER_TYPE)
-        return self._comparing.match(value, nodes[1], Context(points, frame, at.new))
+        inner = Context(points, frame, at.new)
+
+        def match(value: Expression) -> Difference | None:
+            return self._comparing.match(value, nodes[1], inner)
+
+        return _followed(self._old, nodes[0], frame, was, at, match)
 
     def _is_constant(self, name: str, at: Context) -> bool:
         """Tell whether a variable has the same values wherever the two frames read it."""
@@ -253,17 +257,47 @@ class Reads:
     ) -> Difference | None:
         """Compare a value that comes from one write of the new kernel, or was there before."""
         if self._origins.is_new(now):
-            return self._follow_new(now, nodes, at)
+            found = self._follow_new(now, nodes, at)
+            if found is not None and self._converted_alike(was, now, nodes, at):
+                return None
+            return found
         for source in was:
             if self._origins.is_gone(source):
                 found = self._follow_old(source, nodes, at)
             else:
                 found = self._both_have(source, now, nodes, at)
-                if found is not None and at.depth < _RECOMPUTED:
+                if found is not None and at.longest < _RECOMPUTED:
                     found = self._recomputed(source, now, nodes, at, found)
             if found is not None:
                 return found
         return None
+
+    def _converted_alike(
+        self,
+        was: tuple[Source, ...],
+        now: Source,
+        nodes: tuple[Expression, Expression],
+        at: Context,
+    ) -> bool:
+        """Tell whether one value was stored in one array, whose type a call may decide."""
+        old, new = nodes
+        if not (is_access(old, at.old) and is_access(new, at.new)):
+            return False
+        name = ex.name_of(old)
+        array = self._new.variables[name]
+        if name != ex.name_of(new) or not isinstance(array, GlobalArg) or array.dtype is not None:
+            return False
+        for source in was:
+            after, points = self._origins.followed(self._new, now, at.new, at.points)
+            if source.writer is None:
+                if points.is_disjoint(at_source(source, at.old.names, {})):
+                    continue
+                return False
+            before, points = self._origins.followed(self._old, source, at.old, points)
+            values = before.insn.values[source.position], after.insn.values[now.position]
+            if self._comparing.match(*values, Context(points, before, after)) is not None:
+                return False
+        return True
 
     def _recomputed(
         self,
@@ -274,24 +308,26 @@ class Reads:
         otherwise: Difference,
     ) -> Difference | None:
         """Look whether one kernel computes anew what the other one has stored."""
+        old, new = nodes
+        match = self._comparing.match
         if was.writer is not None:
             points = at.points.intersect(
                 at_source(now, at.new.names, self._origins.unread(self._new, now))
             )
             frame, points = self._origins.followed(self._old, was, at.old, points)
             inner = Context(points, frame, at.new)
-            value = frame.insn.values[was.position]
-            if self._comparing.match(value, nodes[1], inner) is None:
-                return self._typed(self._old, nodes[0], was.writer, at)
+            for value, why in _kept(self._old, old, frame, was, at):
+                if match(value, new, inner) is None:
+                    return why
         if now.writer is not None:
             points = at.points.intersect(
                 at_source(was, at.old.names, self._origins.unread(self._old, was))
             )
             frame, points = self._origins.followed(self._new, now, at.new, points)
             inner = Context(points, at.old, frame)
-            value = frame.insn.values[now.position]
-            if self._comparing.match(nodes[0], value, inner) is None:
-                return self._typed(self._new, nodes[1], now.writer, at)
+            for value, why in _kept(self._new, new, frame, now, at):
+                if match(old, value, inner) is None:
+                    return why
         return None if self._store_alike(was, now, nodes, at) else otherwise
 
     def _store_alike(
@@ -313,15 +349,6 @@ class Reads:
         if not read.isdisjoint((*self._old.writers, *self._new.writers)):
             return False
         return self._comparing.match(*values, Context(points, before, after)) is None
-
-    def _typed(
-        self, kernel: Kernel, stored: Expression, writer: str, at: Context
-    ) -> Difference | None:
-        """Return that what is stored may be of another type than what is computed anew."""
-        name = ex.name_of(stored)
-        if keeps_type(kernel, name, writer):
-            return None
-        return undecided(at.old.insn, name, _OTHER_TYPE)
 
     def _both_have(
         self,
@@ -379,10 +406,31 @@ def _index(node: Expression) -> tuple[Expression, ...]:
     return ex.index_tuple(node) if isinstance(node, ex.Subscript) else ()
 
 
-def _stored(kernel: Kernel, name: str, frame: Frame, source: Source) -> Expression | None:
-    """Return the value that a write leaves in a variable; None if its type is not known."""
-    value, writer = frame.insn.values[source.position], frame.insn.id
-    if keeps_type(kernel, name, writer):
-        return value
-    rounded = rounded_to(kernel, name, writer)
-    return None if rounded is None else ex.converted(rounded, value)
+def _followed(
+    kernel: Kernel,
+    read: Expression,
+    frame: Frame,
+    source: Source,
+    at: Context,
+    match: Callable[[Expression], Difference | None],
+) -> Difference | None:
+    """Return how what a write left in a variable differs from a value that `match` compares."""
+    found: Difference | None = None
+    for value, why in _kept(kernel, read, frame, source, at):
+        different = match(value)
+        if different is None:
+            return why
+        found = found or (different if why is None else why)
+    return found
+
+
+def _kept(
+    kernel: Kernel, read: Expression, frame: Frame, source: Source, at: Context
+) -> Iterator[tuple[Expression, Difference | None]]:
+    """Yield what a read may see of a write, and what speaks against that: another type."""
+    name, written = ex.name_of(read), frame.insn.values[source.position]
+    stored = as_stored(kernel, name, frame.insn.id, written)
+    if stored is not None:
+        yield stored, None
+    if stored is not written:
+        yield written, undecided(at.old.insn, name, _OTHER_TYPE)

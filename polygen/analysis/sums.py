@@ -145,7 +145,7 @@ class Sums:
             inames: those of the loops, in both kernels.
         """
         names = data_in_bounds(inside, inames)
-        return names is not None and self._are_alike(names, inside)
+        return names is not None and self.are_alike(names, inside)
 
     def run_alike(self, wanted: isl.Set, inside: Context, others: Iterable[str]) -> bool:
         """Tell whether loops run through the same points, whatever the data in their bounds is.
@@ -159,9 +159,9 @@ class Sums:
         if data != other_data:
             return False
         found = project_out(inside.points.intersect(after), others)
-        return bool(found.is_equal(wanted.intersect(before))) and self._are_alike(data, inside)
+        return bool(found.is_equal(wanted.intersect(before))) and self.are_alike(data, inside)
 
-    def _are_alike(self, names: Iterable[str], inside: Context) -> bool:
+    def are_alike(self, names: Iterable[str], inside: Context) -> bool:
         """Tell whether scalars that bound loops have the same values where these are entered."""
         # Within the loops nobody writes them, so it is the same there.
         scalars = map(ex.Variable, sorted(names))

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from polygen.analysis.second import OTHER
 from polygen.ir.kernel import Kernel
 
+OTHER_ITERATIONS = "it leaves out iterations, or has new ones"
+
 
 def shown_values(values: Mapping[str, int], names: Iterable[str]) -> str:
     """Return ``i=1, j=2`` for those of the names that have a value."""

@@ -211,6 +211,22 @@ def substitute(node: Expression, values: Mapping[str, Expression]) -> Expression
     return _TABLE[type(node)][1](node, new)
 
 
+def with_flat_subscripts(node: Expression) -> Expression:
+    """Return `node` with sums in the sums of subscripts made part of these, as `substitute` does.
+
+    So what was substituted in, in however many steps, compares with what was not.
+    """
+    if ex.Subscript not in classes(node):
+        return node
+
+    def flat(one: Expression) -> Expression:
+        if not isinstance(one, ex.Subscript):
+            return one
+        return rebuild(one, tuple([_flat(part) for part in parts(one)]))
+
+    return rewrite(node, flat)
+
+
 def _substituted_part(node: ex.SubArrayRef, values: Mapping[str, Expression]) -> Expression:
     """Return part of an array with names replaced; its own names are bound, and make way."""
     values = {k: v for k, v in values.items() if k not in node.swept_inames}
@@ -232,8 +248,15 @@ def _substituted_part(node: ex.SubArrayRef, values: Mapping[str, Expression]) ->
 def _flat(node: Expression) -> Expression:
     if not isinstance(node, ex.Sum) or not any(isinstance(c, ex.Sum) for c in node.children):
         return node
-    inner = (c.children if isinstance(c, ex.Sum) else (c,) for c in node.children)
-    return ex.sum_of(*(c for children in inner for c in children))
+    return ex.sum_of(*_terms(node))
+
+
+def _terms(node: Expression) -> Iterator[Expression]:
+    if not isinstance(node, ex.Sum):
+        yield node
+        return
+    for child in node.children:
+        yield from _terms(child)
 
 
 def classes(node: Expression) -> frozenset[type]:

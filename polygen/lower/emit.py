@@ -33,10 +33,11 @@ from polygen.lower.address import simplify
 from polygen.lower.bounds import Bounds, constant_bounds, loop_bounds
 from polygen.lower.conditions import Condition, has_values, reads_inside
 from polygen.lower.items import Item, Place, is_barrier, without, wrapped
+from polygen.lower.launches import Grid
 from polygen.lower.needed_guards import NeededGuards, equations
 from polygen.lower.program import Barrier, Block, Loop, Wait
 from polygen.lower.separate import Separator, with_equality
-from polygen.lower.statements import Owners, Statements
+from polygen.lower.statements import Statements
 from polygen.lower.uniform import check_uniform
 from polygen.lower.vectorize import Vectors
 
@@ -48,15 +49,15 @@ class Emitter:
 
     Parameters:
         kernel: with types known and without reductions.
-        owners: for each axis of the launch, the iname that stands for it and its first value:
-            assignments that write shared memory and lack the axis are executed there only.
+        grid: the axes of the launch: assignments that write shared memory and lack one are executed
+            at its first value only.
         vector_bytes: the size of the largest vectors that are computed with.
         ends_partial_tiles: whether bounds of loops, rather than guards in them, say where partial
             tiles end.
     """
 
     def __init__(
-        self, kernel: Kernel, owners: Owners, vector_bytes: int, *, ends_partial_tiles: bool
+        self, kernel: Kernel, grid: Grid, vector_bytes: int, *, ends_partial_tiles: bool
     ) -> None:
         self._kernel = kernel
         self._ends_partial_tiles = ends_partial_tiles
@@ -70,8 +71,8 @@ class Emitter:
         )
         self._vectors = Vectors(kernel, vector_bytes)
         self._guards = NeededGuards(frozenset(t.name for t in kernel.temporaries))
-        self._separate = Separator(kernel, owners)
-        self._statements = Statements(kernel, owners, arrays, self._guards, self._separate)
+        self._separate = Separator(kernel, grid)
+        self._statements = Statements(kernel, grid.owners, arrays, self._guards, self._separate)
         self._shuffles = shuffles_of(kernel)
         self._taken: set[str] = set()  # names of what is read of others
         self._negative: set[str] = set()  # loops that may have negative values

@@ -49,6 +49,16 @@ class Grid:
         """For each axis, the iname that stands for it, and its first value."""
         return {axis.tag: axis.inames[0] for axis in self.axes}
 
+    @property
+    def values(self) -> Mapping[str, Expression]:
+        """What each further iname of an axis is, in terms of the one that stands for it."""
+        found: dict[str, Expression] = {}
+        for axis in self.axes:
+            (owner, first), *others = axis.inames
+            for iname, own in others:
+                found[iname] = ex.sum_of(ex.Variable(owner), ex.negated(first), own)
+        return found
+
 
 def grid_of(
     kernel: Kernel, insns: Sequence[Assigning], outer: Sequence[str], known: isl.Set

@@ -299,7 +299,7 @@ class _Host:
         grid = grid_of(self._kernel, insns, outer, known)
         emitter = Emitter(
             self._kernel,
-            grid.owners,
+            grid,
             self._model.vector_bytes,
             ends_partial_tiles=not self._on_grid,
         )

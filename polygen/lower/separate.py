@@ -7,26 +7,31 @@ mentions none, but axes of the hardware and loops on the host, makes two version
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import islpy as isl
 
+from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import form_condition
 from polygen.analysis.nest import BarrierNode, LoopNode, TreeNode, assignments
 from polygen.analysis.separations import HalfSpace, Separation, separations_of
 from polygen.errors import SeparationIgnored
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.bounding import bounding
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
-from polygen.ir.tags import GroupTag, LocalTag
+from polygen.ir.tags import LocalTag
+from polygen.lower.launches import Grid
 from polygen.source import warn
 
 _PARAM = isl.dim_type.param
+_Divider: TypeAlias = tuple[Separation, Sequence[HalfSpace]]
 
 
 @dataclass(frozen=True)
@@ -95,25 +100,22 @@ class Separator:
 
     Parameters:
         kernel: with its tree of loops known.
-        owners: for each axis of the launch, the iname that stands for it, and its first value.
+        grid: the axes of the launch.
 
     Attributes:
         is_asked: whether there is anything to divide.
         integers: the inames and the parameters that are integers.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        owners: Mapping[GroupTag | LocalTag, tuple[str, Expression]],
-    ) -> None:
+    def __init__(self, kernel: Kernel, grid: Grid) -> None:
         self._kernel = kernel
+        self._values = grid.values
         self._separations = separations_of(kernel) if kernel.separations else ()
         self.is_asked = bool(self._separations)
         self._inames = frozenset(kernel.inames)
         self.integers = integer_parameters(kernel).union(kernel.inames)
         tags = {i: kernel.tags.get(i) for i in kernel.inames}
-        self._axes = frozenset(i for i, tag in tags.items() if tag in owners)
+        self._axes = frozenset(i for i, tag in tags.items() if tag in grid.owners)
         self._items = frozenset(i for i, tag in tags.items() if isinstance(tag, LocalTag))
 
     def parts(self, node: LoopNode, around: frozenset[str], whole: Part) -> list[Part]:
@@ -144,14 +146,24 @@ class Separator:
         """
         inames = NO_NAMES.union(*(i.within_inames for i in assignments(nodes)))
         own = around | (self._axes & inames)
-        found: list[tuple[Part, Expression]] = [(EVERYTHING, True)]
+        # What is asked of two inames of one axis is asked once.
+        alike: dict[tuple[LinearForm, ...], list[_Divider]] = {}
         for separation in self._separations:
             halves = self._computed(separation.at(None, own, self._inames), None)
             halves = self._uniform(halves, nodes)
             halves = [half for half in halves if not known.is_subset(half.inside)]
             if halves and not any(known.is_disjoint(half.inside) for half in halves):
-                found = [v for old in found for v in _versions(separation, halves, *old)]
+                key = tuple([self._on_axes(half) for half in halves])
+                alike.setdefault(key, []).append((separation, halves))
+        found: list[tuple[Part, Expression]] = [(EVERYTHING, True)]
+        for dividers in alike.values():
+            found = [v for old in found for v in _versions(dividers, *old)]
         return found
+
+    def _on_axes(self, half: HalfSpace) -> LinearForm:
+        """Return an inequality in terms of the inames that stand for axes, where it is affine."""
+        form = linear_form(walk.substitute(half.form.expression(), self._values))
+        return half.form if form is None else form
 
     def _computed(self, halves: list[HalfSpace], iname: str | None) -> list[HalfSpace]:
         """Return what may be asked around a loop, or all of a launch: by then, it is known."""
@@ -194,19 +206,21 @@ def _divided(
 
 
 def _versions(
-    separation: Separation, halves: Sequence[HalfSpace], whole: Part, condition: Expression
+    dividers: Sequence[_Divider], whole: Part, condition: Expression
 ) -> Iterator[tuple[Part, Expression]]:
-    """Yield a version where the condition holds, and one where it does not."""
-    part, holds, fails = whole, list[Expression](), list[Expression]()
-    for half in halves:
-        part = part.where(half.inside)
-        holds.append(form_condition(half.form))
-        fails.append(form_condition(half.form * -1 - 1))
+    """Yield a version where conditions that mean the same hold, and one where they do not."""
+    part, other = whole, whole
+    for separation, halves in dividers:
+        for half in halves:
+            part = part.where(half.inside)
+        if len(halves) == 1:
+            other = other.where(halves[0].outside)
+        other = other.without(separation)
+    _, asked = dividers[0]
+    holds = [form_condition(half.form) for half in asked]
+    fails = [form_condition(half.form * -1 - 1) for half in asked]
     yield part, _both(condition, *holds)
-    other = fails[0] if len(fails) == 1 else ex.LogicalOr(tuple(fails))
-    if len(fails) == 1:
-        whole = whole.where(halves[0].outside)
-    yield whole.without(separation), _both(condition, other)
+    yield other, _both(condition, fails[0] if len(fails) == 1 else ex.LogicalOr(tuple(fails)))
 
 
 def _both(*conditions: Expression) -> Expression:

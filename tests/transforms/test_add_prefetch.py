@@ -17,6 +17,7 @@ from polygen.errors import (
     IllegalStep,
     InvalidArgument,
     NameTaken,
+    NoLoopNest,
     NothingMatches,
     NotSwept,
     OutsideFootprint,
@@ -647,3 +648,48 @@ def test_a_kernel_with_points_in_the_order() -> None:
     knl = split("i", 4)(kernel("{ [i]: 0<=i<n }", text, pg.GlobalArg("a", shape="n + 1")))
     sizes = [{"n": n} for n in (0, 1, 7, 9)]
     agree_in_arrays(knl, sizes, lambda k: pg.add_prefetch(k, "a", "i_inner"))
+
+
+def _product_of_rows(order: str) -> Kernel:
+    knl = kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j,k<4 }",
+        "c[i,j] = c[i,j] + a[i,k]*b[k,j] + x[j]",
+        pg.GlobalArg("a, c", "float64", "n, 4"),
+        pg.GlobalArg("b", "float64", "4, 4"),
+        pg.GlobalArg("x", "float64", 4),
+        loop_priority=order,
+    )
+    return pg.split_iname(knl, "i", 3)
+
+
+@pytest.mark.parametrize(
+    ("order", "first", "second"),
+    [
+        # What the second one stores decides nothing in i_outer, in which the first one is.
+        ("i, j, k", "i_inner", "i_inner"),
+        ("i, j, k", "i_inner, k", "k"),
+        ("i, j, k", "i_inner, k", "j"),
+        ("k, j, i", "i_inner, k", "i_inner, j"),
+        ("j, i, k", "i_inner, j, k", "k"),
+    ],
+)
+def test_one_after_the_other(order: str, first: str, second: str) -> None:
+    def fetched(knl: Kernel) -> Kernel:
+        knl = pg.add_prefetch(knl, "a", first, default_tag=None)
+        return pg.add_prefetch(knl, "b", second, default_tag=None)
+
+    agree_in_arrays(_product_of_rows(order), [{"n": n} for n in (0, 1, 3, 7)], fetched)
+
+
+@pytest.mark.parametrize(("first", "second"), [("i_inner", "k"), ("j", "i_inner")])
+def test_two_that_have_no_nest_together(first: str, second: str) -> None:
+    """One is in a loop that the other one sweeps, and the other way round."""
+    knl = pg.add_prefetch(_product_of_rows("i, j, k"), "a", first, default_tag=None)
+    with pytest.raises(NoLoopNest, match="cannot be computed within"):
+        pg.add_prefetch(knl, "b", second, default_tag=None)
+
+
+def test_outer_inames_that_are_given_are_kept() -> None:
+    knl = pg.add_prefetch(_product_of_rows("i, j, k"), "a", "i_inner", default_tag=None)
+    with pytest.raises(NoLoopNest, match="cannot be computed within"):
+        pg.add_prefetch(knl, "b", "i_inner", default_tag=None, fetch_outer_inames="j, k")

@@ -338,3 +338,122 @@ def test_writes_around_what_data_writes() -> None:
     for gone in ("first", "h"):
         with pytest.raises((CannotProve, NotTheSame)):
             pg.remove_instructions(ends, gone)
+
+
+TYPED_BY_INPUTS = {
+    "one": "out[i,j] = 2*a[i,j]",
+    "two": "out[i,j] = a[i,j]*b[j]",
+    "sum": "out[i,j] = sum(k, a[i,k]*b[j])",
+}
+
+
+@pytest.mark.parametrize("name", TYPED_BY_INPUTS)
+def test_the_type_of_an_output_follows_from_inputs(name: str) -> None:
+    """A call may pass another type, to which all that is stored is converted once, as before."""
+    knl = pg.make_kernel(
+        "{ [i,j,k]: 0<=i<n and 0<=j,k<8 }",
+        TYPED_BY_INPUTS[name],
+        loop_priority="i, j",
+    )
+    knl = pg.add_dtypes(knl, {n: "float32" for n in "ab" if n in knl.variables})
+    for inames in ((), "j"):
+        new = pg.buffer_array(knl, "out", inames, default_tag=None)
+        assert new.variables["out"].dtype is None
+        rng = np.random.default_rng(3)
+        given = {"a": rng.random((5, 8), np.float32), "b": rng.random(8, np.float32)}
+        given = {n: v for n, v in given.items() if n in knl.variables}
+        for dtype in ("float32", "float64"):
+            both = [k.executor("c")(**given, out=np.empty((5, 8), dtype))[1][0] for k in (knl, new)]
+            np.testing.assert_array_equal(*both)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # In a call with a float64, sums would be rounded in between, and others would be read.
+        "out[i] = 0  {id=z}\nout[i] = out[i] + a[i,j]  {id=add, dep=z}",
+        "out[i] = a[i,0]  {id=z}\nout[i] = out[i] + a[i,j]  {id=add, dep=z}",
+        "out[i] = a[i,0]  {id=z}\nu[i] = out[i]*0.1  {id=add, dep=z}",
+        "out[i] = 22",  # which may be stored in an int8, and an int64 may not
+    ],
+)
+def test_the_type_of_an_output_that_a_call_decides(text: str) -> None:
+    knl = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<8 }", text, loop_priority="i, j")
+    if "a" in knl.variables:
+        knl = pg.add_dtypes(knl, {"a": "float32"})
+    with pytest.raises(CannotProve, match="types that are declared may settle this"):
+        pg.buffer_array(knl, "out")
+    declared = pg.add_dtypes(knl, {"out": "float32"})
+    assert pg.buffer_array(declared, "out") != declared
+
+
+UNDER_CONDITIONS = {
+    "once a row": "out[i] = out[i] + a[i,j]  {id=s, if=c[i] > 0}",
+    "each time": "out[i] = out[i] + a[i,j]  {id=s, if=a[i,j] > 0}",
+    "what is buffered": "out[i] = a[i,j]  {id=s, if=a[i,j] > out[i]}",
+    "overwritten": "out[i] = 2*a[i,j]  {id=s, if=a[i,j] > 0}",
+    "beside another": "out[i] = out[i] + a[i,j]  {id=s, if=a[i,j] > 0}\n"
+    "out[i] = 2*out[i] + 1  {id=q, if=a[i,j] > 3, dep=s}",
+    "after another": "out[i] = 2*c[i]  {id=z, inames=i}\n"
+    "out[i] = out[i] + a[i,j]  {id=s, if=a[i,j] > 0 and j < 2, dep=z}",
+}
+
+
+def conditional(text: str, *, tiled: bool = False) -> Kernel:
+    """Return a kernel that writes where data says so."""
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        text,
+        [
+            pg.GlobalArg("out", "float64", "n"),
+            pg.GlobalArg("a", "float64", "n, m"),
+            pg.GlobalArg("c", "int32", "n"),
+            "...",
+        ],
+        loop_priority="j, i" if tiled else "i, j",
+        silenced_warnings="PriorityIgnored",
+    )
+    if not tiled:
+        return knl
+    return pg.prioritize_loops(pg.split_iname(knl, "i", 4), "i_outer, j, i_inner")
+
+
+@pytest.mark.parametrize("name", UNDER_CONDITIONS)
+def test_data_says_whether_elements_change(name: str) -> None:
+    text = UNDER_CONDITIONS[name]
+    calls = [{"n": n, "m": m} for n, m in SIZES]
+    agree_in_arrays(conditional(text), calls, lambda k: pg.buffer_array(k, "out"))
+    if "inames=i" not in text:
+        tiles = conditional(text, tiled=True)
+        agree_in_arrays(tiles, calls, lambda k: pg.buffer_array(k, "out", "i_inner"))
+    # What is not buffered touches the elements, too: so they are read and written each time.
+    agree_in_arrays(conditional(text), calls, lambda k: pg.buffer_array(k, "out", within="s"))
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        # Nothing is written back, or another value; or it begins with another one.
+        (UNDER_CONDITIONS["each time"], {"store_expression": False}),
+        (UNDER_CONDITIONS["each time"], {"store_expression": "buffer + base"}),
+        (UNDER_CONDITIONS["each time"], {"init_expression": 0}),
+        (UNDER_CONDITIONS["what is buffered"], {"init_expression": "base + 1"}),
+        # Other elements, of which data says which.
+        ("out[i] = out[i] + out[c[i]]  {id=s, if=a[i,j] > 0}", {"within": "s"}),
+    ],
+)
+def test_data_says_whether_others_change(text: str, options: dict[str, Any]) -> None:
+    with pytest.raises((CannotProve, IllegalStep, NotTheSame, FootprintNotAffine)):
+        pg.buffer_array(conditional(text), "out", (), **options)
+
+
+def test_types_of_what_is_written_under_a_condition() -> None:
+    """A double that is stored in a float is rounded, which a choice of doubles is not."""
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i<n and 0<=j<m }",
+        "out[i] = a[i,j]  {if=a[i,j] > 0}",
+        [pg.GlobalArg("out", "float32", "n"), pg.GlobalArg("a", "float64", "n, m"), "..."],
+        loop_priority="i, j",
+    )
+    with pytest.raises(CannotProve, match="depends on data"):
+        pg.buffer_array(knl, "out")

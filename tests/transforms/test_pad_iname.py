@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from typing import Any
 
+import islpy as isl
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import polygen as pg
 from polygen.errors import (
@@ -13,12 +17,12 @@ from polygen.errors import (
     IllegalStep,
     InvalidArgument,
     NotPaddable,
-    NotTheSame,
     PolygenError,
     UnknownIname,
 )
 from polygen.ir.domain import parse_domain
-from tests.oracle.cases import Step, kernel, steps
+from polygen.proof import Rearranged, prove
+from tests.oracle.cases import Step, agree_in_arrays, kernel, steps
 from tests.transforms.numpy_runs import numpy_agrees
 
 
@@ -100,16 +104,24 @@ def test_a_tile_with_zeros() -> None:
             IllegalStep,
             r"t\[i=3\]",
         ),
-        # Which elements are written, data decides.
-        ("for i\nt = a[idx[i]] {id=t,dep=z}\nout[i] = t {dep=t}\nend", "i", NotTheSame, "new ones"),
-        ("out[i] = sum(j, a[j]) {dep=z}", "j", NotPaddable, "'j' is what a reduction runs over"),
-        ("out[k] = a[k] {dep=z}", "k", NotPaddable, "leaves out values"),
-        ("out[p] = a[q] {dep=z}", "p", NotPaddable, "does not begin and end at an affine"),
+        (
+            "out[0] = sum(j, a[j]) {dep=z}",
+            "j",
+            NotPaddable,
+            "'j' is what a reduction runs over, in ",
+        ),
+        (
+            "out[p] = a[q] {dep=z}",
+            "p",
+            NotPaddable,
+            "that depends on 'q', a loop of the same domain",
+        ),
+        ("out[k] = a[k] {dep=z}", "k", NotPaddable, "ends with .* for m=., n=., but with .* for m"),
     ],
 )
 def test_refused(text: str, iname: str, kind: type[PolygenError], why: str) -> None:
     domains = [
-        "{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }", "{ [k]: 0<=k<n and k mod 2 = 0 }",
+        "{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }", "{ [k]: 0<=k<n and k<m }",
         "{ [p,q]: 0<=p<n and p<=q<=p }",
     ]  # fmt: skip
     knl = kernel(
@@ -135,3 +147,97 @@ def test_arguments() -> None:
         pg.pad_iname(rows(), "r", 4)
     with pytest.raises(InvalidArgument, match="multiple=0"):
         pg.pad_iname(rows(), "i", 0)
+
+
+# Domains, and which values of i (beside j) they have, in Python.
+DOMAINS: dict[str, Callable[[int, int], Iterable[int]]] = {
+    "{ [i]: 0<=i<n and i mod 2 = 0 }": lambda n, j: range(0, n, 2),
+    "{ [i]: 2<=i<n and i mod 3 = 1 }": lambda n, j: range(4, n, 3),
+    "{ [i]: -n<=i<n and (i + n) mod 3 = 0 }": lambda n, j: range(-n, n, 3),
+    "{ [i]: exists(k: i = 2*k and 0<=k<n) }": lambda n, j: range(0, 2 * n, 2),
+    "{ [i]: 0<=i<n and i != 5 }": lambda n, j: [i for i in range(n) if i != 5],
+    "{ [i]: 0<=i<n and i mod 2 = 0 and i != 4 }": lambda n, j: [
+        i for i in range(0, n, 2) if i != 4
+    ],
+    "{ [i]: 0<=i<n and (i mod 4 = 1 or i mod 4 = 2) }": lambda n, j: [
+        i for i in range(n) if i % 4 in {1, 2}
+    ],
+    "{ [i]: 0<=i<n or 2*n<=i<3*n }": lambda n, j: [*range(n), *range(2 * n, 3 * n)],
+    "{ [i,j]: 0<=i<n and 0<=j<3 and i != j }": lambda n, j: [i for i in range(n) if i != j],
+}
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_steps_and_gaps(domain: str) -> None:
+    """However the values of a loop lie, it gets a multiple of them, and the same is done."""
+    place, shape = ("i + n, j", "4*n, 3") if "j" in domain else ("i + n", "4*n")
+    text = f"<> t = 2*a[{place}]  {{id=t}}\nout[{place}] = t + i  {{dep=t}}"
+    knl = kernel(domain, text, pg.GlobalArg("a, out", "float64", shape))
+    agree_in_arrays(knl, [{"n": n} for n in (0, 1, 6, 9)], padded("i", 3), padded("i", 4))
+    home = pg.pad_iname(knl, "i", 4).home_domains["i"].flat
+    for n, j in product(range(1, 12), range(3 if "j" in domain else 1)):
+        wanted = set(DOMAINS[domain](n, j))
+        found = {i for i in range(-n, 4 * n + 60) if _has(home, i=i, j=j, n=n)}
+        assert wanted <= found
+        assert len(found) % 4 == 0
+        inside = range(min(wanted), max(wanted) + 1) if wanted else ()
+        assert len(found.difference(inside)) < 8  # few more than asked for
+
+
+def _has(flat: isl.Set, **point: int) -> bool:
+    for name, value in point.items():
+        position = flat.find_dim_by_name(isl.dim_type.param, name)
+        if position >= 0:
+            flat = flat.fix_val(isl.dim_type.param, position, isl.Val(value))
+    return not flat.is_empty()
+
+
+BOUNDED_BY_DATA = {
+    "a count": (["{ [i]: 0<=i<h }"], "<int32> h = c[0]  {id=h}\nout[i] = 2*a[i]  {dep=h}"),
+    "a temporary": (
+        ["{ [i]: 0<=i<h }"],
+        "<int32> h = c[0]  {id=h}\n<> t = 2*a[i]  {id=t, dep=h}\nout[i] = t + h  {dep=t}",
+    ),
+    "rows": (
+        ["{ [r]: 0<=r<n }", "{ [i]: lo<=i<h }"],
+        "<int32> lo = c[r]  {id=lo}\n<int32> h = c[r+1]  {id=h}\nout[i] = 2*a[i] + r {dep=lo:h}",
+    ),
+    "an index": (["{ [i]: 0<=i<=n }"], "<> t = a[c[i]]  {id=t}\nout[i] = t  {dep=t}"),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDED_BY_DATA)
+def test_data_bounds_the_loop(name: str) -> None:
+    domains, text = BOUNDED_BY_DATA[name]
+    data = pg.GlobalArg("a, out", "float64", 32), pg.GlobalArg("c", "int32", "n + 1")
+    knl = kernel(domains, text, *data, assumptions="0 <= n < 32")
+    counts = {4: (0, 3, 3, 8, 20), 0: (5,), 3: (7, 9, 14, 30)}
+
+    def ends(call: Mapping[str, int]) -> NDArray[Any]:
+        return np.array(counts[call["n"]], np.int32)
+
+    agree_in_arrays(knl, [{"n": n} for n in counts], padded("i", 4), padded("i", 5), c=ends)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        # What bounds the loop, or is asked, is not what it was.
+        ("if=i < h", "how often it is executed depends on data"),
+        ("if=i < h - 1", "how often it is executed depends on data"),
+        ("if=i <= h", "how often it is executed depends on data"),
+        ("if=i < c[0]", "how often it is executed depends on data"),
+    ],
+)
+def test_other_iterations_that_data_bounds_are_refused(changed: str, why: str) -> None:
+    data = pg.GlobalArg("a, out", "float64", 32), pg.GlobalArg("c", "int32", 2)
+    text = "<int32> h = c[0]  {id=h}\n<int32> k = c[1]  {id=k}\nout[i] = 2*a[i]  {id=o, dep=h:k}"
+    old = kernel("{ [i]: 0<=i<h }", text, *data)
+    wider = "{ [i]: 0<=i<h + 4 }" if changed != "if=i < h" else "{ [i]: 0<=i<k }"
+    with pg.without_proofs():
+        new = kernel(wider, text.replace("dep=h:k", f"dep=h:k, {changed}"), *data)
+    with pytest.raises(CannotProve, match=why):
+        prove("step", old, Rearranged(new))
+    with pg.without_proofs():
+        right = kernel("{ [i]: 0<=i<h + 4 }", text.replace("dep=h:k", "dep=h:k, if=i < h"), *data)
+    prove("step", old, Rearranged(right))

@@ -219,3 +219,29 @@ REFUSED: list[tuple[Kernel, Step, type[Exception], str]] = [
 def test_refused(knl: Kernel, step: Step, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         step(knl)
+
+
+SUBSCRIPTS = ("(r + 1) + 5", "1 + (r + 5)", "(2*r + n) - (n - (r + 3))", "((r + r) + (r + 1)) + 2")
+
+
+@pytest.mark.parametrize("subscript", SUBSCRIPTS)
+def test_subscripts_that_are_sums_of_sums(subscript: str) -> None:
+    """Whether sums were flattened when something was put into them makes no difference."""
+    value = f"x[{subscript}]*y[({subscript}) + 1]"
+    data = [pg.GlobalArg("x, y", "float64", "3*n + 9")]
+    knl = kernel("{ [r]: 0<=r<n }", f"s[0] = sum(r, {value})  {{id=s}}", *data)
+    ways = (
+        shared(threads=4, items=1),
+        shared(threads=4, items=1, blocks=2),
+        lambda k: pg.split_iname(k, "r", 4, inner_tag="l.0"),
+    )
+    agree_in_arrays(knl, LINE[:6], *ways)
+
+
+@pytest.mark.parametrize("value", ["5.0", "r*1.5", "(r + 1) + 5.0"])
+def test_numbers_without_a_type_are_added_up(value: str) -> None:
+    knl = kernel("{ [r]: 0<=r<n }", f"s[0] = sum(r, {value})  {{id=s}}")
+    agree_in_arrays(knl, LINE[:4], shared(blocks=2, **FEW))
+    scaled = kernel("{ [r]: 0<=r<n }", f"s[0] = a[0]*sum(r, {value})  {{id=s}}")
+    with pytest.raises((NotTheSame, CannotProve)):  # the sum would be a float64, and the product
+        shared(**FEW)(pg.add_dtypes(scaled, {"a": "float32"}))
