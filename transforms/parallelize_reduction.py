@@ -85,6 +85,7 @@ def parallelize_reduction(
            of that type in global memory that is not used before; the types are known.
         8. For a cluster: the kernel is made for no other target than CUDA, and nothing around the
            reductions is on ``l.2``.
+        9. Inames around the reductions that are on ``l.*`` axes have a constant number of values.
 
     Parameters:
         insn: the instructions, an id or a query: they share one pass over what they read.
@@ -119,6 +120,7 @@ def parallelize_reduction(
         NotDeterministic: if updates are of floating-point numbers, and the kernel has the option
             ``deterministic``.
         ClusterNotPossible: if 8 does not hold.
+        LocalSizeNotConstant: if 9 does not hold.
 
     Source: PANAMERA, sections 3 and 4; Harris, Optimizing parallel reduction in CUDA, 2007.
     """
