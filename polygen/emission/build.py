@@ -66,7 +66,8 @@ def build(kernel: Kernel | TranslationUnit, folder: str | Path) -> Path:
         "polygen_geometry.h": shared_text("polygen_geometry.h"),
     }
     options = found.program.loop_program.options.build_options
-    library = compiled_library(texts, options, found.name)
+    functions = [f"{found.name}_{what}" for what in ("check", "message", "run")]
+    library = compiled_library(texts, options, found.name, functions)
     at = Path(folder)
     at.mkdir(parents=True, exist_ok=True)
     (at / f"lib{found.name}.so").write_bytes(library)
