@@ -150,6 +150,22 @@ def check_in_domain(name: str) -> None:
         )
 
 
+# What calls of kernels and programs, and steps, take by name themselves.  (`out`, too; but where a
+# kernel has an argument of that name, that is meant.)
+_OF_CALLS = frozenset(("queue", "wait_for", "check_assumptions", "entrypoint", "unsafe"))
+
+
+def check_argument_name(name: str) -> None:
+    """Raise ReservedName if calls cannot pass an argument of this name: it means something else."""
+    if name in _OF_CALLS:
+        raise ReservedName(
+            f"'{name}' can be no argument of a kernel: calls and steps take something else by that "
+            "name",
+            where=caller_location(),
+            remedy=f"call it '{name}_'; inames and temporaries may have this name",
+        )
+
+
 def check_function_name(name: str) -> None:
     """Raise ReservedName if `name` cannot be that of a kernel."""
     check_name(name)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from polygen.errors import InvalidArgument, WrongArgumentType, WrongDevice
+from polygen.errors import WrongArgumentType, WrongDevice
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
@@ -78,14 +78,6 @@ class Executor:
         self._separate = bool(separate_arguments(self.kernel))
         self._as_passed = not self._separate and not image_names(self.kernel)
         self._variants: dict[VariantKey, Variant] = {}
-        for name in ("self", "queue", "wait_for", "check_assumptions"):
-            if name in kernel.variables:
-                raise InvalidArgument(
-                    f"kernel '{kernel.name}' has an argument '{name}', a name that calls use for "
-                    "something else",
-                    where=kernel.location,
-                    remedy=f"call it '{name}_'",
-                )
 
     @property
     def target(self) -> str:
@@ -100,6 +92,7 @@ class Executor:
 
     def __call__(
         self,
+        /,
         queue: Queue | None = None,
         *,
         wait_for: Any = None,
