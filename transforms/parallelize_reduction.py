@@ -21,7 +21,7 @@ from polygen.ir.tags import GroupTag, LocalTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.source import caller_location
-from polygen.transformation import Kind, PositiveInt, Within, transformation
+from polygen.transformation import Kind, PositiveInt, Within, is_one_of, transformation
 from polygen.transforms._atomic_finish import finish_atomically
 from polygen.transforms._clusters import CLUSTER_TAG, check_cluster, launched_in_clusters
 from polygen.transforms._contiguous import loaded_at_once
@@ -34,7 +34,7 @@ _LANES_AGAIN = 4  # of a work item that adds up what groups found
 
 
 _FINISHES = ("two_pass", "atomic", "cluster")
-Finish = Annotated[str, Kind("'two_pass', 'atomic' or 'cluster'", lambda _, v: v in _FINISHES)]
+Finish = Annotated[str, Kind("'two_pass', 'atomic' or 'cluster'", is_one_of(_FINISHES))]
 
 
 @transformation

@@ -259,7 +259,7 @@ _LEFT = {
 def test_compilers_that_leave_no_library(
     what: str, numbers: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Nothing of them is kept: the next call compiles again."""
+    """Nothing of them is kept: the next call compiles again, as is tried with two of them."""
     script, said = _LEFT[what]
     double = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
     monkeypatch.setenv("CC", _compiler(tmp_path, script))
@@ -270,6 +270,8 @@ def test_compilers_that_leave_no_library(
     assert error.value.remedy
     assert "test_compilers.py" in str(error.value.where)
     assert not list((tmp_path / "cache").glob("*.so"))
+    if what not in ("garbage", "hidden functions"):
+        return
     # The same compiler, mended.
     (tmp_path / "bin" / "cc").write_text('#!/bin/sh\nexec gcc "$@"\n')
     np.testing.assert_array_equal(double.executor("c")(a=numbers)[1][0], 2 * numbers)
