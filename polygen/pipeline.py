@@ -12,6 +12,7 @@ from polygen.errors import SubGroupTooLarge, UserError
 from polygen.ir.collection import without_collection
 from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
+from polygen.ir.names import check_function_name
 from polygen.ir.public import public
 from polygen.ir.verify import excerpt
 from polygen.language.programs import TranslationUnit
@@ -39,6 +40,7 @@ def build_program(kernel: Kernel, target: str, index_dtype: DType = INT32) -> Pr
         target: ``"opencl"``, ``"cuda"`` or ``"c"``.
         index_dtype: the type of loop counters and subscripts.
     """
+    check_function_name(kernel.name)  # whoever copies a kernel may give it any name
     description = get_target(target)
     if kernel.options.clusters and description is CUDA:
         description = CUDA_CLUSTERS

@@ -17,13 +17,13 @@ from polygen.ir.layout import Auto, Nested
 from polygen.ir.substitution import expand, rules_mentioning
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
-from polygen.transformation import Kind, to_names
+from polygen.transformation import Kind, is_one_of, to_names
 
 _SPACES = {space.value for space in AddressSpace}
 
 
-def _is_space(_kernel: Kernel, value: Any) -> bool:
-    return isinstance(value, AddressSpace | Auto) or value in _SPACES
+def _is_space(kernel: Kernel, value: Any) -> bool:
+    return isinstance(value, AddressSpace | Auto) or is_one_of(_SPACES)(kernel, value)
 
 
 Space: TypeAlias = Annotated[

@@ -91,7 +91,8 @@ def _is_named_otherwise(kernel: Kernel, name: str, change: Change, new: Kernel) 
 
 
 def _are_specs(kernel: Kernel, value: Any) -> bool:
-    return bool(value) and all(_is_spec(kernel, each) for each in listed(value))
+    given: list[Any] = listed(value) if isinstance(value, list | tuple) and value else []
+    return bool(given) and all(_is_spec(kernel, each) for each in given)
 
 
 def listed(value: Any) -> list[Spec]:

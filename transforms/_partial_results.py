@@ -20,7 +20,7 @@ from polygen.analysis.kept_types import kept_in
 from polygen.analysis.known import known_parameters
 from polygen.analysis.outermost import Outermost
 from polygen.analysis.tile import TileAxis, sized_axis, tile_axis
-from polygen.errors import FootprintNotAffine
+from polygen.errors import FootprintNotAffine, LocalSizeNotConstant
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
@@ -34,6 +34,7 @@ from polygen.ir.tags import GroupTag, InameTag, LocalTag, UnrollTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.proof import Rearranged
+from polygen.source import caller_location
 from polygen.transformation import Inames, Within, to_names, transformation
 from polygen.transforms._dealing import Dealt, Shares, deal
 from polygen.transforms._left_out import domains_without, priorities_among, unneeded
@@ -223,7 +224,8 @@ class _Stages:
         around = with_surrounding(self.kernel, [iname])
         values = project_out(domain_of(self.kernel, around), around - {iname})
         axis = tile_axis(unflatten(values, (iname,)))
-        assert axis is not None  # it is on an axis of the work items, or made here
+        if axis is None:  # it is the user's: those that are made here have as many as is asked for
+            raise self._no_group(iname)
         return axis
 
     def _in_memory(self, inames: Iterable[str]) -> _Axes:
@@ -252,6 +254,16 @@ class _Stages:
         """Whether work items along the reduction are no neighbours in memory."""
         tag = self._dealt.tags[self._dealt.item]
         return isinstance(tag, LocalTag) and tag.axis > 0
+
+    def _no_group(self, iname: str) -> LocalSizeNotConstant:
+        return LocalSizeNotConstant(
+            f"'{iname}' is tagged {self.kernel.tags[iname]}, but its number of values is not a "
+            f"constant: groups that share '{self._insn.id}' need one",
+            where=caller_location(),
+            excerpt=excerpt(self.kernel, self._insn.id),
+            remedy=f"leave it to the step: untag_inames(knl, '{iname}'); or split it by a constant "
+            "and tag the inner part",
+        )
 
     def _no_axis(self, iname: str) -> FootprintNotAffine:
         return FootprintNotAffine(

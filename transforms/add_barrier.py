@@ -16,13 +16,14 @@ from polygen.transformation import (
     Name,
     Names,
     Within,
+    is_one_of,
     to_names,
     transformation,
 )
 
 _SCOPES = {"local": AddressSpace.LOCAL, "global": AddressSpace.GLOBAL}
 
-WhoWaits = Annotated[str, Kind("'local' or 'global'", lambda _, value: value in tuple(_SCOPES))]
+WhoWaits = Annotated[str, Kind("'local' or 'global'", is_one_of(tuple(_SCOPES)))]
 
 
 @transformation

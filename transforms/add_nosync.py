@@ -11,11 +11,11 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.source import caller_location
-from polygen.transformation import Kind, Within, transformation
+from polygen.transformation import Kind, Within, is_one_of, transformation
 
 _SCOPES = ("local", "global", "any")
 
-Scope = Annotated[str, Kind("'local', 'global' or 'any'", lambda _, value: value in _SCOPES)]
+Scope = Annotated[str, Kind("'local', 'global' or 'any'", is_one_of(_SCOPES))]
 
 
 @transformation

@@ -55,10 +55,10 @@ def concatenate_arrays(
     Before -> After:
 
         >>> import polygen as pg
-        >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i]*b[i]", name="times")
+        >>> knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = a[i]*b[i]", name="multiply")
         >>> knl = pg.concatenate_arrays(pg.add_dtypes(knl, {"a, b": "float32"}), "a, b", "ab")
         >>> print(pg.generate_code(knl, "c"))
-        void times(float const *restrict ab, int const n, float *restrict out)
+        void multiply(float const *restrict ab, int const n, float *restrict out)
         {
             for (int i = 0; i < n; ++i)
                 out[i] = ab[i] * ab[i + n];

@@ -10,9 +10,10 @@ from polygen.errors import InvalidArgument, NotDifferentiable, UserError
 from polygen.ir.array import ValueArg
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.public import is_a
 from polygen.language.make_kernel import check_made
 from polygen.source import caller_location
-from polygen.transformation import Kind, Name, to_names, transformation
+from polygen.transformation import Kind, Name, is_one_of, to_names, transformation
 from polygen.transforms._diff_as_loops import WITH_ADJOINT, WITH_TANGENT, as_loops
 from polygen.transforms._diff_draft import check_variable, refused
 from polygen.transforms._diff_forward import Directions, forward
@@ -27,7 +28,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def _are_variables(kernel: Kernel, value: Any) -> bool:
-    if not isinstance(value, Collection):
+    if not is_a(value, (Collection,)):
         return False
     given = cast("Collection[object]", value)
     if isinstance(value, str):
@@ -36,7 +37,7 @@ def _are_variables(kernel: Kernel, value: Any) -> bool:
 
 
 def _are_axes(_kernel: Kernel, value: Any) -> bool:
-    if not isinstance(value, Collection):
+    if not is_a(value, (Collection,)):
         return False
     axes = cast("Collection[object]", value)
     return all(isinstance(a, int) and not isinstance(a, bool) and a >= 0 for a in axes)
@@ -47,7 +48,7 @@ Arguments = Annotated[
     str | Collection[str], Kind("arguments: 'a, b' or a collection of them", _are_variables)
 ]
 Axes = Annotated[Collection[int], Kind("numbers of axes, from 0", _are_axes)]
-Mode = Annotated[str, Kind("'forward', 'tangent' or 'reverse'", lambda _, v: v in _MODES)]
+Mode = Annotated[str, Kind("'forward', 'tangent' or 'reverse'", is_one_of(_MODES))]
 
 
 @transformation(declared=True)

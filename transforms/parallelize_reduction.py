@@ -21,7 +21,7 @@ from polygen.ir.tags import GroupTag, LocalTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.source import caller_location
-from polygen.transformation import Kind, PositiveInt, Within, transformation
+from polygen.transformation import Kind, PositiveInt, Within, is_one_of, transformation
 from polygen.transforms._atomic_finish import finish_atomically
 from polygen.transforms._clusters import CLUSTER_TAG, check_cluster, launched_in_clusters
 from polygen.transforms._contiguous import loaded_at_once
@@ -34,7 +34,7 @@ _LANES_AGAIN = 4  # of a work item that adds up what groups found
 
 
 _FINISHES = ("two_pass", "atomic", "cluster")
-Finish = Annotated[str, Kind("'two_pass', 'atomic' or 'cluster'", lambda _, v: v in _FINISHES)]
+Finish = Annotated[str, Kind("'two_pass', 'atomic' or 'cluster'", is_one_of(_FINISHES))]
 
 
 @transformation
@@ -85,6 +85,7 @@ def parallelize_reduction(
            of that type in global memory that is not used before; the types are known.
         8. For a cluster: the kernel is made for no other target than CUDA, and nothing around the
            reductions is on ``l.2``.
+        9. Inames around the reductions that are on ``l.*`` axes have a constant number of values.
 
     Parameters:
         insn: the instructions, an id or a query: they share one pass over what they read.
@@ -119,6 +120,7 @@ def parallelize_reduction(
         NotDeterministic: if updates are of floating-point numbers, and the kernel has the option
             ``deterministic``.
         ClusterNotPossible: if 8 does not hold.
+        LocalSizeNotConstant: if 9 does not hold.
 
     Source: PANAMERA, sections 3 and 4; Harris, Optimizing parallel reduction in CUDA, 2007.
     """

@@ -22,6 +22,7 @@ from polygen.transformation import (
     Kind,
     Tag,
     Within,
+    are_texts,
     is_new_name,
     to_names,
     to_tag,
@@ -44,7 +45,9 @@ def _each(value: _Uses) -> Sequence[Any]:
 
 
 def _are_axes(_kernel: Kernel, value: Any) -> bool:
-    given: list[object] = list(to_names(value)) if isinstance(value, str) else list(value)
+    if not isinstance(value, str | Sequence):
+        return False
+    given: list[object] = [*to_names(value)] if isinstance(value, str) else [*value]
     return all(isinstance(v, str | int) and not isinstance(v, bool) for v in given)
 
 
@@ -62,8 +65,9 @@ LoopNames = Annotated[
     str | Sequence[str],
     Kind(
         "names of loops, 'i, j' or a sequence: new ones, or inames of the kernel",
-        lambda knl, value: all(
-            name in knl.home_domains or is_new_name(knl, name) for name in to_names(value)
+        lambda knl, value: (
+            are_texts(value)
+            and all(name in knl.home_domains or is_new_name(knl, name) for name in to_names(value))
         ),
     ),
 ]
@@ -71,7 +75,10 @@ TemporaryName = Annotated[
     str,
     Kind(
         "a name that is not used yet, or that of a temporary",
-        lambda knl, value: any(t.name == value for t in knl.temporaries) or is_new_name(knl, value),
+        lambda knl, value: (
+            isinstance(value, str)
+            and (any(t.name == value for t in knl.temporaries) or is_new_name(knl, value))
+        ),
     ),
 ]
 

@@ -10,7 +10,7 @@ from polygen.errors import InvalidArgument
 from polygen.ir.callables import TARGETS
 from polygen.ir.kernel import Kernel
 from polygen.source import caller_location
-from polygen.transformation import transformation
+from polygen.transformation import to_functions, transformation
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def register_preamble_generators(
     Source: Loo.py's function of this name.
     """
     texts = {(target, key): text for target, key, text in kernel.preambles}
-    for generator in preamble_generators:
+    for generator in to_functions(preamble_generators):
         for target in TARGETS:
             for pair in generator(PreambleInfo(kernel, target)) or ():
                 key, text = _checked(pair)

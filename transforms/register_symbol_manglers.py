@@ -12,7 +12,7 @@ from polygen.ir.callables import Symbol
 from polygen.ir.kernel import Kernel
 from polygen.language.functions import with_symbols
 from polygen.source import caller_location
-from polygen.transformation import transformation
+from polygen.transformation import to_functions, transformation
 
 
 @transformation(declared=True)
@@ -55,6 +55,7 @@ def register_symbol_manglers(
 
     Source: Loo.py's function of this name.
     """
+    manglers = to_functions(manglers)
     found: dict[str, Symbol] = {}
     for argument in kernel.arguments:
         if isinstance(argument, ValueArg):

@@ -109,6 +109,8 @@ def _value(name: str, value: object) -> Any:
         )
     if name == "silenced_warnings":
         _check_warnings(texts)
+    else:
+        _check_build_options(texts)
     return texts
 
 
@@ -117,6 +119,16 @@ def _texts(value: object) -> tuple[str, ...] | None:
         return None
     items = cast("Sequence[object]", value)
     return tuple(str(item) for item in items) if all(isinstance(i, str) for i in items) else None
+
+
+def _check_build_options(options: Sequence[str]) -> None:
+    for option in options:
+        if not option.isprintable():
+            raise InvalidArgument(
+                f"the build option {option!r} has a character that no command line can hold",
+                where=caller_location(),
+                remedy="write one text for each option: ['-DX=1', '-w']",
+            )
 
 
 def _check_warnings(names: Sequence[str]) -> None:

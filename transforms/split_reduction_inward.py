@@ -71,7 +71,7 @@ def nested(
     chosen = frozenset(inames)
 
     def rule(node: Expression) -> Expression:
-        if not isinstance(node, ex.Reduction) or not chosen < frozenset(node.inames):
+        if not isinstance(node, ex.Reduction) or not set() < chosen < frozenset(node.inames):
             return node
         some = tuple([i for i in node.inames if i in chosen])
         others = tuple([i for i in node.inames if i not in chosen])
@@ -90,8 +90,9 @@ def nested(
         )
     )
     if new is kernel:
+        shown = " and ".join(inames) or "no inames"
         raise NoSuchReduction(
-            f"no reduction runs over {' and '.join(inames)}, and over something else",
+            f"no reduction runs over {shown}, and over something else",
             where=caller_location(),
             excerpt=excerpt(kernel, *ids),
             remedy="name some, but not all, of the inames of a reduction",

@@ -19,6 +19,7 @@ from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import DimTags, Nested, Strided, layout_expressions
+from polygen.ir.public import is_a
 from polygen.ir.relation import MARK, make_relation
 from polygen.ir.substitution import expand, rules_mentioning
 from polygen.ir.tags import ForTag
@@ -37,7 +38,7 @@ def _is_count(kernel: Kernel, value: Any) -> bool:
 
 
 def _are_variables(kernel: Kernel, value: Any) -> bool:
-    if not isinstance(value, Collection):
+    if not is_a(value, (Collection,)):
         return False
     names = to_names(value) if isinstance(value, str) else cast("Collection[object]", value)
     return all(isinstance(name, str) and bool(kernel.variable(name).name) for name in names)

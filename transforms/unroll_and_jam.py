@@ -49,11 +49,11 @@ def unroll_and_jam(
         >>> import polygen as pg
         >>> knl = pg.make_kernel(
         ...     "{ [i,j]: 0<=i<8 and 0<=j<n }", "b[i] = b[i] + a[i,j]*x[j]",
-        ...     name="times", loop_priority="i, j",
+        ...     name="prod", loop_priority="i, j",
         ... )
         >>> knl = pg.unroll_and_jam(pg.add_dtypes(knl, {"a,b,x": "float32"}), "i", 2)
         >>> print(pg.generate_code(knl, "c"))
-        void times(float const *restrict a, float *restrict b, int const n, float const *restrict x)
+        void prod(float const *restrict a, float *restrict b, int const n, float const *restrict x)
         {
             for (int i_outer = 0; i_outer < 4; ++i_outer) {
                 for (int j = 0; j < n; ++j) {

@@ -10,7 +10,10 @@ from polygen.transformation import Inames, Kind, to_names, transformation
 
 TagType = Annotated[
     type[InameTag],
-    Kind("a class of tags, such as polygen.ir.tags.GroupTag", lambda _, v: v in get_args(InameTag)),
+    Kind(
+        "a class of tags, such as polygen.ir.tags.GroupTag",
+        lambda _, value: any(value is kind for kind in get_args(InameTag)),
+    ),
 ]
 
 

@@ -7,8 +7,9 @@ import sys
 from typing import Any
 
 from polygen.cli.failures import FINE
-from polygen.cli.texts import add_kernel, read
+from polygen.cli.texts import add_allow_verbatim, add_kernel, entry, read
 from polygen.emission.build import build
+from polygen.errors import InvalidArgument
 
 
 def add_command(commands: Any) -> None:
@@ -17,11 +18,21 @@ def add_command(commands: Any) -> None:
         "build", help="compile a kernel to a library, with a Python module that needs NumPy alone"
     )
     add_kernel(parser, "kernel")
+    add_allow_verbatim(parser, "compile kernels")
     parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help="where to")
     parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Write the files, and print the module's path."""
-    sys.stdout.write(f"{build(read(chosen.kernel, chosen.transform), chosen.output)}\n")
+    whole = read(chosen.kernel, chosen.transform)
+    options = entry(whole).options.build_options
+    if options and not chosen.allow_verbatim:
+        raise InvalidArgument(
+            f"this kernel has build options, {' '.join(options)}, which may make a compiler start "
+            "other programs",
+            where=chosen.kernel,
+            remedy="if you know them to be harmless, polygen build --allow-verbatim",
+        )
+    sys.stdout.write(f"{build(whole, chosen.output)}\n")
     return FINE

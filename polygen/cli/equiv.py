@@ -8,7 +8,7 @@ from typing import Any
 
 from polygen.cli.diff import check_one_input
 from polygen.cli.failures import FINE, NO, UNDECIDED
-from polygen.cli.texts import add_kernel, entry, read
+from polygen.cli.texts import add_allow_verbatim, add_kernel, entry, read
 from polygen.inspection.equivalent import DIFFERENT, EQUAL, UNKNOWN, equivalent
 
 _STATUS = {EQUAL: FINE, DIFFERENT: NO, UNKNOWN: UNDECIDED}
@@ -20,6 +20,7 @@ def add_command(commands: Any) -> None:
         "equiv", help="prove that two kernels compute the same, or show where they differ"
     )
     add_kernel(parser, "first", "second")
+    add_allow_verbatim(parser, "run kernels")
     parser.set_defaults(run=run)
 
 
@@ -27,6 +28,7 @@ def run(chosen: argparse.Namespace) -> int:
     """Compare two kernels; the status is 3 if it is neither proved nor refuted."""
     check_one_input(chosen)
     first = entry(read(chosen.first, chosen.transform))
-    found = equivalent(first, entry(read(chosen.second)))
+    second = entry(read(chosen.second))
+    found = equivalent(first, second, allow_verbatim=chosen.allow_verbatim)
     sys.stdout.write(f"{found}\n")
     return _STATUS[found.answer]

@@ -123,3 +123,13 @@ def add_kernel(parser: argparse.ArgumentParser, *names: str) -> None:
         help="a Python script with transform(kernel), which returns a kernel"
         + (f"; of {names[0].upper()}" if len(names) > 1 else ""),
     )
+
+
+def add_allow_verbatim(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the option without which nothing of a file is handed to a compiler as it is, and run."""
+    parser.add_argument(
+        "--allow-verbatim",
+        action="store_true",
+        help=f"{what} with verbatim C, functions or preambles of their own, or build options: "
+        "these may do anything",
+    )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import importlib
 import keyword
 import pprint
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +54,8 @@ def build(kernel: Kernel | TranslationUnit, folder: str | Path) -> Path:
 
     Raises:
         CannotEmit: if the kernel takes images, numbers of type bfloat16, or arrays of more than
-            eight axes; or if its name is a keyword of Python's.
+            eight axes; or if its name is a keyword of Python's, or that of something that a module
+            needs.
         NoCompiler, CompilationFailed: if there is no compiler, or it fails.
         TypeNotFound, NoLoopNest, ...: as `polygen.generate_code`, if there is no code.
         OSError: if the files cannot be written.
@@ -66,7 +70,8 @@ def build(kernel: Kernel | TranslationUnit, folder: str | Path) -> Path:
         "polygen_geometry.h": shared_text("polygen_geometry.h"),
     }
     options = found.program.loop_program.options.build_options
-    library = compiled_library(texts, options, found.name)
+    functions = [f"{found.name}_{what}" for what in ("check", "message", "run")]
+    library = compiled_library(texts, options, found.name, functions)
     at = Path(folder)
     at.mkdir(parents=True, exist_ok=True)
     (at / f"lib{found.name}.so").write_bytes(library)
@@ -82,6 +87,13 @@ def _check(kernel: HostKernel) -> None:
             where=kernel.kernel.location,
             remedy=f"kernel.copy(name='{kernel.name}_')",
         )
+    if kernel.name in sys.stdlib_module_names or kernel.name in _names_in_modules():
+        raise CannotEmit(
+            f"the module of kernel '{kernel.name}' would hide something of Python's or of NumPy's "
+            "that has its name",
+            where=kernel.kernel.location,
+            remedy=f"kernel.copy(name='{kernel.name}_')",
+        )
     for arg in kernel.arguments:
         if dtype_name(arg.dtype) == "bfloat16":
             raise CannotEmit(
@@ -90,6 +102,13 @@ def _check(kernel: HostKernel) -> None:
                 where=kernel.kernel.location,
                 remedy="use float16 or float32",
             )
+
+
+def _names_in_modules() -> frozenset[str]:
+    """Return what the text of modules has from outside, and calls by these names."""
+    nodes = ast.walk(ast.parse(_COMMON.read_text(encoding="utf-8")))
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return frozenset(["numpy", *used.intersection(vars(builtins))])
 
 
 def _module(kernel: HostKernel) -> str:

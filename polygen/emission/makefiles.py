@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from math import prod
 
@@ -23,7 +24,7 @@ def makefile_for_c(kernel: HostKernel) -> str:
     """Return the Makefile for target C."""
     name = kernel.name
     flags = " ".join([f for f in FLAGS if f not in _NOT_HERE])
-    options = "".join(f" {option}" for option in kernel.program.loop_program.options.build_options)
+    options = _build_options(kernel)
     return f"""\
 # Runs kernel '{name}': make run ARGS="..."; the kernel alone is {name}.o and {name}_run.o.
 CC ?= cc
@@ -88,7 +89,7 @@ clean:
 def makefile_for_cuda(kernel: HostKernel) -> str:
     """Return the Makefile for target CUDA."""
     name = kernel.name
-    options = "".join(f" {option}" for option in kernel.program.loop_program.options.build_options)
+    options = _build_options(kernel)
     return f"""\
 # Runs kernel '{name}': make run ARGS="..."
 # For another GPU than this machine's: make ARCH=sm_90
@@ -117,6 +118,12 @@ run: all
 clean:
 	rm -f {name}_host {name}.fatbin
 """
+
+
+def _build_options(kernel: HostKernel) -> str:
+    """Return the kernel's build options, each one word of a shell's, as make passes it on."""
+    options = kernel.program.loop_program.options.build_options
+    return "".join(f" {shlex.quote(option).replace('$', '$$')}" for option in options)
 
 
 def _arguments(kernel: HostKernel) -> str:

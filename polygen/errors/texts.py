@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterable
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return a remedy that names what is close to `name`, or what there is."""
     names = sorted(set(known))
-    close = close_names(name, names)
+    close = close_names(str(name), names)
     if close:
         return "did you mean " + " or ".join(f"'{c}'" for c in close) + "?"
     if not names:

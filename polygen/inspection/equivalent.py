@@ -18,6 +18,7 @@ from polygen.analysis.wellformed import check_well_formed, obligations
 from polygen.errors import KernelsDiffer, ProofLimit
 from polygen.inspection.common_types import with_common_types
 from polygen.inspection.counterexample import Counterexample, Runs, counterexample
+from polygen.inspection.verbatim import verbatim_parts
 from polygen.ir.array import GlobalArg
 from polygen.ir.empty import new_dict
 from polygen.ir.kernel import Kernel
@@ -29,6 +30,10 @@ from polygen.source import caller_location
 
 EQUAL, DIFFERENT, UNKNOWN = "equal", "different", "unknown"
 _MOST_OBSTACLES = 3
+_NOT_RUN = (
+    "{} may do anything, and is run only if you allow it: allow_verbatim=True, or "
+    "polygen equiv --allow-verbatim"
+)
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,12 @@ class Equivalence:
 
 
 @public
-def equivalent(first: Kernel | TranslationUnit, second: Kernel | TranslationUnit) -> Equivalence:
+def equivalent(
+    first: Kernel | TranslationUnit,
+    second: Kernel | TranslationUnit,
+    *,
+    allow_verbatim: bool = True,
+) -> Equivalence:
     """Tell whether two kernels compute the same: proved, or shown by a call, or not decided.
 
     They do if all calls with the same arguments leave the same in all arrays.  What instructions,
@@ -116,6 +126,8 @@ def equivalent(first: Kernel | TranslationUnit, second: Kernel | TranslationUnit
     Parameters:
         first: a kernel, or a program with one entry point.
         second: another one, with the same arguments.
+        allow_verbatim: whether kernels may be run that have verbatim C, functions or preambles of
+            their own, or build options: what these do is not limited to the kernels' arrays.
 
     Returns:
         What is true if they are equal, and has the counterexample if they differ; print it.  If it
@@ -150,7 +162,8 @@ def equivalent(first: Kernel | TranslationUnit, second: Kernel | TranslationUnit
     """
     kernels = _kernel(first), _kernel(second)
     with with_proofs():
-        return replace(_compared(*kernels), assumed=_assumed(*kernels))
+        found = _compared(*kernels, allow_verbatim=allow_verbatim)
+        return replace(found, assumed=_assumed(*kernels))
 
 
 def _kernel(given: Kernel | TranslationUnit) -> Kernel:
@@ -164,7 +177,7 @@ def _assumed(first: Kernel, second: Kernel) -> str:
     return str(one.intersect(other).coalesce())
 
 
-def _compared(first: Kernel, second: Kernel) -> Equivalence:
+def _compared(first: Kernel, second: Kernel, *, allow_verbatim: bool) -> Equivalence:
     for kernel in (first, second):
         check_well_formed(kernel)
     check_arguments(first, second)
@@ -174,7 +187,12 @@ def _compared(first: Kernel, second: Kernel) -> Equivalence:
     doubts, rounding, obstacles = _proved(first, second)
     if not doubts and not obstacles:
         return Equivalence(EQUAL, names, rounding, types, owed)
-    runs = counterexample(first, second, [doubt.points for doubt in doubts])
+    verbatim = () if allow_verbatim else (*verbatim_parts(first), *verbatim_parts(second))
+    runs = (
+        Runs(None, (), _NOT_RUN.format(verbatim[0]))
+        if verbatim
+        else counterexample(first, second, [doubt.points for doubt in doubts])
+    )
     if runs.found is not None:
         by = tuple(_writer(kernel, runs.found) for kernel in (first, second))
         return Equivalence(DIFFERENT, names, False, types, owed, runs.found, (by[0], by[1]))

@@ -22,7 +22,8 @@ class Domain:
     """A set of values of some inames, which may depend on parameters.
 
     Attributes:
-        set: the isl set; all its dimensions are named.
+        set: the isl set; all its dimensions are named.  Without any, it is isl's set of parameters:
+            sets in that space and in the one of tuples without entries cannot be combined.
         inames: the names of its dimensions, in order.
         parameters: the names of its parameters, sorted.
     """
@@ -30,8 +31,8 @@ class Domain:
     __slots__ = ("__dict__", "_hash", "inames", "parameters", "set")
 
     def __init__(self, isl_set: isl.Set) -> None:
-        self.set = isl_set
         self.inames: tuple[str, ...] = _names(isl_set, _SET)
+        self.set = isl_set if self.inames else isl_set.params()
         self.parameters: tuple[str, ...] = tuple(sorted(_names(isl_set, _PARAM)))
         self._hash = hash((self.inames, self.parameters))
 

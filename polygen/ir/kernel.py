@@ -130,6 +130,7 @@ class Kernel(Offering, InNotebook):
 
     def __call__(
         self,
+        /,
         queue: Any = None,
         *,
         wait_for: Any = None,

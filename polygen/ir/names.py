@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from polygen.errors import ReservedName
+from polygen.ir.library_names import is_in_library, without_other_type
 from polygen.source import caller_location
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -66,6 +67,9 @@ _FAMILIES = re.compile(
     | atom(ic)?_(add|sub|xchg|inc|dec|cmpxchg|min|max|and|or|xor|init|load|store)
     | atomic_(exchange|fetch)_.* | ATOMIC_(FLAG|VAR)_INIT
     | atomic[A-Z].* | (rsqrt|exp10|cospi|sinpi)f | CUDART_.*  # CUDA's
+    | CUDARTAPI(_CDECL)? | CUDA_IPC_HANDLE_SIZE | CU_UUID_HAS_BEEN_DEFINED | NV_IF(_ELSE)?_TARGET
+    | va_(arg|copy|end|start)
+    | CLANG_(MAJOR|HAS_RW_IMAGES) | IMG_(RO|RW|WO)_AQ | INTTYPE | LLVM_\d+_\d+ | POCL_.*  # PoCL's
     | image[123]d_.*t | MAX_WORK_DIM | CL_(COMPLETE|QUEUED|RUNNING|SUBMITTED)
     """,
     re.VERBOSE,
@@ -113,10 +117,14 @@ _FUNCTION_FAMILIES = re.compile(
     # of POSIX, in math.h; and types
     r"|(drem|finite|gamma|isinf|isnan|[jy][01n]|lgamma|scalb|significand)[fl]?(_r)?|conj[fl]?|signgam"
     r"|u?int(_fast|_least)(8|16|32|64)_t|u?intmax_t|(float|double)_t|as_(u?intptr|ptrdiff|size)_t"
-    r"|cl_mem_fence_flags|kernel_exec|intel_sub_group_.*"
+    r"|cl_mem_fence_flags|kernel_exec|intel_sub_group_.*|(clk_profiling_info|reserve_id_t)"
+    r"|atomic_(double|flag|float|u?int|u?intptr_t|u?long)|memory_(order|scope)(_.*)?"
+    r"|dev_(image|sampler)_t|kernel_enqueue_flags_t"
     # of CUDA
     r"|assert|clock(64|_t)?|cuda.*|dim3|free|l?labs|malloc|std|va_list"
-    r"|r?norm[34]df?|rnormf?|normcdf(inv)?f?|(rcbrt|rhypot|erfcx|erfc?inv|sincospi|fdivide)f?"
+    r"|r?norm[34]df?|r?normf?|normcdf(inv)?f?|(rcbrt|rhypot|erfcx|erfc?inv|sincos|sincospi|fdivide)f?"
+    r"|CUDA_[CR]_\d+.*|CUDA_EMULATION_.*|CUaccessPolicyWindow|CUuuid|libraryPropertyType"
+    r"|(MAJOR|MINOR)_VERSION|PATCH_LEVEL|make_[a-z]+[1-4](_\w+)?"
     r"|cyl_bessel_i[01]f?|(u|ll|ull)(max|min)"
 )
 
@@ -150,17 +158,46 @@ def check_in_domain(name: str) -> None:
         )
 
 
+# What calls of kernels and programs, and steps, take by name themselves.  (`out`, too; but where a
+# kernel has an argument of that name, that is meant.)
+_OF_CALLS = frozenset(("queue", "wait_for", "check_assumptions", "entrypoint", "unsafe"))
+
+
+def check_argument_name(name: str) -> None:
+    """Raise ReservedName if calls cannot pass an argument of this name: it means something else."""
+    if name in _OF_CALLS:
+        raise ReservedName(
+            f"'{name}' can be no argument of a kernel: calls and steps take something else by that "
+            "name",
+            where=caller_location(),
+            remedy=f"call it '{name}_'; inames and temporaries may have this name",
+        )
+
+
 def check_function_name(name: str) -> None:
     """Raise ReservedName if `name` cannot be that of a kernel."""
     check_name(name)
     check_declared(name)
-    if name in _FUNCTIONS or _FUNCTION_FAMILIES.fullmatch(name):
+    if _is_function(name):
         raise ReservedName(
-            f"'{name}' is a function or a type of C, OpenCL C or CUDA, which no function can be "
-            "called like",
+            f"'{name}' is a function or a type of C, OpenCL C or CUDA, or of their libraries: no "
+            "function can be called like that",
             where=caller_location(),
-            remedy=f"use another name, such as '{name}_'",
+            remedy=f"use another name, such as '{_other_function(name)}'",
         )
+
+
+def _other_function(name: str) -> str:
+    """Return a name that is much like that of a function, and is free."""
+    core = name.strip("_")
+    return f"my_{core}" if _is_function(f"{core}_") else f"{core}_"
+
+
+def _is_function(name: str) -> bool:
+    if name.startswith("_"):  # which C leaves to libraries
+        return True
+    known = name in _FUNCTIONS or _FUNCTION_FAMILIES.fullmatch(name) or is_in_library(name)
+    return bool(known or _MATH.fullmatch(without_other_type(name)))
 
 
 def check_declared(name: str) -> None:

@@ -13,6 +13,7 @@ from typing import (
     ParamSpec,
     TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -142,7 +143,7 @@ class _Interface:
             except TypeError as error:
                 raise self._does_not_fit(error, kwargs) from None
         for name, classes in self._allowed.items():
-            if name in given and not isinstance(given[name], classes):
+            if name in given and not is_a(given[name], classes):
                 raise no_such(self._name, name, given[name], classes)
 
     def _does_not_fit(self, error: TypeError, kwargs: Mapping[str, Any]) -> InvalidArgument:
@@ -177,6 +178,17 @@ def classes_of(hint: Any) -> tuple[type, ...]:
         return classes_of(get_args(hint)[0])
     origin = get_origin(hint) or hint
     return (origin,) if isinstance(origin, type) and origin not in (object, Any) else ()
+
+
+def is_a(value: object, classes: tuple[type, ...]) -> bool:
+    """Tell whether a value is of one of some classes, and does what these do.
+
+    NumPy's arrays without axes are of the class of what can be iterated over, and refuse.
+    """
+    if not isinstance(value, classes):
+        return False
+    shape: object = getattr(cast("Any", value), "shape", None)
+    return not (shape == () and hasattr(value, "__iter__"))
 
 
 def no_such(

@@ -30,7 +30,7 @@ from polygen.ir.array import (
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Assignment, CInstruction, Instruction
 from polygen.ir.kernel import Kernel
-from polygen.ir.names import check_name
+from polygen.ir.names import check_argument_name, check_name
 from polygen.ir.show import show_instruction
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import AutoLocalTag, InameTag, LocalTag, VectorTag, is_on_axis
@@ -56,6 +56,8 @@ def verify(kernel: Kernel) -> None:
         UserError: the subclass that says what does not fit.
     """
     _check_unique(kernel)
+    for argument in kernel.arguments:
+        check_argument_name(argument.name)
     check_rules(kernel)
     for call in kernel.without_rules.calls:
         _check_names(kernel, call)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import cast
 
 import islpy as isl
 
 from polygen.errors import InvalidArgument, NameTaken, UnboundedDomain
 from polygen.ir.domain import Domain
 from polygen.ir.names import check_name
+from polygen.ir.public import is_a
 from polygen.language.isl_text import as_set, malformed, read_set
 from polygen.source import caller_location
 
@@ -48,8 +50,8 @@ def parse_domains(domains: object) -> tuple[Domain, ...]:
 def _each(domains: object) -> Iterator[object]:
     if isinstance(domains, str | isl.BasicSet | isl.Set):
         yield domains
-    elif isinstance(domains, Iterable):
-        yield from domains
+    elif is_a(domains, (Iterable,)):
+        yield from cast("Iterable[object]", domains)
     else:
         raise InvalidArgument(
             f"{domains!r} is no loop domain",

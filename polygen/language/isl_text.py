@@ -43,6 +43,7 @@ def read_set(text: str) -> isl.Set:
     # isl has other words than sets in braces for some of these; "{}" is no set to it at all.
     if re.fullmatch(r"\s*(\[[^\]]*\]\s*->)?\s*\{\s*(\[\s*\])?\s*:?\s*\}\s*", text):
         return isl.Set("{ : }")
+    check_characters(text)
     head = _HEAD.match(text)
     body = text[head.end() :] if head else text
     declared = _NAME.findall(head[1]) if head else []
@@ -83,6 +84,15 @@ def _check_tuples(pieces: list[list[str]], text: str) -> None:
 def as_set(given: isl.BasicSet | isl.Set) -> isl.Set:
     """Return a set that the user built with islpy, as a union of basic sets."""
     return given.to_set() if isinstance(given, isl.BasicSet) else given
+
+
+def check_characters(text: str) -> None:
+    """Raise MalformedDomain if a text has what no file could: isl is passed none such."""
+    odd = next((c for c in text if "\ud800" <= c <= "\udfff"), None)
+    if odd is not None:
+        raise MalformedDomain(
+            f"{odd!r} is half of a character", where=caller_location(), remedy="leave it out"
+        )
 
 
 def malformed(what: str, text: str, remedy: str | None = None) -> MalformedDomain:

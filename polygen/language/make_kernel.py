@@ -21,7 +21,7 @@ from polygen.ir.instruction import Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_function_name
 from polygen.ir.options import TARGET_NAMES, Options, unknown_target
-from polygen.ir.public import public_but
+from polygen.ir.public import is_a, public_but
 from polygen.ir.verify import verify
 from polygen.language.arguments import check_rule_names, find_uses, make_variables
 from polygen.language.assumptions import parse_assumptions
@@ -163,7 +163,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
 
 def _kept(instructions: object) -> Any:
     """Return instructions that can be looked at more than once."""
-    if isinstance(instructions, str | Instruction) or not isinstance(instructions, Iterable):
+    if isinstance(instructions, str | Instruction) or not is_a(instructions, (Iterable,)):
         return cast("Any", instructions)
     return list(cast("Iterable[object]", instructions))
 
@@ -263,8 +263,8 @@ def warning_names(names: str | Iterable[str]) -> tuple[str, ...]:
         InvalidArgument: if one is no class of warnings of polygen's.
     """
     found = (names,) if isinstance(names, str) else tuple(names)
-    for name in found:
-        if name not in _WARNINGS:
+    for name in cast("tuple[object, ...]", found):
+        if not isinstance(name, str) or name not in _WARNINGS:
             raise InvalidArgument(
                 f"there is no class of warnings {name!r}",
                 where=caller_location(),

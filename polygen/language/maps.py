@@ -9,7 +9,7 @@ import islpy as isl
 from polygen.errors import MalformedMap, UnknownName, did_you_mean
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
-from polygen.language.isl_text import KEYWORDS
+from polygen.language.isl_text import KEYWORDS, check_characters
 from polygen.source import caller_location
 
 _IN, _OUT, _PARAM = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
@@ -60,6 +60,7 @@ def dim_names(isl_map: isl.Map, kind: isl.dim_type) -> tuple[str, ...]:
 
 
 def _parsed(kernel: Kernel, text: str) -> isl.Map:
+    check_characters(text)
     words = set(_WORD.findall(text))
     if not _HEAD.match(text):
         known = {*KEYWORDS, *kernel.parameters}

@@ -116,7 +116,7 @@ class TranslationUnit(Offering, InNotebook):
                 program = program.with_kernel(callee)
         return program.with_kernel(new)
 
-    def __call__(self, queue: Any = None, *, entrypoint: str | None = None, **given: Any) -> Any:
+    def __call__(self, /, queue: Any = None, *, entrypoint: str | None = None, **given: Any) -> Any:
         """Run an entry point, the only one unless it is said which; see `Kernel.__call__`."""
         kernel = self.default_entrypoint if entrypoint is None else self[entrypoint]
         return kernel(queue, **given)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from polygen.errors import MalformedExpression, NoSympy
 from polygen.ir import expression as ex
@@ -57,10 +60,7 @@ def from_sympy(expr: Any) -> Expression:
     2*x*cos(x**2)
     """
     sympy = _sympy()
-    try:
-        given = sympy.sympify(expr, strict=True)
-    except sympy.SympifyError:
-        raise _refused(expr, f"a {type(expr).__name__}, which is none of sympy's") from None
+    given = _as_sympy(sympy, expr, f"a {type(expr).__name__}, which is none of sympy's")
     found: Expression = _read(given)
     return found
 
@@ -94,6 +94,19 @@ def _sympy() -> _Sympy:
             where=caller_location(),
             remedy="pip install sympy",
         ) from None
+
+
+def _as_sympy(sympy: _Sympy, value: object, what: str) -> _Sympy:
+    """Return an expression of sympy's, or a number as one.
+
+    Nothing else may reach sympy: it executes texts, those in tuples and lists, too.
+    """
+    if not isinstance(value, sympy.Basic | Number | np.generic):
+        raise _refused(value, what)
+    try:
+        return sympy.sympify(value, strict=True)
+    except sympy.SympifyError:
+        raise _refused(value, what) from None
 
 
 def _refused(node: object, what: str) -> MalformedExpression:
@@ -241,7 +254,7 @@ _READ: dict[str, Callable[[_Sympy], Expression]] = {
 
 def _written(sympy: _Sympy, node: Any) -> _Sympy:
     if not isinstance(node, ex.ExpressionNode):
-        return sympy.sympify(node)
+        return _as_sympy(sympy, node, "which is no expression")
     rule = _WRITTEN.get(type(node))
     if rule is None:
         shown = show_expression(node) if type(node) in walk.SUPPORTED_NODES else repr(node)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from polygen.errors import MalformedQuery
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.language.queries import Described, find
+from polygen.source import caller_location
 
 
 def matching(kernel: Kernel, within: str | Sequence[str] | None) -> tuple[Instruction, ...]:
@@ -27,12 +29,23 @@ def matching(kernel: Kernel, within: str | Sequence[str] | None) -> tuple[Instru
     if within is None:
         return kernel.instructions
     queries = [within] if isinstance(within, str) else within
+    for query in queries:
+        _check_text(query)
     described = [_described(kernel, insn) for insn in kernel.without_rules.instructions]
     who = f"kernel '{kernel.name}'"
     found = NO_NAMES.union(
         *(find(query, described, kernel.variables, kernel.inames, who) for query in queries)
     )
     return tuple([i for i in kernel.instructions if i.id in found])
+
+
+def _check_text(query: object) -> None:
+    if not isinstance(query, str):
+        raise MalformedQuery(
+            f"{query!r} is no query of instructions, which is a text",
+            where=caller_location(),
+            remedy="write an id, a pattern such as 'load_*', or 'writes:a and not iname:j'",
+        )
 
 
 def _described(kernel: Kernel, insn: Instruction) -> Described:

@@ -23,12 +23,14 @@ import islpy as isl
 from polygen.analysis.affine import FloorTerm, LinearForm, linear_form
 from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.isl_affine import form_of_aff, to_aff, to_pw_aff
-from polygen.errors import InternalError, UnboundedDomain
+from polygen.errors import InternalError, LiteralOutOfRange, UnboundedDomain
 from polygen.ir import expression as ex
 from polygen.ir.domain import flat_names, project_out, unflatten, universe
 from polygen.ir.expression import Expression
 from polygen.lower.address import simplify
+from polygen.source import caller_location
 
+_LARGEST = 2**63 - 1  # of counters
 _PARAM = isl.dim_type.param
 
 
@@ -47,8 +49,18 @@ class Bounds:
 
     @property
     def constant(self) -> range | None:
-        """The values of the iname if they are numbers, else None."""
+        """The values of the iname if they are numbers, else None.
+
+        Raises:
+            LiteralOutOfRange: if there are more than counters can count.
+        """
         if isinstance(self.lower, int) and isinstance(self.upper, int):
+            if max(abs(self.lower), abs(self.upper), self.upper - self.lower) > _LARGEST:
+                raise LiteralOutOfRange(
+                    f"a loop from {self.lower} to {self.upper} is longer than counters can count",
+                    where=caller_location(),
+                    remedy="let it end below 2**63; was a size fixed that is not meant?",
+                )
             return range(self.lower, self.upper, self.step)
         return None
 

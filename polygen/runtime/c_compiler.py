@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import hashlib
 import os
 import platform
 import re
@@ -18,7 +19,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,7 @@ from polygen.runtime import cache as disk
 from polygen.runtime.compilation import failure
 from polygen.runtime.folders import no_temporary_files, private_folder, temporary_files
 from polygen.runtime.openmp import OPENMP
+from polygen.runtime.whole_library import why_not_a_library
 from polygen.source import caller_location
 
 FLAGS = (
@@ -66,7 +68,10 @@ def compiler_command() -> tuple[str, ...] | None:
 
     The environment variable CC decides, if it is set; else gcc is preferred to clang.
     """
-    wanted = shlex.split(os.environ.get("CC", ""))
+    try:
+        wanted = shlex.split(os.environ.get("CC", ""))
+    except ValueError:  # a quotation without an end: no command
+        return None
     if wanted:
         path = shutil.which(wanted[0])
         return None if path is None else (path, *wanted[1:])
@@ -85,7 +90,7 @@ def find_compiler() -> Compiler:
     """
     command = compiler_command()
     if command is None:
-        wanted = os.environ.get("CC", "")
+        wanted = os.environ.get("CC", "").strip()
         tried = f"the environment variable CC says '{wanted}'" if wanted else "no gcc, clang or cc"
         raise NoCompiler(
             f"there is no C compiler on the path: {tried}",
@@ -139,18 +144,25 @@ _LOADED: dict[str, ctypes.CDLL] = {}
 
 
 def load_library(
-    source: str, options: tuple[str, ...] = (), kernel: str | None = None
+    source: str,
+    options: tuple[str, ...] = (),
+    kernel: str | None = None,
+    functions: Sequence[str] = (),
 ) -> ctypes.CDLL:
     """Return a loaded library with the functions of a C source.
+
+    What cannot be loaded is not kept.  If what was kept cannot, it is made again.
 
     Parameters:
         source: the text.
         options: passed to the compiler after polygen's own.
         kernel: the name of the kernel that this is the source of.
+        functions: the names of those that the library has to have.
 
     Raises:
         NoCompiler: if there is no compiler.
-        CompilationFailed: if it does not accept the source or the options.
+        CompilationFailed: if it does not accept the source or the options, or if what it leaves
+            is no library with these functions.
         NoTemporaryFiles: if there is no room for these.
     """
     compiler = find_compiler()
@@ -158,24 +170,46 @@ def load_library(
     if disk.caching() and key in _LOADED:
         return _LOADED[key]
 
+    loaded: list[ctypes.CDLL] = []
+
+    def load(binary: bytes) -> str | None:
+        """Load a library; return why that cannot be."""
+        found = _loaded(key, binary, functions)
+        if isinstance(found, str):
+            return found
+        loaded.append(found)
+        return None
+
     def make() -> bytes:
         disk.store(f"{key}.c", source.encode())
-        return _compile(compiler, {"kernel.c": source}, options, kernel)
+        binary = _compile(compiler, {"kernel.c": source}, options, kernel)
+        why_not = load(binary)
+        if why_not is not None:
+            raise _left(compiler, why_not, options, kernel)
+        return binary
 
-    library = _load_binary(key, disk.kept(f"{key}.so", make))
+    disk.kept(f"{key}.so", make, lambda binary: load(binary) is None)
     if disk.caching():
-        _LOADED[key] = library
-    return library
+        _LOADED[key] = loaded[-1]
+    return loaded[-1]
 
 
 def compiled_library(
-    texts: Mapping[str, str], options: tuple[str, ...] = (), kernel: str | None = None
+    texts: Mapping[str, str],
+    options: tuple[str, ...] = (),
+    kernel: str | None = None,
+    functions: Sequence[str] = (),
 ) -> bytes:
     """Return a shared library of several C sources, and headers, by their names.
 
     Parameters and errors are those of `load_library`.
     """
-    return _compile(find_compiler(), texts, options, kernel)
+    compiler = find_compiler()
+    binary = _compile(compiler, texts, options, kernel)
+    why_not = why_not_a_library(binary, functions)
+    if why_not is not None:
+        raise _left(compiler, why_not, options, kernel)
+    return binary
 
 
 def _compile(
@@ -189,8 +223,11 @@ def _compile(
         command = (*compiler.command, *FLAGS, *options, "-o", str(result), *sources, "-lm")
         finished = _run(command, TMPDIR=folder)  # the compiler's own go with ours
         if finished.returncode == 0:
+            if not result.is_file():
+                raise _left(compiler, "no file", options, kernel)
             return result.read_bytes()
         message = finished.stderr.replace(f"{folder}/", "")
+        message = message or f"it ended with the status {finished.returncode}, and said nothing"
     if os.strerror(errno.ENOSPC) in message:
         raise no_temporary_files(os.strerror(errno.ENOSPC))
     remedy = "the compiler lacks OpenMP (clang on Debian, Ubuntu: sudo apt install libomp-dev)"
@@ -204,19 +241,37 @@ def _compile(
     )
 
 
-def _load_binary(key: str, binary: bytes) -> ctypes.CDLL:
-    """Load a shared object from a file of this process's own.
+def _left(
+    compiler: Compiler, what: str, options: tuple[str, ...], kernel: str | None
+) -> CompilationFailed:
+    """Return the error that a compiler said that all went well, and left something else."""
+    concerned = "" if kernel is None else f" for kernel '{kernel}'"
+    command = " ".join(compiler.command)
+    theirs = f", and the kernel's build options, {' '.join(options)}" if options else ""
+    return CompilationFailed(
+        f"the C compiler '{command}' said that all went well{concerned}, and left {what}",
+        where=caller_location(),
+        remedy=f"is it a compiler that makes shared libraries for this machine? Check the "
+        f"environment variable CC{theirs}",
+    )
+
+
+def _loaded(key: str, binary: bytes, functions: Sequence[str]) -> ctypes.CDLL | str:
+    """Return a loaded library, or why there is none, from a file of this process's own.
 
     Nobody can exchange or truncate it between the check and the use of its content.
     """
-    path = private_folder() / f"{key}.so"
+    why_not = why_not_a_library(binary, functions)
+    if why_not is not None:
+        return why_not
+    # The loader knows libraries by their paths: another content is another file.
+    content = hashlib.blake2b(binary, digest_size=8).hexdigest()
+    path = private_folder() / f"{key}-{content}.so"
     try:
-        return OPENMP.load(path, binary)
+        library = OPENMP.load(path, binary)
     except OSError as error:
         if error.errno is not None:  # not the loader's, but of writing the file
             raise no_temporary_files(error.strerror or str(error)) from None
-        raise CompilationFailed(
-            f"the compiled code cannot be loaded: {error}",
-            where=caller_location(),
-            remedy="does the compiler generate code for this machine?",
-        ) from None
+        return f"a library that cannot be loaded: {error}".replace(str(path), "it")
+    lacking = [name for name in functions if not hasattr(library, name)]
+    return f"a library without the function '{lacking[0]}'" if lacking else library

@@ -47,20 +47,34 @@ def key_of(*parts: str) -> str:
     return digest.hexdigest()
 
 
-def kept(name: str, make: Callable[[], bytes]) -> bytes:
+def kept(
+    name: str, make: Callable[[], bytes], is_usable: Callable[[bytes], bool] | None = None
+) -> bytes:
     """Return the content that was stored under a name; where there is none, make and store it.
 
     Of processes that ask for it at the same time, one makes it, and the others wait.
+
+    Parameters:
+        name: that of the entry.
+        make: returns the content; what it raises is raised, and nothing is stored.
+        is_usable: tells whether content that was stored will do; if not, it is made again.
     """
-    found = load(name)
-    if found is not None or not caching():
-        return make() if found is None else found
+
+    def found() -> bytes | None:
+        content = load(name)
+        if content is None or is_usable is None or is_usable(content):
+            return content
+        return None
+
+    content = found()
+    if content is not None or not caching():
+        return make() if content is None else content
     with turn(name):
-        found = load(name)
-        if found is None:
-            found = make()
-            store(name, found)
-    return found
+        content = found()
+        if content is None:
+            content = make()
+            store(name, content)
+    return content
 
 
 def load(name: str) -> bytes | None:

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from polygen.errors import WrongArgumentType
+from polygen.runtime.opencl import FORKED, raise_forked
 from polygen.source import caller_location
 
 
@@ -41,15 +42,26 @@ def _no_events(what: str) -> WrongArgumentType:
 
 
 def wait_here(event: Any) -> None:
-    """Wait until an event is over."""
+    """Wait until an event is over.
+
+    Raises:
+        NoDevice: if it is OpenCL's, and its driver that of a process that was forked.
+    """
+    if FORKED and isinstance(event, _opencl_events()):
+        raise_forked()
     # What PyTorch calls waiting is what a stream does.
     event.synchronize() if hasattr(event, "synchronize") else event.wait()
 
 
 def enqueued_events(events: Any) -> list[Any]:
     """Return those of some events that a queue of OpenCL can wait for; wait for the others."""
-    known = getattr(sys.modules.get("pyopencl"), "Event", ())
+    known = _opencl_events()
     for event in events:
         if not isinstance(event, known):
             wait_here(event)
     return [event for event in events if isinstance(event, known)]
+
+
+def _opencl_events() -> Any:
+    """Return the class of pyopencl's events, or a tuple without classes if it is not loaded."""
+    return getattr(sys.modules.get("pyopencl"), "Event", ())

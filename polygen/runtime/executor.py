@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from polygen.errors import InvalidArgument, WrongArgumentType, WrongDevice
+from polygen.errors import WrongArgumentType, WrongDevice
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 from polygen.ir.public import public
@@ -40,7 +40,7 @@ from polygen.runtime.host_arrays import (
 )
 from polygen.runtime.host_data import host_data
 from polygen.runtime.images import image_names, with_arrays, with_images
-from polygen.runtime.opencl import Queue, is_queue
+from polygen.runtime.opencl import FORKED, Queue, is_queue, raise_forked
 from polygen.runtime.outputs import has_out, with_named_outputs, written_arrays
 from polygen.runtime.overlap import check_apart, memory_of, raise_misaligned, raise_read_only
 from polygen.runtime.plans import Plan, plan_for_c, plan_for_cuda, plan_for_opencl
@@ -78,14 +78,6 @@ class Executor:
         self._separate = bool(separate_arguments(self.kernel))
         self._as_passed = not self._separate and not image_names(self.kernel)
         self._variants: dict[VariantKey, Variant] = {}
-        for name in ("self", "queue", "wait_for", "check_assumptions"):
-            if name in kernel.variables:
-                raise InvalidArgument(
-                    f"kernel '{kernel.name}' has an argument '{name}', a name that calls use for "
-                    "something else",
-                    where=kernel.location,
-                    remedy=f"call it '{name}_'",
-                )
 
     @property
     def target(self) -> str:
@@ -100,6 +92,7 @@ class Executor:
 
     def __call__(
         self,
+        /,
         queue: Queue | None = None,
         *,
         wait_for: Any = None,
@@ -303,10 +296,12 @@ class Executor:
             "pg_check_range": check_range,
             "pg_find_queue": self._find_queue,
             "pg_finished": _FINISHED,
+            "pg_forked": FORKED,
             "pg_recorders": RECORDERS,
             "pg_wait_here": wait_here,
             "pg_enqueued": enqueued_events,
             "pg_memory_of": memory_of,
+            "pg_raise_forked": raise_forked,
             "pg_raise_misaligned": raise_misaligned,
             "pg_raise_read_only": raise_read_only,
             **(cuda_names(form) if form.target == "cuda" else {}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import shutil
 import sys
 import threading
@@ -12,7 +13,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import platformdirs
 
@@ -35,12 +36,39 @@ _ROOM = 2**20  # bytes that pyopencl's files may need
 _REMEDY = "install an OpenCL driver; for this machine's processor: pip install 'polygen[pocl]'"
 
 
+# Not empty in a process that was forked off one that had loaded a driver of OpenCL's.
+FORKED: list[bool] = []
+_DRIVERS = re.compile(r"/lib(pocl|nvidia-opencl|amdocl|intelocl|igdrcl)[^/]*$", re.MULTILINE)
+
+
+def _note_fork() -> None:
+    """Note in a forked process that it has its parent's driver without the threads of it."""
+    if "pyopencl" in sys.modules and _DRIVERS.search(Path("/proc/self/maps").read_text()):
+        FORKED.append(True)
+
+
+os.register_at_fork(after_in_child=_note_fork)
+
+
+def raise_forked() -> NoReturn:
+    """Raise NoDevice: a call would wait forever for threads that only the parent has."""
+    raise NoDevice(
+        "OpenCL cannot be used in this process: it was forked off one that uses it, and the "
+        "driver's threads are left behind there",
+        where=caller_location(),
+        remedy="start processes that begin anew, multiprocessing.get_context('spawn'); or fork "
+        "before OpenCL is used; or run on C here: kernel.executor('c')",
+    )
+
+
 def pyopencl() -> Any:
     """Return the module pyopencl, with `pyopencl.array` loaded.
 
     Raises:
-        NoDevice: if it is not installed.
+        NoDevice: if it is not installed, or if its driver is that of a process that was forked.
     """
+    if FORKED:
+        raise_forked()
     give_folder()
     loaded = sys.modules.get("pyopencl")  # this is asked at every call: importing takes longer
     if loaded is not None and "pyopencl.array" in sys.modules:
@@ -113,7 +141,6 @@ def _is(name: str, value: object) -> bool:
     return known is not None and isinstance(value, known)
 
 
-@cache
 def default_context() -> Context:
     """Return the context that is used where none is given.
 
@@ -122,7 +149,11 @@ def default_context() -> Context:
     Raises:
         NoDevice: if there is no device.
     """
-    cl = pyopencl()
+    return _default_context(pyopencl())
+
+
+@cache
+def _default_context(cl: Any) -> Context:
     try:
         return cl.create_some_context(interactive=False)
     except (cl.Error, RuntimeError) as error:

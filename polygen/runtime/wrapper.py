@@ -244,7 +244,8 @@ class _OpenCLWriter(_Writer):
 
     def find_queue(self) -> list[str]:
         arrays = _tuple([local(arg.name) for arg in self.form.arrays])
-        return ["if queue is None:", f"    queue = pg_find_queue({arrays})"]
+        forked = ["if pg_forked:", "    pg_raise_forked()"]
+        return [*forked, "if queue is None:", f"    queue = pg_find_queue({arrays})"]
 
     def allocator(self) -> str:
         passed = self.form.arrays

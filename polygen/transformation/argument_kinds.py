@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, cast, get_args
 
-from polygen.errors import NameTaken
+from polygen.errors import InvalidArgument, NameTaken
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
-from polygen.ir.public import classes_of, in_words
+from polygen.ir.public import classes_of, in_words, is_a
 from polygen.ir.tags import InameTag, parse_tag
 from polygen.language.within import matching
 from polygen.source import caller_location
@@ -52,6 +52,24 @@ def are_inames(kernel: Kernel, value: Any) -> bool:
     return all(is_iname(kernel, name) for name in to_names(given))
 
 
+def to_functions(value: Iterable[Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
+    """Return functions as a tuple; raise InvalidArgument if something else is among them."""
+    found = tuple(value)
+    for each in found:
+        if not callable(each):
+            raise InvalidArgument(
+                f"{each!r} is no function",
+                where=caller_location(),
+                remedy="pass functions in a list",
+            )
+    return found
+
+
+def is_one_of(names: Collection[str]) -> Callable[[Kernel, Any], bool]:
+    """Return what tells whether a value is one of some names: odd values are not compared."""
+    return lambda _, value: isinstance(value, str) and value in names
+
+
 def is_name(_kernel: Kernel, value: Any) -> bool:
     """Tell whether `value` could be a name."""
     return isinstance(value, str) and value.isascii() and value.isidentifier()
@@ -71,14 +89,15 @@ def is_new_name(kernel: Kernel, value: Any) -> bool:
     return True
 
 
-def _are_texts(value: Any) -> bool:
+def are_texts(value: Any) -> bool:
+    """Tell whether `value` is a text, or a sequence of texts."""
     if not isinstance(value, str | Sequence):
         return False
     return all(isinstance(v, str) for v in cast("Sequence[object]", value))
 
 
 def _is_within(kernel: Kernel, value: Any) -> bool:
-    return _are_texts(value) and bool(matching(kernel, value))
+    return are_texts(value) and bool(matching(kernel, value))
 
 
 def is_tag(_kernel: Kernel, value: Any) -> bool:
@@ -101,7 +120,7 @@ Inames: TypeAlias = Annotated[
 Name: TypeAlias = Annotated[str, Kind("a name: letters, digits and underscores", is_name)]
 NewName: TypeAlias = Annotated[str, Kind("a name that is not used yet", is_new_name)]
 Names: TypeAlias = Annotated[
-    str | Sequence[str], Kind("names: 'i, j' or a sequence of them", lambda _, v: _are_texts(v))
+    str | Sequence[str], Kind("names: 'i, j' or a sequence of them", lambda _, v: are_texts(v))
 ]
 Within: TypeAlias = Annotated[
     str | Sequence[str],
@@ -134,4 +153,4 @@ def kind_of(annotation: object) -> Kind | None:
     classes = classes_of(annotation)
     if not classes:
         return None
-    return Kind(f"a {' or a '.join(in_words(classes))}", lambda _, v: isinstance(v, classes))
+    return Kind(f"a {' or a '.join(in_words(classes))}", lambda _, v: is_a(v, classes))

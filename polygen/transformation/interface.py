@@ -114,6 +114,11 @@ class Interface:
                 raise self._error(f"was given {name}={value!r}, which is not {kind.what}")
         return given
 
+    def check_unsafe(self, unsafe: object) -> None:
+        """Check what is said of the proof: a number might be meant for a size of that name."""
+        if not isinstance(unsafe, bool):
+            raise self._error(f"was given unsafe={unsafe!r}, which is neither True nor False")
+
     def _holds(self, kind: Kind, kernel: Kernel, name: str, value: Any) -> bool:
         if value is None and name in self._may_be_none:
             return True

@@ -92,6 +92,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             old = interface.entry_point(kernel)
             return kernel.with_step(old, step(old, *args, unsafe=unsafe, **kwargs))
         arguments = interface.bind(kernel, args, kwargs)
+        interface.check_unsafe(unsafe)
         # Whoever vouches for a step does so for the steps that it takes inside.
         proofs = without_proofs() if unsafe else nullcontext()
         name = _ASKED.get() or interface.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 import polygen as pg
 from polygen.cli import main
+from polygen.inspection.verbatim import verbatim_parts
 
 ROWS = """\
 # the sum of each row
@@ -265,3 +267,104 @@ def test_errors_name_the_kernels_file_and_not_the_command(tmp_path: Path) -> Non
     )
     assert (apart.returncode, apart.stdout) == (2, "")
     assert apart.stderr.startswith("first.pg, second.pg: ")
+
+
+PLAIN = pg.add_dtypes(
+    pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = exp(a[i])*exp(a[i])"), {"a": "float64"}
+)
+OWN = '#include <stdio.h>\nstatic double own(double x) { fclose(fopen("ran", "w")); return x; }\n'
+TOUCH = 'extern int system(char const *); system("touch ran");'
+
+
+def _verbatim() -> pg.Kernel:
+    text = f"""
+    out[i] = exp(2*a[i])  {{id=first}}
+    ... code(i=i) {json.dumps(TOUCH)} writes(out[i])  {{inames=i, dep=first}}
+    """
+    return pg.make_kernel("{ [i]: 0<=i<n }", text, [pg.GlobalArg("out", "float64", "n"), "..."])
+
+
+def _function() -> pg.Kernel:
+    own = pg.ScalarCallable({"own": "float64 -> float64"}, OWN)
+    return pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = own(exp(2*a[i]))", functions={"own": own})
+
+
+def _function_of_c() -> pg.Kernel:
+    own = pg.ScalarCallable({"abort": "float64 -> float64"}, "")
+    return pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = f(exp(2*a[i]))", functions={"f": own})
+
+
+def _preamble() -> pg.Kernel:
+    text = f"__attribute__((constructor)) static void own(void) {{ {TOUCH} }}"
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = exp(2*a[i])")
+    return pg.register_preamble_generators(knl, [lambda _: [("0", text)]])
+
+
+def _symbol() -> pg.Kernel:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = exp(2*a[i])*ONE")
+    text = f"__attribute__((constructor)) static void own(void) {{ {TOUCH} }}\n#define ONE 1.0"
+    return pg.register_preamble_generators(
+        pg.register_symbol_manglers(
+            knl, [lambda _, name: ("float64", "ONE") if name == "ONE" else None]
+        ),
+        [lambda _: [("0", text)]],
+    )
+
+
+def _build_option() -> pg.Kernel:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = exp(2*a[i])")
+    return pg.set_options(knl, build_options=["-wrapper", "touch,ran,;"])
+
+
+WITH_CODE = [_verbatim, _function, _function_of_c, _preamble, _symbol, _build_option]
+
+
+@pytest.mark.parametrize("make", WITH_CODE)
+def test_code_of_the_files_is_not_run(make: Callable[[], pg.Kernel], run: Run) -> None:
+    Path("plain.pg").write_text(str(PLAIN))
+    Path("own.pg").write_text(str(pg.add_dtypes(make(), {"a": "float64"})))
+    for files in (("plain.pg", "own.pg"), ("own.pg", "plain.pg")):
+        status, out, err = run("equiv", *files)
+        assert (status, err) == (3, "")
+        assert "may do anything, and is run only if you allow it" in out
+    for command in ("check", "show", "diff"):
+        run(command, "own.pg", *["plain.pg"] * (command == "diff"))
+    assert not Path("ran").exists()
+
+
+def test_code_of_the_files_is_run_if_that_is_said(run: Run) -> None:
+    Path("plain.pg").write_text(str(PLAIN))
+    Path("own.pg").write_text(str(pg.add_dtypes(_function(), {"a": "float64"})))
+    status, out, _ = run("equiv", "--allow-verbatim", "plain.pg", "own.pg")
+    assert status == 3
+    assert "both left the same" in out
+    assert Path("ran").exists()
+    assert run("equiv", "own.pg", "own.pg")[0] == 0  # what is proved needs no run
+
+
+def test_build_options_of_a_file(run: Run) -> None:
+    knl = pg.add_dtypes(_build_option(), {"a": "float64"})
+    Path("own.pg").write_text(str(knl))
+    status, _, err = run("build", "own.pg", "-o", "built")
+    assert status == 2
+    assert "own.pg: this kernel has build options, -wrapper touch,ran,;" in err
+    assert "polygen build --allow-verbatim" in err
+    assert not Path("ran").exists()
+    Path("own.pg").write_text(str(pg.set_options(knl, build_options=["-DX=1"])))
+    assert run("build", "--allow-verbatim", "own.pg", "-o", "built")[0] == 0
+    assert Path("built", "libpolygen_kernel.so").exists()
+
+
+def test_code_of_what_a_kernel_calls() -> None:
+    scalar = pg.ScalarCallable({"f": "float64 -> float64"}, OWN)
+    data = [pg.GlobalArg("x, y", "float64", "4"), "..."]
+    text = "y[k] = f(x[k])"
+    own = pg.make_function("{ [k]: 0<=k<4 }", text, data, name="own", functions={"f": scalar})
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "[k]: out[i, k] = own([k]: a[i, k])",
+        [pg.GlobalArg("a, out", "float64", "n, 4"), "..."],
+    )
+    assert verbatim_parts(knl) == ()
+    called = pg.merge([pg.set_options(knl, build_options=["-w"]), own])["polygen_kernel"]
+    assert verbatim_parts(called) == ("the build options of 'polygen_kernel'", "the function 'f'")

@@ -183,3 +183,13 @@ def test_what_is_not_built(tmp_path: Path) -> None:
     with pytest.raises(CannotEmit) as caught:
         pg.build(knl, tmp_path)
     assert "no module can be called 'lambda'" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["zip", "isinstance", "numpy", "copy", "json", "dataclasses"])
+def test_names_that_modules_need(name: str, tmp_path: Path) -> None:
+    """A module of such a name would hide what NumPy imports, or its function what it calls."""
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", name=name)
+    with pytest.raises(CannotEmit, match=f"the module of kernel '{name}' would hide") as caught:
+        pg.build(pg.add_dtypes(knl, {"a": "float32"}), tmp_path)
+    assert caught.value.remedy == f"kernel.copy(name='{name}_')"
+    assert not list(tmp_path.iterdir())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +163,16 @@ def test_arrays_of_which_a_part_is_written() -> None:
     assert "pg_size_from(&value_n, &array_out, 0, 1, 2, 0);" in program
     (out, _) = described(knl, "c")["arguments"]
     assert (out["name"], out["direction"], out["all_written"]) == ("out", "out", False)
+
+
+def test_build_options_are_words(tmp_path: Path) -> None:
+    """In Makefiles, none of them is read as anything else by the shell, or by make."""
+    options = ["-DA=1;touch ran", "-DB=$(touch ran)", "-DC='a b'", "-DD=`touch ran`#", "-DE=a\\b"]
+    knl = pg.make_kernel("{ [i]: 0<=i<4 }", "out[i] = i")
+    knl = pg.set_options(pg.add_dtypes(knl, {"out": "int32"}), build_options=options)
+    for target in ("c", "cuda"):
+        pg.emit(knl, target).write(tmp_path / target)
+        make = ["make", "-n", "-B", "CC=echo", "NVCC=echo", "-C", str(tmp_path / target), "all"]
+        shown = subprocess.run(make, capture_output=True, text=True, check=True).stdout
+        (line,) = [line for line in shown.splitlines() if "-DA" in line]
+        assert set(options) <= set(shlex.split(line))

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
+import importlib.metadata
 import re
+import subprocess
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import islpy as isl
@@ -13,7 +19,9 @@ from pymbolic import var
 
 import polygen as pg
 from polygen.errors import ReservedName, UserError
-from polygen.ir.names import check_name
+from polygen.ir.names import check_function_name, check_name
+from polygen.runtime.opencl import build, default_context
+from tests.nvidia.nvrtc import compile_for
 
 LINE = "{ [i]: 0<=i<n }"
 OUT = pg.GlobalArg("out", np.int32, 4)
@@ -364,7 +372,8 @@ def test_kernels_are_not_called_as_parts_of_headers_are(name: str) -> None:
     for way in ("name of a kernel", "name of a function"):
         with pytest.raises(ReservedName, match="a function or a type of C, OpenCL C") as caught:
             WAYS[way](name)
-        assert caught.value.remedy == f"use another name, such as '{name}_'"
+        other = "my_cudaError_t" if name == "cudaError_t" else f"{name}_"
+        assert caught.value.remedy == f"use another name, such as '{other}'"
     check_name(name)
 
 
@@ -372,3 +381,131 @@ def test_kernels_are_not_called_as_parts_of_headers_are(name: str) -> None:
 def test_kernels_are_not_called_as_numbers_are(name: str) -> None:
     with pytest.raises(ReservedName, match="is a number in C"):
         pg.make_kernel(LINE, COPY, name=name)
+
+
+# Of OpenMP, the C library, mathematics, OpenCL and CUDA: functions, and what else headers declare.
+OF_LIBRARIES = [
+    *("GOMP_parallel", "GOMP_loop_dynamic_next", "acc_init", "kmp_malloc", "GOACC_wait"),
+    *("memset", "memcpy", "abort", "read", "write", "time", "index", "errno", "stdout", "environ"),
+    *("pthread_create", "sem_wait", "posix_memalign", "strtol_l", "fread_unlocked", "lseek64"),
+    *("nextup", "sinf32x", "cexpf64", "lgammaf128_r", "sincosf", "j0f64", "fadd", "fesetround"),
+    *(
+        "_exit",
+        "_longjmp",
+        "_x",
+        "norm",
+        "normf",
+        "make_longlong4",
+        "CUDA_R_16F",
+        "atomic_int",
+        "memory_order_acquire",
+    ),
+]
+
+
+@pytest.mark.parametrize("name", OF_LIBRARIES)
+def test_kernels_are_not_called_as_parts_of_libraries_are(name: str) -> None:
+    """The code would be called in the place of the library's, by whoever calls that."""
+    ways: dict[str, Callable[[], object]] = {
+        way: partial(WAYS[way], name) for way in ("name of a kernel", "name of a function")
+    }
+    ways["name in print"] = lambda: edited("KERNEL: made", f"KERNEL: {name}")
+    typed = pg.add_dtypes(made(), {"a": "float32"})
+    ways["name of a copy"] = lambda: pg.generate_code(typed.copy(name=name), "c")
+    for way, make in ways.items():
+        with pytest.raises(ReservedName) as caught:
+            make()
+        assert name in caught.value.what, way
+        assert caught.value.remedy
+
+
+def test_kernels_may_be_called_nearly_so() -> None:
+    for name in (
+        *("gomp", "omp", "norms", "norm_", "reads", "times_", "copy", "add", "scan", "update"),
+        *("process_rows", "res_norm", "timer", "clocks", "if_positive", "register_tile", "semver"),
+        *("read_rows", "write_back", "index_of", "sinf3", "memory", "atomic", "make_grid", "f64"),
+    ):
+        check_function_name(name)
+
+
+def _of_library(name: str) -> list[str]:
+    """Return what a library of this machine has for programs: the default versions of names."""
+    path = ctypes.util.find_library(name)
+    assert path is not None
+    found = subprocess.run(
+        ["nm", "-D", "--defined-only", _place(path)], capture_output=True, text=True, check=True
+    )
+    words = [line.split()[-1] for line in found.stdout.splitlines()]
+    return sorted({word.partition("@@")[0] for word in words if "@@" in word})
+
+
+def _place(library: str) -> str:
+    ctypes.CDLL(library)
+    (found,) = set(re.findall(rf"\S*/{re.escape(library)}\b", Path("/proc/self/maps").read_text()))
+    return str(found)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("library", ["c", "m", "gomp"])
+def test_whatever_libraries_have(library: str) -> None:
+    names = _of_library(library)
+    assert len(names) > 200
+    for name in names:
+        with pytest.raises(ReservedName) as caught:
+            check_function_name(name)
+        if "no function can be called like" in caught.value.what:
+            (other,) = re.findall(r"such as '(\w+)'", str(caught.value.remedy))
+            check_function_name(other)
+
+
+def _compiles_for_cuda(names: list[str]) -> set[str]:
+    """Return the names of kernels that NVIDIA's compiler refuses."""
+    parameters = "float const *__restrict__ a, int const n, float *__restrict__ out"
+    lines = [f'extern "C" __global__ void {name}({parameters}) {{ }}' for name in names]
+    _, log = compile_for("compute_80", "\n".join(lines), "-w")
+    return {names[int(at) - 1] for at in re.findall(r"a\.cu\((\d+)\): error", log)}
+
+
+def _compiles_for_opencl(names: list[str]) -> set[str]:
+    parameters = "__global float const *restrict a, int const n, __global float *restrict out"
+    lines = [f"__kernel void {name}({parameters}) {{ }}" for name in names]
+    try:
+        build(default_context(), "\n".join(lines))
+    except pg.errors.CompilationFailed as error:
+        return {names[int(at) - 1] for at in re.findall(r"\.cl:(\d+):", error.what)}
+    return set()
+
+
+def _headers_of_cuda() -> list[Path]:
+    root = Path(str(importlib.metadata.distribution("nvidia-cuda-runtime").locate_file("nvidia")))
+    return [*root.glob("*/include/*.h"), *root.glob("*/include/crt/*.h")]
+
+
+def _headers_of_pocl() -> list[Path]:
+    root = Path(str(importlib.metadata.distribution("pocl-binary-distribution").locate_file("")))
+    return [*root.glob("pocl_binary_distribution/.libs/share/pocl/include/*.h")]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("headers", "refused"),
+    [(_headers_of_cuda, _compiles_for_cuda), (_headers_of_pocl, _compiles_for_opencl)],
+)
+def test_whatever_headers_mention(
+    headers: Callable[[], list[Path]], refused: Callable[[list[str]], set[str]]
+) -> None:
+    """Each word in them: polygen refuses it, or a kernel may really be called so."""
+    texts = [path.read_text(errors="replace") for path in headers()]
+    words = sorted({word for text in texts for word in re.findall(r"\b[A-Za-z]\w*\b", text)})
+    assert len(words) > 1000
+    free = [word for word in words if len(word) <= 200 and not _is_refused(word)]
+    for at in range(0, len(free), 200):
+        assert not refused(free[at : at + 200])
+
+
+def _is_refused(name: str) -> bool:
+    try:
+        check_function_name(name)
+    except ReservedName:
+        return True
+    return False

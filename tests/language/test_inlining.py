@@ -22,7 +22,7 @@ NORM = pg.make_function(
     y[0] = sqrt(square)            {dep=square}
     """,
     ["m", "x", pg.GlobalArg("y", shape=1)],
-    name="norm",
+    name="length_of",
 )
 PREFIX = pg.make_function(
     "{ [k]: 1<=k<m }", "x[k] = x[k-1] + x[k]  {if=k < top}", ["m", "top", "x"], name="prefix"
@@ -36,7 +36,7 @@ LARGEST = pg.make_function(
     ["u", "v", "z", pg.GlobalArg("top", shape=1), pg.GlobalArg("bottom", shape=1)],
     name="extremes",
 )
-KERNELS = {"scale": SCALE, "norm": NORM, "prefix": PREFIX, "extremes": LARGEST}
+KERNELS = {"scale": SCALE, "length_of": NORM, "prefix": PREFIX, "extremes": LARGEST}
 
 
 def kernel(domain: Any, text: str, *data: Any, **options: Any) -> pg.Kernel:
@@ -66,7 +66,9 @@ TWICE = kernel(
     [j]: c[j, i] = scale(6, i + 1, [j]: b[i, j])  {id=second, dep=first, inames=i}
     """,
 )
-NORMS = kernel("{ [i]: 0<=i<n }", "[l]: out[i + l] = norm(2*m + 1, [k]: a[k, i])  {if=i % 2 == 0}")
+NORMS = kernel(
+    "{ [i]: 0<=i<n }", "[l]: out[i + l] = length_of(2*m + 1, [k]: a[k, i])  {if=i % 2 == 0}"
+)
 
 
 @pytest.mark.parametrize("change", [as_it_is, without_calls])

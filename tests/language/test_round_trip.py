@@ -234,7 +234,7 @@ def kernels(draw: Any) -> Kernel:
         pairs = f"{{ [{before}] -> [{marked}] : {condition} }}"
         second = second.copy(happens_after=frozenset([parse_relation("first", pairs)]))
     kernel = Kernel(
-        name="random",
+        name="random_kernel",
         domains=tuple([parse_domain(text) for text in DOMAINS]),
         instructions=(first, second),
         arguments=tuple(draw(st.permutations(arguments))),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -416,3 +418,73 @@ def test_outputs_with_negative_strides_are_passed(target: str) -> None:
     out = np.zeros((4, 3))
     knl.executor(target)(a=a, out=out[::-1])
     np.testing.assert_array_equal(out[::-1], 2 * a)
+
+
+# Names that functions on the way of a call have for something of their own, and Python's.
+NAMES = [
+    *("self", "stream", "allocator", "out", "args", "kwargs", "given", "values", "call", "form"),
+    *("device", "context", "events", "event", "plan", "key", "name", "shape", "dtype", "order"),
+    *("print", "len", "isinstance", "tuple", "dict", "None_", "type", "object", "super", "id"),
+    *("lambda", "def", "is", "from", "yield", "async", "_"),
+]  # fmt: skip
+
+
+def _check_call_with_names(target: str, a: str, n: str, x: str, y: str) -> None:
+    """Check calls of a kernel of two arrays, a size and a number that have these names."""
+    data = [pg.GlobalArg(a, np.float64, n), pg.GlobalArg(y, np.float64, n), pg.ValueArg(x)]
+    text = f"{y}[i] = {x}*{a}[i] {{id=insn}}"
+    knl = pg.make_kernel(f"{{ [i]: 0<=i<{n} }}", text, [*data, "..."])
+    given: dict[str, Any] = {a: np.arange(3.0), x: 2.0}
+    calls: list[Callable[..., Any]] = [
+        knl.executor(target),
+        pg.merge([knl]).executor(target),
+        pg.set_options(knl, fix_sizes=True).executor(target),
+    ]
+    if target == "c":
+        calls += [knl, pg.merge([knl])]
+    others: list[dict[str, Any]] = [{}, {n: 3}, {"check_assumptions": True, y: np.zeros(3)}]
+    for call in calls:
+        for more in others:
+            np.testing.assert_array_equal(call(**given, **more)[1][0], [0, 2, 4])
+
+
+def test_unusual_names_of_arguments() -> None:
+    _check_call_with_names("c", "self", "stream", "lambda", "out")
+
+
+@pytest.mark.deep
+def test_any_name_of_an_argument(target: str) -> None:
+    for at in range(len(NAMES) - 3):
+        a, n, x, y = NAMES[at : at + 4]
+        _check_call_with_names(target, a, n, x, y)
+        _check_call_with_names(target, y, x, n, a)
+
+
+@pytest.mark.parametrize("name", ["queue", "wait_for", "check_assumptions", "entrypoint", "unsafe"])
+def test_names_that_calls_take(name: str) -> None:
+    """They are refused where they come in, by whatever way."""
+    plain = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+    temporary = pg.make_kernel("{ [i]: 0<=i<n }", f"<> {name} = 2*a[i]\nout[i] = {name}")
+    ways: list[Callable[[], object]] = [
+        lambda: pg.make_kernel("{ [i]: 0<=i<n }", f"{name}[i] = 2*a[i]"),
+        lambda: pg.make_kernel("{ [i]: 0<=i<n }", f"out[i] = {name}*a[i]"),
+        lambda: pg.make_kernel(f"{{ [i]: 0<=i<{name} }}", "out[i] = 2*a[i]"),
+        lambda: pg.make_function("{ [i]: 0<=i<n }", f"out[i] = {name}[i]"),
+        lambda: pg.rename_argument(plain, "a", name),
+        lambda: pg.parse_kernel(re.sub(r"\ba\b", name, str(plain))),
+        lambda: pg.make_einsum("ij,j->i", [name, "x"]),
+    ]
+    for way in ways:
+        with pytest.raises(pg.errors.ReservedName, match=f"'{name}' can be no argument") as error:
+            way()
+        assert f"call it '{name}_'" in str(error.value.remedy)
+    np.testing.assert_array_equal(temporary(a=np.arange(3.0))[1][0], [0, 2, 4])
+    iname = pg.rename_iname(plain, "i", name)
+    np.testing.assert_array_equal(iname(a=np.arange(3.0))[1][0], [0, 2, 4])
+
+
+def test_what_is_said_of_proofs_is_no_size() -> None:
+    plain = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+    for wrong in (4, None, "yes"):
+        with pytest.raises(pg.errors.InvalidArgument, match="neither True nor False"):
+            pg.fix_parameters(plain, n=4, unsafe=wrong)  # type: ignore[arg-type]

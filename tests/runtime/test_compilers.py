@@ -15,8 +15,15 @@ import pytest
 
 import polygen as pg
 from polygen import errors
-from polygen.runtime.c_compiler import compiler_command, find_compiler, load_library
+from polygen.runtime import cache
+from polygen.runtime.c_compiler import (
+    compiled_library,
+    compiler_command,
+    find_compiler,
+    load_library,
+)
 from polygen.runtime.opencl import build
+from polygen.runtime.whole_library import why_not_a_library
 
 _PREFIX = """
 import numpy as np, polygen as pg
@@ -210,3 +217,119 @@ def test_pyopencl_keeps_nothing_where_it_cannot(tmp_path: Path) -> None:
         XDG_CACHE_HOME=str(tmp_path / "file" / "cache"),
     )
     assert shown == "True False\n"
+
+
+def _compiler(folder: Path, script: str) -> str:
+    """Write a compiler: `$out` is where the library should be, `$@` what it was given."""
+    at = folder / "bin" / "cc"
+    at.parent.mkdir()
+    find = 'for a in "$@"; do [ "$last" = -o ] && out="$a"; last="$a"; done'
+    at.write_text(f'#!/bin/sh\n{find}\n[ -n "$out" ] || exit 0\n{script}\n')
+    at.chmod(0o755)
+    return str(at)
+
+
+# What a compiler does that says that all went well, and what is said of that.
+_LEFT = {
+    "nothing": ("true", "left no file"),
+    "a folder": ('mkdir "$out"', "left no file"),
+    "an empty file": ('true > "$out"', "left an empty file"),
+    "garbage": ('echo garbage > "$out"', "left a file that is no library"),
+    "an object": ('gcc -c -x c /dev/null -o "$out"', "left a library without the function"),
+    "another library": (
+        'echo "void g(void) {}" | gcc -shared -x c - -o "$out"',
+        "left a library without the function 'polygen_kernel'",
+    ),
+    "hidden functions": ('gcc -fvisibility=hidden "$@"', "a library without the function"),
+    "half a library": ('gcc "$@"; truncate -s -9 "$out"', "left a library that is cut off"),
+    "another machine's": (
+        'gcc "$@"; printf "\\377" | dd of="$out" bs=1 seek=18 conv=notrunc 2>/dev/null',
+        "left a library that cannot be loaded",
+    ),
+    "an executable": (
+        'echo "int polygen_kernel; int main(void) {}" | gcc -rdynamic -x c - -o "$out"',
+        "left a library that cannot be loaded",
+    ),
+    "a failure": ("exit 7", "it ended with the status 7, and said nothing"),
+    "a death": ("kill -9 $$", "it ended with the status -9, and said nothing"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", _LEFT)
+def test_compilers_that_leave_no_library(
+    what: str, numbers: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing of them is kept: the next call compiles again, as is tried with two of them."""
+    script, said = _LEFT[what]
+    double = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+    monkeypatch.setenv("CC", _compiler(tmp_path, script))
+    monkeypatch.setenv("POLYGEN_CACHE_DIR", str(tmp_path / "cache"))
+    with pytest.raises(errors.CompilationFailed) as error:
+        double.executor("c")(a=numbers)
+    assert said in error.value.what
+    assert error.value.remedy
+    assert "test_compilers.py" in str(error.value.where)
+    assert not list((tmp_path / "cache").glob("*.so"))
+    if what not in ("garbage", "hidden functions"):
+        return
+    # The same compiler, mended.
+    (tmp_path / "bin" / "cc").write_text('#!/bin/sh\nexec gcc "$@"\n')
+    np.testing.assert_array_equal(double.executor("c")(a=numbers)[1][0], 2 * numbers)
+    assert len(list((tmp_path / "cache").glob("*.so"))) == 1
+
+
+@pytest.mark.parametrize("what", ["nothing", "garbage", "hidden functions", "half a library"])
+def test_nothing_is_built_of_these(
+    what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CC", _compiler(tmp_path, _LEFT[what][0]))
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", name="doubled")
+    with pytest.raises(errors.CompilationFailed, match="said that all went well for kernel"):
+        pg.build(pg.add_dtypes(knl, {"a": "float32"}), tmp_path / "module")
+    assert not (tmp_path / "module").exists()
+
+
+@pytest.mark.parametrize("bad", [b"garbage", b"", "other", "half"], ids=str)
+def test_a_kept_library_that_will_not_do_is_made_again(
+    bad: bytes | str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("POLYGEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("polygen.runtime.c_compiler._LOADED", {})
+    source = f"int f(void) {{ return 3; }}  // {bad!r}\n"
+    assert load_library(source, functions=["f"]).f() == 3
+    (entry,) = tmp_path.glob("*.so")
+    whole = cache.load(entry.name)
+    assert whole is not None
+    if bad == "other":
+        load_library("int g(void) { return 4; }\n")
+        (other,) = set(tmp_path.glob("*.so")) - {entry}
+        bad = cache.load(other.name) or b""
+    cache.store(entry.name, whole[:-100] if bad == "half" else bytes(bad))  # type: ignore[arg-type]
+    monkeypatch.setattr("polygen.runtime.c_compiler._LOADED", {})
+    assert load_library(source, functions=["f"]).f() == 3
+    assert cache.load(entry.name) == whole
+
+
+@pytest.mark.parametrize("command", ['"', "gcc 'x", "gcc \\", '"gcc'])
+def test_no_command(
+    command: str, double: pg.Kernel, numbers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", command)
+    with pytest.raises(errors.NoCompiler) as error:
+        double.executor("c")(a=numbers)
+    assert f"CC says '{command}'" in error.value.what
+    assert error.value.remedy
+    assert pg.default_target() == "opencl"
+    monkeypatch.setenv("CC", "  ")
+    assert pg.default_target() == "c"
+
+
+def test_each_part_of_a_library_is_missed(tmp_path: Path) -> None:
+    """Else, loading it would end the process."""
+    binary = compiled_library({"f.c": "int f(void) { return 3; }\n"})
+    assert why_not_a_library(binary, ["f"]) is None
+    for length in [*range(0, len(binary), 97), len(binary) - 1]:
+        assert why_not_a_library(binary[:length], ["f"]) is not None, length
+    for width in (0, 3, 9):
+        assert why_not_a_library(binary[:4] + bytes([width]) + binary[5:], []) is not None
+    assert why_not_a_library(binary, ["f", "g"]) == "a library without the function 'g'"

@@ -474,3 +474,24 @@ def test_uses_that_are_out_of_sight() -> None:
     for step in steps:
         with pytest.raises(AxisNotPossible, match="'a' is an image"):
             step(image)
+
+
+def test_what_is_assumed_after_a_split_of_a_symbolic_axis() -> None:
+    """What is assumed is of one space, whichever step has added to it."""
+    split = pg.split_array_dim(stencil(), [("a", 0), ("out", 0)], 4)
+    steps: list[Step] = [
+        lambda knl: pg.assume(knl, "n mod 4 = 0 and n >= 8"),
+        lambda knl: pg.fix_parameters(knl, n=8),
+        lambda knl: pg.rename_argument(knl, "n", "count"),
+    ]
+    for step in steps:
+        new = step(split)
+        assert new != split
+        assert pg.parse_kernel(str(new)) == new
+    assumed = pg.assume(pg.assume(stencil(), "n >= 0"), "n >= 0")
+    assert split.assumptions == assumed.assumptions
+    with pytest.raises(InvalidArgument, match="contradicts what is assumed"):
+        pg.assume(split, "n < 0")
+    other = pg.make_kernel("{ [j]: 0<=j<n }", "b[j] = 1", assumptions="n >= 1", name="other")
+    fused = pg.fuse_kernels([split, other])
+    assert fused.assumptions == pg.assume(split, "n >= 1").assumptions

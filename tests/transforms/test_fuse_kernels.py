@@ -501,7 +501,7 @@ def test_domains_that_differ_together() -> None:
 
 
 def test_what_one_kernel_leaves_open_another_says() -> None:
-    open_one = pg.make_kernel(LINE, "b[i] = 2*a[i]", name="open")
+    open_one = pg.make_kernel(LINE, "b[i] = 2*a[i]", name="opened")
     fortran = made("c[i] = b[i]", "said", LINE, pg.GlobalArg("b", None, "n", strides="2"))
     for kernels in ([open_one, fortran], [fortran, open_one]):
         kernels[1] = pg.rename_iname(kernels[1], "i", "k")

@@ -207,6 +207,14 @@ def test_refused_options() -> None:
         PLAIN,
         build_options="-O1",
     )
+    for wrong in "a\nb", "\0", "\ud800":
+        _refused(
+            InvalidArgument,
+            "has a character that no command line can hold",
+            pg.set_options,
+            PLAIN,
+            build_options=["-w", wrong],
+        )
     _refused(
         InvalidArgument,
         "no warning 'AmbiguousNest'.*did you mean 'AmbiguousNesting'",

@@ -14,6 +14,7 @@ from polygen.errors import (
     FootprintNotAffine,
     IllegalStep,
     InvalidArgument,
+    LocalSizeNotConstant,
     NoSuchReduction,
     NotTheSame,
     Reassociated,
@@ -212,6 +213,20 @@ REFUSED: list[tuple[Kernel, Step, type[Exception], str]] = [
     (ALL.copy(target="c"), CLUSTER, ClusterNotPossible, "target 'c' has none"),
     (pg.tag_inames(X, {"p": "l.2"}), CLUSTER, ClusterNotPossible, "l.2, along which .* is taken"),
     (ORDERED, CLUSTER, Reassociated, "not claimed to be associative and commutative"),
+    *[
+        (
+            pg.tag_inames(knl, {"p": tag}),
+            shared(**how),
+            LocalSizeNotConstant,
+            f"'p' is tagged {tag}",
+        )
+        for knl, tag, how in (
+            (X, "l.0", FEW),
+            (X, "l.1", {"blocks": 2, **FEW}),
+            (Y, "l.0", {"across": 1, **FEW}),
+            (Y, "l.2", {"finish": "atomic", "blocks": 2, "across": 1, **FEW}),
+        )
+    ],
 ]
 
 
