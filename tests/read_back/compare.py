@@ -78,6 +78,12 @@ def _nodes(block: Iterable[Any]) -> Iterable[Any]:
             yield from _nodes(node.body)
 
 
+def _bytes(node: Declare) -> int:
+    # Numbers of 16 bits are computed with as float; vectors of three take the place of four.
+    size = max(node.dtype.itemsize, 4) if node.dtype.kind in "fV" else node.dtype.itemsize
+    return size * (node.extent or 1) * (4 if node.vector == 3 else node.vector or 1)
+
+
 def _is_complex(variable: Any) -> bool:
     dtype = getattr(variable, "dtype", None)
     return dtype is not None and dtype.kind == "c"
@@ -166,7 +172,7 @@ class _Pair:
         reader = Reader(function_text(self.source, self.name), expected)
         self._check_loops(reader, loops)
         if self.of is not None:
-            self._check_group_size()
+            self._check_group_size(reader)
         names = {**_NAMES, **lanes.NAMES} if reader.has_vectors else _NAMES
         return _compiled("text", reader.lines, names), reader
 
@@ -179,7 +185,16 @@ class _Pair:
         if reader.unrolled != unrolled:
             raise WrongText(f"unrolled: {sorted(reader.unrolled)}, not {sorted(unrolled)}")
 
-    def _check_group_size(self) -> None:
+    def _check_pool(self, reader: Reader, end: int) -> None:
+        """Check that the variables in a group's memory have their places."""
+        sizes = {n.name: _bytes(n) for n in self.nodes if isinstance(n, Declare)}
+        places = sorted((place, name) for name, place in reader.pool.items())
+        ends = [*(place for place, _ in places[1:]), end]
+        for (place, name), following in zip(places, ends, strict=False):
+            if place + sizes[name] > following or place % 16:
+                raise WrongText(f"'{name}' does not fit between {place} and {following}")
+
+    def _check_group_size(self, reader: Reader) -> None:
         assert self.of is not None
         launch, device = self.of
         items = {a.tag.axis: a.size for a in launch.axes if not isinstance(a.tag, GroupTag)}
@@ -188,6 +203,7 @@ class _Pair:
         bounds = f"reqd_work_group_size({', '.join(map(str, size))})"
         if self.made.target.name == "cuda":
             bounds = f"__launch_bounds__({prod(size)}"  # type: ignore[arg-type]
+        self._check_pool(reader, device.shared_bytes)
         if bounds not in head or [*device.local_size] + [1] * (3 - len(device.local_size)) != size:
             raise WrongText(f"groups of {size}, not {device.local_size} and {head}")
 

@@ -17,7 +17,7 @@ REALS = frozenset(("float", "double", "half", "pg_half"))
 _COMPLEX = frozenset(("float2", "double2"))
 TYPES = INTEGERS | REALS | _COMPLEX | {"bool", "complex", "pg_complex"}
 QUALIFIERS = frozenset(
-    """const volatile static restrict __restrict__ __local __global __constant __shared__
+    """const extern volatile static restrict __restrict__ __local __global __constant __shared__
     __private""".split()  # noqa: SIM905
 )
 
@@ -98,7 +98,7 @@ def _meaning(name: str) -> str:
     plain = _SUFFIX.sub("", name)
     if name.startswith("pg_"):
         helper = plain != name  # others are those of the user's
-        plain = plain.removeprefix("pg_")
+        plain = plain.removeprefix("pg_").removeprefix("native_").removeprefix("half_")
         if helper and plain in _OF_COMPLEX:
             return _OF_COMPLEX[plain]
         return f"FUNCTIONS[{plain!r}]" if helper and plain in FUNCTIONS else "opaque"

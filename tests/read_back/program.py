@@ -169,10 +169,12 @@ _TRUTHS = (
 def number_text(node: Any) -> str:
     """Return the text of a number."""
     value = node.item() if isinstance(node, np.generic) else node
+    if isinstance(value, complex):
+        return f"complex({number_text(value.real)}, {number_text(value.imag)})"
     if isinstance(value, float) and not math.isfinite(value):
         return f"float('{value}')"
-    if isinstance(value, int | float | complex):
-        return repr(value) if isinstance(value, complex) or value >= 0 else f"({value!r})"
+    if isinstance(value, int | float):
+        return repr(value) if value >= 0 else f"({value!r})"
     raise NotImplementedError(f"a number of class {type(value).__name__}")
 
 

@@ -74,6 +74,7 @@ class Reader(Vectors):
         loops: the counters of its loops.
         unrolled: those of loops that are to be unrolled.
         unordered: whether there are loops for threads or vectors.
+        pool: where variables begin that are parts of a group's memory, in bytes.
     """
 
     def __init__(self, text: str, expected: Expected) -> None:
@@ -83,6 +84,7 @@ class Reader(Vectors):
         self.loops: set[str] = set()
         self.unrolled: set[str] = set()
         self.unordered = False
+        self.pool: dict[str, int] = {}
         self._depth = 1
         self._names = 0
         self._threads = expected.grid or expected.in_parallel
@@ -351,6 +353,10 @@ class Reader(Vectors):
     # --- declarations
 
     def _declaration(self) -> None:
+        if self.accept("extern"):
+            while self.take() != ";":
+                pass
+            return
         words = self.type_words()
         lanes = self.lanes
         if self.word in ("*", "&"):
@@ -377,7 +383,11 @@ class Reader(Vectors):
                 value = f"{_CONVERT[kind]}({self.expression()})"
             self._attribute()
             self.expect(";")
-            self.add(f"{self.declare(name, kind, lanes=lanes).python} = {value}")
+            known = self.declare(name, kind, lanes=lanes)
+            if lanes > 1 and "(opaque(" in value:  # results that are a vector
+                known.lanes = 1
+                self.results.add(known.python)
+            self.add(f"{known.python} = {value}")
 
     def _kind(self, name: str, words: list[str]) -> str:
         """Return of what kind a variable is, whose type may be wider than it says."""
@@ -403,8 +413,10 @@ class Reader(Vectors):
         lanes, alone = self.lanes, self.take() == "&"
         name = self.take()
         self.expect("=")
-        while self.take() != ";":
-            pass
+        place = 0
+        while (word := self.take()) != ";":
+            place = int(word) if word.isdigit() else place
+        self.pool[name] = place
         self._memory(name, self._kind(name, words), shared=True, alone=alone, lanes=lanes)
 
     def _table(self, known: Known, name: str, kind: str) -> None:
@@ -559,7 +571,7 @@ class Reader(Vectors):
             array = self.known(self.take()).python
             self.expect(")", ";")
             self.add(f"{array}.put({at}, {value}, 'p')")
-        elif name.startswith(("atomic_", "atom_", "atomicA", "atomicM", "atomicO", "atomicX")):
+        elif name.startswith(("atomic_", "atom_", "atomicA", "atomicE", "atomicM", "atomicO", "atomicX")):
             self._atomic(name)
         elif name in self.expected.functions:
             self._function(name)
