@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from hashlib import sha1
+from hashlib import sha256
 from typing import TypeAlias
 from unittest.mock import patch
 
@@ -42,7 +42,7 @@ def compare(programs: list[Program]) -> None:
         Differs: if one says something else.
     """
     for made in programs:
-        key = sha1(f"{made.target.name}\n{made.source}".encode()).digest()
+        key = sha256(f"{made.target.name}\n{made.source}".encode()).digest()
         if key not in _known:
             _known[key] = "it differs"
             _known[key] = check(made)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.read_back.tokens import NotRead, WrongText, number
+from tests.read_back.tokens import WrongText, number
 from tests.read_back.values import FUNCTIONS
 
 INTEGERS = frozenset(
@@ -143,7 +143,7 @@ class Expressions:
                 self.words[self.at : self.at + 1] = [">", ">"]
             if self.take() != word:
                 around = " ".join(self.words[max(0, self.at - 12) : self.at + 6])
-                raise NotRead(f"'{word}' expected: {around}")
+                raise WrongText(f"'{word}' expected: {around}")
 
     def accept(self, word: str) -> bool:
         """Go past a token if it is there."""
@@ -212,7 +212,7 @@ class Expressions:
         self.expect("(")
         words = self.type_words()
         if self.word == "*":
-            raise NotRead(f"a pointer to {words}")
+            raise WrongText(f"a pointer to {words}")
         self.expect(")")
         return self.of_type(kind_of(words))
 
@@ -229,7 +229,7 @@ class Expressions:
         while self.begins_type(self.at):
             found.append(self.type_word())
         if not set(found) & TYPES:
-            raise NotRead(f"no type: {found} {self.word}")
+            raise WrongText(f"no type: {found} {self.word}")
         return found
 
     def type_word(self) -> str:
@@ -275,7 +275,7 @@ class Expressions:
     def template(self, name: str) -> str:
         """Read a call of one of the templates of CUDA's."""
         if name != "pg_complex":
-            raise NotRead(f"the template '{name}'")
+            raise WrongText(f"the template '{name}'")
         self.expect("<")
         self.at += 1
         self.expect(">")
@@ -289,7 +289,7 @@ class Expressions:
             return f"part({found}, {field[1:]})"
         if field in _FIELDS:
             return f"part({found}, {_FIELDS[field]})"
-        raise NotRead(f"the field '{field}'")
+        raise WrongText(f"the field '{field}'")
 
     def variable(self, name: str) -> str:
         """Read what stands behind a name; return what is meant."""
@@ -298,7 +298,7 @@ class Expressions:
             letter = "l" if name == "threadIdx" else "g"
             return f"run.sizes[{letter!r}, {'xyz'.index(self.take())}]"
         if not name.isidentifier():
-            raise NotRead(f"the operand '{name}'")
+            raise WrongText(f"the operand '{name}'")
         known = self.known(name)
         if not known.in_memory:
             return known.python

@@ -55,8 +55,12 @@ def lanes(given: Iterable[Value], count: int) -> Lanes:
 
 
 def same(value: Value, count: int) -> Lanes:
-    """Return a vector of one number."""
-    return value if isinstance(value, Lanes) else Lanes([value] * count)
+    """Return a vector of one number; a vector has to have so many."""
+    if not isinstance(value, Lanes):
+        return Lanes([value] * count)
+    if len(value) != count:
+        raise ValueError(f"{len(value)} components, not {count}")
+    return value
 
 
 def load(array: Memory, at: int, count: int) -> Lanes:

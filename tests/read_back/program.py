@@ -266,7 +266,9 @@ def _call(t: Translator, node: Call) -> None:
     for parameter, value in zip(node.parameters, node.arguments, strict=True):
         if isinstance(parameter, GlobalArg):
             name = ex.name_of(value)
-            given.append(f"({name!r}, {t.expr(ex.index_of(value)[0]) if ex.index_of(value) else 0})")
+            given.append(
+                f"({name!r}, {t.expr(ex.index_of(value)[0]) if ex.index_of(value) else 0})"
+            )
         else:
             given.append(t.expr(value))
     t.add(f"run.note('call', {node.function!r}, {', '.join(given)})")

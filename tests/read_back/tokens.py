@@ -18,11 +18,11 @@ _TOKEN = re.compile(
 
 
 class NotRead(Exception):
-    """The text has something that the reader does not know: that says nothing of it."""
+    """The program has something that the reader does not look at."""
 
 
 class WrongText(Exception):
-    """The text cannot mean what the loop program does."""
+    """The text cannot mean what the loop program does, or the reader does not know it."""
 
 
 def tokens(text: str) -> list[str]:

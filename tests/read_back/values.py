@@ -58,7 +58,8 @@ CONVERT: dict[str, Callable[[Value], Value]] = {
 def quotient(a: Value, b: Value) -> Value:
     """Return a quotient of real or complex numbers."""
     if b == 0:
-        return math.nan if a == 0 or a != a or isinstance(a, complex) else math.copysign(math.inf, a)
+        known = a != 0 and not isinstance(a, complex) and not math.isnan(a)
+        return math.copysign(math.inf, a) if known else math.nan
     return a / b
 
 
@@ -135,7 +136,11 @@ def total(*values: Value) -> Value:
     """Return a sum as NumPy does: of truth values, whether any holds."""
     first, *others = values
     for value in others:
-        first = (first or value) if isinstance(first, bool) and isinstance(value, bool) else first + value
+        first = (
+            (first or value)
+            if isinstance(first, bool) and isinstance(value, bool)
+            else first + value
+        )
     return first
 
 
@@ -162,10 +167,8 @@ def opaque(*values: Value) -> Value:
     """Return what stands for the value of a function: it depends on which operand is which."""
     found: Value = 0.21
     for number, value in enumerate(values, 1):
-        value = complex(value) if isinstance(value, complex) else float(value)
-        if not cmath.isfinite(value) or abs(value) > 1e6:
-            value = 2.5
-        found = found + value * (0.37 + 0.083 * number)
+        large = not cmath.isfinite(value) or abs(value) > 1e6
+        found = found + (2.5 if large else value) * (0.37 + 0.083 * number)
     return found
 
 
@@ -211,7 +214,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "recip": lambda a: quotient(1.0, a),
     "all": bool,
     "any": bool,
-    "isnan": lambda a: a != a,
+    "isnan": cmath.isnan,
     "isinf": lambda a: abs(a) == math.inf,
     "isfinite": lambda a: abs(a) < math.inf,
     "real": lambda a: complex(a).real,
@@ -271,7 +274,9 @@ class Run:
         backwards: whether loops of which iterations are in no order run from the end.
     """
 
-    def __init__(self, sizes: dict[Any, Value], iterations: int, *, backwards: bool = False) -> None:
+    def __init__(
+        self, sizes: dict[Any, Value], iterations: int, *, backwards: bool = False
+    ) -> None:
         self.sizes, self.left, self.backwards = sizes, iterations, backwards
         self.trace: list[Any] = []
         self.shared: dict[str, Memory] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.read_back.expressions import Expressions, Known, kind_of
-from tests.read_back.tokens import NotRead
+from tests.read_back.tokens import WrongText
 
 _OPENCL = re.compile(r"(u?(?:char|short|int|long)|half|float|double)(2|3|4|8|16)")
 _GCC = re.compile(r"pg_([a-z]+)\d*_vec(\d+)")
@@ -71,7 +71,7 @@ class Vectors(Expressions):
             self.expect(">")
             word = words[-1]
             if word == ">":  # pg_complex<float>
-                raise NotRead("vectors of complex numbers")
+                raise WrongText("vectors of complex numbers")
         return word
 
     # --- places
@@ -118,14 +118,15 @@ class Vectors(Expressions):
         return f"{known.python}[{at}, {part}]"
 
     def part_of_vector(self) -> tuple[Known, str, str]:
-        """Read ``((float *) &a[i])[2]``."""
+        """Read ``((float *) &a[i])[2]``, or ``((ushort *) a)[i]``: then nothing for the first."""
         self.expect("(", "(")
         self.type_words()
-        self.expect("*", ")", "&")
+        self.expect("*", ")")
+        whole = self.accept("&")
         known = self.known(self.take())
-        at = self.key(known) if known.in_memory else "0"
+        at = self.key(known) if known.in_memory and whole else "0" if whole else ""
         self.expect(")", "[")
-        part = self.take()
+        part = self.expression()
         self.expect("]")
         return known, at, part
 
@@ -150,7 +151,7 @@ class Vectors(Expressions):
                 self.accept(",")
             return f"lanes([{', '.join(found)}], {count})"
         if self.word != "(":
-            raise NotRead("a vector as one of another type")
+            raise WrongText("a vector as one of another type")
         found = self.arguments()
         if len(found) == 1:
             return f"same({found[0]}, {count})"
