@@ -20,9 +20,9 @@ from tests.read_back.text_side import of_text
 from tests.read_back.tokens import NotRead, WrongText
 from tests.read_back.values import NotSaid, Run
 
-_ITERATIONS = 300
+_ITERATIONS = 200
 _TRIES = 3
-_SIZES = ((1, 12), (0, 4), (13, 40))
+_SIZES = ((0, 5), (5, 40))
 
 
 def check(made: Program) -> str:
