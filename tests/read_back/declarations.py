@@ -34,6 +34,7 @@ class Declarations(Vectors):
         self.threads = expected.grid or expected.in_parallel
         # Loops for threads or vectors around: what these accumulate, with which operation.
         self.around: list[dict[str, str]] = []
+        self.mentions: list[str] = []  # of these, where the value so far is asked for
 
     def add(self, text: str) -> None:
         """Add a line."""
@@ -109,16 +110,21 @@ class Declarations(Vectors):
             self.expect(";")
             self.memory(name, kind, shared=True, alone=True, lanes=lanes)
         else:
-            value = "None" if lanes == 1 else f"Lanes([None] * {lanes})"
-            if self.accept("="):
-                value = f"{CONVERT[kind]}({self.expression()})"
-            self._attribute()
-            self.expect(";")
+            self._variable(name, kind, lanes)
+
+    def _variable(self, name: str, kind: str, lanes: int) -> None:
+        """Read the rest of the declaration of a variable that a work item has to itself."""
+        value = self.expression() if self.accept("=") else ""
+        self._attribute()
+        self.expect(";")
+        if lanes > 1 and value.startswith("opaque("):  # several results, in a vector
+            known = self.declare(name, kind)
+            self.results.add(known.python)
+        else:
             known = self.declare(name, kind, lanes=lanes)
-            if lanes > 1 and "(opaque(" in value:  # results that are a vector
-                known.lanes = 1
-                self.results.add(known.python)
-            self.add(f"{known.python} = {value}")
+            none = "None" if lanes == 1 else f"Lanes([None] * {lanes})"
+            value = f"{CONVERT[kind]}({value})" if value else none
+        self.add(f"{known.python} = {value}")
 
     def _kind(self, name: str, words: list[str]) -> str:
         """Return of what kind a variable is, whose type may be wider than it says."""

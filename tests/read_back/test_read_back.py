@@ -110,6 +110,7 @@ _FAULTS: list[tuple[Callable[[], pg.Kernel], str, str, str]] = [
     (_row_groups, "c", "simd reduction(+:acc_j)", "simd"),
     (_row_groups, "c", "reduction(+:", "reduction(*:"),
     (_row_groups, "c", "parallel for if", "parallel for collapse(2) if"),
+    (_row_groups, "c", "acc_j += ", "acc_j += acc_j * "),
     (_two_loops, "c", "pg_wait_for_team(pg_team);\n        #", "#"),
     (_two_loops, "c", "omp for simd nowait", "omp for simd"),
     (_largest, "c", "pg_max_f64(s", "pg_min_f64(s"),

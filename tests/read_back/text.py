@@ -144,6 +144,8 @@ class Reader(Updates):
         self._inside()
         if accumulated is not None:
             self.around.pop()
+            if self.mentions:
+                raise WrongText(f"iterations in no order ask what '{self.mentions[0]}' is so far")
         self.scopes.pop()
 
     def _step(self, name: str) -> int:

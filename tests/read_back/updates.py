@@ -148,9 +148,18 @@ class Updates(Declarations):
         """Check that what all iterations share is accumulated, as is said."""
         for around in self.around[known.depth :]:
             operation = around.get(name, "")
-            same = sign == f"{operation}=" or first == operation
-            if not operation or not (same or first.startswith(f"pg_{operation}_")):
+            is_call = first == operation or first.startswith(f"pg_{operation}_")
+            if not operation or not (sign == f"{operation}=" or is_call):
                 raise WrongText(f"iterations in no order share '{name}', {sign} {first}")
+            if is_call:  # of the old value, and another one
+                self.mentions.remove(name)
+
+    def variable(self, name: str) -> str:
+        """Read what stands behind a name; return what is meant."""
+        if self.around and self.is_known(name):
+            known = self.known(name)
+            self.mentions += [name for around in self.around[known.depth :] if name in around]
+        return super().variable(name)
 
     def called(self, name: str) -> None:
         """Read a call that is a statement."""
