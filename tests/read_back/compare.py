@@ -20,9 +20,10 @@ from tests.read_back.text_side import of_text
 from tests.read_back.tokens import NotRead, WrongText
 from tests.read_back.values import NotSaid, Run
 
-_ITERATIONS = 200
+_ITERATIONS = 250
 _TRIES = 3
-_SIZES = ((0, 5), (5, 40))
+_SMALL, _LARGE = (0, 6), (17, 40)
+_MOST_LARGE = 2  # how many sizes are large, one after the other
 
 
 def check(made: Program) -> str:
@@ -71,9 +72,11 @@ class _Pair:
         Raises:
             Differs: if they do not do the same.
         """
-        for low, high in _SIZES:
+        whole = [name for name, kind in self.subject.scalars.items() if kind == "i"]
+        several = min(len(whole), _MOST_LARGE)
+        for large in ("", *self._random.sample(whole, several)):
             for _ in range(_TRIES):
-                sizes = self._sizes(low, high)
+                sizes = self._sizes(large)
                 try:
                     for item in self._items(sizes):
                         self._compare(sizes | item)
@@ -81,18 +84,22 @@ class _Pair:
                     continue
                 break
 
-    def _sizes(self, low: int, high: int) -> dict[Any, Any]:
-        shuffler, known = self._random, self.subject.program.nonnegative
+    def _sizes(self, large: str) -> dict[Any, Any]:
+        """Return values of scalars: small ones, but for one, so that all loops around are seen."""
+        shuffler = self._random
         made: dict[str, Callable[[], Any]] = {
             "f": lambda: shuffler.uniform(0.5, 3),
             "h": lambda: shuffler.uniform(0.5, 3),
             "c": lambda: complex(shuffler.uniform(0.5, 3), shuffler.uniform(0.5, 3)),
             "b": lambda: shuffler.random() < 0.5,
-            "i": lambda: shuffler.randint(low, high),
+            "i": lambda: shuffler.randint(*_SMALL),
         }
         found = {name: made[kind]() for name, kind in self.subject.scalars.items()}
+        if large:
+            found[large] = shuffler.randint(*_LARGE)
         for name, kind in self.subject.scalars.items():
-            if kind == "i" and name not in known and shuffler.random() < 0.3:
+            known = name in self.subject.program.nonnegative
+            if kind == "i" and not known and shuffler.random() < 0.3:
                 found[name] *= -1
         return dict(found)
 
@@ -107,9 +114,14 @@ class _Pair:
         if any(extent <= 0 for extent in extents.values()):
             return []
         first = {(letter, axis): 0 for letter in "lg" for axis in range(3)}
-        last = first | {at: extent - 1 for at, extent in extents.items()}
-        other = first | {at: self._random.randrange(extent) for at, extent in extents.items()}
-        return [first, last, other] if first != last else [first]
+        ends = {at: extent - 1 for at, extent in extents.items()}
+        last_group = first | {at: end for at, end in ends.items() if at[0] == "g"}
+        other = first | {at: self._random.randint(0, end) for at, end in ends.items()}
+        found: list[dict[Any, int]] = []
+        for item in (first, last_group, first | ends, other):
+            if item not in found:
+                found.append(item)
+        return found
 
     def _compare(self, sizes: dict[Any, Any]) -> None:
         ours, theirs = Run(sizes, _ITERATIONS), Run(sizes, _ITERATIONS)
@@ -137,16 +149,16 @@ class _Pair:
             return
         name = self._changes(self._text, ours, run_text)
         if name:
-            raise Differs(f"'{self.name}': '{name}' depends on an order: {ours.sizes}")
+            raise Differs(f"'{self.name}': iterations in no order share '{name}': {ours.sizes}")
 
     def _changes(
         self, function: Function, run: Run, execute: Callable[[Function, Run], bool]
     ) -> str:
-        """Return the name of an array that differs if loops run from the end; or nothing."""
+        """Return the name of an array that iterations in no order share; or nothing."""
         other = Run(run.sizes, _ITERATIONS, backwards=True)
         execute(function, other)
         names = (n for n, m in run.shared.items() if not same_elements(other.shared[n], m))
-        return next(names, "")
+        return next(names, "") or next((str(name) for name, _ in other.clashes), "")
 
     def _same(self, found: Sequence[Any], wanted: Sequence[Any]) -> bool:
         if len(found) != len(wanted) or found[0] != wanted[0]:

@@ -319,7 +319,7 @@ class Expressions:
             (axis,) = self.arguments()
             return f"run.sizes[{'g' if name == 'get_group_id' else 'l'!r}, {axis}]"
         if name in _SPECIAL:
-            return getattr(self, _SPECIAL[name])()
+            return str(getattr(self, _SPECIAL[name])())
         given = self.arguments()
         if name.startswith(_SAME):
             return given[0]

@@ -13,8 +13,6 @@ from tests.read_back.values import Memory, Value
 class Lanes(list[Any]):
     """The components of a vector."""
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 def lifted(function: Callable[..., Value]) -> Callable[..., Value]:
     """Return a function that is called for each component, where it is given vectors."""

@@ -138,8 +138,9 @@ class Translator(Lines):
                 return _plain(name), f"({offset}, {self.expr(index[1])})"
             return _plain(name), offset
         tags = [(array.dim_tags or ())[axis] for axis in constant_axes(array)]
-        separate = [i for i, t in zip(index[1:], tags, strict=True) if isinstance(t, Separate)]
-        lanes = [i for i, t in zip(index[1:], tags, strict=True) if isinstance(t, Vector)]
+        both = list(zip(index[1:], tags, strict=True))
+        separate = [i for i, t in both if isinstance(t, Separate) and isinstance(i, int)]
+        lanes = [i for i, t in both if isinstance(t, Vector)]
         if lanes and vector_length(array) != 1:
             offset = f"({offset}, {self.expr(lanes[0])})"
         return _plain(part_name(name, tuple(separate)) if separate else name), offset

@@ -42,7 +42,8 @@ def _beginning(made: Translator, subject: Subject) -> None:
     for table in subject.program.tables:
         assert table.initializer is not None
         texts = ", ".join(map(number_text, table.initializer.ravel()))
-        made.add(f"v_{table.name} = run.table({table.name!r}, '{table.dtype.kind}', [{texts}])")
+        kind = table.initializer.dtype.kind
+        made.add(f"v_{table.name} = run.table({table.name!r}, {kind!r}, [{texts}])")
     for name in subject.scalars:
         made.add(f"v_{name} = run.sizes[{name!r}]")
     for argument in subject.arguments:

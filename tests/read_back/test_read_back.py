@@ -61,6 +61,11 @@ def _largest() -> pg.Kernel:
     return pg.add_dtypes(knl, {"x": np.float64, "h": np.float64})
 
 
+def _one_place() -> pg.Kernel:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "s[0] = s[0] + x[i]", name="k")
+    return pg.add_dtypes(knl, {"x": np.float32, "s": np.float32})
+
+
 def _two_loops() -> pg.Kernel:
     knl = pg.make_kernel(
         "{ [i, j]: 0<=i,j<n }", "b[i] = 2*x[i]\n c[j] = b[n - 1 - j] {dep=insn}", name="k"
@@ -111,6 +116,8 @@ _FAULTS: list[tuple[Callable[[], pg.Kernel], str, str, str]] = [
     (_row_groups, "c", "reduction(+:", "reduction(*:"),
     (_row_groups, "c", "parallel for if", "parallel for collapse(2) if"),
     (_row_groups, "c", "acc_j += ", "acc_j += acc_j * "),
+    (_row_groups, "c", "out[16 * i_outer + i_inner]", "out[i_inner]"),
+    (_one_place, "c", "    for", "    #pragma omp simd\n    for"),
     (_two_loops, "c", "pg_wait_for_team(pg_team);\n        #", "#"),
     (_two_loops, "c", "omp for simd nowait", "omp for simd"),
     (_largest, "c", "pg_max_f64(s", "pg_min_f64(s"),

@@ -219,13 +219,13 @@ class Updates(Declarations):
     def _element(self) -> tuple[Known, str]:
         if self.word == "(":  # the bits of a half, or a part of a vector
             known, at, part = self.part_of_vector()
-            return known, f"{at}, {part}" if at else part
+            return known, f"({at}, {part})" if at else part
         known = self.known(self.take())
         if not known.in_memory:
             raise WrongText("an update of a variable")
         at = self.key(known)
-        part = self.component() if known.lanes > 1 else None
-        return known, at if part is None else f"({at}, {part})"
+        component = self.component() if known.lanes > 1 else None
+        return known, at if component is None else f"({at}, {component})"
 
     def _function(self, name: str) -> None:
         """Read a call of a function of the program."""

@@ -155,7 +155,7 @@ def product(*values: Value) -> Value:
 
 def compared(a: Value, b: Value) -> int:
     """Return the sign of a difference."""
-    return (a > b) - (a < b)
+    return int(a > b) - int(a < b)
 
 
 def rounded(function: Callable[[float], int]) -> Callable[[Value], Value]:
@@ -279,6 +279,8 @@ class Run:
     ) -> None:
         self.sizes, self.left, self.backwards = sizes, iterations, backwards
         self.trace: list[Any] = []
+        # What several iterations of such a loop write, not atomically.
+        self.clashes: set[Any] = set()
         self.shared: dict[str, Memory] = {}
 
     def array(self, name: str, kind: str) -> Memory:
@@ -302,10 +304,18 @@ class Run:
     def any_order(self, first: int, end: int, step: int) -> Iterator[int]:
         """Yield the values of the counter of a loop whose iterations are in no order."""
         if not self.backwards:
-            return self.up(first, end, step)
-        values = range(first, end, step)
-        self.left -= len(values)
-        return reversed(values)
+            yield from self.up(first, end, step)
+            return
+        written: set[Any] = set()  # by iterations before
+        for value in reversed(range(first, end, step)):
+            self.left -= 1
+            if self.left < 0:
+                raise Enough
+            start = len(self.trace)
+            yield value
+            own = {(event[0], event[1]) for event in self.trace[start:] if event[-1] != "a"}
+            self.clashes |= own & written
+            written |= own
 
     def note(self, *event: Any) -> None:
         """Note what is no write."""
