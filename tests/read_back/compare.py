@@ -137,28 +137,35 @@ class _Pair:
             elements = ours.shared.get(table.name)
             if elements is not None and not same_elements(elements, theirs.shared[table.name]):
                 raise Differs(f"the table '{table.name}' has other elements")
-        if ended and self._reader.unordered:
-            self._compare_backwards(ours, theirs)
+        if self._reader.unordered:
+            self._compare_backwards(ours, theirs, ended=ended)
 
-    def _compare_backwards(self, ours: Run, theirs: Run) -> None:
-        """Check that it makes no difference which iteration of a loop on threads comes first.
+    def _compare_backwards(self, ours: Run, theirs: Run, *, ended: bool) -> None:
+        """Check that iterations of loops on threads or vectors share nothing.
 
-        If it does in the loop program, too, data decides: where subscripts are read.
+        If they do in the loop program, too, data decides: where subscripts are read.
         """
-        if self._changes(self._program, theirs, run_program):
+        if self._shared(self._program, theirs, run_program, ended=ended):
             return
-        name = self._changes(self._text, ours, run_text)
+        name = self._shared(self._text, ours, run_text, ended=ended)
         if name:
             raise Differs(f"'{self.name}': iterations in no order share '{name}': {ours.sizes}")
 
-    def _changes(
-        self, function: Function, run: Run, execute: Callable[[Function, Run], bool]
+    def _shared(
+        self,
+        function: Function,
+        run: Run,
+        execute: Callable[[Function, Run], bool],
+        *,
+        ended: bool,
     ) -> str:
         """Return the name of an array that iterations in no order share; or nothing."""
         other = Run(run.sizes, _ITERATIONS, backwards=True)
         execute(function, other)
-        names = (n for n, m in run.shared.items() if not same_elements(other.shared[n], m))
-        return next(names, "") or next((str(name) for name, _ in other.clashes), "")
+        if other.clashes:
+            return min(str(name) for name, _ in other.clashes)
+        changed = (n for n, m in run.shared.items() if not same_elements(other.shared[n], m))
+        return next(changed, "") if ended else ""
 
     def _same(self, found: Sequence[Any], wanted: Sequence[Any]) -> bool:
         if len(found) != len(wanted) or found[0] != wanted[0]:

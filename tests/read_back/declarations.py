@@ -143,7 +143,7 @@ class Declarations(Vectors):
     def memory(self, name: str, kind: str, *, shared: bool, **more: Any) -> None:
         """Declare an array, or what a group has one of."""
         known = self.declare(name, kind, in_memory=True, own=not shared, **more)
-        made = f"run.array({name!r}, {kind!r})" if shared else f"Memory({name!r}, {kind!r}, None)"
+        made = f"run.{'array' if shared else 'own'}({name!r}, {kind!r})"
         self.add(f"{known.python} = {made}")
 
     def _in_pool(self, words: list[str]) -> None:

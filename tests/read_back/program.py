@@ -197,7 +197,7 @@ def _declare(t: Translator, node: Declare) -> None:
         if shared:
             t.add(f"{_plain(name)} = run.array({name!r}, {node.dtype.kind!r})")
         else:
-            t.add(f"{_plain(name)} = Memory({name!r}, {node.dtype.kind!r}, None)")
+            t.add(f"{_plain(name)} = run.own({name!r}, {node.dtype.kind!r})")
         if node.initial is not None:
             t.store(ex.Variable(name), t.expr(node.initial), "p")
         return

@@ -66,6 +66,21 @@ def _one_place() -> pg.Kernel:
     return pg.add_dtypes(knl, {"x": np.float32, "s": np.float32})
 
 
+def _own_sums() -> pg.Kernel:
+    text = """
+    t[0] = x[i] {id=first}
+    t[0] = t[0] + y[j] {id=add, dep=first, inames=i:j}
+    z[i] = t[0] {dep=add}
+    """
+    knl = pg.make_kernel(
+        "{ [i, j]: 0<=i<n and 0<=j<m }",
+        text,
+        [pg.TemporaryVariable("t", np.float32, shape=(1,)), "..."],
+        name="k",
+    )
+    return pg.add_dtypes(knl, {"x": np.float32, "y": np.float32})
+
+
 def _two_loops() -> pg.Kernel:
     knl = pg.make_kernel(
         "{ [i, j]: 0<=i,j<n }", "b[i] = 2*x[i]\n c[j] = b[n - 1 - j] {dep=insn}", name="k"
@@ -118,6 +133,7 @@ _FAULTS: list[tuple[Callable[[], pg.Kernel], str, str, str]] = [
     (_row_groups, "c", "acc_j += ", "acc_j += acc_j * "),
     (_row_groups, "c", "out[16 * i_outer + i_inner]", "out[i_inner]"),
     (_one_place, "c", "    for", "    #pragma omp simd\n    for"),
+    (_own_sums, "c", "for (int j", "#pragma omp simd\n        for (int j"),
     (_two_loops, "c", "pg_wait_for_team(pg_team);\n        #", "#"),
     (_two_loops, "c", "omp for simd nowait", "omp for simd"),
     (_largest, "c", "pg_max_f64(s", "pg_min_f64(s"),

@@ -29,9 +29,12 @@ class NotSaid(Exception):
 
 def to_integer(value: Value) -> int:
     """Return a number without its fraction."""
-    if type(value) is float and not math.isfinite(value):
+    if type(value) is not float:
+        return int(value)
+    if not math.isfinite(value):
         return 0
-    return int(value)
+    nearest = round(value)  # which it is, but for the last digits
+    return nearest if abs(value - nearest) < 1e-7 * max(1, abs(value)) else int(value)
 
 
 def to_real(value: Value) -> Value:
@@ -164,12 +167,17 @@ def rounded(function: Callable[[float], int]) -> Callable[[Value], Value]:
 
 
 def opaque(*values: Value) -> Value:
-    """Return what stands for the value of a function: it depends on which operand is which."""
-    found: Value = 0.21
+    """Return what stands for the value of a function: it depends on which operand is which.
+
+    It is a whole number: so it makes no difference whether it is converted to an integer.
+    """
+    found: Value = 21.0
     for number, value in enumerate(values, 1):
         large = not cmath.isfinite(value) or abs(value) > 1e6
-        found = found + (2.5 if large else value) * (0.37 + 0.083 * number)
-    return found
+        found = found + (2.5 if large else value) * (37 + 8.3 * number)
+    if isinstance(found, complex):
+        return complex(round(found.real), round(found.imag))
+    return float(round(found))
 
 
 def shuffled(value: Value, distance: int) -> Value:
@@ -281,11 +289,22 @@ class Run:
         self.trace: list[Any] = []
         # What several iterations of such a loop write, not atomically.
         self.clashes: set[Any] = set()
+        self._of_one_item: list[Any] = []
+        self._count = 0
         self.shared: dict[str, Memory] = {}
 
     def array(self, name: str, kind: str) -> Memory:
         """Return an array that others see, too."""
         return self.shared.setdefault(name, Memory(name, kind, self.trace))
+
+    def own(self, name: str, kind: str) -> Memory:
+        """Return an array that a work item has to itself: another one each time."""
+        if not self.backwards:
+            return Memory(name, kind, None)
+        found = Memory(name, kind, self._of_one_item)
+        self._count += 1
+        found.name = f"{name} {self._count}"
+        return found
 
     def table(self, name: str, kind: str, elements: list[Value]) -> Memory:
         """Return an array of constants."""
@@ -311,9 +330,11 @@ class Run:
             self.left -= 1
             if self.left < 0:
                 raise Enough
-            start = len(self.trace)
+            lists = self.trace, self._of_one_item
+            starts = [len(events) for events in lists]
             yield value
-            own = {(event[0], event[1]) for event in self.trace[start:] if event[-1] != "a"}
+            new = (e for events, start in zip(lists, starts, strict=True) for e in events[start:])
+            own = {(event[0], event[1]) for event in new if event[-1] != "a"}
             self.clashes |= own & written
             written |= own
 
