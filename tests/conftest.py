@@ -74,6 +74,16 @@ def cuda_is_compiled(request: pytest.FixtureRequest, waiting_cuda: Any) -> Itera
 
 
 @pytest.fixture(autouse=True)
+def text_is_read_back(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Compare all code that a test makes with its loop program."""
+    from tests.read_back.every_text import compare, read_back  # noqa: PLC0415  (see above)
+
+    with read_back() as programs:
+        yield
+    compare(programs)
+
+
+@pytest.fixture(autouse=True)
 def short_header(request: pytest.FixtureRequest) -> None:
     """Have PoCL read less, from the first test on that finds it loaded."""
     from tests.pocl_header import use_short_header  # noqa: PLC0415  (see above)

@@ -129,7 +129,7 @@ class Threads:
 
 def _most(counts: Sequence[Count]) -> list[Count]:
     """Leave out what is no more than something else, if sizes are not small."""
-    left = sorted(set(counts), key=lambda c: (len(c.factors), c.number), reverse=True)
+    left = sorted(dict.fromkeys(counts), key=lambda c: (len(c.factors), c.number), reverse=True)
     found: list[Count] = []
     for count in left:
         if not any(_is_more(other, count) for other in found):

@@ -22,10 +22,10 @@ import pytest
 from tests.deep.mutations import Mutant
 
 ROOT = Path(__file__).parents[2]
-MUTATED = ("polygen/analysis", "polygen/lower")
+MUTATED = ("polygen/analysis", "polygen/lower", "polygen/targets")
 TESTS = (
     *("tests/analysis", "tests/lower", "tests/transforms", "tests/language", "tests/proof"),
-    *("tests/validation", "tests/test_transformation.py", "tests/targets/test_programs.py"),
+    *("tests/validation", "tests/test_transformation.py", "tests/targets", "tests/read_back"),
     "tests/properties/test_random_kernels.py::test_loop_programs",
     *("tests/properties/test_random_copies.py", "tests/inspection", "tests/errors", "tests/docs"),
     *MUTATED,

@@ -64,6 +64,14 @@ def test_iterations_that_differ_are_handed_out_in_parts() -> None:
     assert np.allclose(result(rows, a=a, start=start, n=4), wanted)
 
 
+def test_terms_of_a_condition_are_in_the_order_of_the_loops() -> None:
+    names = "zyxwv"  # of equal weight: hashes of names, which differ by process, have no say
+    domains = ["{ [i]: 0<=i<n }", *(f"{{ [j{k}]: 0<=j{k}<{k} }}" for k in names)]
+    text = "\n".join(f"out{k}[i] = sum(j{k}, a[i + j{k}])" for k in names)
+    terms = " || ".join(f"1LL * n * {k} >= 32768" for k in names)
+    assert f"#pragma omp parallel for simd if({terms})\n" in code(kernel(domains, text, "i: g.0"))
+
+
 def test_one_iteration_needs_one_thread() -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]", target="c")
     knl = pg.split_iname(knl, "i", 1 << 16, outer_tag="g.0")

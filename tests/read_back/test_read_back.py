@@ -1,0 +1,172 @@
+"""The reader itself: it finds faults that are planted in texts, and in what the host is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.pipeline import generate_code
+from polygen.targets.program import Program
+from tests.read_back.compare import check
+from tests.read_back.run import Differs
+
+
+def _rows() -> pg.Kernel:
+    knl = pg.make_kernel("{ [i, j]: 0<=i<n and 0<=j<m }", "out[i] = sum(j, a[i, j])", name="k")
+    return pg.add_dtypes(knl, {"a": np.int32})
+
+
+def _row_groups() -> pg.Kernel:
+    return pg.split_iname(_rows(), "i", 16, outer_tag="g.0", inner_tag="l.0")
+
+
+def _prefetched() -> pg.Kernel:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = a[i] + a[i+1]", name="k")
+    knl = pg.add_dtypes(knl, {"a": np.float32})
+    knl = pg.split_iname(knl, "i", 16, outer_tag="g.0", inner_tag="l.0")
+    return pg.add_prefetch(knl, "a", "i_inner")
+
+
+def _choice() -> pg.Kernel:
+    text = """
+    if x[i] > 1
+        b[i] = 1
+    else
+        b[i] = 2*x[i] - x[i // 2]
+    end
+    """
+    return pg.add_dtypes(
+        pg.make_kernel("{ [i]: 0<=i<n }", text, name="k"), {"x": np.float32, "b": np.float32}
+    )
+
+
+def _histogram() -> pg.Kernel:
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        "bin[at[i]] = bin[at[i]] + 1 {atomic}",
+        [pg.GlobalArg("bin", np.int32, shape=(5,)), pg.GlobalArg("at", np.int32, shape="n"), "..."],
+        name="k",
+    )
+    return pg.tag_inames(knl, {"i": "g.0"})
+
+
+def _largest() -> pg.Kernel:
+    text = "<> s = max(i, x[i])\n h[0] = h[0] * s {atomic}"
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", text, name="k")
+    return pg.add_dtypes(knl, {"x": np.float64, "h": np.float64})
+
+
+def _one_place() -> pg.Kernel:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "s[0] = s[0] + x[i]", name="k")
+    return pg.add_dtypes(knl, {"x": np.float32, "s": np.float32})
+
+
+def _own_sums() -> pg.Kernel:
+    text = """
+    t[0] = x[i] {id=first}
+    t[0] = t[0] + y[j] {id=add, dep=first, inames=i:j}
+    z[i] = t[0] {dep=add}
+    """
+    knl = pg.make_kernel(
+        "{ [i, j]: 0<=i<n and 0<=j<m }",
+        text,
+        [pg.TemporaryVariable("t", np.float32, shape=(1,)), "..."],
+        name="k",
+    )
+    return pg.add_dtypes(knl, {"x": np.float32, "y": np.float32})
+
+
+def _two_loops() -> pg.Kernel:
+    knl = pg.make_kernel(
+        "{ [i, j]: 0<=i,j<n }", "b[i] = 2*x[i]\n c[j] = b[n - 1 - j] {dep=insn}", name="k"
+    )
+    knl = pg.add_dtypes(knl, {"x": np.float32})
+    return pg.tag_inames(knl, {"i": "g.0", "j": "g.0"})
+
+
+def _vectors() -> pg.Kernel:
+    knl = pg.make_kernel(
+        "{ [i, j]: 0<=i<n and 0<=j<4 }", "<> t = 2*x[i, j]\n b[i, j] = t - x[i, j]", name="k"
+    )
+    return pg.tag_inames(pg.add_dtypes(knl, {"x": np.float32}), {"j": "vec"})
+
+
+def _unrolled() -> pg.Kernel:
+    return pg.tag_inames(_rows(), {"i": "for", "j": "unr"}, force=True)
+
+
+@cache
+def _made(make: Callable[[], pg.Kernel], target: str) -> Program:
+    return generate_code(make(), target)
+
+
+# What is made, for which target, and what is changed to what.
+_FAULTS: list[tuple[Callable[[], pg.Kernel], str, str, str]] = [
+    # loops
+    (_rows, "c", "j < m", "j <= m"),
+    (_rows, "c", "int j = 0", "int j = 1"),
+    (_rows, "c", "++i", "i += 2"),
+    (_rows, "c", "acc_j = 0", "acc_j = 1"),
+    (_rows, "c", "for (int i = 0; i < n; ++i) {", "for (int i = 0; i < n; ++i) { (void) a; if (i)"),
+    (_rows, "c", "i * m + j", "i * m + i"),
+    (_rows, "c", "acc_j += ", "acc_j = "),
+    (_rows, "c", "    for", "    #pragma omp parallel for\n    for"),
+    # arguments
+    (_rows, "c", "int const m, int const n", "int const n, int const m"),
+    (_rows, "c", "int const *restrict a", "float const *restrict a"),
+    (_rows, "c", "int64_t acc_j", "float acc_j"),
+    # guards
+    (_row_groups, "c", "i_inner < n)", "i_inner <= n)"),
+    (_row_groups, "c", "if (16 * i_outer + i_inner < n)", "if (true)"),
+    (_choice, "c", "x[i] > 1.0f", "x[i] < 1.0f"),
+    (_choice, "c", "else\n", "if (x[i] > 1.0f)\n"),
+    (_choice, "c", "i / 2", "i % 2"),
+    # threads
+    (_row_groups, "c", "simd reduction(+:acc_j)", "simd"),
+    (_row_groups, "c", "reduction(+:", "reduction(*:"),
+    (_row_groups, "c", "parallel for if", "parallel for collapse(2) if"),
+    (_row_groups, "c", "acc_j += ", "acc_j += acc_j * "),
+    (_row_groups, "c", "out[16 * i_outer + i_inner]", "out[i_inner]"),
+    (_one_place, "c", "    for", "    #pragma omp simd\n    for"),
+    (_own_sums, "c", "for (int j", "#pragma omp simd\n        for (int j"),
+    (_two_loops, "c", "pg_wait_for_team(pg_team);\n        #", "#"),
+    (_two_loops, "c", "omp for simd nowait", "omp for simd"),
+    (_largest, "c", "pg_max_f64(s", "pg_min_f64(s"),
+    # work items
+    (_row_groups, "opencl", "size(16, 1, 1)", "size(1, 16, 1)"),
+    (_row_groups, "cuda", "bounds__(16)", "bounds__(32)"),
+    (_row_groups, "opencl", "get_group_id(0)", "get_local_id(0)"),
+    (_row_groups, "cuda", "threadIdx.x", "threadIdx.y"),
+    (_prefetched, "opencl", "barrier(CLK_LOCAL_MEM_FENCE);", ""),
+    (_prefetched, "opencl", "CLK_LOCAL", "CLK_GLOBAL"),
+    (_prefetched, "cuda", "__syncthreads();", ""),
+    (_prefetched, "cuda", "i_inner <= 16", "i_inner < 16"),
+    # atomic updates
+    (_histogram, "opencl", "atomic_add(&bin[at[i]], 1)", "bin[at[i]] += 1"),
+    (_histogram, "cuda", "atomicAdd(&bin[at[i]], 1)", "atomicSub(&bin[at[i]], 1)"),
+    (_histogram, "c", "#pragma omp atomic\n", ""),
+    (_largest, "opencl", "as_ulong(old", "as_ulong(1 + old"),
+    # vectors
+    (_vectors, "c", "(x + 4 * i)", "(x + 4 * i + 1)"),
+    (_vectors, "opencl", "vload4(0, x", "vload4(0, b"),
+    (_vectors, "cuda", "pg_vector<float, 4>>(b", "pg_vector<float, 2>>(b"),
+]
+
+
+@pytest.mark.parametrize(("make", "target", "old", "new"), _FAULTS)
+def test_faults(make: Callable[[], pg.Kernel], target: str, old: str, new: str) -> None:
+    made = _made(make, target)
+    assert check(made) == ""
+    before, after = made.source[: made.source.index("k(")], made.source[made.source.index("k(") :]
+    if old in after:
+        source = before + after.replace(old, new, 1)
+    else:
+        assert old in before, made.source
+        source = before.replace(old, new, 1) + after
+    with pytest.raises(Differs):
+        check(replace(made, source=source))

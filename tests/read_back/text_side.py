@@ -1,0 +1,84 @@
+"""The text of a function as one of Python, and what is seen without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from polygen.ir.tags import GroupTag
+from polygen.lower.program import Declare, HostLoop
+from tests.read_back import lanes, values
+from tests.read_back.run import Function, compiled
+from tests.read_back.subject import Subject
+from tests.read_back.text import Reader
+from tests.read_back.tokens import WrongText, function_text
+
+_OF_VECTORS: Mapping[str, Any] = {**vars(values), **lanes.NAMES}
+
+
+def of_text(subject: Subject) -> tuple[Function, Reader]:
+    """Return what a text does.
+
+    Raises:
+        WrongText: if it cannot mean what the program does.
+        NotRead: if the reader does not know what it means.
+    """
+    expected = subject.expected()
+    reader = Reader(function_text(subject.source, subject.name), expected)
+    device = subject.made.launches[0] if subject.of is None else subject.of[1]
+    passed = [argument.name for argument in device.arguments]
+    if subject.program is subject.made.loop_program and passed != list(expected.arguments):
+        raise WrongText(f"the host passes {passed}, not {[*expected.arguments]}")
+    _check_loops(subject, reader)
+    if subject.of is not None:
+        _check_group_size(subject)
+        _check_pool(subject, reader)
+    names = _OF_VECTORS if reader.has_vectors else vars(values)
+    return compiled("text", reader.lines, names), reader
+
+
+def _check_loops(subject: Subject, reader: Reader) -> None:
+    kept = {n.iname for n in subject.loops if not n.at_once}
+    kept |= {n.iname for n in subject.nodes if isinstance(n, HostLoop)}
+    if reader.loops != kept:
+        raise WrongText(f"loops over {sorted(reader.loops)}, not {sorted(kept)}")
+    unrolled = {n.iname for n in subject.loops if n.unroll}
+    if reader.unrolled != unrolled:
+        raise WrongText(f"unrolled: {sorted(reader.unrolled)}, not {sorted(unrolled)}")
+
+
+def _check_pool(subject: Subject, reader: Reader) -> None:
+    """Check that the variables in a group's memory have their places."""
+    assert subject.of is not None
+    end = subject.of[1].shared_bytes
+    sizes = {n.name: _bytes(n) for n in subject.nodes if isinstance(n, Declare)}
+    places = sorted((place, name) for name, place in reader.pool.items())
+    ends = [*(place for place, _ in places[1:]), end]
+    for (place, name), following in zip(places, ends, strict=False):
+        if place + sizes[name] > following or place % 16:
+            raise WrongText(f"'{name}' does not fit between {place} and {following}")
+
+
+def _bytes(node: Declare) -> int:
+    # Numbers of 16 bits are computed with as float; vectors of three take the place of four.
+    size = max(node.dtype.itemsize, 4) if node.dtype.kind in "fV" else node.dtype.itemsize
+    return size * (node.extent or 1) * (4 if node.vector == 3 else node.vector or 1)
+
+
+def _check_group_size(subject: Subject) -> None:
+    assert subject.of is not None
+    launch, device = subject.of
+    items = [axis for axis in launch.axes if not isinstance(axis.tag, GroupTag)]
+    size = [1, 1, 1]
+    for axis in items:
+        assert isinstance(axis.size, int)
+        size[axis.tag.axis] = axis.size
+    before = subject.source[: subject.source.index(f"{launch.name}(")]
+    head = before.rstrip().rsplit("\n", 1)[-1]
+    bounds = f"reqd_work_group_size({', '.join(map(str, size))})"
+    if subject.made.target.name == "cuda":
+        bounds = f"__launch_bounds__({prod(size)}"
+    given = [*device.local_size, 1, 1, 1][: max(3, len(device.local_size))]
+    if bounds not in head or given != size:
+        raise WrongText(f"groups of {size}, not {given} and {head}")
