@@ -79,7 +79,10 @@ def prepared(library: str, case: Case, arrays: Mapping[str, Any], right: Any, to
 
 
 def module(library: str) -> Any:
-    return import_module(f"benchmarks.on_gpu.with_{library}")
+    """Return what binds calls; of ours, also with other arguments of a step, after a colon."""
+    name, _, changed = library.partition(":")
+    found = import_module(f"benchmarks.on_gpu.with_{name}")
+    return found.varied(changed) if changed else found
 
 
 def measured(case: Case, libraries: Iterable[str], right: Any) -> Times:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import polygen as pg
@@ -98,21 +101,57 @@ def instruction(number: int, result: Result, letter: str) -> str:
     return f"{left} = {operation}(({', '.join(over)}), {element})"
 
 
-_OPTIMIZED: dict[str, Any] = {}
+_OPTIMIZED: dict[tuple[str, str], Any] = {}
 
 
-def optimized(case: Case) -> Any:
-    """Return what runs a case's kernel, optimised for the device."""
-    if case.key not in _OPTIMIZED:
+def optimized(case: Case, changed: str = "") -> Any:
+    """Return what runs a case's kernel, optimised for the device.
+
+    Parameters:
+        case: the case.
+        changed: steps that get other arguments, and these: ``share_rows threads=256 lanes=1``.
+    """
+    if (case.key, changed) not in _OPTIMIZED:
         knl = pg.optimize_reductions(kernel(case), pg.Limits.of_device())
-        _OPTIMIZED[case.key] = knl.executor("cuda")
-    return _OPTIMIZED[case.key]
+        knl = with_arguments(knl, changed) if changed else knl
+        _OPTIMIZED[case.key, changed] = knl.executor("cuda")
+    return _OPTIMIZED[case.key, changed]
 
 
-def bind(case: Case, arrays: dict[str, Any]) -> Callable[[], Any] | None:
+def with_arguments(knl: pg.Kernel, changed: str) -> pg.Kernel:
+    """Return a kernel whose steps have other arguments; an error if it has no such step.
+
+    Parameters:
+        knl: the kernel.
+        changed: names of steps, each with arguments, with semicolons between.
+    """
+    new = {name: values for name, *values in map(str.split, changed.split(";"))}
+    if knl.original is None or not set(new) <= {step.name for step in knl.history}:
+        raise ValueError(f"not all steps are there: {', '.join(new)}")
+    history: list[Any] = []
+    for step in knl.history:
+        pairs = (text.split("=") for text in new.get(step.name, ()))
+        arguments = {**dict(step.arguments), **{key: value(text) for key, text in pairs}}
+        history.append(replace(step, arguments=tuple(arguments.items())))
+    return pg.replay(knl.original, history)
+
+
+def value(text: str) -> object:
+    """Return an argument: a number, None, a truth value, or names between plus signs."""
+    if text in (constants := {"None": None, "True": True, "False": False}):
+        return constants[text]
+    return int(text) if text.isdigit() else tuple(filter(None, text.split("+")))
+
+
+def varied(changed: str) -> SimpleNamespace:
+    """Return what binds calls of kernels with other arguments of a step."""
+    return SimpleNamespace(bind=partial(bind, changed=changed))
+
+
+def bind(case: Case, arrays: dict[str, Any], changed: str = "") -> Callable[[], Any] | None:
     """Return a call."""
     torch: Any = import_module("torch")  # what only generates code does without
-    run = optimized(case)
+    run = optimized(case, changed)
     out = {
         name: torch.empty(result.kept, dtype=getattr(torch, dtype), device="cuda")
         for number, result in enumerate(case.results)
