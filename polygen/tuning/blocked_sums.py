@@ -30,7 +30,7 @@ IN_A_ROW = 16  # numbers that are added up one after the other, as in NumPy
 _RADIX, _MOST = 4, 8  # sums of blocks that are one in the next level, and that may be left in a row
 _USUAL = 32  # bytes of the vectors that compilers make of loops
 _PARTS = 4  # such vectors of what parts come to are added up in a row
-_LEVELS = 3  # of loops whose length is not known
+_LEVELS = 2  # of loops whose length is not known: short ones pay for them
 
 
 def rounded(kernel: Kernel, ids: Iterable[str], inames: Collection[str]) -> DType | None:

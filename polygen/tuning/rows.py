@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import gcd
 from typing import SupportsIndex
 
 from polygen.analysis.access import Reference, references
@@ -28,6 +29,7 @@ _LANES = 4  # that such a vector has, or fewer, unless it is of halves
 _SHORT = 256
 _ITEMS, _FEW = 128, 64  # work items of a group that has several rows; of a row that has its own
 _MOST = 32  # elements that fit into the registers of a work item
+_MORE = 1  # so many more if rows are a little longer, rather than other work items
 _MOST_VECTORS = 8  # the same of long rows, which are kept as they are
 _WARP, _BESIDE = 32, 512  # work items of a block in a cluster, if a unit is to hold several blocks
 
@@ -48,8 +50,11 @@ def with_rows(
     work = work_of_all(kernel, family, sizes)
     if not work.along or work.results == 1:
         return None
-    lanes = _VECTOR // _smallest(plain, ids)
-    wanted = work.length // (lanes * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
+    room = _VECTOR // _smallest(plain, ids)
+    # Rows of other lengths do not begin where vectors do: items have single neighbours in turn.
+    lanes = gcd(work.length, room)
+    own = min(room, _LANES * lanes)  # what an item has in the place of a vector
+    wanted = work.length // (own * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
     threads = max(1, min(wanted, limits.items_per_group))
     across = 1 if threads >= _FEW else _ITEMS // threads
     shares = {"threads": threads, "lanes": lanes, "across": across}
@@ -57,14 +62,14 @@ def with_rows(
     arrays = tuple([name for name in used if name not in kernel.rules])
     rules = tuple([name for name in used if _is_computed(kernel, name)])
     ways: tuple[tuple[str, ...], ...] = (used, *([rules] if rules else []), arrays, ())
-    if work.length > threads * _MOST:
+    if work.length > threads * (_MOST + _MORE):
         ways = ways if rules else (arrays, ())
-        cluster = _cluster(work.length, lanes, limits, computed=bool(rules))
+        cluster = _cluster(work.length, room, limits, computed=bool(rules))
         if cluster is not None:
             kernel = set_options(kernel, clusters=True)
             shares["blocks"], shares["threads"] = cluster
         else:
-            shares["ahead"], ways = _VECTORS, (arrays,)
+            shares["ahead"], ways = _VECTORS * own // lanes, (arrays,)
     for keep in dict.fromkeys(ways):
         try:
             return share_rows(kernel, ids, keep=keep, **shares)
@@ -87,15 +92,20 @@ def _cluster(length: int, lanes: int, limits: Limits, *, computed: bool) -> tupl
         computed: whether more is kept than what is read, for which registers are needed, too.
     """
     most, kept = limits.cluster_groups, _MOST_VECTORS * lanes
-    if most == 1 or length > most * kept * limits.items_per_group:
+
+    def shares(each: int, items: int) -> int:
+        """Return how many shares a row has, of some elements, or one more, for each item."""
+        return max(1, -(-(length - _MORE * items) // (each * items)))
+
+    if most == 1 or shares(kept, limits.items_per_group) > most:
         return None
-    threads = _WARP * -(-length // (most * _VECTORS * lanes * _WARP))
+    threads = _WARP * shares(_VECTORS * lanes, most * _WARP)
     if computed and threads <= _BESIDE:
         return most, threads
-    small = -(-length // (_BESIDE * kept))
+    small = shares(kept, _BESIDE)
     if not computed and 2 * small <= most:
         return small, _BESIDE
-    return -(-length // (kept * limits.items_per_group)), limits.items_per_group
+    return shares(kept, limits.items_per_group), limits.items_per_group
 
 
 def _along_rows(kernel: Kernel, family: Family) -> list[str]:
