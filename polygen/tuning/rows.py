@@ -51,8 +51,8 @@ def with_rows(
     if not work.along or work.results == 1:
         return None
     room = _VECTOR // _smallest(plain, ids)
-    # Rows of other lengths do not begin where vectors do: items have single neighbours in turn.
-    lanes = gcd(work.length, room)
+    # Where rows do not begin where vectors do, neighbours are read by items in turn.
+    lanes = gcd(work.length, room, *_aligned(plain, ids, room))
     own = min(room, _LANES * lanes)  # what an item has in the place of a vector
     wanted = work.length // (own * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
     threads = max(1, min(wanted, limits.items_per_group))
@@ -125,6 +125,25 @@ def _smallest(kernel: Kernel, ids: Sequence[str]) -> int:
     used = {use.name for name in ids for use in references(typed.instruction(name)) if use.index}
     arrays = [a for a in typed.arguments if isinstance(a, GlobalArg) and a.name in used]
     return min((to_dtype(a.dtype).itemsize for a in arrays), default=_VECTOR)
+
+
+def _aligned(kernel: Kernel, ids: Sequence[str], most: int) -> Iterator[int]:
+    """Yield how many elements of each array along rows are certain to be read at once.
+
+    Parameters:
+        kernel: the kernel, rules expanded.
+        ids: the instructions.
+        most: how many are of use.
+    """
+    typed = infer_types(kernel, index_type(kernel)).expanded
+    insns = [typed.instruction(name) for name in ids]
+    rows = insns[0].within_inames.intersection(*(insn.within_inames for insn in insns))
+    for use in {use.name: use for insn in insns for use in references(insn)}.values():
+        array = typed.variables.get(use.name)
+        along = NO_NAMES.union(*map(walk.free_variables, use.index)) - rows
+        if isinstance(array, GlobalArg) and along & set(typed.inames):
+            begins = gcd(_VECTOR, array.alignment or 1)
+            yield most if begins == _VECTOR else max(1, begins // to_dtype(array.dtype).itemsize)
 
 
 def _used_again(kernel: Kernel, ids: Sequence[str]) -> tuple[str, ...]:
