@@ -9,6 +9,7 @@ block: of few, so that the levels above are nearly as exact as pairs.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from math import prod
 
 from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.inference import infer_types, kinds
@@ -21,6 +22,7 @@ from polygen.ir.dtype import DType
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import name_of
 from polygen.ir.substitution import expand
+from polygen.ir.tags import ForTag, is_parallel
 from polygen.transforms.realize_reduction import realize_reduction
 from polygen.transforms.separate_full_tiles import separate_full_tiles
 from polygen.transforms.split_iname import split_iname
@@ -128,7 +130,7 @@ def sum_in_blocks(
     dtype = rounded(kernel, ids, reduced)
     if dtype is None:
         return kernel
-    vector = max(1, _USUAL // dtype.itemsize)
+    vector = 1 if dtype.kind == "c" else _USUAL // dtype.itemsize  # of complex numbers, none
     kernel, innermost = in_blocks(kernel, ids, reduced, in_a_row * vector, vector, apart=True)
     return kernel if innermost in reduced else separate_full_tiles(kernel, innermost)
 
@@ -151,6 +153,44 @@ def nests_in_blocks(kernel: Kernel, ids: Sequence[str]) -> Kernel:
         ordered = [i for i in kernel.inames if i in reduced]
         kernel = sum_in_blocks(kernel, list(dict.fromkeys(names)), ordered)
     return kernel
+
+
+def steps_in_blocks(kernel: Kernel, known: Collection[str]) -> Kernel:
+    """Return the kernel in which work items add up their own elements in blocks.
+
+    Loops become blocks of steps; what is unrolled inside of a step is a block by itself.  There are
+    two levels, for each lane's sums are in registers.
+
+    Parameters:
+        kernel: the kernel.
+        known: instructions that are left as they are.
+    """
+    for insn in kernel.instructions:
+        for node in dict.fromkeys(insn.reductions) if insn.id not in known else ():
+            if any(is_parallel(kernel.tags.get(iname)) for iname in node.inames):
+                continue
+            if rounded(kernel, [insn.id], node.inames) is not None:
+                kernel = _steps_in_blocks(kernel, insn.id, node.inames)
+    return kernel
+
+
+def _steps_in_blocks(kernel: Kernel, insn_id: str, inames: Sequence[str]) -> Kernel:
+    steps = [i for i in inames if kernel.tags.get(i, ForTag()) == ForTag()]
+    inside = [i for i in inames if i not in steps] if steps else [*inames[1:]]
+    many = prod(extent_of(kernel, iname) or IN_A_ROW for iname in inames if iname not in steps)
+    if inside and many > IN_A_ROW and extent_of(kernel, inside[-1]) != 1:
+        kernel = split_reduction_inward(kernel, inside, insn_id)
+        inside = []
+    if not steps:
+        return kernel
+    length = extent_of(kernel, steps[-1])
+    if len(steps) == 1 and length is not None and length <= IN_A_ROW:
+        return kernel
+    blocks, near = (kernel.new_name(f"{steps[-1]}_{kind}") for kind in ("blocks", "near"))
+    kernel = split_iname(
+        kernel, steps[-1], IN_A_ROW, outer_iname=blocks, inner_iname=near, within=f"id:{insn_id}"
+    )
+    return split_reduction_inward(kernel, [near, *inside], insn_id)
 
 
 def extent_of(kernel: Kernel, iname: str) -> int | None:

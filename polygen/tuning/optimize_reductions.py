@@ -23,6 +23,7 @@ from polygen.source import caller_location, warn
 from polygen.transforms._likely import likely_sizes
 from polygen.transforms.coalesce_reduction import coalesce_reduction
 from polygen.transforms.parallelize_reduction import parallelize_reduction
+from polygen.tuning.blocked_sums import IN_A_ROW, steps_in_blocks
 from polygen.tuning.measure import fastest
 from polygen.tuning.model import Choice, ranked
 from polygen.tuning.nests import Family, families, names_of, scan_in, work_of_all
@@ -194,10 +195,13 @@ def _shared(
                 return kernel
             if (rows := with_rows(kernel, family, limits, sizes)) is not None:
                 return rows
-            best = ranked(work_of_all(kernel, family, sizes), limits)
+            work = work_of_all(kernel, family, sizes)
+            best = ranked(work, limits)
             if len(family) > 1:  # each result is complete in the group that the next one is made in
                 best = [choice for choice in best if choice.blocks == 1]
-            make = partial(_with, kernel=prepared(kernel, family), family=family)
+            make = partial(
+                _with, kernel=prepared(kernel, family), family=family, length=work.length
+            )
             return _measured(kernel, make, best, sizes) if tune else make(best[0])
         except (InvalidArgument, MissingArgument, TypeNotFound):
             raise
@@ -229,11 +233,15 @@ def _as_it_is(kernel: Kernel, _: Family) -> Kernel:
     return kernel
 
 
-def _with(choice: Choice, kernel: Kernel, family: Family) -> Kernel:
-    """Return the kernel with nests on the same axes."""
+def _with(choice: Choice, kernel: Kernel, family: Family, length: int) -> Kernel:
+    """Return the kernel with nests on the same axes; the longest sum has some length."""
     for nest in family:
+        known = kernel.instructions_by_id
         query = " or ".join(f"id:{name}" for name in nest.ids)
         kernel = parallelize_reduction(kernel, query, **vars(choice))
+        at_once = choice.blocks * choice.threads // choice.across * choice.items
+        if length > IN_A_ROW * at_once:
+            kernel = steps_in_blocks(kernel, known)
         # The loops over results are divided now.
         choice = replace(choice, threads=choice.threads // choice.across, across=1)
     return kernel

@@ -21,6 +21,7 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.transforms.set_options import set_options
 from polygen.transforms.share_rows import share_rows
+from polygen.tuning.blocked_sums import steps_in_blocks
 from polygen.tuning.nests import Family, names_of, work_of_all
 
 _VECTOR = 16  # bytes that a work item reads at once
@@ -72,7 +73,8 @@ def with_rows(
             shares["ahead"], ways = _VECTORS * own // lanes, (arrays,)
     for keep in dict.fromkeys(ways):
         try:
-            return share_rows(kernel, ids, keep=keep, **shares)
+            shared = share_rows(kernel, ids, keep=keep, **shares)
+            return steps_in_blocks(shared, kernel.instructions_by_id)
         except UserError:
             continue
     return None
