@@ -165,32 +165,37 @@ def steps_in_blocks(kernel: Kernel, known: Collection[str]) -> Kernel:
         kernel: the kernel.
         known: instructions that are left as they are.
     """
-    for insn in kernel.instructions:
-        for node in dict.fromkeys(insn.reductions) if insn.id not in known else ():
+    near: dict[str, str] = {}  # by the loop over blocks, that of the steps in one
+    for name in [i for i in kernel.instructions_by_id if i not in known]:
+        for node in dict.fromkeys(kernel.instruction(name).reductions):
             if any(is_parallel(kernel.tags.get(iname)) for iname in node.inames):
                 continue
-            if rounded(kernel, [insn.id], node.inames) is not None:
-                kernel = _steps_in_blocks(kernel, insn.id, node.inames)
+            if rounded(kernel, [name], node.inames) is not None:
+                kernel = _steps_in_blocks(kernel, name, node.inames, near)
     return kernel
 
 
-def _steps_in_blocks(kernel: Kernel, insn_id: str, inames: Sequence[str]) -> Kernel:
+def _steps_in_blocks(
+    kernel: Kernel, insn_id: str, inames: Sequence[str], near: dict[str, str]
+) -> Kernel:
+    """Return the kernel with a sum in blocks; other instructions share its loops still."""
     steps = [i for i in inames if kernel.tags.get(i, ForTag()) == ForTag()]
-    inside = [i for i in inames if i not in steps] if steps else [*inames[1:]]
-    many = prod(extent_of(kernel, iname) or IN_A_ROW for iname in inames if iname not in steps)
-    if inside and many > IN_A_ROW and extent_of(kernel, inside[-1]) != 1:
+    unrolled = [i for i in inames if i not in steps]
+    inside = unrolled if steps else unrolled[1:]
+    many = prod(extent_of(kernel, iname) or IN_A_ROW for iname in inside)
+    if many > 1 and (steps or many * (extent_of(kernel, unrolled[0]) or IN_A_ROW) > IN_A_ROW):
         kernel = split_reduction_inward(kernel, inside, insn_id)
         inside = []
-    if not steps:
-        return kernel
-    length = extent_of(kernel, steps[-1])
-    if len(steps) == 1 and length is not None and length <= IN_A_ROW:
-        return kernel
-    blocks, near = (kernel.new_name(f"{steps[-1]}_{kind}") for kind in ("blocks", "near"))
-    kernel = split_iname(
-        kernel, steps[-1], IN_A_ROW, outer_iname=blocks, inner_iname=near, within=f"id:{insn_id}"
-    )
-    return split_reduction_inward(kernel, [near, *inside], insn_id)
+    shared = [near[iname] for iname in steps if iname in near]
+    if not shared:
+        length = extent_of(kernel, steps[-1]) if len(steps) == 1 else None
+        if not steps or (length is not None and length <= IN_A_ROW):
+            return kernel
+        blocks, within = (kernel.new_name(f"{steps[-1]}_{kind}") for kind in ("blocks", "near"))
+        kernel = split_iname(kernel, steps[-1], IN_A_ROW, outer_iname=blocks, inner_iname=within)
+        near[blocks] = within
+        shared = [within]
+    return split_reduction_inward(kernel, [*shared, *inside], insn_id)
 
 
 def extent_of(kernel: Kernel, iname: str) -> int | None:

@@ -74,9 +74,9 @@ def with_rows(
     for keep in dict.fromkeys(ways):
         try:
             shared = share_rows(kernel, ids, keep=keep, **shares)
-            return steps_in_blocks(shared, kernel.instructions_by_id)
         except UserError:
             continue
+        return steps_in_blocks(shared, kernel.instructions_by_id)
     return None
 
 

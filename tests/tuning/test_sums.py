@@ -61,11 +61,14 @@ def errors(run: Any, draw: Draw, shape: tuple[int, ...], axes: tuple[int, ...], 
 
 
 def check(shape: tuple[int, ...], axes: tuple[int, ...], dtype: str, device: str) -> None:
-    """Check that errors are no larger than NumPy's but for what is left to chance."""
+    """Check that errors are no larger than NumPy's but for what is left to chance.
+
+    That is a unit in the last place: what the last rounding, and those of one block, may make.
+    """
     run = sums(shape, axes, dtype, device)
     for name, draw in DRAWS.items():
         ours, theirs = errors(run, draw, shape, axes, dtype)
-        assert ours <= 1.25 * theirs + 0.75, (name, ours, theirs)
+        assert ours <= 1.25 * theirs + 2, (name, ours, theirs)
 
 
 CASES = [
@@ -83,10 +86,12 @@ def test_as_exact_as_numpy(shape: tuple[int, ...], axes: tuple[int, ...], dtype:
 
 def more_cases() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], str]]:
     for dtype in ("float16", "float32", "float64", "complex64"):
-        for n in (2**10, 1_025, 4_099, 2**14, 40_013, 2**20 + 7):
+        for n in (2**10, 1_025, 4_099, 2**14, 40_013):
             yield (n,), (0,), dtype
         for axes in ((0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)):
-            yield (30, 41, 73), axes, dtype
+            yield (20, 31, 53), axes, dtype
+    for dtype in ("float32", "float64", "complex64"):
+        yield (2**20 + 7,), (0,), dtype
     for shape in ((3, 100_003), (100_003, 3), (257, 1_031), (1_031, 257)):
         yield from ((shape, (axis,), "float32") for axis in (0, 1))
     yield (2**24,), (0,), "float32"
@@ -98,3 +103,49 @@ def more_cases() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], str]]:
 @pytest.mark.parametrize(("shape", "axes", "dtype"), [*more_cases()])
 def test_more(shape: tuple[int, ...], axes: tuple[int, ...], dtype: str, device: str) -> None:
     check(shape, axes, dtype, device)
+
+
+# Domain, text, and what NumPy does, of x[n] and y[n].
+MORE: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "mean": ("s[0] = sum(i, x[i])/{n}", lambda x, _: x.mean()),
+    "norm": ("s[0] = sqrt(sum(i, x[i]**2))", lambda x, _: np.sqrt((x * x).sum())),
+    "dot": ("s[0] = sum(i, x[i]*y[i])", lambda x, y: (x * y).sum()),
+    "variance": (
+        "<> mean = sum(i, x[i])/{n}\ns[0] = sum(j, (x[j] - mean)**2)/{n}",
+        lambda x, _: x.var(),
+    ),
+}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", MORE)
+def test_what_is_made_of_sums(name: str, device: str) -> None:
+    text, right = MORE[name]
+    for n in (1_000, 40_013, 2**20 + 1):
+        arrays = [pg.GlobalArg(array, "float32", (n,)) for array in "xy"][: 1 + ("y[" in text)]
+        knl = pg.make_kernel(f"{{ [i,j]: 0<=i,j<{n} }}", text.format(n=n), [*arrays, "..."])
+        run = optimized(knl, device).executor("c")
+        for draw in DRAWS.values():
+            x, y = (draw(np.random.default_rng(k), (n,)).astype(np.float32) for k in (1, 2))
+            given = {"x": x, "y": y} if "y[" in text else {"x": x}
+            exact = right(x.astype(np.longdouble), y.astype(np.longdouble))
+            size = np.abs(right(np.abs(x).astype(np.longdouble), np.abs(y).astype(np.longdouble)))
+            ours, theirs = (
+                abs(float(s) - exact) / (size or 1) * 2.0**24
+                for s in (run(**given)[1][0][0], right(x, y))
+            )
+            if name != "variance" or size > 1e-3:  # of what is all alike, none is left
+                assert ours <= 1.25 * theirs + 4, (draw, n, ours, theirs)
+
+
+def test_a_long_sum_says_that_it_loses_digits() -> None:
+    """In the text of a kernel as it was written: a comment, which is no part of the kernel."""
+    for n, dtype, told in ((2**24, "float32", True), (2**24, "float64", False), (99, "float32", 0)):
+        array = pg.GlobalArg("a", dtype, (n,))
+        knl = pg.make_kernel(f"{{ [i]: 0<=i<{n} }}", "s[0] = sum(i, a[i])", [array, "..."])
+        text = str(knl)
+        assert ("lose digits; optimize_reductions adds up blocks" in text) == bool(told)
+        assert pg.parse_kernel(text) == knl
+        assert "lose digits" not in str(optimized(knl, "c"))
+        assert "lose digits" not in str(optimized(knl, "gpu"))
