@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 from typing import NamedTuple
 
 from polygen.analysis.domains import domain_of, with_surrounding
@@ -131,12 +132,15 @@ class Rows:
         """
         reduced = {iname for i in self._ids for iname in self._plain(i).reduction_inames}
         outer: dict[str, str] = {}
+        # Parts begin where vectors do, if rows end there.
+        unit = gcd(self._length, self._shares.lanes)
+        length = unit * -(-self._length // (blocks * unit))
         for row in dict.fromkeys(self._rows.values()):
             outer[row], inner = (self.kernel.new_name(f"{row}_{n}") for n in ("block", "inner"))
             self.kernel = split_iname(
                 self.kernel,
                 row,
-                -(-self._length // blocks),
+                length,
                 outer_iname=outer[row],
                 inner_iname=inner,
                 outer_tag="l.2",

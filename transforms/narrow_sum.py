@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.inference import kinds
+from polygen.analysis.inference import infer_types, kinds
 from polygen.analysis.tile import tile_axis
 from polygen.analysis.types import reduction_types, type_of
 from polygen.errors import NoSuchReduction
@@ -96,7 +96,7 @@ def _sum(kernel: Kernel, insn_id: str) -> tuple[ex.Reduction, DType]:
     if node is None or len(nodes) > 1 or name_of(node.operation) != "sum":
         raise refused("has not one sum, and nothing else that it reduces", "s[0] = sum(j, a[j])")
     operand = expand(node.operand, kernel.rules)
-    known = dict(kinds(kernel))
+    known = kinds(infer_types(kernel, complete=False))
     plain = ex.Reduction(node.operation, node.inames, operand)
     (wide,), term = reduction_types(plain, known), type_of(operand, known)
     if wide.kind not in "iu" or wide.itemsize < _WIDE or not _is_small(term):

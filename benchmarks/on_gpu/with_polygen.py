@@ -119,21 +119,26 @@ def optimized(case: Case, changed: str = "") -> Any:
 
 
 def with_arguments(knl: pg.Kernel, changed: str) -> pg.Kernel:
-    """Return a kernel whose steps have other arguments; an error if it has no such step.
+    """Return a kernel whose steps have other arguments; of steps it lacks, they are the last ones.
 
     Parameters:
         knl: the kernel.
         changed: names of steps, each with arguments, with semicolons between.
     """
-    new = {name: values for name, *values in map(str.split, changed.split(";"))}
-    if knl.original is None or not set(new) <= {step.name for step in knl.history}:
-        raise ValueError(f"not all steps are there: {', '.join(new)}")
+    new = {
+        name: {key: value(text) for key, text in (pair.split("=") for pair in pairs)}
+        for name, *pairs in map(str.split, changed.split(";"))
+    }
+    if knl.original is None:
+        raise ValueError("there is no step that could have other arguments")
     history: list[Any] = []
     for step in knl.history:
-        pairs = (text.split("=") for text in new.get(step.name, ()))
-        arguments = {**dict(step.arguments), **{key: value(text) for key, text in pairs}}
+        arguments = {**dict(step.arguments), **new.get(step.name, {})}
         history.append(replace(step, arguments=tuple(arguments.items())))
-    return pg.replay(knl.original, history)
+    knl = pg.replay(knl.original, history)
+    for name in new.keys() - {step.name for step in history}:
+        knl = getattr(pg, name)(knl, **new[name])
+    return knl
 
 
 def value(text: str) -> object:

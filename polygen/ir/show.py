@@ -36,6 +36,7 @@ from polygen.ir.layout import Auto, DimTags, Strided, show_tags
 from polygen.ir.operation import Special
 from polygen.ir.options import Options
 from polygen.ir.show_expression import show_expression
+from polygen.ir.show_sums import show_long_sums
 from polygen.ir.slots import fill_slot
 from polygen.ir.substitution import SubstitutionRule
 
@@ -256,10 +257,15 @@ def sections(kernel: Kernel) -> list[tuple[str, list[str]]]:
         ("FUNCTIONS", _functions(kernel)),
         ("PREAMBLES", [f"{key} in {t}: {text!r}" for t, key, text in kernel.preambles]),
         ("SUBSTITUTION RULES", [show_rule(r) for r in kernel.substitutions]),
-        ("INSTRUCTIONS", [show_instruction(i, order) for i in kernel.instructions]),
+        ("INSTRUCTIONS", [t for i in kernel.instructions for t in _instruction(kernel, i, order)]),
         ("CLAIMS", [str(claim) for claim in kernel.claims]),
         ("OPTIONS", _options(kernel.options)),
     ]
+
+
+def _instruction(kernel: Kernel, insn: Instruction, order: tuple[str, ...]) -> list[str]:
+    """Return the text of an instruction, behind what there is to say of its sums."""
+    return [*show_long_sums(kernel, insn), show_instruction(insn, order)]
 
 
 def show_head(kernel: Kernel) -> list[str]:

@@ -113,7 +113,7 @@ def _read(text: object, who: str) -> tuple[list[_Parts], list[str]]:
     section = ""
     for number, line in enumerate(text.splitlines(), 1):
         code = line.strip()
-        if not code or not code.strip("-"):
+        if not code or not code.strip("-") or code.startswith("#"):
             continue
         if code.startswith("ENTRY POINTS:") and not parts.name:
             entrypoints = [name.strip() for name in code.partition(":")[2].split(",")]

@@ -16,17 +16,14 @@ from math import prod
 from typing import Any
 
 from polygen.analysis.affine import linear_form
-from polygen.analysis.domains import domain_of, with_surrounding
-from polygen.analysis.inference import kinds, sizes
+from polygen.analysis.inference import infer_types, kinds, sizes
 from polygen.analysis.recombine import recombined
 from polygen.analysis.strides import Address
-from polygen.analysis.tile import tile_axis
 from polygen.analysis.types import reduction_types
 from polygen.errors import NoSuchReduction, NotVectorized, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, Array
-from polygen.ir.domain import project_out, unflatten
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.layout import element_strides, has_vectors
@@ -48,8 +45,19 @@ from polygen.transforms.set_options import set_options
 from polygen.transforms.set_temporary_address_space import set_temporary_address_space
 from polygen.transforms.split_argmax import split_argmax
 from polygen.transforms.split_iname import split_iname
+from polygen.transforms.split_reduction_inward import split_reduction_inward
 from polygen.transforms.tag_inames import tag_inames
 from polygen.transforms.untag_inames import untag_inames
+from polygen.tuning.blocked_sums import (
+    IN_A_ROW,
+    extent_of,
+    in_blocks,
+    innermost_alone,
+    nests_in_blocks,
+    of_parts_in_blocks,
+    rounded,
+    sum_in_blocks,
+)
 
 _PART = 1 << 14  # neighbours that are reduced in a row: more are worth a thread
 _MANY = 64  # results that are enough for all threads
@@ -181,12 +189,14 @@ def together(kernel: Kernel, ids: Sequence[str]) -> Kernel:
         kernel = set_options(kernel, vectorize_sums=True)
     kernel = prioritize_loops(kernel, [*shape.kept, *shape.reduced])
     if shape.kept:
-        return on_groups(kernel, shape.kept)
-    inner = [_extent(kernel, iname) or _MANY for iname in shape.reduced[1:]]
+        return nests_in_blocks(on_groups(kernel, shape.kept), ids)
+    inner = [extent_of(kernel, iname) or _MANY for iname in shape.reduced[1:]]
     first = shape.reduced[0]
     length = max(1, _PART // prod(inner))
+    known = set(kernel.instructions_by_id)
     kernel, _ = _in_parts(kernel, ids[0], first, length, (), "g.0")
-    return kernel
+    of_parts = [name for name in kernel.instructions_by_id if name not in known]
+    return of_parts_in_blocks(nests_in_blocks(kernel, of_parts), ids[:1])
 
 
 def _of(kernel: Kernel, insn_id: str) -> tuple[ex.Reduction, ...]:
@@ -212,28 +222,20 @@ def beside(kernel: Kernel) -> Kernel:
     return kernel
 
 
-def _extent(kernel: Kernel, iname: str) -> int | None:
-    """Return how many values an iname has, if that is a number."""
-    around = with_surrounding(kernel, [iname])
-    values = project_out(domain_of(kernel, around), around - {iname})
-    axis = tile_axis(unflatten(values, (iname,)))
-    return None if axis is None else axis.extent
-
-
 # --- neighbours are reduced
 
 
 def _along(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
-    extents = [_extent(kernel, iname) for iname in shape.kept]
+    extents = [extent_of(kernel, iname) for iname in shape.kept]
     results = 1
     for extent in extents:
         results *= extent or _MANY
-    first, last = shape.reduced[0], shape.reduced[-1]
+    first = shape.reduced[0]
     kernel = prioritize_loops(kernel, [*shape.kept, *shape.reduced])
-    length = _extent(kernel, first)
+    length = extent_of(kernel, first)
     if results >= _MANY or (length is not None and length <= 2 * _PART and not shape.kept):
         kernel, insn_id = _value_first(_narrowed(kernel, insn_id), insn_id)
-        return _in_lanes(on_groups(kernel, shape.kept), insn_id, last)
+        return _in_lanes(on_groups(kernel, shape.kept), insn_id, shape.reduced)
     part = _PART
     if len(shape.reduced) > 1:
         part = 1 if length is None else -(-length // _MANY)
@@ -244,7 +246,8 @@ def _along(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     kernel, of_parts = _value_first(_narrowed(kernel, of_parts), of_parts)
     inners = [inner, *(i for i in kernel.inames if i not in loops)]
     kernel = separate_full_tiles(on_groups(kernel, shape.kept, 1), inners)
-    return _in_lanes(kernel, of_parts, inner if last == first else last)
+    kernel = _in_lanes(kernel, of_parts, (inner, *shape.reduced[1:]))
+    return of_parts_in_blocks(kernel, [insn_id])
 
 
 def _narrowed(kernel: Kernel, insn_id: str) -> Kernel:
@@ -271,14 +274,15 @@ def _value_first(kernel: Kernel, insn_id: str) -> tuple[Kernel, str]:
     return kernel, next(i for i in kernel.instructions_by_id if i not in known)
 
 
-def _in_lanes(kernel: Kernel, insn_id: str, iname: str) -> Kernel:
+def _in_lanes(kernel: Kernel, insn_id: str, reduced: Sequence[str]) -> Kernel:
     """Let each lane of some vectors have a part of a reduction: they wait for each other less.
 
-    Of a short reduction, or one of which there are no vectors, the kernel is left as it is.
+    A short reduction, or one of which there are no vectors, is one in blocks, if digits are lost.
     """
-    insn = kernel.instruction(insn_id)
-    length = _extent(kernel, iname)
-    (dtype, *others) = reduction_types(insn.reductions[0], dict(kinds(kernel)))
+    insn, iname = kernel.instruction(insn_id), reduced[-1]
+    length = extent_of(kernel, iname)
+    known = kinds(infer_types(kernel, complete=False))
+    (dtype, *others) = reduction_types(insn.reductions[0], known)
     vector = _VECTOR // dtype.itemsize
     count = _VECTORS * vector
     reassociates = kernel.options.allow_reassociation or dtype.kind in "iu"
@@ -288,7 +292,11 @@ def _in_lanes(kernel: Kernel, insn_id: str, iname: str) -> Kernel:
         near = Address(array, index, names).stride(iname) in (0, 1)
         alike = alike and array.dtype == dtype and near
     if not (alike and reassociates) or (length or 0) < 4 * count:
-        return kernel
+        return sum_in_blocks(kernel, [insn_id], reduced)
+    if rounded(kernel, [insn_id], reduced):
+        first = IN_A_ROW * count
+        kernel, iname = in_blocks(kernel, [insn_id], reduced, first, count, apart=False)
+        kernel, insn_id = innermost_alone(kernel, iname)
     lane, several = (kernel.new_name(f"{iname}_{kind}") for kind in ("lane", "vectors"))
     tiled = split_iname(kernel, iname, count, inner_iname=lane, outer_iname=several)
     kernel = separate_full_tiles(tiled, lane)
@@ -305,7 +313,7 @@ def _in_lanes(kernel: Kernel, insn_id: str, iname: str) -> Kernel:
             kernel = set_temporary_address_space(kernel, array.name, AddressSpace.PRIVATE)
     kernel = split_iname(kernel, lane, vector, outer_tag="ilp", inner_tag="vec")
     for stage in stages:
-        extent = _extent(kernel, stage) or 1
+        extent = extent_of(kernel, stage) or 1
         if extent > vector:
             kernel = split_iname(kernel, stage, vector, outer_tag="ilp", inner_tag="vec")
         elif extent > 1:
@@ -339,7 +347,7 @@ def _again(kernel: Kernel, inames: tuple[str, ...]) -> list[str]:
 
 def _across(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     rows, columns = shape.reduced[0], shape.kept[-1]
-    width, height = _extent(kernel, columns), _extent(kernel, rows)
+    width, height = extent_of(kernel, columns), extent_of(kernel, rows)
     blocks = 1 if width is None else -(-width // _BLOCK)
     if height is not None and (height <= 2 * _ROWS or blocks >= _MANY):
         kernel = _narrowed(kernel, insn_id)
@@ -352,14 +360,15 @@ def _across(kernel: Kernel, insn_id: str, shape: Shape) -> Kernel:
     (again,) = kernel.instruction(insn_id).reduction_inames
     kernel = _narrowed(kernel, of_parts)
     if width is not None and width <= _FEW:
-        return separate_full_tiles(tag_inames(kernel, {columns: IlpTag()}), inner)
+        kernel = separate_full_tiles(tag_inames(kernel, {columns: IlpTag()}), inner)
+        return of_parts_in_blocks(sum_in_blocks(kernel, [of_parts], (inner,)), [insn_id])
     kernel = _in_blocks(kernel, of_parts, columns, inner, _BLOCK)
     return _in_blocks(kernel, insn_id, own, again, _LAST_BLOCK)
 
 
 def _in_blocks(kernel: Kernel, insn_id: str, columns: str, rows: str, most: int) -> Kernel:
     """Add rows, several at once, to a block of results side by side."""
-    width = _extent(kernel, columns)
+    width = extent_of(kernel, columns)
     block = most if width is None else -(-width // -(-width // most))
     before = {t.name for t in kernel.temporaries}
     known = kernel.instructions_by_id.keys() - {insn_id}
@@ -370,17 +379,19 @@ def _in_blocks(kernel: Kernel, insn_id: str, columns: str, rows: str, most: int)
     kernel = split_iname(
         kernel, columns, block, outer_iname=outer, inner_iname=column, outer_tag="g.0"
     )
+    kernel = split_iname(
+        kernel, rows, _AT_ONCE, outer_iname=several, inner_iname=row, inner_tag="unr"
+    )
+    if rounded(kernel, [insn_id], kernel.instruction(insn_id).reduction_inames):
+        kernel = split_reduction_inward(kernel, row, insn_id)
     kernel = realize_reduction(kernel, insn_id)
     kept = [t.name for t in kernel.temporaries if t.name not in before]
     kernel = privatize_temporaries_with_inames(kernel, column, kept)
     loops = [column]
     for each in [i for i in kernel.instructions if i.id not in known]:
-        if rows not in each.within_inames:  # what starts accumulators, and what uses them
+        if several not in each.within_inames:  # what starts accumulators, and what uses them
             old = set(kernel.inames)
             kernel = duplicate_inames(kernel, column, each.id)
             loops += set(kernel.inames) - old
-    kernel = split_iname(
-        kernel, rows, _AT_ONCE, outer_iname=several, inner_iname=row, inner_tag="unr"
-    )
     kernel = prioritize_loops(kernel, [outer, several, column, row])
     return separate_full_tiles(separate_full_tiles(kernel, row), loops)

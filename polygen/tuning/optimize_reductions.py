@@ -23,6 +23,7 @@ from polygen.source import caller_location, warn
 from polygen.transforms._likely import likely_sizes
 from polygen.transforms.coalesce_reduction import coalesce_reduction
 from polygen.transforms.parallelize_reduction import parallelize_reduction
+from polygen.tuning.blocked_sums import IN_A_ROW, steps_in_blocks
 from polygen.tuning.launch_plan import on_first_axes, with_launches
 from polygen.tuning.measure import fastest
 from polygen.tuning.model import Choice, ranked, usual_first
@@ -80,6 +81,8 @@ def optimize_reductions(
     For a kernel whose target is C, threads and vectors share a reduction instead
     (`reduce_in_parts`, lanes, blocks of results side by side), whatever the limits are; and threads
     have copies of what is updated atomically, which are combined in order.
+
+    Long sums of floating-point numbers are sums of blocks: as exact as NumPy's.
 
     All these are ordinary steps, proved one by one, and in the kernel's history: take them with
     other arguments where you know better.
@@ -215,12 +218,15 @@ def _shared(
                 return kernel
             if (rows := with_rows(kernel, family, limits, sizes)) is not None:
                 return rows
-            best = ranked(work_of_all(kernel, family, sizes), limits)
+            work = work_of_all(kernel, family, sizes)
+            best = ranked(work, limits)
             if len(family) > 1:  # each result is complete in the group that the next one is made in
                 best = [choice for choice in best if choice.blocks == 1]
             if alike:
-                best = usual_first(work_of_all(kernel, family, sizes), limits, best)
-            make = partial(_with, kernel=prepared(kernel, family), family=family)
+                best = usual_first(work, limits, best)
+            make = partial(
+                _with, kernel=prepared(kernel, family), family=family, length=work.length
+            )
             return _measured(kernel, make, best, sizes) if tune else make(best[0])
         except (InvalidArgument, MissingArgument, TypeNotFound):
             raise
@@ -252,11 +258,15 @@ def _as_it_is(kernel: Kernel, _: Family) -> Kernel:
     return kernel
 
 
-def _with(choice: Choice, kernel: Kernel, family: Family) -> Kernel:
-    """Return the kernel with nests on the same axes."""
+def _with(choice: Choice, kernel: Kernel, family: Family, length: int) -> Kernel:
+    """Return the kernel with nests on the same axes; the longest sum has some length."""
     for nest in family:
+        known = kernel.instructions_by_id
         query = " or ".join(f"id:{name}" for name in nest.ids)
         kernel = parallelize_reduction(kernel, query, **vars(choice))
+        at_once = choice.blocks * choice.threads // choice.across * choice.items
+        if length > IN_A_ROW * at_once:
+            kernel = steps_in_blocks(kernel, known)
         # The loops over results are divided now.
         choice = replace(choice, threads=choice.threads // choice.across, across=1)
     return kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import gcd
 from typing import SupportsIndex
 
 from polygen.analysis.access import Reference, references
@@ -22,6 +23,7 @@ from polygen.ir.tags import is_parallel
 from polygen.transforms.join_inames import join_inames
 from polygen.transforms.set_options import set_options
 from polygen.transforms.share_rows import share_rows
+from polygen.tuning.blocked_sums import steps_in_blocks
 from polygen.tuning.nests import Family, names_of, work_of_all
 
 _VECTOR = 16  # bytes that a work item reads at once
@@ -30,6 +32,7 @@ _LANES = 4  # that such a vector has, or fewer, unless it is of halves
 _SHORT = 256
 _ITEMS, _FEW = 128, 64  # work items of a group that has several rows; of a row that has its own
 _MOST = 32  # elements that fit into the registers of a work item
+_MORE = 1  # so many more if rows are a little longer, rather than other work items
 _MOST_VECTORS = 8  # the same of long rows, which are kept as they are
 _WARP, _BESIDE = 32, 512  # work items of a block in a cluster, if a unit is to hold several blocks
 
@@ -51,8 +54,11 @@ def with_rows(
     if not work.along or work.results == 1:
         return None
     kernel = _in_one_loop(kernel, ids)
-    lanes = _VECTOR // _smallest(plain, ids)
-    wanted = work.length // (lanes * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
+    room = _VECTOR // _smallest(plain, ids)
+    # Where rows do not begin where vectors do, neighbours are read by items in turn.
+    lanes = gcd(work.length, room, *_aligned(plain, ids, room))
+    own = min(room, _LANES * lanes)  # what an item has in the place of a vector
+    wanted = work.length // (own * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
     threads = max(1, min(wanted, limits.items_per_group))
     across = 1 if threads >= _FEW else _ITEMS // threads
     shares = {"threads": threads, "lanes": lanes, "across": across}
@@ -60,19 +66,20 @@ def with_rows(
     arrays = tuple([name for name in used if name not in kernel.rules])
     rules = tuple([name for name in used if _is_computed(kernel, name)])
     ways: tuple[tuple[str, ...], ...] = (used, *([rules] if rules else []), arrays, ())
-    if work.length > threads * _MOST:
+    if work.length > threads * (_MOST + _MORE):
         ways = ways if rules else (arrays, ())
-        cluster = _cluster(work.length, lanes, limits, computed=bool(rules))
+        cluster = _cluster(work.length, room, limits, computed=bool(rules))
         if cluster is not None:
             kernel = set_options(kernel, clusters=True)
             shares["blocks"], shares["threads"] = cluster
         else:
-            shares["ahead"], ways = _VECTORS, (arrays,)
+            shares["ahead"], ways = _VECTORS * own // lanes, (arrays,)
     for keep in dict.fromkeys(ways):
         try:
-            return share_rows(kernel, ids, keep=keep, **shares)
+            shared = share_rows(kernel, ids, keep=keep, **shares)
         except UserError:
             continue
+        return steps_in_blocks(shared, kernel.instructions_by_id)
     return None
 
 
@@ -103,15 +110,20 @@ def _cluster(length: int, lanes: int, limits: Limits, *, computed: bool) -> tupl
         computed: whether more is kept than what is read, for which registers are needed, too.
     """
     most, kept = limits.cluster_groups, _MOST_VECTORS * lanes
-    if most == 1 or length > most * kept * limits.items_per_group:
+
+    def shares(each: int, items: int) -> int:
+        """Return how many shares a row has, of some elements, or one more, for each item."""
+        return max(1, -(-(length - _MORE * items) // (each * items)))
+
+    if most == 1 or shares(kept, limits.items_per_group) > most:
         return None
-    threads = _WARP * -(-length // (most * _VECTORS * lanes * _WARP))
+    threads = _WARP * shares(_VECTORS * lanes, most * _WARP)
     if computed and threads <= _BESIDE:
         return most, threads
-    small = -(-length // (_BESIDE * kept))
+    small = shares(kept, _BESIDE)
     if not computed and 2 * small <= most:
         return small, _BESIDE
-    return -(-length // (kept * limits.items_per_group)), limits.items_per_group
+    return shares(kept, limits.items_per_group), limits.items_per_group
 
 
 def _along_rows(kernel: Kernel, family: Family) -> list[str]:
@@ -131,6 +143,25 @@ def _smallest(kernel: Kernel, ids: Sequence[str]) -> int:
     used = {use.name for name in ids for use in references(typed.instruction(name)) if use.index}
     arrays = [a for a in typed.arguments if isinstance(a, GlobalArg) and a.name in used]
     return min((to_dtype(a.dtype).itemsize for a in arrays), default=_VECTOR)
+
+
+def _aligned(kernel: Kernel, ids: Sequence[str], most: int) -> Iterator[int]:
+    """Yield how many elements of each array along rows are certain to be read at once.
+
+    Parameters:
+        kernel: the kernel, rules expanded.
+        ids: the instructions.
+        most: how many are of use.
+    """
+    typed = infer_types(kernel, index_type(kernel)).expanded
+    insns = [typed.instruction(name) for name in ids]
+    rows = insns[0].within_inames.intersection(*(insn.within_inames for insn in insns))
+    for use in {use.name: use for insn in insns for use in references(insn)}.values():
+        array = typed.variables.get(use.name)
+        along = NO_NAMES.union(*map(walk.free_variables, use.index)) - rows
+        if isinstance(array, GlobalArg) and along & set(typed.inames):
+            begins = gcd(_VECTOR, array.alignment or 1)
+            yield most if begins == _VECTOR else max(1, begins // to_dtype(array.dtype).itemsize)
 
 
 def _used_again(kernel: Kernel, ids: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,104 @@
+"""Rows that work items share: how these read them, whatever their lengths are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygen as pg
+from polygen.ir.kernel import Kernel
+
+H200 = pg.Limits.named("H200")
+TEXT = {
+    "softmax": """
+        power(at) := exp(cast(float32, a[i,at]) - most)
+        <> most = max(j, cast(float32, a[i,j]))
+        <> total = sum(k, power(k))
+        b[i,l] = cast({dtype}, power(l)/total)
+        """,
+    "layer norm": """
+        <> mean = sum(j, cast(float32, a[i,j]))/{length}
+        <> variance = sum(k, (a[i,k] - mean)**2)/{length}
+        b[i,l] = cast({dtype}, (a[i,l] - mean)*rsqrt(variance + 1e-5f))
+        """,
+}
+
+
+def along_rows(
+    name: str, count: int, length: int, dtype: str = "float16", alignment: int | None = 16
+) -> Kernel:
+    """Return what goes along rows several times, for the H200."""
+    knl = pg.make_kernel(
+        f"{{ [i,j,k,l]: 0<=i<{count} and 0<=j,k,l<{length} }}",
+        TEXT[name].format(dtype=dtype, length=length),
+        [pg.GlobalArg("a, b", dtype, (count, length), alignment=alignment), "..."],
+    )
+    return pg.optimize_reductions(knl, H200)
+
+
+def neighbours(knl: Kernel) -> set[object]:
+    """Return how far apart elements are that neighbouring work items read and write."""
+    found = pg.get_mem_access_map(knl, count_granularity="workitem")
+    return {a.lid_strides[0] for a in found if a.mtype == "global" and a.lid_strides}
+
+
+@pytest.mark.parametrize(
+    ("length", "dtype", "alignment", "apart"),
+    [
+        (4097, "float16", 16, 1),
+        (4100, "float16", 16, 4),
+        (4096, "float16", None, 1),
+        (4096, "float32", 8, 2),
+        (50256, "float32", 16, 4),
+        (50257, "float32", 16, 1),
+    ],
+)
+def test_neighbours_read_neighbours(
+    length: int, dtype: str, alignment: int | None, apart: int
+) -> None:
+    """Work items have vectors where rows begin where these do, else single elements in turn."""
+    knl = along_rows("layer norm", 1000, length, dtype, alignment)
+    assert neighbours(knl) == {apart}
+    text = str(pg.generate_code(knl, "cuda"))
+    assert ("pg_vector<" in text) == (apart > 1)
+
+
+def test_a_longer_row_has_the_same_work_items() -> None:
+    """One element more is one more for some items, and no reason for a cluster, or for none."""
+    for length in (65_536, 262_144):
+        one, two = (
+            next(dict(s.arguments) for s in knl.history if s.name == "share_rows")
+            for knl in (along_rows("layer norm", 1000, length + k, "float32") for k in (0, 1))
+        )
+        assert one["lanes"] == 4 and two["lanes"] == 1
+        assert (one["threads"], one["blocks"]) == (two["threads"], two["blocks"])
+        assert one["keep"] == two["keep"]
+
+
+@pytest.mark.parametrize(("name", "length"), [("softmax", 129), ("layer norm", 4_097)])
+def test_values(name: str, length: int) -> None:
+    check(name, length)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("length", [1, 2, 31, 127, 1_023, 4_095, 4_097, 4_100, 33_001])
+@pytest.mark.parametrize("name", TEXT)
+def test_more_values(name: str, length: int) -> None:
+    check(name, length)
+
+
+def check(name: str, length: int) -> None:
+    knl = along_rows(name, 3, length, "float32")
+    a = np.random.default_rng(length).normal(size=(3, length)).astype(np.float32)
+    found = np.zeros_like(a)
+    knl.executor("c")(a=a, b=found)
+    np.testing.assert_allclose(found, right(name, a.astype(np.float64)), rtol=2e-4, atol=2e-5)
+
+
+def right(name: str, x: Any) -> Any:
+    if name == "softmax":
+        powers = np.exp(x - x.max(1, keepdims=True))
+        return powers / powers.sum(1, keepdims=True)
+    return (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
