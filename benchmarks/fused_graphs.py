@@ -29,7 +29,8 @@ Times = Mapping[str, float]
 
 def table(chosen: Sequence[Graph], found: Mapping[str, Times]) -> None:
     """Print a line for each graph, and geometric means."""
-    print("\n| graph | extents | values | MB | eager, us | compiled, us | polygen, us | of the better |")
+    heads = ("graph", "extents", "values", "MB", "eager, us", "compiled, us", "polygen, us")
+    print(f"\n| {' | '.join(heads)} | of the better |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     ratios: dict[str, list[float]] = {"eager": [], "compiled": [], "the better": []}
     for graph in chosen:
@@ -38,16 +39,22 @@ def table(chosen: Sequence[Graph], found: Mapping[str, Times]) -> None:
             print(f"| {graph.seed} | {graph.extents} | not made |")
             continue
         best = min(times["eager"], times["compiled"])
-        for name, peer in (("eager", times["eager"]), ("compiled", times["compiled"]), ("the better", best)):
+        for name, peer in (
+            ("eager", times["eager"]),
+            ("compiled", times["compiled"]),
+            ("the better", best),
+        ):
             ratios[name].append(peer / times["polygen"])
         shown = " | ".join(f"{times[name] * 1e6:.1f}" for name in ("eager", "compiled", "polygen"))
         extents = " x ".join(map(str, graph.extents))
         ours = f"{times['polygen'] / best:.2f}"
-        print(f"| {graph.seed} | {extents} | {len(graph.values)} | {graph.moved / 1e6:.2f} | {shown} | {ours} |")
+        size = f"{len(graph.values)} | {graph.moved / 1e6:.2f}"
+        print(f"| {graph.seed} | {extents} | {size} | {shown} | {ours} |")
     for name, values in ratios.items():
         mean = exp(sum(map(log, values)) / len(values))
         slower = sum(1 for value in values if value < 1 / 1.1)
-        print(f"beside {name}: {mean:.2f} times as fast; {slower} of {len(values)} above 1.1 of its time")
+        rest = f"{slower} of {len(values)} above 1.1 of its time"
+        print(f"beside {name}: {mean:.2f} times as fast; {rest}")
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
 """Random graphs of element-wise operations and reductions, as data.
 
-A graph is a list of values.  Each has axes of the graph, in an order of its own, and is an input, an
-operation on earlier values element by element, or a reduction of one.  What it computes is written
-down twice: as a kernel (`polygen_text`), and as a Python function of arrays (`python_text`), which
-PyTorch and NumPy run.
+A graph is a list of values.  Each has axes of the graph, in an order of its own, and is an input,
+an operation on earlier values element by element, or a reduction of one.  What it computes is
+written down twice: as a kernel (`polygen_text`), and as a Python function of arrays
+(`python_text`), which PyTorch and NumPy run.
 """
 
 from __future__ import annotations
@@ -124,7 +124,10 @@ def random_graph(seed: int) -> Graph:
     draw.shuffle(kinds)
     names = (f"v{number}" for number in count(1))
     for kind in kinds:
-        values += list((_map if kind == "map" else _reduction)(draw, names, values, extents))
+        if kind == "map":
+            values += list(_map(draw, names, values))
+        else:
+            values += list(_reduction(draw, names, values, extents))
     used = {name for value in values for name in value.operands}
     outputs = [
         _as_output(value, not value.is_input and (value.name not in used or draw.random() < 0.15))
@@ -165,9 +168,7 @@ def _inputs(draw: Random, rank: int) -> list[Value]:
     return found
 
 
-def _map(
-    draw: Random, names: Iterator[str], values: list[Value], extents: Sequence[int]
-) -> Iterator[Value]:
+def _map(draw: Random, names: Iterator[str], values: list[Value]) -> Iterator[Value]:
     """Yield an element-wise operation, after the casts that its operands need."""
     ours, theirs, kinds = draw.choice(MAPS)
     arity = 2 if "{1}" in ours else 1

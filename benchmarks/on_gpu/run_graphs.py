@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -43,7 +42,9 @@ def random_inputs(graph: Graph, count: int) -> list[dict[str, Any]]:
         numbers = torch.empty(shape, dtype=torch.float32, device="cuda").uniform_(-1, 1)
         return numbers.to(getattr(torch, dtype))
 
-    return [{v.name: array(graph.shape(v.name), v.dtype) for v in graph.inputs} for _ in range(count)]
+    return [
+        {v.name: array(graph.shape(v.name), v.dtype) for v in graph.inputs} for _ in range(count)
+    ]
 
 
 def cast(x: Any, dtype: Any) -> Any:

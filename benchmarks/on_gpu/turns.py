@@ -12,7 +12,12 @@ Prepare = Callable[[Any, Callable[[str], None]], Mapping[str, Any]]
 
 
 def _work(
-    part: Sequence[Any], prepare: Prepare, measure: Callable[..., Any], ready: Any, turn: Any, told: Any
+    part: Sequence[Any],
+    prepare: Prepare,
+    measure: Callable[..., Any],
+    ready: Any,
+    turn: Any,
+    told: Any,
 ) -> None:
     able = [_able(case, prepare, told) for case in part]
     ready.wait()

@@ -55,9 +55,7 @@ def _over(since: dict[Scope, _ByVariable], scope: Scope) -> None:
 
 def _ends(placed: Sequence[TreeNode]) -> list[int]:
     """Return where launches end between siblings."""
-    return [
-        at for at, node in enumerate(placed) if isinstance(node, BarrierNode) and node.everyone
-    ]
+    return [at for at, node in enumerate(placed) if isinstance(node, BarrierNode) and node.everyone]
 
 
 class _Placer:

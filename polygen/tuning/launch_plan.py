@@ -9,10 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import SupportsIndex
 
-from polygen.errors import CannotProve, DependencyCycle, IllegalStep, NoLoopNest, NotCountable, TagConflict
+from polygen.errors import (
+    CannotProve,
+    DependencyCycle,
+    IllegalStep,
+    NoLoopNest,
+    NotCountable,
+    TagConflict,
+)
 from polygen.ir.array import AddressSpace
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Barrier, Instruction
@@ -50,10 +58,9 @@ class Unit:
         """Tell whether it may run in groups of the shape of another."""
         if self.groups[1:] != other.groups[1:]:
             return False
-        if (prod(self.groups) == 1) != (prod(other.groups) == 1) and prod(self.shape) > 1:
-            # All groups would do what has none, and only the first one's results would count.
-            if max(prod(self.groups), prod(other.groups)) > _FEW_GROUPS:
-                return False
+        counts = {prod(self.groups), prod(other.groups)}
+        if 1 in counts and max(counts) > _FEW_GROUPS and prod(self.shape) > 1:
+            return False  # all groups would do what has none, and the first one's results count
         is_light = self.count <= _LIGHT
         small = all(own <= given for own, given in zip(self.shape, other.shape, strict=True))
         return self.shape == other.shape or (is_light and small)
@@ -73,7 +80,7 @@ def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
         return kernel
     new = kernel
     try:
-        for first, second in zip(launches, launches[1:], strict=False):
+        for first, second in pairwise(launches):
             new = add_barrier(new, _queries(first), _queries(second))
     except (CannotProve, DependencyCycle, IllegalStep, NoLoopNest):  # they share loops, say
         return kernel

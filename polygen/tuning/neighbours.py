@@ -38,7 +38,9 @@ class Order:
 def order_of(kernel: Kernel, insn_ids: Sequence[str], inames: Sequence[str]) -> Order:
     """Return how the loops around some instructions are laid out best."""
     plain = kernel.expanded
-    uses = [u for name in insn_ids for u in references(plain.instruction(name)) if _is_shared(u, plain)]
+    uses = [
+        u for name in insn_ids for u in references(plain.instruction(name)) if _is_shared(u, plain)
+    ]
     strides = [_strides(plain, use, inames) for use in uses]
 
     def cost(iname: str) -> int:
@@ -53,7 +55,7 @@ def order_of(kernel: Kernel, insn_ids: Sequence[str], inames: Sequence[str]) -> 
     near = min(reversed(inames), key=cost)
     leading = max(
         [along for along in strides if along.get(near) == 1] or strides or [{}],
-        key=lambda along: len(along),
+        key=len,
     )
     rest = [iname for iname in inames if iname != near]
     rest.sort(key=lambda iname: -leading.get(iname, float("inf")))

@@ -142,7 +142,11 @@ def optimize_reductions(
     new = prepared
     for family in found:
         new = _shared(new, family, limits, sizes, tune=tune, alike=not is_alone)
-    return kernel if new is prepared else with_launches(spread(on_first_axes(new), partial(_warn, new)), sizes)
+    return (
+        kernel
+        if new is prepared
+        else with_launches(spread(on_first_axes(new), partial(_warn, new)), sizes)
+    )
 
 
 def _is_alone(kernel: Kernel, found: Sequence[Family]) -> bool:

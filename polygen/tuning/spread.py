@@ -45,13 +45,15 @@ def spread(kernel: Kernel, tell: Callable[[str, str], None]) -> Kernel:
 
 def _has_tiles(kernel: Kernel) -> bool:
     """Tell whether groups of reductions have as many rows and columns of items as tiles have."""
-    extents = {tag: likely_extent(kernel, i) for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)}
+    extents = {
+        tag: likely_extent(kernel, i) for i, tag in kernel.tags.items() if isinstance(tag, LocalTag)
+    }
     return (extents.get(LocalTag(0)), extents.get(LocalTag(1))) == (_WIDTH, _THREADS // _WIDTH)
 
 
 def _nests(kernel: Kernel) -> Iterator[tuple[str, ...]]:
     """Yield instructions without reductions; those together that use each other's scalars."""
-    found: list[tuple[set[str], list[Instruction]]] = []
+    found: list[tuple[set[str], list[Assigning]]] = []
     scalars = {t.name for t in kernel.temporaries if not t.shape}
     for insn in kernel.instructions:
         if insn.reductions or not isinstance(insn, Assigning):

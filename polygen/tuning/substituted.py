@@ -6,7 +6,7 @@ done twice: up to a bound, and as long as expressions stay short.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import SupportsIndex
 
@@ -54,12 +54,18 @@ def _depending_directly(kernel: Kernel) -> Kernel:
         met = {dep for dep in above[insn.id] if _meet(kernel.instruction(dep), insn)}
         if missing := sorted(met - direct):
             kernel = add_dependency(kernel, f"id:{insn.id}", [f"id:{dep}" for dep in missing])
-        if idle := sorted(direct - met):
-            try:
-                kernel = remove_dependency(kernel, f"id:{insn.id}", [f"id:{dep}" for dep in idle])
-            except (IllegalStep, CannotProve):  # an order rests on it nevertheless
-                continue
+        kernel = _freed(kernel, insn.id, sorted(direct - met))
     return kernel
+
+
+def _freed(kernel: Kernel, insn_id: str, idle: Sequence[str]) -> Kernel:
+    """Return the kernel without some dependencies of an instruction, unless an order rests on it."""
+    if not idle:
+        return kernel
+    try:
+        return remove_dependency(kernel, f"id:{insn_id}", [f"id:{name}" for name in idle])
+    except (IllegalStep, CannotProve):
+        return kernel
 
 
 def _in_order(kernel: Kernel) -> list[Instruction]:
@@ -93,10 +99,13 @@ def _is_element_wise(kernel: Kernel, insn: Assignment) -> bool:
 
 def _in_readers(kernel: Kernel, insn_id: str, sizes: Mapping[str, SupportsIndex]) -> Kernel:
     """Return the kernel in which readers compute a variable; as it is, where that is refused."""
-    writer = kernel.instruction(insn_id)
+    writer = kernel.assignment(insn_id)
     (name,) = writer.written_names
-    readers = [i for i in kernel.instructions if name in i.read_names]
-    if not readers or not all(_is_worth_it(kernel, writer, name, r, sizes) for r in readers):
+    readers = [insn for insn in kernel.instructions if name in insn.read_names]
+    able = [insn for insn in readers if isinstance(insn, Assigning)]
+    if not able or len(able) < len(readers):
+        return kernel
+    if not all(_is_worth_it(kernel, writer, name, reader, sizes) for reader in able):
         return kernel
     try:
         new = assignment_to_subst(kernel, name)
@@ -109,9 +118,9 @@ def _in_readers(kernel: Kernel, insn_id: str, sizes: Mapping[str, SupportsIndex]
 
 def _is_worth_it(
     kernel: Kernel,
-    writer: Instruction,
+    writer: Assigning,
     name: str,
-    reader: Instruction,
+    reader: Assigning,
     sizes: Mapping[str, SupportsIndex],
 ) -> bool:
     """Tell whether a reader may as well compute what it reads."""
