@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from polygen.analysis.instance_map import at_new_instance
+from polygen.analysis.unused_inames import used_inames
 from polygen.errors import InameNeeded, InameNotUsed, NameTaken, UserError
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.domain import Domain, with_duplicates
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
+from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_name
 from polygen.language.parser import located
 from polygen.language.rules import mapped
@@ -60,6 +63,24 @@ def check_duplicated(statements: Iterable[Statement], insns: Iterable[Instructio
                     statement,
                     "duplicate that one, too",
                 )
+
+
+def without_left(kernel: Kernel, statements: Iterable[Statement]) -> Kernel:
+    """Return a kernel without the loops that all that was in them has duplicated."""
+    old = {old for statement in statements for old, _ in statement.duplicated}
+    gone = frozenset(old - used_inames(kernel)) if old else NO_NAMES
+    gone = frozenset([i for d in kernel.domains if gone.issuperset(d.inames) for i in d.inames])
+    while needed := gone.intersection(
+        p for d in kernel.domains if not gone.issuperset(d.inames) for p in d.parameters
+    ):
+        gone = frozenset([i for i in gone if needed.isdisjoint(kernel.home_domains[i].inames)])
+    if not gone:
+        return kernel
+    priorities = (tuple([i for i in p if i not in gone]) for p in kernel.priorities)
+    return kernel.copy(
+        domains=tuple([d for d in kernel.domains if not gone.issuperset(d.inames)]),
+        priorities=tuple([p for p in priorities if len(p) > 1]),
+    )
 
 
 def _names(statement: Statement) -> set[str]:

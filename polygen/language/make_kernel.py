@@ -26,6 +26,7 @@ from polygen.ir.verify import verify
 from polygen.language.arguments import check_rule_names, find_uses, make_variables
 from polygen.language.assumptions import parse_assumptions
 from polygen.language.domains import parse_domains
+from polygen.language.duplicates import without_left
 from polygen.language.functions import with_functions
 from polygen.language.initial_values import with_initial_values
 from polygen.language.instructions import make_drafts, make_instructions
@@ -145,7 +146,7 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
         if keep_reduction_types:
             kernel = with_kept_types(kernel)
         kernel = with_initial_values(with_shapes(without_linear_subscripts(kernel), declared))
-        kernel = with_priorities(kernel, loop_priority)
+        kernel = without_left(with_priorities(kernel, loop_priority), [d.statement for d in drafts])
         kernel = with_functions(kernel, others)
         verify(kernel)
         check_reduced(kernel)

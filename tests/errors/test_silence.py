@@ -92,6 +92,14 @@ def deserved_nowhere() -> dict[str, Callable[[], pg.Kernel]]:
             "{ [i]: 2<=i<6 }", "[i]: y[i] = twice([i]: x[i])", *PARTS, functions={"twice": TWICE}
         ),
         "added by a step": lambda: added_inames(make("{ [g]: 0<=g<4 }", "b[0] = 22")),
+        "duplicated by all": lambda: make("{ [i]: 0<=i<8 }", "b[i] = 22  {dup=i->k}"),
+        "duplicated for sums": lambda: pg.add_dtypes(
+            make(
+                ["{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }", "{ [k]: 0<=k<=j }"],
+                "b[i] = sum(j, a[j])\nc[i] = b[i] + sum(j, sum(k, a[k]))",
+            ),
+            A,
+        ),
         "left by a step": lambda: pg.rename_iname(make("{ [i]: 0<=i<8 }", "b[i] = 22"), "i", "k"),
         "swept by a step": lambda: pg.precompute(
             pg.add_dtypes(make("{ [i, k]: 0<=i<8 and 0<=k<8 }", "f(x) := 2*a[x]\nb[i] = f(i)"), A),

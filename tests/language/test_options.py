@@ -91,7 +91,8 @@ def test_more_inames(option: str) -> None:
 
 def test_priority_decides_what_comes_first() -> None:
     text = "a[i] = 1  {id=low}\nb[i] = 2  {id=high, priority=1}\nc[i] = 3  {id=lower, priority=-1}"
-    knl = pg.add_dtypes(pg.make_kernel(SQUARE, text), dict.fromkeys("abc", "int32"))
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", text)
+    knl = pg.add_dtypes(knl, dict.fromkeys("abc", "int32"))
     code = str(pg.generate_code(knl, "c"))
     assert code.index("b[i]") < code.index("a[i]") < code.index("c[i]")
     apart = pg.make_kernel(SQUARE, "a[i] = 1\nb[j] = 2  {priority=3}\nc[0] = a[0] {priority=9}")
