@@ -81,10 +81,32 @@ def _assign(
     taken |= {axes[i][0] for i in inames if i in axes}
     free = [(tag, size) for tag, size in _group(kernel, insn) if tag not in taken]
     new = sorted((i for i in inames if i not in axes), key=lambda i: _strides(kernel, insn, i))
-    axes |= dict(zip(new, free, strict=False))
+    axes |= _dealt(kernel, new, free)
     written = [n for assignee in insn.assignees for n in walk.subexpressions(assignee)]
     names = [n.name for n in written if isinstance(n, ex.Variable)]
     return sorted(inames, key=lambda i: names.index(i) if i in names else -1)
+
+
+def _dealt(
+    kernel: Kernel, inames: list[str], free: list[tuple[LocalTag, int]]
+) -> dict[str, tuple[LocalTag, int]]:
+    """Return which inames get which axes, those with the smallest strides first.
+
+    Where not all get one, an iname that leaves nearly all of an axis idle makes way for one that
+    does not: of a box of (128, 3) elements, 128 work items get a row each, and not 3 a column.
+    """
+    found: dict[str, tuple[LocalTag, int]] = {}
+    left = list(inames)
+    for tag, size in free:
+        if not left:
+            break
+        busy = {i: min(size, _count(kernel, i) or size) for i in left}
+        spare = len(left) > len(free) - len(found)
+        least = max(busy.values()) / _IDLE if spare else 0
+        chosen = next(i for i in left if busy[i] > least)
+        found[chosen] = tag, size
+        left.remove(chosen)
+    return found
 
 
 def _fits(kernel: Kernel, iname: str, size: int) -> bool:
@@ -135,6 +157,7 @@ def _count(kernel: Kernel, iname: str) -> int | None:
 
 # --- strides
 
+_IDLE = 8  # so many times as many work items are worth a larger stride
 _LARGE = 1024  # what an unknown extent is taken for
 
 

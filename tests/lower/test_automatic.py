@@ -13,7 +13,7 @@ from polygen.errors import MalformedTag, TagConflict
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import AutoLocalTag, parse_tag
 from polygen.lower.automatic import assign_axes
-from tests.oracle.cases import guards, kernel, loops, lowered
+from tests.oracle.cases import agree_in_arrays, guards, kernel, loops, lowered, same
 from tests.oracle.compare import assert_same, make_arguments
 
 LOCAL = pg.AddressSpace.LOCAL
@@ -216,3 +216,29 @@ def test_it_runs(target: str, n: int) -> None:
     expected = np.stack([a[16 * g : 16 * g + 16, :16] for g in range(n)]) if n else out
     np.testing.assert_array_equal(out, expected)
     assert out.shape == (n, 16, 16)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "items", "expected"),
+    [
+        # Of a box of (64, 3), 3 of 64 work items would have something to do.
+        (64, 3, 64, {"p": "l.0", "q": "for"}),
+        (3, 64, 64, {"p": "for", "q": "l.0"}),
+        (64, 8, 64, {"p": "l.0", "q": "for"}),
+        # More than an eighth of them take neighbours.
+        (64, 9, 64, {"p": "for", "q": "l.0"}),
+        (16, 16, 16, {"p": "for", "q": "l.0"}),
+        (1, 1, 16, {"p": "for", "q": "l.0"}),
+    ],
+)
+def test_few_neighbours_leave_no_axis_idle(
+    rows: int, columns: int, items: int, expected: dict[str, str]
+) -> None:
+    knl = tile(rows, columns, group={"l.0": items})
+    found = _tags(knl)
+    assert {name: found[name] for name in expected} == expected
+    agree_in_arrays(knl, [{"n": 0}, {"n": 2}], same)
+
+
+def test_where_all_get_an_axis_neighbours_come_first() -> None:
+    assert _tags(tile(64, 3, group={"l.1": 8, "l.0": 16}))["q"] == "l.0"

@@ -236,7 +236,7 @@ def test_refused(knl: Kernel, step: Step, error: type[Exception], text: str) -> 
         step(knl)
 
 
-SUBSCRIPTS = ("(r + 1) + 5", "1 + (r + 5)", "(2*r + n) - (n - (r + 3))", "((r + r) + (r + 1)) + 2")
+SUBSCRIPTS = ("(r + 1) + 5", "(2*r + n) - (n - (r + 3))", "((r + r) + (r + 1)) + 2")
 
 
 @pytest.mark.parametrize("subscript", SUBSCRIPTS)
@@ -245,12 +245,12 @@ def test_subscripts_that_are_sums_of_sums(subscript: str) -> None:
     value = f"x[{subscript}]*y[({subscript}) + 1]"
     data = [pg.GlobalArg("x, y", "float64", "3*n + 9")]
     knl = kernel("{ [r]: 0<=r<n }", f"s[0] = sum(r, {value})  {{id=s}}", *data)
-    ways = (
+    ways: tuple[Step, ...] = (
         shared(threads=4, items=1),
         shared(threads=4, items=1, blocks=2),
         lambda k: pg.split_iname(k, "r", 4, inner_tag="l.0"),
     )
-    agree_in_arrays(knl, LINE[:6], *ways)
+    agree_in_arrays(knl, LINE[1:4], *ways)
 
 
 @pytest.mark.parametrize("value", ["5.0", "r*1.5", "(r + 1) + 5.0"])

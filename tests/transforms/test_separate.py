@@ -362,3 +362,21 @@ def test_what_is_called() -> None:
     for each in (knl, new):
         _, (out,) = each.executor("c")(a=a)
         np.testing.assert_array_equal(out, 2 * a)
+
+
+@pytest.mark.parametrize("sides", [(1, 0), (1, 1)])
+@pytest.mark.parametrize("inner", [None, "l.0", "unr"])
+def test_two_inames_of_one_axis_are_divided_together(
+    sides: tuple[int, int], inner: str | None
+) -> None:
+    """A group is in the bulk, or at the rim, for both: there are two versions, and not four."""
+    knl = kernel("{ [i]: 1<=i<n }", "b[i] = 2*a[i]  {id=s}\nc[i] = b[i] + 1  {id=r, dep=s}")
+    tags = {"i_outer": "g.0"} | ({"i_inner": inner} if inner else {})
+
+    def apart(k: Kernel) -> Kernel:
+        k = pg.split_iname(k, "i", 3, outer_tag="g.0", inner_tag=inner, slabs=sides)
+        return pg.duplicate_inames(k, "i_outer, i_inner", "r", tags=tags)
+
+    agree(knl, [{"n": n} for n in (0, 3, 4, 9, 10)], apart)
+    code = str(pg.generate_code(apart(pg.add_dtypes(knl, {"a": "float32"})), "opencl"))
+    assert code.count("= 2.0f * a[") <= 2 * (3 if inner == "unr" else 1)
