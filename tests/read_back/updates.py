@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from tests.read_back.declarations import CONVERT, Declarations
 from tests.read_back.expressions import Known
 from tests.read_back.tokens import WrongText
@@ -283,16 +285,16 @@ class Updates(Declarations):
         self.at = until + len(self.words)
 
     def _begins_old(self) -> bool:
-        """Tell whether this is no part of a word."""
-        end = self.words.index(";", self.at)
-        return ">>" not in self.words[self.at : end]
+        """Tell whether this is no part of a word, shifted: ``seen >> shift``."""
+        inside = self.words[self.at : self.words.index(";", self.at)]
+        return not any(pair[0] == ">>" and pair[1] != "(" for pair in pairwise(inside))
 
     def _to_bits(self) -> None:
         """Go on to the bits of the new value, and put them in parentheses."""
         end = self.words.index(";", self.at)
         inside = self.words[self.at : end]
-        if "|" in inside:  # with the rest of a word, shifted
-            self.at += len(inside) - inside[::-1].index("|")
+        if "~" in inside[:5]:  # with the rest of a word: next = seen & ~mask | (uint) bits << shift
+            self.at += inside.index("|")
             while self.take() != ")":  # of the type
                 pass
             return

@@ -27,10 +27,13 @@ class NotSaid(Exception):
 # --- numbers
 
 
+_PRIME = 2**61 - 1  # integers are not let grow forever: past it, only the remainder is kept
+
+
 def to_integer(value: Value) -> int:
     """Return a number without its fraction."""
     if type(value) is not float:
-        return int(value)
+        return value % _PRIME if abs(value) > _PRIME else int(value)
     if not math.isfinite(value):
         return 0
     nearest = round(value)  # which it is, but for the last digits
@@ -98,6 +101,8 @@ def power(a: Value, b: Value) -> Value:
     """Return a power; none that is too large or no real number."""
     if are_integers(a, b) and b < 0:
         return 1
+    if are_integers(a, b) and b > 64:
+        return pow(a, b, _PRIME)
     try:
         found = a**b
     except (OverflowError, ZeroDivisionError):
