@@ -2,8 +2,8 @@
 
     python examples/tiled_product.py
 
-Where a tile does not divide the size of a matrix, the generated code has guards; where it does,
-and the kernel says so, it has none.
+Where a tile does not divide the size of a matrix, the generated code has guards, or bounds of loops
+in C; where it does, and the kernel says so, it has none.
 """
 
 import numpy as np

@@ -58,10 +58,8 @@ def separate_full_tiles(kernel: Kernel, inames: Inames) -> Kernel:
                     b[16 * i_outer + i_inner] = 2.0f * a[16 * i_outer + i_inner];
             }
             for (int i_outer = n / 16; i_outer < (n + 15) / 16; ++i_outer) {
-                for (int i_inner = 0; i_inner < 16; ++i_inner) {
-                    if (16 * i_outer + i_inner < n)
-                        b[16 * i_outer + i_inner] = 2.0f * a[16 * i_outer + i_inner];
-                }
+                for (int i_inner = 0; i_inner < n - 16 * i_outer; ++i_inner)
+                    b[16 * i_outer + i_inner] = 2.0f * a[16 * i_outer + i_inner];
             }
         }
 

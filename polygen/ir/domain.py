@@ -118,6 +118,15 @@ def project_out(flat: isl.Set, names: Iterable[str]) -> isl.Set:
     return flat
 
 
+def without_constraints_on(flat: isl.Set, names: Iterable[str]) -> isl.Set:
+    """Return the flat set without the constraints that mention some dimensions."""
+    for name in names:
+        position = flat.find_dim_by_name(_PARAM, name)
+        if position >= 0:
+            flat = flat.drop_constraints_involving_dims(_PARAM, position, 1)
+    return flat
+
+
 def intersection(first: isl.Set, second: isl.Set) -> isl.Set:
     """Return what is in both of two sets, which are flat or have the same dimensions.
 

@@ -8,7 +8,7 @@ neighbours with a condition in common share it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 import islpy as isl
@@ -22,7 +22,13 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, TemporaryVariable
 from polygen.ir.changed import changed
-from polygen.ir.domain import flat_names, intersection, project_out, universe
+from polygen.ir.domain import (
+    flat_names,
+    intersection,
+    project_out,
+    universe,
+    without_constraints_on,
+)
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning
@@ -294,28 +300,53 @@ class Emitter:
         if fixed:
             first = project_out(first.intersect(equations(place.values)), sorted(place.values))
         unrolled = self._is_unrolled(node)
+        found = loop_bounds(node.iname, first, place.known, constant_first=unrolled, exact=divided)
         copied = unrolled or isinstance(self._kernel.tags.get(node.iname), UnrollHintTag)
+        if not self._ends_partial_tiles or copied or found.constant is None:
+            return found
+        if place.part.points is None:
+            first = self._without_inner_loops(node, kept) or first
         # Work items with the same bounds become vectors.
-        inside = self._local_inames if self._ends_partial_tiles and not copied else None
-        return loop_bounds(
-            node.iname,
-            first,
-            place.known,
-            constant_first=unrolled,
-            exact=divided,
-            asked_inside=inside,
-        )
+        return loop_bounds(node.iname, first, place.known, asked_inside=self._local_inames)
 
-    def _values(self, node: LoopNode, kept: frozenset[str]) -> isl.Set:
-        """Return the values of the `kept` inames for which something in the loop is executed."""
+    def _without_inner_loops(self, node: LoopNode, kept: frozenset[str]) -> isl.Set | None:
+        """Return values of the `kept` inames beyond which loops inside make no iterations.
+
+        None if these are not all between constants.
+        """
+        inner = frozenset(self._loops_inside(node))
+        if not inner:
+            return None
+        found = self._values(node, kept, inner)
+        return None if constant_bounds(node.iname, found) is None else found
+
+    def _loops_inside(self, node: LoopNode) -> Iterator[str]:
+        for child in node.children:
+            if isinstance(child, LoopNode) and not self._is_unrolled(child):
+                yield child.iname
+                yield from self._loops_inside(child)
+
+    def _values(
+        self, node: LoopNode, kept: frozenset[str], free: frozenset[str] = NO_NAMES
+    ) -> isl.Set:
+        """Return the values of the `kept` inames for which something in the loop is executed.
+
+        Parameters:
+            node: the loop.
+            kept: the inames.
+            free: those of which it may be that they have no value then.
+        """
         inside = {insn.within_inames for insn in assignments(node.children)}
-        first, *others = [self._projected(i, kept) for i in sorted(inside, key=sorted)]
+        first, *others = [self._projected(i, kept, free) for i in sorted(inside, key=sorted)]
         if any(not first.is_equal(other) for other in others):
             first = reduce(isl.Set.union, others, first).coalesce()
         return first
 
-    def _projected(self, inames: frozenset[str], kept: Iterable[str]) -> isl.Set:
-        return project_out(domain_of(self._kernel, inames), sorted(inames - frozenset(kept)))
+    def _projected(
+        self, inames: frozenset[str], kept: Iterable[str], free: frozenset[str]
+    ) -> isl.Set:
+        domain = without_constraints_on(domain_of(self._kernel, inames), free)
+        return project_out(domain, sorted(inames - frozenset(kept)))
 
     def _unrolled(self, node: LoopNode, bounds: Bounds, place: Place) -> list[Item]:
         if bounds.constant is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -187,17 +188,17 @@ def changed(node: Any, iname: str, upper: Any) -> Any:
     return node
 
 
+WRONG: list[tuple[Callable[[Any], Any], str]] = [
+    (lambda end: end.children[0], "should not be"),
+    (lambda end: end.children[1], "twice|should not be"),
+    (lambda end: ex.Min((end.children[0], ex.sum_of(end.children[1], 1))), "should not be"),
+    (lambda end: ex.Min((end.children[0], ex.sum_of(end.children[1], -1))), "not executed"),
+    (lambda end: ex.Max(end.children), "twice|should not be"),
+]
+
+
 @pytest.mark.parametrize("iname", ["i_inner", "j_inner"])
-@pytest.mark.parametrize(
-    ("wrong", "text"),
-    [
-        (lambda end: end.children[0], "should not be"),
-        (lambda end: end.children[1], "twice|should not be"),
-        (lambda end: ex.Min((end.children[0], ex.sum_of(end.children[1], 1))), "should not be"),
-        (lambda end: ex.Min((end.children[0], ex.sum_of(end.children[1], -1))), "not executed"),
-        (lambda end: ex.Max(end.children), "twice|should not be"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "text"), WRONG)
 def test_wrong_ends_are_noticed(iname: str, wrong: Any, text: str) -> None:
     knl = prepare(pg.add_dtypes(tiled(PLANE, 4), {"a": np.float32}))
     program = lower_prepared(knl, Model.LOOPS)
