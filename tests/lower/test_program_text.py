@@ -28,8 +28,8 @@ def test_loops_declarations_and_guards() -> None:
     assert shown(knl, "c") == [
         "launch rows(a, n, y):",
         "  for i_outer in [0, (n + 7)//8):",
-        "    for i_inner in [0, 8):",
-        "      if 8*i_outer + i_inner < n and 8*i_outer + i_inner > 3:",
+        "    for i_inner in [0, min(8, n - 8*i_outer)):",
+        "      if 8*i_outer + i_inner > 3:",
         "        float64 acc_k = 0",
         "        for k in [0, n):",
         "          acc_k = acc_k + a[(8*i_outer + i_inner)*n + k]  # row_update",
