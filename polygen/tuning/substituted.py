@@ -59,7 +59,7 @@ def _depending_directly(kernel: Kernel) -> Kernel:
 
 
 def _freed(kernel: Kernel, insn_id: str, idle: Sequence[str]) -> Kernel:
-    """Return the kernel without some dependencies of an instruction, unless an order rests on it."""
+    """Return the kernel without dependencies of an instruction, unless an order rests on them."""
     if not idle:
         return kernel
     try:
