@@ -45,6 +45,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/call_overhead.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/lanes.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/c_loops.py
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.tiles
 	$(BIN)/python benchmarks/import_time.py
 
 # Long runs, and those that need more tools.

@@ -112,6 +112,7 @@ def products() -> Iterator[Case]:
         yield Case(f"product, {length} x {length}", summed, pg.tile(summed, sizes), size)
         tiled = pg.split_iname(pg.tile(summed, sizes, **ON_GRID), "k", length)
         yield Case(f"product, {length} x {length} x {length}, work items", summed, tiled, size)
+    yield packed()
     for order, plain in in_place.items():
         for inner in ("ijk", "ikj"):
             tiled = pg.tile(plain, dict.fromkeys(inner, 64))
@@ -119,6 +120,23 @@ def products() -> Iterator[Case]:
             tiled = pg.separate_full_tiles(tiled, "i_inner, j_inner, k_inner")
             name = f"product in place, {order}: 64^3, {','.join(inner)}, full tiles apart"
             yield Case(name, plain, tiled, size)
+
+
+def packed() -> Case:
+    """Return the product in vector registers beside loops in the order that suits vectors best."""
+    recipe = runpy.run_path(str(EXAMPLES / "packed_product.py"))
+    plain = pg.make_kernel(
+        "{ [i0,j0,i,j,k]: 0<=i0,i<n and 0<=j0,j<m and 0<=k<l }",
+        """
+        out[i0,j0] = 0  {id=clear}
+        out[i,j] = out[i,j] + a[i,k]*b[k,j]  {id=add, dep=clear}
+        """,
+        name="product",
+    )
+    plain = pg.prioritize_loops(pg.prioritize_loops(plain, "i0, j0"), "i, k, j")
+    tiled = recipe["on_the_processor"](np.float32, 1000)
+    sizes = {"n": 1000, "m": 1024, "l": 1000}
+    return Case("product, i,k,j: examples/packed_product.py", plain, tiled, sizes)
 
 
 def cases() -> Iterator[Case]:

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from polygen.analysis.inference import kinds
-from polygen.analysis.kinds import default_dtype
-from polygen.analysis.types import type_of
-from polygen.errors import TypeNotFound
+from polygen.analysis.kept_types import kept_in
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import Domain, project_out, rename_dimension, unflatten
-from polygen.ir.dtype import DType
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction, assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import parts_of
-from polygen.ir.substitution import expand
 from polygen.language.within import matching
 from polygen.transformation import Kind, Names, Tag, Within, to_names, to_tag, transformation
 
@@ -118,19 +113,11 @@ class _Parts:
         return stage, read[0] if len(read) == 1 else ex.Several(tuple(read))
 
     def _array(self, like: str, operand: Expression, width: int) -> TemporaryVariable:
-        dtype = self._dtype(operand) if width > 1 else None
+        dtype = kept_in(self._kernel, operand) if width > 1 else None
         name = self._new_name(like)
         array = TemporaryVariable(name, dtype, self._shape, AddressSpace.LOCAL, shuffled=True)
         self.temporaries.append(array)
         return array
-
-    def _dtype(self, operand: Expression) -> DType | None:
-        """Return NumPy's type for integers where a number has no type of its own: an index."""
-        try:
-            kind = type_of(expand(operand, self._kernel.rules), kinds(self._kernel))
-        except TypeNotFound:
-            return None  # it follows from those that will be declared
-        return default_dtype(kind) if kind is int else None
 
     def _element(self, name: str, item: str) -> ex.Subscript | ex.Variable:
         index = tuple([ex.Variable(iname) for iname in (*self._side, item)])

@@ -33,6 +33,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.substitution import expand
 
 
 def bounding(kernel: Kernel) -> frozenset[str]:
@@ -112,12 +113,15 @@ class _Explicit:
     def __init__(
         self, kernel: Kernel, index_dtype: DType, names: Collection[str] | None = None
     ) -> None:
-        self._names = names
+        self._names, self._rules = names, kernel.rules
         counter, known = counter_of(index_dtype), kinds(kernel)
         self._kinds = {n: join(k, counter) if is_counter(k) else k for n, k in known.items()}
         wide = LongCounter in self._kinds.values()
         self._index = INT64 if wide else index_dtype
         self._bounding = bounding(kernel) if names is None else NO_NAMES
+
+    def _kind(self, node: Expression) -> Kind:
+        return type_of(expand(node, self._rules), self._kinds)
 
     def instruction(self, insn: Instruction) -> Instruction:
         """Return an instruction with types that are said."""
@@ -142,7 +146,7 @@ class _Explicit:
         if not (is_arithmetic(node) or isinstance(node, ex.Call)):
             return node
         parts = walk.parts(node)
-        found = [type_of(part, self._kinds) for part in parts]
+        found = [self._kind(part) for part in parts]
         if not any(map(self._decides, found)):
             return node
         return walk.rebuild(node, tuple(map(self._typed, parts)))
@@ -171,7 +175,7 @@ class _Explicit:
     def _in_turn(self, node: ex.Sum | ex.Product) -> Expression:
         """Return a sum, or a product, whose operands are combined from left to right."""
         parts: list[Expression] = list(node.children)
-        found = [type_of(part, self._kinds) for part in parts]
+        found = [self._kind(part) for part in parts]
         before: Kind = found[0]
         for position in range(1, len(parts)):
             kind = found[position]
@@ -184,7 +188,7 @@ class _Explicit:
 
     def _typed(self, node: Expression) -> Expression:
         """Return a value of the type of indices, if it is made of inames and sizes."""
-        kind = type_of(node, self._kinds)
+        kind = self._kind(node)
         wanted = self._names is None or not walk.free_variables(node).isdisjoint(self._names)
         if not is_counter(kind) or not wanted:
             return node

@@ -180,7 +180,7 @@ FUNCTIONS = {function.name: function for function in _functions()}
 
 
 # What other languages call, and what is written here.
-_ELSEWHERE = dict.fromkeys(
+_ELSEWHERE: dict[str, str] = dict.fromkeys(
     ("where", "ifelse", "cond", "ternary"), "to choose between two values, write if(c, x, y)"
 )
 

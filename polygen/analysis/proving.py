@@ -56,7 +56,7 @@ def proofs_are_on() -> bool:
 
 # For each hundred instructions that are begun:
 MOST_OPERATIONS = 3_000_000  # of isl, in one proof: usually seconds
-MOST_IN_A_STEP = 500_000  # of isl, in what a transformation does itself
+MOST_IN_A_STEP = 2_000_000  # of isl, in what a transformation does itself
 MOST_IN_A_COMPARISON = 1_000_000  # of isl, in one attempt: usually far less than a second
 MOST_IN_A_COUNT = 400_000  # of isl, for one formula: longer ones tell nobody anything
 

@@ -132,7 +132,7 @@ def optimize_reductions(
     nests = [nest for family in families(kernel) for nest in family]
     if not nests:
         return kernel
-    simple = with_producers(substituted(kernel, sizes), names_of(nests))
+    simple = substituted(with_producers(kernel, names_of(nests)), sizes)
     prepared = with_passed_on(in_the_same_loops(simple, sizes))
     found = families(prepared)
     is_alone = _is_alone(prepared, found)

@@ -6,7 +6,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import SupportsIndex
 
-from polygen.errors import NotCountable, ProducerNeeded, SeveralLaunches, UserError
+from polygen.errors import (
+    CannotProve,
+    IllegalStep,
+    NotCountable,
+    ProducerNeeded,
+    SeveralLaunches,
+    UserError,
+)
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.transforms.fuse_reductions import fuse_reductions
@@ -23,7 +30,7 @@ def with_producers(kernel: Kernel, ids: Sequence[str]) -> Kernel:
     for name in ids:
         try:
             kernel = propagate_reduction(kernel, name)
-        except ProducerNeeded:
+        except (CannotProve, IllegalStep, ProducerNeeded):
             continue
     return kernel
 

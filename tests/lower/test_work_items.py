@@ -186,9 +186,9 @@ def test_red_and_black(step: Step) -> None:
 
 
 def test_what_a_group_shares_is_declared_outside_of_the_loop_over_its_items() -> None:
-    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<3 }", "t = a[i,j]  {id=w}", _temporary("t"))
+    knl = kernel("{ [i,j]: 0<=i<n and 0<=j<3 }", "t[j] = a[i,j]  {id=w}", _temporary("t", 3))
     knl = pg.add_dtypes(tag(j="l.0")(knl), {"a": "float64"})
     (launch,) = launches(lowered(knl, Model.LOOPS))
     assert isinstance(launch.body[0], Declare)
     assert launch.body[0].name == "t"
-    assert "double t;\n    for (int i = 0;" in str(pg.generate_code(knl, "c"))
+    assert "double t[3];\n    for (int j = 0;" in str(pg.generate_code(knl, "c"))

@@ -141,7 +141,7 @@ def test_around_reductions(host: HostDriver, monkeypatch: pytest.MonkeyPatch) ->
     cases: list[_Case] = []
     for text, expected in kernels.items():
         for tag in "g.0", "for":
-            knl = pg.make_kernel(domain, text)
+            knl = pg.make_kernel(domain, text, silenced_warnings=["UnusedIname"])
             tags = {"i": tag, "j": "l.0"} | ({"k": "l.0"} if "k]" in text else {})
             cases.append((pg.tag_inames(knl, tags), {"a": a, "n": 5}, expected))
     long = pg.make_kernel("{ [i,j]: 0<=i<n and 0<=j<m }", "b[i] = sum(j, a[i,j])")

@@ -121,8 +121,8 @@ _FAULTS: list[tuple[Callable[[], pg.Kernel], str, str, str]] = [
     (_rows, "c", "int const *restrict a", "float const *restrict a"),
     (_rows, "c", "int64_t acc_j", "float acc_j"),
     # guards
-    (_row_groups, "c", "i_inner < n)", "i_inner <= n)"),
-    (_row_groups, "c", "if (16 * i_outer + i_inner < n)", "if (true)"),
+    (_row_groups, "c", "n - 16 * i_outer)", "n + 1 - 16 * i_outer)"),
+    (_row_groups, "c", "pg_min_i32(16, n - 16 * i_outer)", "16"),
     (_choice, "c", "x[i] > 1.0f", "x[i] < 1.0f"),
     (_choice, "c", "else\n", "if (x[i] > 1.0f)\n"),
     (_choice, "c", "i / 2", "i % 2"),

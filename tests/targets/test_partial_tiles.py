@@ -183,8 +183,8 @@ def changed(node: Any, iname: str, upper: Any) -> Any:
     if isinstance(node, Loop) and node.iname == iname:
         node = replace(node, upper=upper(node.upper))
     if isinstance(node, Loop | If | HostLoop | Launch):
-        body: Any = tuple([changed(each, iname, upper) for each in node.body])
-        return replace(node, body=body)
+        whole: Any = node
+        return replace(whole, body=tuple([changed(each, iname, upper) for each in node.body]))
     return node
 
 

@@ -353,6 +353,7 @@ def test_the_type_of_an_output_follows_from_inputs(name: str) -> None:
         "{ [i,j,k]: 0<=i<n and 0<=j,k<8 }",
         TYPED_BY_INPUTS[name],
         loop_priority="i, j",
+        silenced_warnings=["UnusedIname"],
     )
     knl = pg.add_dtypes(knl, {n: "float32" for n in "ab" if n in knl.variables})
     new = pg.buffer_array(knl, "out", "j", default_tag=None)
