@@ -114,7 +114,10 @@ class Subject:
             verbatim=[(n.code.strip(), n.writes) for n in _verbatim_in(self.made.loop_program)],
             functions={n.function: n.writes for n in self.nodes if isinstance(n, Call)},
             in_parallel=self.program is not self.made.loop_program,
-            parallel={n.iname: n.parallel for n in self.loops},
+            parallel={
+                n.iname: max(m.parallel for m in self.loops if m.iname == n.iname)
+                for n in self.loops
+            },
             alignments={a.name: a.alignment for a in arrays},
             declared=kinds,
             complexes="c" in {*kinds.values(), *(p.kind for p in parameters.values())},
