@@ -42,7 +42,7 @@ class NotValidated(PolygenWarning):
 
 
 class NotOptimized(PolygenWarning):
-    """A reduction that `optimize_reductions` leaves as it is, with the reason."""
+    """A reduction, or a nest beside it, that `optimize_reductions` leaves as it is, and why."""
 
 
 class SeveralLaunches(PolygenWarning):

@@ -15,7 +15,7 @@ from benchmarks.on_gpu.run_graphs import function, kernel
 from polygen.ir.kernel import Kernel
 
 H200 = pg.Limits.named("H200")
-KERNELS = {
+KERNELS: dict[str, tuple[str, str, dict[str, tuple[int, ...]]]] = {
     "a scalar in a nest beside a reduction": (
         "{ [i,j,k]: 0<=i<64 and 0<=j,k<512 }",
         "<> t = a[i,j]*b[0]\nout[i,j] = t\ns[i] = sum(k, a[i,k])",
