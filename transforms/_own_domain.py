@@ -13,8 +13,10 @@ def with_own_domain(kernel: Kernel, iname: Iname) -> Rearranged:
     """Take an iname out of a domain that it shares with others, if it can have any value there."""
     home = kernel.home_domains[iname]
     others = [i for i in home.inames if i != iname]
+    if not others:
+        return Rearranged(kernel)
     alone, rest = project_out(home.flat, others), project_out(home.flat, [iname])
-    if not others or not alone.intersect(rest).is_equal(home.flat):
+    if not alone.intersect(rest).is_equal(home.flat):
         return Rearranged(kernel)
     parts = [
         Domain(unflatten(rest, others).drop_unused_params()),

@@ -18,7 +18,6 @@ from polygen.ir.instruction import Assigning
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.transforms._likely import likely_extent
-from polygen.transforms._own_domain import with_own_domain
 from polygen.transforms._same_loops import in_one_loop
 from polygen.transforms.coalesce_reduction import coalesce_reduction
 from polygen.transforms.join_inames import join_inames
@@ -112,10 +111,9 @@ def _divided(kernel: Kernel, whole: _Whole) -> Kernel:
         for name in whole.ids:
             new = coalesce_reduction(new, name)
     (iname,) = new.expanded.instruction(whole.ids[0]).reduction_inames
-    part, inner = new.new_name(f"{iname}_part"), new.new_name(f"{iname}_inner")
+    part = new.new_name(f"{iname}_part")
     within = " or ".join(f"id:{name}" for name in whole.ids)
-    new = reduce_in_parts(new, iname, whole.length, within, part_iname=part, inner_iname=inner)
-    new = with_own_domain(new, inner)
+    new = reduce_in_parts(new, iname, whole.length, within, part_iname=part)
     joined = False
     for name in beside:
         if part not in new.instruction(name).within_inames:
@@ -157,11 +155,8 @@ def _with_parts(kernel: Kernel, name: str, part: str, length: int) -> Kernel:
     (*rest, near) = order
     within = f"id:{name}"
     if not rest:
-        outer, inner = kernel.new_name(f"{near}_part"), kernel.new_name(f"{near}_inner")
-        kernel = split_iname(
-            kernel, near, length, outer_iname=outer, inner_iname=inner, within=within
-        )
-        kernel = with_own_domain(kernel, inner)
+        outer = kernel.new_name(f"{near}_part")
+        kernel = split_iname(kernel, near, length, outer_iname=outer, within=within)
     elif len(rest) == 1:
         (outer,) = rest
     else:

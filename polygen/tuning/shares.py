@@ -30,7 +30,7 @@ class Device:
     Attributes:
         units: how many compute units there are.
         threads: how many work items a group has.
-        sizes: how many bytes an element of each array has.
+        sizes: how many bytes an element of each array takes in a vector; a complex number is one.
     """
 
     units: int
@@ -49,7 +49,8 @@ def device_of(kernel: Kernel, units: int, threads: int) -> Device:
     """Return what decides how much each work item has, for a kernel whose inputs have types."""
     typed = infer_types(kernel, index_type(kernel))
     arrays = [*typed.arguments, *typed.temporaries]
-    sizes = {a.name: to_dtype(a.dtype).itemsize for a in arrays if a.dtype is not None}
+    dtypes = {a.name: to_dtype(a.dtype) for a in arrays if a.dtype is not None}
+    sizes = {n: _VECTOR if t.kind == "c" else t.itemsize for n, t in dtypes.items()}
     return Device(units, threads, sizes)
 
 
