@@ -46,9 +46,9 @@ class GroupShape:
 def group_shape(kernel: Kernel, insn_id: str) -> GroupShape | None:
     """Return the shape of all groups that may execute an instruction, as far as strides go.
 
-    None if some may have others.
+    None if some may have others.  An instruction that the kernel does not have yet may be in any.
     """
-    return _group_shape(kernel, _phases(kernel)[insn_id])
+    return _group_shape(kernel, _phases(kernel).get(insn_id, ()))
 
 
 @per_kernel
@@ -81,7 +81,7 @@ def _group_shape(kernel: Kernel, phase: tuple[int, ...]) -> GroupShape | None:
     used = {
         iname
         for insn in kernel.instructions
-        if all(a * b >= 0 for a, b in zip(phase, phases[insn.id], strict=True))
+        if all(a * b >= 0 for a, b in zip(phase, phases[insn.id], strict=False))
         for iname in insn.within_inames | insn.reduction_inames
     }
     counts: dict[int, set[int]] = {}
