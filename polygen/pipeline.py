@@ -16,6 +16,7 @@ from polygen.ir.names import check_function_name
 from polygen.ir.public import public
 from polygen.ir.verify import excerpt
 from polygen.language.programs import TranslationUnit
+from polygen.lower.extrema import with_candidates
 from polygen.lower.hidden import without_auto
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import LoopProgram
@@ -104,6 +105,7 @@ def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopPro
     if proofs_are_on():
         validate(kernel, program)
     warn_of_unused_inames(given)
+    program = with_candidates(program, kernel)
     return without_size_arguments(program, kernel, strips=_model(target) is Model.LOOPS)
 
 
