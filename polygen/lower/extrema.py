@@ -27,7 +27,6 @@ import islpy as isl
 import numpy as np
 
 from polygen.analysis.affine import linear_form
-from polygen.analysis.isl_affine import condition_set
 from polygen.analysis.kinds import Kind
 from polygen.analysis.known import known_parameters
 from polygen.analysis.types import type_of
@@ -50,6 +49,7 @@ from polygen.lower.program import (
     LoopProgram,
     Node,
 )
+from polygen.lower.ranges import Ranges
 
 _OPERATIONS = ("argmin", "argmax")
 
@@ -104,45 +104,31 @@ class _Update:
 class _Named:
     def __init__(self, program: LoopProgram, kernel: Kernel) -> None:
         self._taken = {*kernel.names, *program.dtypes}
-        kinds = program.dtypes.items()
-        self._counters = {name for name, kind in kinds if not isinstance(kind, np.dtype)}
+        self._ranges = Ranges(program)
         self.dtypes = dict(program.dtypes)
 
     def host(self, node: HostNode, known: isl.Set) -> HostNode:
         if isinstance(node, HostLoop):
-            inside = self._in_range(known, node.iname, node.lower, node.upper)
+            inside = self._ranges.inside(known, node)
             return replace(node, body=tuple([self.host(n, inside) for n in node.body]))
         return self._launch(node, known)
 
     def _launch(self, launch: Launch, known: isl.Set) -> Launch:
-        for axis in launch.axes:
-            for iname, first in axis.inames:
-                known = self._in_range(known, iname, first, ex.sum_of(first, axis.size))
+        known = self._ranges.in_launch(known, launch)
         return replace(launch, body=self._block(launch.body, known))
 
     def _block(self, block: Block, known: isl.Set) -> Block:
         found: list[Node] = []
         for node in block:
             if isinstance(node, Loop) and not node.at_once:
-                inside = self._in_range(known, node.iname, node.lower, node.upper)
+                inside = self._ranges.inside(known, node)
                 found.append(replace(node, body=self._block(node.body, inside)))
             elif isinstance(node, If):
-                inside = self._where(known, node.condition)
+                inside = self._ranges.where(known, node.condition)
                 found.append(replace(node, body=self._block(node.body, inside)))
             else:
                 found += self._once(node)
         return self._ascending(found, known)
-
-    def _where(self, known: isl.Set, condition: Expression) -> isl.Set:
-        holds = condition_set(condition, self._counters)
-        return known if holds is None else known.intersect(holds)
-
-    def _in_range(
-        self, known: isl.Set, iname: str, lower: Expression, upper: Expression
-    ) -> isl.Set:
-        counter = ex.Variable(iname)
-        known = self._where(known, ex.Comparison(lower, "<=", counter))
-        return self._where(known, ex.Comparison(counter, "<", upper))
 
     # --- the value once
 
@@ -220,8 +206,7 @@ class _Named:
         nodes[at] = replace(loop, body=body)
 
     def _has_iterations(self, loop: Loop, known: isl.Set) -> bool:
-        some = condition_set(ex.Comparison(loop.lower, "<", loop.upper), self._counters)
-        return some is not None and known.is_subset(some)
+        return self._ranges.holds(known, ex.Comparison(loop.lower, "<", loop.upper))
 
     def _first_place(self, loop: Loop, update: _Update) -> Expression | None:
         """Return the place in the first iteration, if it grows from one iteration to the next."""
@@ -231,8 +216,8 @@ class _Named:
         if not self._has_type(update.new[0], self.dtypes[ex.name_of(update.node.target)]):
             return None
         place = update.new[1]
-        form = linear_form(place, self._counters)
-        first = linear_form(walk.substitute(place, {loop.iname: loop.lower}), self._counters)
+        form = linear_form(place, self._ranges.counters)
+        first = linear_form(walk.substitute(place, {loop.iname: loop.lower}), self._ranges.counters)
         if form is None or first is None or form.terms.get(loop.iname, 0) <= 0:
             return None
         inner = {n.iname for n in others if isinstance(n, Loop)}

@@ -83,7 +83,7 @@ def test_text() -> None:
         ("-j", 1),
         ("j//2", 1),
         ("3", 1),
-        ("(j + 1) % n", 1),
+        ("(j + 1) % n", 2),  # in two loops
     ],
 )
 def test_places(place: str, asks: int) -> None:
