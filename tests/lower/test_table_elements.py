@@ -10,7 +10,7 @@ import pytest
 import polygen as pg
 
 TYPES = ("int8", "uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64")
-SPECIAL = {
+SPECIAL: dict[str, list[Any]] = {
     "f": [0.0, 1.0, -1.5, 0.1, -0.0, np.inf, -np.inf, np.nan],
     "i": [0, 1, -1, 2],
     "u": [0, 1],
@@ -23,7 +23,7 @@ def table(name: str, elements: Any) -> pg.TemporaryVariable:
 
 def special(dtype: str) -> Any:
     kind = np.dtype(dtype).kind
-    ends = [] if kind == "f" else [np.iinfo(dtype).min, np.iinfo(dtype).max]
+    ends: list[Any] = [] if kind == "f" else [np.iinfo(dtype).min, np.iinfo(dtype).max]
     return np.array([*SPECIAL[kind], *ends], dtype)
 
 
