@@ -25,6 +25,10 @@ class NotVectorized(PolygenWarning):
     """An instruction in lanes tagged ``vec`` that is executed for one after the other."""
 
 
+class NotParallel(PolygenWarning):
+    """Work on a GPU that one work item does alone: no loop around it is on an axis of the grid."""
+
+
 class PriorityIgnored(PolygenWarning):
     """A loop priority that contradicts what the kernel's structure requires."""
 
