@@ -21,7 +21,7 @@ def sufficient_claims(kernel: Kernel, suffices: Callable[[tuple[Claim, ...]], bo
         suffices: tells whether some claims do.
     """
     tables = [Injective(name) for name in _tables(kernel)]
-    every = (*tables, *_pairs(kernel))
+    every: tuple[Claim, ...] = (*tables, *_pairs(kernel))
     return _fewest((), every, suffices) if every and suffices(every) else []
 
 
