@@ -194,14 +194,20 @@ def _padded(home: Domain, loop: _Loop, multiple: int) -> isl.Set:
     """Return the domain with further values of an iname."""
     whole = loop.step * multiple
     length = ((loop.last - loop.first + whole) // whole) * whole
-    values = loop.until(loop.first + length - loop.step)
-    rest = tuple(name for name in home.inames if name != loop.iname)
-    return project_out(home.flat, (loop.iname,)).intersect(values) if rest else values
+    return _until(home, loop, loop.first + length - loop.step)
+
+
+def _until(home: Domain, loop: _Loop, end: LinearForm) -> isl.Set:
+    """Return a domain in which an iname has all values of its loop, up to another end."""
+    values = loop.until(end)
+    if home.inames == (loop.iname,):  # for all sizes, also those for which it had no value
+        return values
+    return project_out(home.flat, (loop.iname,)).intersect(values)
 
 
 def _condition(home: Domain, loop: _Loop) -> Expression:
     """Return the condition that a value of a padded loop is one of the loop's own."""
-    box = project_out(home.flat, (loop.iname,)).intersect(loop.until(loop.last))
+    box = _until(home, loop, loop.last)
     end = form_condition(loop.last - LinearForm.of_name(loop.iname))
     gaps = box.subtract(home.flat).coalesce()
     left_out = [
