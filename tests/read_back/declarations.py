@@ -117,7 +117,8 @@ class Declarations(Vectors):
         value = self.expression() if self.accept("=") else ""
         self._attribute()
         self.expect(";")
-        if lanes > 1 and value.startswith("opaque("):  # several results, in a vector
+        # Several results, in a vector: of two, even if that may be a complex number.
+        if (lanes > 1 or name not in self.expected.declared) and value.startswith("opaque"):
             known = self.declare(name, kind)
             self.results.add(known.python)
         else:

@@ -37,9 +37,9 @@ _CASTS = {"c": "to_complex", "f": "to_real", "b": "bool", "i": "to_integer"}
 _LEVELS: Sequence[Mapping[str, str]] = (
     {"||": "or"},
     {"&&": "and"},
-    {"|": "|"},
-    {"^": "^"},
-    {"&": "&"},
+    {"|": "either_bit"},
+    {"^": "one_bit"},
+    {"&": "both_bits"},
     {"==": "==", "!=": "!="},
     {"<": "<", "<=": "<=", ">": ">", ">=": ">="},
     {"<<": "left_shift", ">>": "right_shift"},
@@ -56,6 +56,7 @@ _CONSTANTS = {
     "_Complex_I": "1j",
 }
 _SUFFIX = re.compile(r"_(?:[iuf]\d+|c\d+|b|bool)(?:_vec\d+)?$")
+_RANDOM_INTEGERS = re.compile(r"pg_(?:philox|threefry)\d+x\d+_u\d+$")
 # What has no such name in any of the languages.
 _HELPERS = frozenset(
     """compare cube divide fdivide floor_div fourth_power mod power real imag recip shift_left
@@ -101,6 +102,8 @@ def _meaning(name: str) -> str:
         plain = plain.removeprefix("pg_").removeprefix("native_").removeprefix("half_")
         if helper and plain in _OF_COMPLEX:
             return _OF_COMPLEX[plain]
+        if _RANDOM_INTEGERS.match(name):
+            return "opaque_integers"
         return f"FUNCTIONS[{plain!r}]" if helper and plain in FUNCTIONS else "opaque"
     plain = name.removeprefix("native_").removeprefix("half_").removeprefix("__")
     if plain == name and plain in _HELPERS:
@@ -199,7 +202,7 @@ class Expressions:
         if word == "~":
             self.at += 1
             return f"complement({self.unary()})"
-        if word == "(" and self.begins_type(self.at + 1):
+        if word == "(" and self._is_cast():
             return self._cast()
         return self._postfix()
 
@@ -207,6 +210,13 @@ class Expressions:
         """Tell whether a type is there, or what types are qualified by."""
         word = self.words[at]
         return (word in TYPES or word in QUALIFIERS) and not self.is_known(word)
+
+    def _is_cast(self) -> bool:
+        """Tell whether a type alone is in parentheses: not ``(pg_complex<float>(1, x) + y)``."""
+        if not self.begins_type(self.at + 1):
+            return False
+        behind = self.words[self.at + 2 : self.at + 6]
+        return behind[:1] != ["<"] or behind[3:] != ["("]
 
     def _cast(self) -> str:
         self.expect("(")
@@ -282,7 +292,7 @@ class Expressions:
         return f"to_complex({', '.join(self.arguments())})"
 
     def _field(self, found: str, field: str) -> str:
-        several = found.startswith("opaque(") or found in self.results
+        several = found.startswith("opaque") or found in self.results
         if field in ("x", "y") and not several:
             return f"FUNCTIONS[{'real' if field == 'x' else 'imag'!r}]({found})"
         if field[0] == "r" and field[1:].isdigit():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 from zlib import crc32
@@ -38,6 +39,11 @@ def to_integer(value: Value) -> int:
         return 0
     nearest = round(value)  # which it is, but for the last digits
     return nearest if abs(value - nearest) < 1e-7 * max(1, abs(value)) else int(value)
+
+
+def to_unsigned(value: Value) -> Value:
+    """Return a number without its fraction; here, none that wraps around."""
+    return unsigned(to_integer(value))
 
 
 def to_real(value: Value) -> Value:
@@ -125,19 +131,19 @@ def largest(*values: Value) -> Value:
     return max(values)
 
 
-def complement(a: Value) -> Value:
-    """Return all bits the other way round."""
-    return (not a) if a is True or a is False else ~a
+def _of_bits(function: Callable[..., Value]) -> Callable[..., Value]:
+    """Return what is done with bits: what stands for an integer (`opaque`) becomes one."""
+    return lambda *given: function(*(to_integer(v) if type(v) is float else v for v in given))
 
 
-def left_shift(a: Value, b: Value) -> Value:
-    """Return a number times a power of two; 0 if no register holds that."""
-    return a << b if 0 <= b < 64 else 0
-
-
-def right_shift(a: Value, b: Value) -> Value:
-    """Return a number by a power of two, rounded down."""
-    return a >> b if 0 <= b < 64 else -(a < 0)
+# All bits the other way round; those that both have, either has, or one alone has.
+complement = _of_bits(lambda a: (not a) if isinstance(a, bool) else ~a)
+both_bits = _of_bits(operator.and_)
+either_bit = _of_bits(operator.or_)
+one_bit = _of_bits(operator.xor)
+# A number times a power of two, 0 if no register holds that; and by one, rounded down.
+left_shift = _of_bits(lambda a, b: a << b if 0 <= b < 64 else 0)
+right_shift = _of_bits(lambda a, b: a >> b if 0 <= b < 64 else -(a < 0))
 
 
 def total(*values: Value) -> Value:
@@ -192,9 +198,14 @@ def shuffled(value: Value, distance: int) -> Value:
     return opaque(value, distance)
 
 
+def opaque_integers(*values: Value) -> Value:
+    """Return what stands for the integers, never negative, that a function makes."""
+    return abs(int(opaque(*values)))
+
+
 def part(value: Value, position: int) -> Value:
     """Return what stands for one of the results of a function that has several."""
-    return opaque(value, position)
+    return (opaque_integers if isinstance(value, int) else opaque)(value, position)
 
 
 # What is known of functions, by their names in kernels, and in C without prefix and suffix.
@@ -350,6 +361,13 @@ class Run:
     def written_by_others(self, name: str) -> float:
         """Return what a scalar has that C of the user's wrote to."""
         return 0.5 + crc32(name.encode()) % 5
+
+
+def unsigned(value: Value) -> Value:
+    """Return a number of an unsigned type: here, none that wraps around."""
+    if not isinstance(value, complex) and value < 0:
+        raise NotSaid
+    return value
 
 
 def not_negative(value: int) -> int:
