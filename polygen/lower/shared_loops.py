@@ -33,6 +33,7 @@ from polygen.lower.program import Assign, Barrier, Block, Call, Declare, If, Loo
 
 _FEWEST_ITEMS = 8  # of neighbours, for which what they keep may be in memory
 _MOST_BYTES = 2**16  # of what they keep: caches have room for more
+_MOST_PARTS = 32  # of a loop's body, each in loops over work items of its own: compilers need time
 _UNROLLED = 16  # statements of a loop that compilers unroll
 _WAIT = Barrier(frozenset())
 
@@ -114,10 +115,13 @@ class _Shared:
         holds_loops = any(isinstance(node, Loop) for node in nodes_in(loop.body))
         if not holds_loops and _is_unrolled(loop):
             return loop
+        asked = groupby(self._asked(self.block(loop.body), ()), itemgetter(0))
+        parts = [(conditions, tuple(node for _, node in part)) for conditions, part in asked]
+        if len(parts) > _MOST_PARTS:
+            return loop
         body: list[Node] = []
-        for asked, together in groupby(self._asked(self.block(loop.body), ()), itemgetter(0)):
-            nodes = tuple(node for _, node in together)
-            body += (*(_under(_all_of(asked), nodes) if asked else nodes), _WAIT)
+        for conditions, nodes in parts:
+            body += (*(_under(_all_of(conditions), nodes) if conditions else nodes), _WAIT)
         return replace(loop, body=tuple(body))
 
     def _asked(

@@ -122,6 +122,22 @@ def test_conditions_that_differ_are_asked_in_loops_of_their_own() -> None:
     assert inside.count("for (int i_inner_inner = 0; i_inner_inner < pg_min_i32(16, n - ") == 2
 
 
+def test_many_conditions_that_differ_make_no_loops_each() -> None:
+    """Compilers would need half a minute for hundreds of these."""
+    knl = kernel(
+        "{ [i,k]: 0<=i<n and 0<=k<m }",
+        "c[i] = c[i] + a[k]*b[k,i]  {inames=i:k}",
+        pg.GlobalArg("c", shape="n"),
+        "...",
+    )
+    for parts, loops in ((32, 32), (33, 1)):
+        tiled = split("i", parts * 16, outer_tag="g.0")(knl)
+        tiled = split("i_inner", 16, outer_tag="unr", inner_tag="l.0")(tiled)
+        tiled = pg.add_dtypes(prior("k, i_inner_outer")(tiled), {"a,b,c": np.float32})
+        text = pg.generate_code(tiled, "c").source
+        assert text.count("for (int i_inner_inner") == loops
+
+
 def test_private_arrays_and_scalars_that_pass_from_iteration_to_iteration() -> None:
     knl = kernel(
         "{ [i,k,p,q]: 0<=i<n and 0<=k<m and 0<=p,q<2 }",
