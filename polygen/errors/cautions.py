@@ -13,10 +13,6 @@ class ComputedAnew(PolygenWarning):
     """A reduction that would be a scan, were it not for a hardware axis, or for loops inside."""
 
 
-class ObligationUnchecked(PolygenWarning):
-    """Something that a call with ``check_assumptions=True`` cannot check beforehand."""
-
-
 class SeparationIgnored(PolygenWarning):
     """A condition by which code is to be separated, and cannot be as the kernel is now."""
 
