@@ -39,9 +39,9 @@ def run(knl: Kernel, dtypes: dict[str, str]) -> tuple[dict[str, Any], dict[str, 
     rng = np.random.default_rng(5)
     given: dict[str, Any] = {}
     for argument in knl.arguments:
-        if argument.name in dtypes and argument.name not in ("o", "u"):
-            numbers: Any = rng.integers(-40, 40, argument.shape)
-            given[argument.name] = numbers.astype(dtypes[argument.name])
+        if isinstance(argument, pg.GlobalArg) and argument.name in dtypes.keys() - {"o", "u"}:
+            shape: Any = argument.shape
+            given[argument.name] = rng.integers(-40, 40, shape).astype(dtypes[argument.name])
     given["w"] = rng.random(400)
     names = [name for name in ("o", "u") if name in dtypes]
     _, found = knl.executor("c")(**given)
