@@ -199,7 +199,7 @@ class Expressions:
         if word == "~":
             self.at += 1
             return f"complement({self.unary()})"
-        if word == "(" and self.begins_type(self.at + 1):
+        if word == "(" and self._begins_cast(self.at + 1):
             return self._cast()
         return self._postfix()
 
@@ -207,6 +207,11 @@ class Expressions:
         """Tell whether a type is there, or what types are qualified by."""
         word = self.words[at]
         return (word in TYPES or word in QUALIFIERS) and not self.is_known(word)
+
+    def _begins_cast(self, at: int) -> bool:
+        """Tell whether a type is there, and no number that is made of two: ``pg_complex<T>(``."""
+        constructed = self.words[at] == "pg_complex" and self.words[at + 4] == "("
+        return self.begins_type(at) and not constructed
 
     def _cast(self) -> str:
         self.expect("(")
@@ -218,7 +223,7 @@ class Expressions:
 
     def of_type(self, kind: str) -> str:
         """Read what is converted to a type, behind that."""
-        if kind == "c" and self.word == "(" and not self.begins_type(self.at + 1):
+        if kind == "c" and self.word == "(" and not self._begins_cast(self.at + 1):
             parts = self.arguments()
             return f"to_complex({', '.join(parts)})"
         return f"{_CASTS[kind]}({self.unary()})"
