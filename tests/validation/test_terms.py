@@ -101,6 +101,21 @@ def test_equal_ones_are_written_alike(left: Polynomial, right: Polynomial) -> No
     assert left == right
 
 
+@pytest.mark.parametrize(
+    ("value", "first", "then"),
+    [
+        (plus(I, floor_divided(I, 3), -3), 7, 97),  # i % 3 // 7 // 97
+        (plus(scaled(I, 3), floor_divided(I, 7), -1), 256, 97),
+        (plus(I, floor_divided(I, 97), -97), 16, 512),
+        (plus(constant(2), I, -1), 97, 3),
+        (plus(floor_divided(I, 4), floor_divided(J, 5), -1), 8, 3),
+        (plus(floor_divided(plus(I, floor_divided(J, 2)), 3), N), 5, 5),
+    ],
+)
+def test_quotients_of_quotients(value: Polynomial, first: int, then: int) -> None:
+    assert floor_divided(floor_divided(value, first), then) == floor_divided(value, first * then)
+
+
 def test_parts() -> None:
     assert number({}) == 0
     assert number(constant(7)) == 7
