@@ -26,6 +26,5 @@ def test_thousands(target: str, start: int) -> None:
         with read_back() as programs, pg.without_proofs():
             source_of(case.changed, case.arguments, target)
         hindered += compare(programs)
-    read = hindered.count("")
-    print(f"{read} programs of {len(hindered)} read back")
-    assert read > 60
+    assert len(hindered) > 60  # for the others there is no code
+    assert not any(hindered)
