@@ -141,11 +141,10 @@ def _loop(kernel: Kernel, home: Domain, iname: str) -> _Loop:
         if iname in insn.reduction_inames:
             raise _refusal(home, f"'{iname}' is what a reduction runs over, in '{insn.id}'")
     values = unflatten(home.flat, (iname,))
-    bounded = values.dim_has_any_lower_bound(isl.dim_type.set, 0)
-    if not bounded or not values.dim_has_any_upper_bound(isl.dim_type.set, 0):
+    if not _has_ends(values):
         raise _refusal(home, f"the loop of '{iname}' has no end")
     why = ""
-    for hull in _hulls(values):
+    for hull in filter(_has_ends, _hulls(values)):
         ends = [_forms(end) for end in (hull.dim_min(0), hull.dim_max(0))]
         others = [n for forms in ends for f in forms for n in f.names() if n in home.inames]
         if not others and all(len(forms) == 1 for forms in ends):
@@ -157,13 +156,20 @@ def _loop(kernel: Kernel, home: Domain, iname: str) -> _Loop:
     )
 
 
+def _has_ends(values: isl.Set) -> bool:
+    """Tell whether there are constraints that bound values from below and from above."""
+    below = values.dim_has_any_lower_bound(isl.dim_type.set, 0)
+    return below and values.dim_has_any_upper_bound(isl.dim_type.set, 0)
+
+
 def _hulls(values: isl.Set) -> Iterator[isl.Set]:
-    """Yield sets of values without gaps, but steps, around those of an iname: simpler ones last."""
+    """Yield sets with the ends of an iname's values, or around them: simpler ones last."""
     if values.n_basic_set() == 1:
         yield values
-    hull = values.simple_hull()
+    hull = values.simple_hull()  # it has no ends where no constraint bounds all pieces
     yield isl.Set.from_basic_set(hull)
     yield isl.Set.from_basic_set(hull.remove_divs())
+    yield values
 
 
 def _forms(end: isl.PwAff) -> dict[LinearForm, dict[str, int]]:

@@ -96,6 +96,7 @@ def choose(condition: Value, then: Value, other: Value) -> Value:
 _LIFTED = (
     *("to_integer", "to_real", "divided", "quotient", "left_over", "opaque", "complement"),
     *("left_shift", "right_shift", "least", "largest", "part"),
+    *("bits_of_both", "bits_of_either", "bits_of_one"),
 )
 NAMES: Mapping[str, Any] = {
     **{name: lifted(getattr(values, name)) for name in _LIFTED},

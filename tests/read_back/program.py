@@ -12,8 +12,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from polygen.analysis.kinds import letter
 from polygen.analysis.meanings import meaning_of
+from polygen.analysis.types import type_of
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, ImageArg, ValueArg
 from polygen.ir.callables import is_symbol, user_function
 from polygen.ir.layout import Separate, Vector, constant_axes, vector_length
@@ -151,6 +154,11 @@ class Translator(Lines):
         """Return the text of an expression."""
         rule = _EXPRESSIONS.get(type(node))
         return number_text(node) if rule is None else rule(self, node)
+
+    def never_negative(self, node: Any) -> bool:
+        """Tell whether the value of an expression has a type without negative numbers."""
+        names = walk.free_variables(node)
+        return letter(type_of(node, {n: self.program.dtypes.get(n, int) for n in names})) == "u"
 
     def maybe_truth(self, node: Any) -> bool:
         """Tell whether the value of an expression may be a truth value."""
@@ -323,8 +331,8 @@ def _folded(operator: str, function: str) -> Callable[[Translator, Any], str]:
     return text
 
 
-def _joined(operator: str) -> Callable[[Translator, Any], str]:
-    return lambda t, node: f"({operator.join([t.expr(c) for c in node.children])})"
+def _joined(function: str) -> Callable[[Translator, Any], str]:
+    return lambda t, node: f"{function}({', '.join([t.expr(c) for c in node.children])})"
 
 
 def _both(function: str, left: str, right: str) -> Callable[[Translator, Any], str]:
@@ -362,6 +370,8 @@ def _function(t: Translator, node: ex.Call) -> str:
     name = name.removeprefix("native_").removeprefix("half_")
     if name in _TYPES:
         return f"{_TYPES[name]}({given})"
+    if name == "abs" and t.never_negative(node.parameters[0]):
+        return given
     return f"FUNCTIONS[{name!r}]({given})" if name in values.FUNCTIONS else f"opaque({given})"
 
 
@@ -379,9 +389,9 @@ _EXPRESSIONS: Mapping[type, Callable[[Translator, Any], str]] = {
     ex.LeftShift: _both("left_shift", "shiftee", "shift"),
     ex.RightShift: _both("right_shift", "shiftee", "shift"),
     ex.BitwiseNot: lambda t, n: f"complement({t.expr(n.child)})",
-    ex.BitwiseAnd: _joined(" & "),
-    ex.BitwiseOr: _joined(" | "),
-    ex.BitwiseXor: _joined(" ^ "),
+    ex.BitwiseAnd: _joined("bits_of_both"),
+    ex.BitwiseOr: _joined("bits_of_either"),
+    ex.BitwiseXor: _joined("bits_of_one"),
     ex.LogicalAnd: _truths(" and "),
     ex.LogicalOr: _truths(" or "),
     ex.LogicalNot: lambda t, n: f"(not {t.expr(n.child)})",

@@ -10,6 +10,8 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import and_, or_, xor
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -125,19 +127,39 @@ def largest(*values: Value) -> Value:
     return max(values)
 
 
+def _whole(a: Value) -> Value:
+    """Return a number as one that has bits: what stands for a function's value has none."""
+    return to_integer(a) if type(a) is float else a
+
+
 def complement(a: Value) -> Value:
     """Return all bits the other way round."""
-    return (not a) if a is True or a is False else ~a
+    return (not a) if a is True or a is False else ~_whole(a)
+
+
+def bits_of_either(*values: Value) -> Value:
+    """Return the bits that any number has."""
+    return reduce(or_, map(_whole, values))
+
+
+def bits_of_one(*values: Value) -> Value:
+    """Return the bits that one of two numbers has, from the first pair on."""
+    return reduce(xor, map(_whole, values))
+
+
+def bits_of_both(*values: Value) -> Value:
+    """Return the bits that all numbers have."""
+    return reduce(and_, map(_whole, values))
 
 
 def left_shift(a: Value, b: Value) -> Value:
     """Return a number times a power of two; 0 if no register holds that."""
-    return a << b if 0 <= b < 64 else 0
+    return _whole(a) << _whole(b) if 0 <= b < 64 else 0
 
 
 def right_shift(a: Value, b: Value) -> Value:
     """Return a number by a power of two, rounded down."""
-    return a >> b if 0 <= b < 64 else -(a < 0)
+    return _whole(a) >> _whole(b) if 0 <= b < 64 else -(a < 0)
 
 
 def total(*values: Value) -> Value:
@@ -174,7 +196,8 @@ def rounded(function: Callable[[float], int]) -> Callable[[Value], Value]:
 def opaque(*values: Value) -> Value:
     """Return what stands for the value of a function: it depends on which operand is which.
 
-    It is a whole number: so it makes no difference whether it is converted to an integer.
+    It is a whole number: so it makes no difference whether it is converted to an integer; and not
+    negative, as random numbers are not.
     """
     found: Value = 21.0
     for number, value in enumerate(values, 1):
@@ -182,7 +205,7 @@ def opaque(*values: Value) -> Value:
         found = found + (2.5 if large else value) * (37 + 8.3 * number)
     if isinstance(found, complex):
         return complex(round(found.real), round(found.imag))
-    return float(round(found))
+    return abs(float(round(found)))
 
 
 def shuffled(value: Value, distance: int) -> Value:
