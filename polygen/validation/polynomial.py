@@ -100,20 +100,13 @@ def floor_divided(value: Polynomial, divisor: int) -> Polynomial:
     added, divisor = added // common, divisor // common
     if divisor == 1:
         return plus(whole, {**rest, **constant(added)})
-    inner = _plain_floor(rest)
-    if inner is not None:  # floor((floor(a / m) + b) / d) = floor((a + m*b) / (m*d))
-        rest.pop((inner,))
-        rest |= constant(added)
-        numerator = plus(dict(inner.numerator), rest, inner.divisor)
-        return plus(whole, floor_divided(numerator, inner.divisor * divisor))
+    ((monomial, coefficient), *others) = rest.items()
+    atom = monomial[0]
+    if not others and coefficient == 1 and len(monomial) == 1 and isinstance(atom, Floor):
+        inner = plus(dict(atom.numerator), constant(added * atom.divisor))
+        return plus(whole, floor_divided(inner, atom.divisor * divisor))
     floor = Floor(frozenset({**rest, **constant(added)}.items()), divisor)
     return plus(whole, of_atom(floor))
-
-
-def _plain_floor(value: Polynomial) -> Floor | None:
-    """Return the floor with the largest divisor that stands in a sum without a factor, if any."""
-    found = [m[0] for m, c in value.items() if c == 1 and len(m) == 1 and isinstance(m[0], Floor)]
-    return max(found, key=lambda floor: (floor.divisor, hash(floor)), default=None)
 
 
 def substituted(value: Polynomial, values: Mapping[str, Polynomial]) -> Polynomial:
