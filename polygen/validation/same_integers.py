@@ -24,7 +24,7 @@ def is_same(found: Any, wanted: Any) -> bool:
     """Tell whether two terms (`terms.key`) have the same value, whatever that of their names."""
     if found == wanted:
         return True
-    kind = type(found)
+    kind: type[Any] = type(found)
     if kind is not type(wanted):
         return False
     if kind is frozenset:
