@@ -1,4 +1,4 @@
-"""What is found out about expressions before they are printed: types, constants, ranges.
+"""Finds types, constants and ranges of expressions before they are printed.
 
 Values are computed in NumPy's types.  Subscripts and bounds are arithmetic of integers: what is in
 them of other types is converted as it comes in.
@@ -36,7 +36,7 @@ _OF_DOMAINS = (
 
 @dataclass(slots=True)
 class Found:
-    """What is found out about the nodes of an expression, by their identity.
+    """Types, constants and ranges of the nodes of an expression, by their identity.
 
     Attributes:
         kinds: the type of each.

@@ -80,8 +80,6 @@ def print_component(p: Printer, node: ex.Component, at: DType) -> Term:
 def _random(p: Printer, function: Function, nodes: _Nodes) -> Term:
     generator = GENERATORS[function.name]
     words = [p.exact(p.term(node, generator.word)) for node in nodes]
-    # Compilers warn of negative literals where numbers without sign are wanted.
-    words = [p.cast(w, generator.word) if (w.integer or 0) < 0 else w for w in words]
     p.type_name(generator.dtype)
     p.uses.types.add(f"{generator.dtype.name}x{generator.count}")
     call = p.helper(generator.name, generator.word, words)

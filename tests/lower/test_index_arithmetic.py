@@ -39,7 +39,7 @@ def test_a_step_on_a_loop_bounded_by_data() -> None:
 
 
 def test_a_predicate_is_a_value() -> None:
-    """What bounds a loop wraps in a condition of the user's, and not in the loop's."""
+    """A bound of a loop wraps in a condition of the user's, and not in the loop's."""
     knl = kernel(
         BOUND,
         "<> h = hs[i] {id=h}\no[i] = sum(k, 1.0) {if=h + 100 < 200, dep=h}",

@@ -16,8 +16,9 @@ from polygen.targets.target import Target
 ARCHITECTURES = ("sm_80", "sm_90")
 _AT_ONCE = 40
 # Functions of the user's are there whether or not anything calls them, and so is what nothing
-# reads.  Nobody looks at the machine code: without optimizations, it takes a third of the time.
-_OPTIONS = ("-diag-suppress=177,550", "--Ofast-compile=max")
+# reads; negative constants are converted to types without sign (68).  Nobody looks at the machine
+# code: without optimizations, it takes a third of the time.
+_OPTIONS = ("-diag-suppress=68,177,550", "--Ofast-compile=max")
 _Print = Callable[[LoopProgram, Target], Program]
 _compiled: set[str] = set()  # in this process
 

@@ -72,7 +72,7 @@ _OF_C = {f"c{name}": name for name in ("abs", "sqrt", "pow", "real", "imag", "co
 
 @dataclass
 class Known:
-    """What a name stands for.
+    """The meaning of a name.
 
     Attributes:
         python: what it is called in the translation.

@@ -1,4 +1,4 @@
-"""What the two translations of a program share when they run: numbers, memory, and a trace.
+"""Numbers, memory and a trace, which the two translations of a program share when they run.
 
 Numbers are ideal: integers do not wrap around and nothing is rounded.  What is left of a type is
 whether it is of integers, of truth values, of real or of complex numbers.  An array is as large as
@@ -302,7 +302,7 @@ class Memory(dict[Any, Value]):
 
 
 class Run:
-    """What happens as one work item executes a launch.
+    """The execution of a launch by one work item.
 
     Parameters:
         sizes: the values of scalars, and of indices along the hardware's axes.

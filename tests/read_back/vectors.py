@@ -1,4 +1,4 @@
-"""How the languages write vectors: of OpenCL C, of GCC, and of the CUDA C++ that polygen makes."""
+"""Reads vectors: of OpenCL C, of GCC, and of the CUDA C++ that polygen makes."""
 
 from __future__ import annotations
 
