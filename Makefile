@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test style types-mypy types-pyright docs test-docs test-deep test-gpu bench fmt clean
+.PHONY: demo test test-more style types-mypy types-pyright docs test-docs test-deep test-gpu bench fmt clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -13,6 +13,10 @@ demo: $(READY)
 test: $(READY)
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target types-pyright types-mypy style
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
+
+# What of the tests does not fit into ten minutes.
+test-more: $(READY)
+	$(BIN)/pytest -m more --numprocesses 2 --dist loadfile
 
 style: $(READY)
 	$(BIN)/ruff check

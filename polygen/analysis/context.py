@@ -144,7 +144,7 @@ class Context:
 
     @property
     def longest(self) -> int:
-        """How many writes were followed in one of the kernels to come here."""
+        """The number of writes that were followed in one of the kernels to come here."""
         return max(len(self.old.trail), len(self.new.trail))
 
     @cached_property

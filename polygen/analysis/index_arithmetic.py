@@ -1,4 +1,4 @@
-"""Which nodes of subscripts and bounds are arithmetic of integers, as proofs take it.
+"""The nodes of subscripts and bounds that are arithmetic of integers, as proofs take it.
 
 In ``a[3*x[i] + c]`` with an ``x`` of uint8, ``x[i]`` is converted to the type of indices, and what
 is computed of it does not wrap around.  In ``a[abs(x[i] - y[i])]`` the argument of the function is
@@ -13,23 +13,13 @@ from polygen.ir import walk
 from polygen.ir.callables import user_function
 from polygen.ir.expression import Expression
 
+# Operations whose results may be larger than their operands, or are one of these, or between.
+SIZED = (
+    *(ex.Sum, ex.Product, ex.FloorDiv, ex.Remainder, ex.Min, ex.Max, ex.If, ex.Power),
+    ex.LeftShift,
+)
 _CLASSES = frozenset(
-    (
-        ex.Sum,
-        ex.Product,
-        ex.FloorDiv,
-        ex.Remainder,
-        ex.Min,
-        ex.Max,
-        ex.If,
-        ex.Power,
-        ex.LeftShift,
-        ex.RightShift,
-        ex.BitwiseAnd,
-        ex.BitwiseOr,
-        ex.BitwiseXor,
-        ex.BitwiseNot,
-    )
+    (*SIZED, ex.RightShift, ex.BitwiseAnd, ex.BitwiseOr, ex.BitwiseXor, ex.BitwiseNot)
 )
 _EXTREMES = {"min": ex.Min, "max": ex.Max, "fmin": ex.Min, "fmax": ex.Max}
 

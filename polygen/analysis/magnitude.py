@@ -16,7 +16,7 @@ import islpy as isl
 from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.constraint_forms import constraint_forms
 from polygen.analysis.domains import domain_of
-from polygen.analysis.index_arithmetic import operands
+from polygen.analysis.index_arithmetic import SIZED, operands
 from polygen.analysis.integers import integer_parameters
 from polygen.analysis.isl_affine import aff_on
 from polygen.ir import expression as ex
@@ -99,19 +99,6 @@ def _values(insn: Instruction) -> Iterator[Expression]:
     yield from (e for e in insn.reads if not any(e is i for i in subscripts))
 
 
-_INTEGERS = (
-    ex.Sum,
-    ex.Product,
-    ex.FloorDiv,
-    ex.Remainder,
-    ex.Min,
-    ex.Max,
-    ex.If,
-    ex.Power,
-    ex.LeftShift,
-)
-
-
 def _parts(node: Expression, names: frozenset[str]) -> Iterator[Expression]:
     """Yield the largest parts of a value that are made of integers that have no type."""
     if not isinstance(node, ex.ExpressionNode) or isinstance(node, ex.Variable):
@@ -160,7 +147,7 @@ def _is_weak(node: Expression, names: frozenset[str]) -> bool:
         return type(node) is int
     if isinstance(node, ex.If):
         return _is_weak(node.then, names) and _is_weak(node.else_, names)
-    return isinstance(node, _INTEGERS) and all(_is_weak(p, names) for p in walk.parts(node))
+    return isinstance(node, SIZED) and all(_is_weak(p, names) for p in walk.parts(node))
 
 
 # --- how large it gets

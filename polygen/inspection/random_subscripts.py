@@ -1,4 +1,4 @@
-"""Which numbers in arrays keep a kernel inside of its arrays, where data decides that.
+"""Numbers in arrays that keep a kernel inside of its arrays, where data decides that.
 
 Of ``t[3*x[i] + c]``, with ``0 <= c < 3`` and ``m`` elements of ``t``, an ``x`` below ``m // 3``.
 """
@@ -32,7 +32,7 @@ _MOST_ITERATIONS = 300  # of a loop whose length is data, but for one: past what
 
 @dataclass(frozen=True)
 class Numbers:
-    """What an array that decides on subscripts or bounds may hold.
+    """The range of an array that decides on subscripts or bounds.
 
     Attributes:
         low: the least number.

@@ -1,4 +1,4 @@
-"""What of a kernel compilers are given as it is: code and options that no proof looks at."""
+"""The parts of a kernel that compilers are given as they are: no proof looks at them."""
 
 from __future__ import annotations
 

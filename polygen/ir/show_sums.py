@@ -1,4 +1,4 @@
-"""What a kernel's text says of sums in which many numbers are added up in a row."""
+"""Comments in a kernel's text on sums in which many numbers are added up in a row."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from polygen import errors
@@ -17,6 +18,7 @@ from polygen.analysis.wellformed_calls import check_calls_of_kernels
 from polygen.errors import InvalidArgument, did_you_mean
 from polygen.ir.callables import ScalarCallable
 from polygen.ir.collection import without_collection
+from polygen.ir.domain import Domain
 from polygen.ir.instruction import Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.names import check_function_name
@@ -30,7 +32,7 @@ from polygen.language.duplicates import without_left
 from polygen.language.functions import with_functions
 from polygen.language.initial_values import with_initial_values
 from polygen.language.instructions import make_drafts, make_instructions
-from polygen.language.kernel_data import read_kernel_data
+from polygen.language.kernel_data import Declared, read_kernel_data
 from polygen.language.linear import without_linear_subscripts
 from polygen.language.of_nothing import with_something_to_reduce
 from polygen.language.own_loops import with_own_loops
@@ -108,51 +110,31 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     location = caller_location()
     check_function_name(name)
     options = Options(silenced_warnings=warning_names(silenced_warnings))
-    given_loops = parse_domains(domains)
-    known = parse_assumptions(assumptions)
+    loops, known = parse_domains(domains), parse_assumptions(assumptions)
     instructions = _kept(instructions)
     given = _checked_functions(functions)
     called = {n: f for n, f in given.items() if isinstance(f, Kernel)}
     called = _in_instructions(instructions) | called
     for function in called:
         check_function_name(function)
-    declared = read_kernel_data(kernel_data)
-    others = {n: f for n, f in given.items() if n not in called}
-    checked_target = _checked_target(target)
-
-    def made(own: Mapping[int, Sequence[str]]) -> Kernel:
-        drafts, rules, loops = make_drafts(instructions, given_loops, called, own)
-        uses = find_uses([d.statement for d in drafts], (*loops, known), declared)
-        check_rule_names(rules, uses)
-        arguments, temporaries = make_variables(uses, declared)
-        kernel = Kernel(
-            name=name,
-            domains=loops,
-            instructions=make_instructions(
-                drafts, loops, [t.name for t in temporaries], sequential=seq_dependencies
-            ),
-            arguments=arguments,
-            temporaries=temporaries,
-            substitutions=rules,
-            assumptions=known,
-            target=checked_target,
-            options=options,
-            location=location,
-        )
-        kernel = linked(kernel, called)
-        for iname in kernel.inames:
-            surrounding_inames(kernel, iname)
-        kernel = with_beginnings(kernel, {d.id: d.statement for d in drafts})
-        if keep_reduction_types:
-            kernel = with_kept_types(kernel)
-        kernel = with_initial_values(with_shapes(without_linear_subscripts(kernel), declared))
-        kernel = without_left(with_priorities(kernel, loop_priority), [d.statement for d in drafts])
-        kernel = with_functions(kernel, others)
-        verify(kernel)
-        check_reduced(kernel)
-        return kernel
-
-    kernel = with_own_loops(made)
+    text = _Text(
+        instructions=instructions,
+        loops=loops,
+        declared=read_kernel_data(kernel_data),
+        called=called,
+        functions={n: f for n, f in given.items() if n not in called},
+        priority=loop_priority,
+        sequential=seq_dependencies,
+        keep_types=keep_reduction_types,
+        fields={
+            "name": name,
+            "assumptions": known,
+            "target": _checked_target(target),
+            "options": options,
+            "location": location,
+        },
+    )
+    kernel = with_own_loops(text.kernel)
     if not unknown_kernels(kernel):
         kernel = with_something_to_reduce(kernel)
     warn_of_unused_groups(kernel)
@@ -160,6 +142,63 @@ def make_kernel(  # noqa: PLR0913  (as many as Loo.py has)
     check_calls(kernel)
     check_made(kernel)
     return kernel
+
+
+@dataclass(frozen=True)
+class _Text:
+    """The arguments of `make_kernel`, each read by itself.
+
+    Attributes:
+        instructions, loops, declared: the parts of the kernel.
+        called: the kernels that instructions may call.
+        functions: other functions.
+        priority, sequential, keep_types: as for `make_kernel`.
+        fields: those of the kernel that are what they are.
+    """
+
+    instructions: Any
+    loops: tuple[Domain, ...]
+    declared: Declared
+    called: Mapping[str, Kernel]
+    functions: Mapping[str, Any]
+    priority: str | Iterable[str]
+    sequential: bool
+    keep_types: bool
+    fields: Mapping[str, Any]
+
+    def kernel(self, own: Mapping[int, Sequence[str]]) -> Kernel:
+        """Return the kernel.
+
+        Parameters:
+            own: by the positions of instructions, the inames that their reductions get to
+                themselves.
+        """
+        drafts, rules, loops = make_drafts(self.instructions, self.loops, self.called, own)
+        statements = [draft.statement for draft in drafts]
+        uses = find_uses(statements, (*loops, self.fields["assumptions"]), self.declared)
+        check_rule_names(rules, uses)
+        arguments, temporaries = make_variables(uses, self.declared)
+        names = [t.name for t in temporaries]
+        kernel = Kernel(
+            domains=loops,
+            instructions=make_instructions(drafts, loops, names, sequential=self.sequential),
+            arguments=arguments,
+            temporaries=temporaries,
+            substitutions=rules,
+            **self.fields,
+        )
+        kernel = linked(kernel, self.called)
+        for iname in kernel.inames:
+            surrounding_inames(kernel, iname)
+        kernel = with_beginnings(kernel, {d.id: d.statement for d in drafts})
+        if self.keep_types:
+            kernel = with_kept_types(kernel)
+        kernel = with_shapes(without_linear_subscripts(kernel), self.declared)
+        kernel = with_priorities(with_initial_values(kernel), self.priority)
+        kernel = with_functions(without_left(kernel, statements), self.functions)
+        verify(kernel)
+        check_reduced(kernel)
+        return kernel
 
 
 def _kept(instructions: object) -> Any:

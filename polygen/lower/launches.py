@@ -51,7 +51,7 @@ class Grid:
 
     @property
     def values(self) -> Mapping[str, Expression]:
-        """What each further iname of an axis is, in terms of the one that stands for it."""
+        """The value of each further iname of an axis, in terms of the one that stands for it."""
         found: dict[str, Expression] = {}
         for axis in self.axes:
             (owner, first), *others = axis.inames

@@ -16,7 +16,7 @@ _STRINGS, _LOADED = 3, 2  # the type of a table of strings; the flag of what is 
 
 @dataclass(frozen=True)
 class _Format:
-    """Where the fields are that are looked at.
+    """The offsets of the fields that are looked at.
 
     Attributes:
         header: where segments and sections begin; how long and how many they are, of each.

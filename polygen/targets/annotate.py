@@ -1,4 +1,4 @@
-"""What is found out about expressions before they are printed: types, constants, ranges.
+"""Finds types, constants and ranges of expressions before they are printed.
 
 Values are computed in NumPy's types.  Subscripts and bounds are arithmetic of integers: what is in
 them of other types is converted as it comes in.
@@ -36,7 +36,7 @@ _OF_DOMAINS = (
 
 @dataclass(slots=True)
 class Found:
-    """What is found out about the nodes of an expression, by their identity.
+    """Types, constants and ranges of the nodes of an expression, by their identity.
 
     Attributes:
         kinds: the type of each.
@@ -200,17 +200,27 @@ class Annotator:
 
     def _computed_kind(self, node: Expression, kind: Kind, ranges: list[Range]) -> Kind:
         """Return the type of the result of an operation that needs all bits of its operands."""
-        dtype = holding(ranges, self.index_dtype)
+        needed = ranges[:1] if isinstance(node, ex.RightShift) else ranges
+        dtype = holding(needed, self.index_dtype)
         if dtype == self.index_dtype:
             return kind
         if dtype == INT64:
             return INT64
         if any(isinstance(part, ex.Sum | ex.Product) for part in operands(node)):
             return INT64  # their parts would have to be of that type, too
+        self._keep_signed(operands(node))
         self.found.computed[id(node)] = dtype
         least, most = integer_limits(self.index_dtype)
         low, high = self.found.ranges[id(node)]
         return int if least <= low and high <= most else INT64
+
+    def _keep_signed(self, parts: Iterable[Expression]) -> None:
+        """Give types to operands of unsigned operations: inside of them numbers may be negative."""
+        found = self.found
+        for part in parts:
+            meant = found.meant.get(id(part), part)
+            if found.kinds[id(meant)] is int and is_arithmetic(meant):
+                found.kinds[id(meant)] = INT64 if id(meant) in found.ranges else self.widest
 
     def range_of(self, node: Expression) -> Range:
         """Return between which numbers an annotated part of a subscript is."""

@@ -129,7 +129,8 @@ class Printer(Annotator):
             return self._entered(node, at)
         if id(node) in found.computed:
             return self._computed(node, at)
-        node = found.meant.get(id(node), node)
+        if id(node) in found.meant:
+            return self.term(found.meant[id(node)], at)
         if isinstance(node, np.generic):
             return self.number(node.item(), node.dtype)
         rule = self.rules.get(type(node))

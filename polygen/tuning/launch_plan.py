@@ -1,4 +1,4 @@
-"""Which nests share a launch: those of groups of the same shape, that do not need each other.
+"""Shares launches between nests: groups of the same shape, that do not need each other.
 
 A launch has groups of one shape, large enough for all that is in it.  Nests of 256 x 1 and of
 32 x 8 work items in one launch would have groups of 256 x 8, of which most items idle, or more than

@@ -1,4 +1,4 @@
-"""Which loops of an element-wise nest go to neighbouring work items.
+"""Chooses the loops of an element-wise nest that go to neighbouring work items.
 
 Work items side by side should touch memory side by side: first where they write, then where they
 read.  Where an array has its rows along another loop than the others, as in ``b[i, j] = a[j, i]``,
@@ -24,7 +24,7 @@ _LEAST_WIDTH, _LEAST_HEIGHT = 8, 4  # of tiles that are worth it
 
 @dataclass(frozen=True)
 class Order:
-    """How the loops of a nest are laid out.
+    """The choice made for the loops of a nest.
 
     Attributes:
         loops: all of them, the last one along neighbours.

@@ -74,7 +74,10 @@ def optimize_reductions(
       copies (`privatize_atomics`): in local memory, if these fit, and if a group makes more updates
       than a copy has elements; in global memory, and in a certain order, for floating-point numbers
       under the option ``deterministic``; else they update the array itself;
-    - other element-wise loops go to axes of the grid, in groups of 256.
+    - other element-wise loops go to axes of the grid, in groups of 256 work items, neighbours along
+      what lies side by side in memory: as one loop of all, or as tiles of two where arrays have
+      their rows along different loops.  What is cheap is computed where it is used.  Nests whose
+      groups have one shape, and that do not need each other, share a launch.
 
     Clusters are CUDA's (the option ``clusters``), and taken if the limits have them: for OpenCL,
     make the kernel for it (``target="opencl"``), or pass limits with ``cluster_groups=1``.

@@ -1,4 +1,4 @@
-"""What nests pass on to each other is in global memory."""
+"""Moves to global memory what nests pass on to each other."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.validation.copy_of import Copy
 from polygen.validation.points import executed
+from polygen.validation.same_integers import is_same
 from polygen.validation.terms import key
 from polygen.validation.view import View
 
@@ -19,11 +20,11 @@ def agree(view: View, copy: Copy, found: Expression, wanted: Expression) -> bool
     Choices that are decided there may be made already.
     """
     terms = view.terms(copy.statement.frame)
-    if key(terms.value(found)) == key(copy.terms.value(wanted)):
+    if is_same(key(terms.value(found)), key(copy.terms.value(wanted))):
         return True
     if ex.If not in walk.classes(wanted):
         return False
     points, _ = executed(view, copy)
     decided = Decided(points, integer_parameters(view.kernel).union(view.kernel.inames))
     found, wanted = decided.choices(found), decided.choices(wanted)
-    return key(terms.value(found)) == key(copy.terms.value(wanted))
+    return is_same(key(terms.value(found)), key(copy.terms.value(wanted)))

@@ -1,4 +1,4 @@
-"""What is said of kernels that are legal, and hardly what was meant; and what is said to try."""
+"""Warnings of kernels that are legal, and hardly what was meant; and remedies."""
 
 from __future__ import annotations
 

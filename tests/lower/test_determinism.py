@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = """
@@ -37,7 +39,8 @@ def _text(seed: int) -> str:
     return done.stdout
 
 
-def test_the_text_does_not_depend_on_the_hash_seed() -> None:
-    first, *others = (_text(seed) for seed in (0, 1, 2))
+@pytest.mark.parametrize("seeds", [(0, 1), pytest.param((2, 3, 4), marks=pytest.mark.more)])
+def test_the_text_does_not_depend_on_the_hash_seed(seeds: tuple[int, ...]) -> None:
+    first, *others = map(_text, seeds)
     assert len(first) > 5000
-    assert [other == first for other in others] == [True, True]
+    assert all(other == first for other in others)

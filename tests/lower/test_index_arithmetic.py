@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def test_a_step_on_a_loop_bounded_by_data() -> None:
 
 
 def test_a_predicate_is_a_value() -> None:
-    """What bounds a loop wraps in a condition of the user's, and not in the loop's."""
+    """A bound of a loop wraps in a condition of the user's, and not in the loop's."""
     knl = kernel(
         BOUND,
         "<> h = hs[i] {id=h}\no[i] = sum(k, 1.0) {if=h + 100 < 200, dep=h}",
@@ -172,3 +173,30 @@ def test_random_row_pointers_ascend() -> None:
     given = random_arguments(knl, {"n": 2000, "m": 700, "k": 30})
     assert np.all(np.diff(given["ptr"]) >= 0)
     assert (given["ptr"].min(), given["ptr"].max(), given["col"].max()) == (0, 700, 29)
+
+
+UNSIGNED: dict[str, Callable[[int, int], int]] = {
+    "clamp(u[i], 0, 96)": lambda u, _: min(u, 96),
+    "max(clamp(b[i], 0, 24), u[i]) % 97": lambda u, b: max(min(max(b, 0), 24), u) % 97,
+    "u[i] // clamp(b[i], 1, 97) % 97": lambda u, b: u // min(max(b, 1), 97) % 97,
+    "u[i] % clamp(b[i] // 2 + 3, 1, 97)": lambda u, b: u % min(max(b // 2 + 3, 1), 97),
+    "if(b[i] < 0, b[i] % 5, u[i]) % 97": lambda u, b: (b % 5 if b < 0 else u) % 97,
+    "min(clamp(b[i] // 3, 0, 96), max(u[i], 3))": lambda u, b: min(max(b // 3, 0), max(u, 3)),
+    "(u[i] >> abs(b[i] // 4)) % 97": lambda u, b: (u >> abs(b // 4)) % 97,
+}
+
+
+def test_what_is_computed_beside_uint64_may_be_negative() -> None:
+    lines = [f"o{k}[i] = t[{text}]" for k, text in enumerate(UNSIGNED)]
+    data = [
+        pg.GlobalArg("u", "uint64", "n"),
+        pg.GlobalArg("b", "int8", "n"),
+        pg.GlobalArg("t", "float64", 97),
+    ]
+    knl = pg.make_kernel(LINE, "\n".join(lines), [*data, "..."])
+    u = np.array([0, 5, 96, 97, 2**63 - 1, 2**63, 2**64 - 1], np.uint64)
+    b = np.array([-128, -1, 0, 3, 127, -5, 9], np.int8)
+    found = run(knl, u=u, b=b, t=np.arange(97.0))
+    for value, (text, meant) in zip(found, UNSIGNED.items(), strict=True):
+        wanted = [meant(int(x), int(y)) for x, y in zip(u, b, strict=True)]
+        assert value.tolist() == wanted, text

@@ -1,4 +1,4 @@
-"""Where launches end: between nests, and not within one."""
+"""Launches end between nests, and not within one."""
 
 from __future__ import annotations
 

@@ -211,12 +211,15 @@ def scan(size: int, text: str, *, rows: bool) -> Kernel:
 
 
 @pytest.mark.parametrize("rows", [True, False], ids=["rows", "loop"])
-def test_scans(host: HostDriver, monkeypatch: pytest.MonkeyPatch, rows: bool) -> None:
+@pytest.mark.parametrize("sizes", [(20, 33), pytest.param((32, 100), marks=pytest.mark.more)])
+def test_scans(
+    host: HostDriver, monkeypatch: pytest.MonkeyPatch, rows: bool, sizes: tuple[int, ...]
+) -> None:
     """Of sums, and of an operation of which the order matters."""
     pg.register_reduction("later", "if(b != 0, b, a)", 0, associative=True)
     where, of = ("r,i", "r,j") if rows else ("i", "j")
     cases: list[_Case] = []
-    for size in (20, 32, 33, 100):
+    for size in sizes:
         a: Any = np.random.default_rng(size).integers(0, 4, (ROWS, size) if rows else 3 * size - 1)
         places = np.arange(len(a.T), dtype=np.int64)
         last = np.maximum.accumulate(np.where(a != 0, places, 0), axis=-1)

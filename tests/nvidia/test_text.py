@@ -31,11 +31,11 @@ pytestmark = [
 ]
 
 
-def source_of(kernel: Any, arguments: dict[str, Any]) -> str | None:
+def source_of(kernel: Any, arguments: dict[str, Any], target: str = "cuda") -> str | None:
     """Return the source for a call with these arguments; None if there is no such code."""
     given = taken_apart(kernel.expanded, passed(kernel, arguments))
     classes: dict[str, type[Any]] = {name: type(v) for name, v in given.items()}
-    form = form_of(kernel.expanded, "cuda", classes)
+    form = form_of(kernel.expanded, target, classes)
     try:
         variant = make_variant(kernel.without_rules, examine(form, given).variant)
     except UserError:

@@ -1,4 +1,4 @@
-"""What a step may cost: random kernels of a few loops, and random steps of all kinds.
+"""Budgets of steps: random kernels of a few loops, and random steps of all kinds.
 
 Time is that of the processor, with room for slow machines: as a rule a step takes 5 ms.
 """

@@ -99,7 +99,7 @@ def test_instances_of_different_instructions_and_iterations_are_no_race() -> Non
 
 
 def test_data_that_decides_is_owed() -> None:
-    """What subscripts that are data make of it is an obligation, which calls can check."""
+    """Where subscripts are data, it is an obligation, which calls can check."""
     with pg.without_proofs():
         knl = pg.tag_inames(_unread("t[x[j]]", GLOBAL), {"j": "l.0"})
     (owed,) = (o for o in pg.obligations(knl) if o.kind == "ordered")

@@ -266,3 +266,21 @@ def check(knl: Kernel, target: str, given: Mapping[str, Any], wanted: Mapping[st
     names = [arg.name for arg in knl.arguments if arg.name in wanted]
     for name, array in zip(names, found, strict=True):
         np.testing.assert_array_equal(array, wanted[name], err_msg=f"{name} of\n{knl}", strict=True)
+
+
+def check_subscripts(seed: int, target: str) -> None:
+    """Check a kernel of `subscripts`."""
+    knl, given, wanted = subscripts(seed)
+    check(knl, target, given, wanted)
+
+
+def check_bounds(seed: int, target: str) -> None:
+    """Check a kernel of `bounds` after random steps: of any type, as the seed says."""
+    knl, given, wanted = bounds(INTEGERS[seed % len(INTEGERS)])
+    check(rearranged(knl, seed), target, given, wanted)
+
+
+def check_values(dtype: str, target: str) -> None:
+    """Check a kernel of `values`."""
+    knl, given, wanted = values(dtype)
+    check(knl, target, given, wanted)

@@ -7,11 +7,9 @@ import pytest
 from tests.properties.integer_cases import (
     INTEGERS,
     OTHERS,
-    bounds,
-    check,
-    rearranged,
-    subscripts,
-    values,
+    check_bounds,
+    check_subscripts,
+    check_values,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::polygen.errors.AmbiguousNesting")
@@ -19,14 +17,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::polygen.errors.AmbiguousNesting
 
 def test_subscripts_in_c() -> None:
     for seed in range(3):
-        knl, given, wanted = subscripts(seed)
-        check(knl, "c", given, wanted)
+        check_subscripts(seed, "c")
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_bounds_in_c(dtype: str) -> None:
-    knl, given, wanted = bounds(dtype)
-    check(rearranged(knl, INTEGERS.index(dtype)), "c", given, wanted)
+    check_bounds(INTEGERS.index(dtype), "c")
 
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, *OTHERS])
@@ -34,27 +30,25 @@ def test_values_in_c(dtype: str) -> None:
     check_values(dtype, "c")
 
 
-def check_values(dtype: str, target: str) -> None:
-    knl, given, wanted = values(dtype)
-    check(knl, target, given, wanted)
-
-
 def test_in_opencl() -> None:
-    knl, given, wanted = subscripts(4)
-    check(knl, "opencl", given, wanted)
+    check_subscripts(4, "opencl")
     for dtype in ("uint8", "uint32"):
-        knl, given, wanted = bounds(dtype)
-        check(rearranged(knl, 5), "opencl", given, wanted)
+        check_bounds(INTEGERS.index(dtype), "opencl")
     check_values("uint16", "opencl")
 
 
+MANY = {"c": range(100, 1_600, 100), "opencl": range(2_000, 2_200, 50)}
+
+
 @pytest.mark.deep
-@pytest.mark.parametrize("target", ["c", "opencl"])
-def test_many(target: str) -> None:
-    for seed in range(10, 200 if target == "c" else 60):
-        knl, given, wanted = subscripts(seed)
-        check(knl, target, given, wanted)
-        knl, given, wanted = bounds(INTEGERS[seed % len(INTEGERS)])
-        check(rearranged(knl, seed), target, given, wanted)
-    for dtype in (*INTEGERS, *OTHERS):
-        check_values(dtype, target)
+@pytest.mark.parametrize(("target", "start"), [(t, start) for t in MANY for start in MANY[t]])
+def test_many(target: str, start: int) -> None:
+    for seed in range(start, start + MANY[target].step):
+        check_subscripts(seed, target)
+        check_bounds(seed, target)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("dtype", [*INTEGERS, *OTHERS])
+def test_values_in_opencl(dtype: str) -> None:
+    check_values(dtype, "opencl")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import pytest
+
 import polygen as pg
 from polygen.errors import (
     CannotProve,
@@ -23,6 +25,7 @@ from tests.oracle.cases import kernel
 from tests.oracle.compare import check_arrays, make_arguments, typed
 
 COUNT = 40
+SOME = 16
 SIZES = (0, 1, 5)
 # What is said of a copy that cannot be made; anything else that is raised is a defect.
 REFUSALS = (
@@ -104,9 +107,12 @@ def copied(knl: Kernel, shuffler: random.Random, *, asynchronous: bool) -> Kerne
     )
 
 
-def test_random_copies() -> None:
+@pytest.mark.parametrize(
+    "seeds", [range(SOME), pytest.param(range(SOME, COUNT), marks=pytest.mark.more)], ids=str
+)
+def test_random_copies(seeds: range) -> None:
     outcomes: Counter[str] = Counter()
-    for seed in range(COUNT):
+    for seed in seeds:
         shuffler = random.Random(seed)
         knl = random_kernel(shuffler)
         for n in SIZES:
@@ -130,6 +136,6 @@ def test_random_copies() -> None:
         else:
             outcomes["copied"] += 1
     # Refusals are no success.
-    assert outcomes["copied"] >= COUNT // 2, outcomes
+    assert outcomes["copied"] >= len(seeds) // 2, outcomes
     assert outcomes["NotSwept"] >= 1, outcomes
     assert outcomes["PrivateAcrossLaunches"] <= 2, outcomes

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from polygen.analysis.kinds import letter
 from polygen.analysis.types import type_of
@@ -223,8 +224,9 @@ def check(cases: list[Expression], results: list[Array]) -> None:
     assert not wrong, f"{len(wrong)} wrong:\n" + "\n".join(wrong[:10])
 
 
-def test_in_c(tmp_path: Path) -> None:
-    cases = make_cases(1, 600)
+@pytest.mark.parametrize("count", [200, pytest.param(600, marks=pytest.mark.more)])
+def test_in_c(tmp_path: Path, count: int) -> None:
+    cases = make_cases(1, count)
     # Compilers warn of conditions that are always true; nobody would write them.
     check(cases, run_c(cases, ARRAYS, tmp_path, ("-Wno-error",)))
 

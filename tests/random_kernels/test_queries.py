@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 
 import lark
@@ -99,14 +100,17 @@ def _within(query: Query, level: int) -> str:
     return query.text if query.level >= level else f"({query.text})"
 
 
-def made() -> Iterator[tuple[Kernel, Query]]:
-    """Yield queries with their kernels, of which those that are called are known."""
+@cache
+def made() -> list[tuple[Kernel, Query]]:
+    """Return queries with their kernels, of which those that are called are known."""
+    found: list[tuple[Kernel, Query]] = []
     for seed in range(KERNELS):
         with pg.without_proofs():
             kernel = random_maker(seed).kernel()
         queries = Queries(kernel, seed)
         for _ in range(EACH):
-            yield kernel, queries.one(3)
+            found.append((kernel, queries.one(3)))
+    return found
 
 
 def test_queries_mean_what_they_say() -> None:

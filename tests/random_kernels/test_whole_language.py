@@ -36,7 +36,7 @@ def _cases(seeds: range, steps: int = 0, target: str = "c") -> list[Case]:
     return cases
 
 
-@pytest.mark.parametrize("start", range(0, IN_C, BATCH))
+@pytest.mark.parametrize("start", [0, pytest.param(BATCH, marks=pytest.mark.more)])
 def test_in_c(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = _cases(range(start, start + BATCH))
     # Of the others, those below take care.

@@ -27,6 +27,7 @@ class Declarations(Vectors):
     def __init__(self, text: str, expected: Expected) -> None:
         super().__init__(tokens(text))
         self.expected, self.complexes = expected, expected.complexes
+        self.reals = frozenset([n for n, kind in expected.declared.items() if kind == "f"])
         self.lines: list[str] = []
         self.pool: dict[str, int] = {}
         self.depth = 1

@@ -1,4 +1,4 @@
-"""What a function of the text is to be about."""
+"""The interface and the variables that a function of the text is to have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Parameter(NamedTuple):
 
 @dataclass
 class Expected:
-    """What a text is to be about.
+    """The interface and the variables that a text is to have.
 
     Attributes:
         arguments: the parameters by name, in order.

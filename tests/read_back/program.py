@@ -13,8 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from polygen.analysis.kinds import letter
 from polygen.analysis.meanings import meaning_of
+from polygen.analysis.types import type_of
 from polygen.ir import expression as ex
+from polygen.ir import walk
 from polygen.ir.array import AddressSpace, GlobalArg, ImageArg, ValueArg
 from polygen.ir.callables import is_symbol, user_function
 from polygen.ir.layout import Separate, Vector, constant_axes, vector_length
@@ -155,6 +158,11 @@ class Translator(Lines):
         """Return the text of an expression."""
         rule = _EXPRESSIONS.get(type(node))
         return number_text(node) if rule is None else rule(self, node)
+
+    def never_negative(self, node: Any) -> bool:
+        """Tell whether the value of an expression has a type without negative numbers."""
+        names = walk.free_variables(node)
+        return letter(type_of(node, {n: self.program.dtypes.get(n, int) for n in names})) == "u"
 
     def maybe_truth(self, node: Any) -> bool:
         """Tell whether the value of an expression may be a truth value."""
@@ -386,6 +394,8 @@ def _function(t: Translator, node: ex.Call) -> str:
         return f"{_TYPES[name]}({given})"
     if _RANDOM_INTEGERS.fullmatch(name):
         return f"opaque_integers({given})"
+    if name == "abs" and t.never_negative(node.parameters[0]):
+        return given
     return f"FUNCTIONS[{name!r}]({given})" if name in values.FUNCTIONS else f"opaque({given})"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
 
 import polygen as pg
@@ -26,11 +24,10 @@ TARGETS = ("cuda", "opencl")
 SEEDS = (11, 107, 304, 497, 785)
 
 
-def _check(seeds: Iterable[int], steps: int = 0) -> int:
-    """Compare texts with loop programs; return how many there are."""
+def test_random_kernels() -> None:
     count = 0
-    for seed in seeds:
-        case = make_case(seed, steps=steps)
+    for seed in SEEDS:
+        case = make_case(seed, steps=0)
         for target in TARGETS:
             with pg.without_proofs():
                 try:
@@ -39,15 +36,4 @@ def _check(seeds: Iterable[int], steps: int = 0) -> int:
                     continue
             assert check(made) in ("", _NOT_READ), f"{target}, {case}"
             count += 1
-    return count
-
-
-def test_random_kernels() -> None:
-    assert _check(SEEDS) > 1.5 * len(SEEDS)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("start", range(400_000, 404_000, 200))
-def test_thousands_of_random_kernels(start: int) -> None:
-    assert _check(range(start, start + 150)) > 240
-    assert _check(range(start + 150, start + 200), 6) > 50
+    assert count > 1.5 * len(SEEDS)

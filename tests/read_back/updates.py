@@ -1,4 +1,4 @@
-"""What statements of generated code change, at once or atomically, and what they call."""
+"""Reads assignments, atomic updates and calls of generated code."""
 
 from __future__ import annotations
 

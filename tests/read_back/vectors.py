@@ -1,4 +1,4 @@
-"""How the languages write vectors: of OpenCL C, of GCC, and of the CUDA C++ that polygen makes."""
+"""Reads vectors: of OpenCL C, of GCC, and of the CUDA C++ that polygen makes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ class Vectors(Expressions):
     """Reads expressions, vectors too.
 
     Attributes:
-        complexes: whether ``float2`` is a complex number.
+        complexes: whether ``float2`` is a complex number,
+        reals: but for these variables.
         lanes: how many components the type has that was read last.
         has_vectors: whether there were any.
     """
 
     complexes = False
+    reals: frozenset[str] = frozenset()
     lanes = 1
     has_vectors = False
 
@@ -34,7 +36,8 @@ class Vectors(Expressions):
     def vector_at(self, at: int) -> tuple[str, int] | None:
         """Return the type of the components, and their number, if a vector's type is there."""
         word = self.words[at]
-        if word in ("float2", "double2") and self.complexes:
+        complexes = self.complexes and self.words[at + 1] not in self.reals
+        if complexes and word in ("float2", "double2"):
             return None
         if word == "pg_vector":
             return "CUDA", 0

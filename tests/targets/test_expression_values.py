@@ -205,8 +205,9 @@ def check(cases: list[Expression], results: list[Array]) -> None:
     assert not wrong, f"{len(wrong)} wrong:\n" + "\n".join(wrong[:20])
 
 
-def test_values_in_c(tmp_path: Path) -> None:
-    cases = CASES[::2]
+@pytest.mark.parametrize("step", [6, pytest.param(2, marks=pytest.mark.more)])
+def test_values_in_c(tmp_path: Path, step: int) -> None:
+    cases = CASES[::step]
     check(cases, run_c(cases, ARRAYS, tmp_path))
 
 
@@ -215,8 +216,9 @@ def test_all_values_in_c(tmp_path: Path) -> None:
     check(CASES, run_c(CASES, ARRAYS, tmp_path))
 
 
-def test_values_in_opencl() -> None:
-    cases = CASES[::3]  # PoCL takes its time
+@pytest.mark.parametrize("step", [9, pytest.param(3, marks=pytest.mark.more)])
+def test_values_in_opencl(step: int) -> None:
+    cases = CASES[1::step]  # PoCL takes its time
     check(cases, run_opencl(cases, ARRAYS))
 
 

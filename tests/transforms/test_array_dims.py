@@ -477,7 +477,7 @@ def test_uses_that_are_out_of_sight() -> None:
 
 
 def test_what_is_assumed_after_a_split_of_a_symbolic_axis() -> None:
-    """What is assumed is of one space, whichever step has added to it."""
+    """Assumptions are of one space, whichever step has added to them."""
     split = pg.split_array_dim(stencil(), [("a", 0), ("out", 0)], 4)
     steps: list[Step] = [
         lambda knl: pg.assume(knl, "n mod 4 = 0 and n >= 8"),

@@ -14,5 +14,6 @@ def dealt(knl: Kernel) -> Kernel:
     return pg.parallelize_reduction(knl, "*", blocks=2, threads=8, items=2)
 
 
-def test_operations_and_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    check([(dealt, 45)], "c", monkeypatch, ("int8", "float16"))
+@pytest.mark.parametrize("dtype", ["int8", pytest.param("float16", marks=pytest.mark.more)])
+def test_operations_and_types(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
+    check([(dealt, 45)], "c", monkeypatch, (dtype,))

@@ -43,7 +43,8 @@ FUNCTIONS = (
 )
 
 
-def test_each_function() -> None:
+@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.more)])
+def test_each_function(target: str) -> None:
     """Along (1, 0) and (0, 1), tangents are central differences; in reverse, their sum is."""
     n, h = 7, 1e-6
     functions = FUNCTIONS.split(" ")
@@ -58,19 +59,18 @@ def test_each_function() -> None:
         rng = np.random.default_rng(start)
         x, y = 0.2 + 0.7 * rng.random((2, n))
         w = rng.standard_normal((len(some), n))
-        for target in ("c", "opencl"):
-            run = knl.executor(target)
-            back = reverse.executor(target)(x=x, y=y, z_bar=w.copy())[1]
-            for bar, (dx, dy) in zip(back[:2], ((1.0, 0.0), (0.0, 1.0)), strict=True):
-                sides = [run(x=x + s * dx * h, y=y + s * dy * h)[1][0] for s in (1, -1)]
-                wanted = (sides[0] - sides[1]) / (2 * h)
-                dots = {"x_dot": np.full(n, dx), "y_dot": np.full(n, dy)}
-                _, (z_dot,) = tangent.executor(target)(x=x, y=y, **dots)
-                for k, function in enumerate(some):
-                    np.testing.assert_allclose(
-                        z_dot[k], wanted[k], rtol=1e-4, atol=1e-6, err_msg=function
-                    )
-                np.testing.assert_allclose(bar, np.sum(w * z_dot, axis=0), rtol=1e-10)
+        run = knl.executor(target)
+        back = reverse.executor(target)(x=x, y=y, z_bar=w.copy())[1]
+        for bar, (dx, dy) in zip(back[:2], ((1.0, 0.0), (0.0, 1.0)), strict=True):
+            sides = [run(x=x + s * dx * h, y=y + s * dy * h)[1][0] for s in (1, -1)]
+            wanted = (sides[0] - sides[1]) / (2 * h)
+            dots = {"x_dot": np.full(n, dx), "y_dot": np.full(n, dy)}
+            _, (z_dot,) = tangent.executor(target)(x=x, y=y, **dots)
+            for k, function in enumerate(some):
+                np.testing.assert_allclose(
+                    z_dot[k], wanted[k], rtol=1e-4, atol=1e-6, err_msg=function
+                )
+            np.testing.assert_allclose(bar, np.sum(w * z_dot, axis=0), rtol=1e-10)
 
 
 def _of_elements(function: str) -> str:

@@ -254,3 +254,19 @@ def test_other_iterations_that_data_bounds_are_refused(changed: str, why: str) -
     with pg.without_proofs():
         right = kernel("{ [i]: 0<=i<h + 4 }", text.replace("dep=h:k", "dep=h:k, if=i < h"), *data)
     prove("step", old, Rearranged(right))
+
+
+@pytest.mark.parametrize(
+    ("domain", "says"),
+    [
+        ("{ [p]: n<=p<=n+2 or p=0 }", "it begins with 0 for n=0, but with n for n=-1"),
+        ("{ [p]: p=0 or p=n }", "it begins with 0 for n=1, but with n for n=0"),
+        ("{ [p]: 0<=p<=2 or 5<=p<=n }", "it ends with 2 for n=1, but with n for n=5"),
+    ],
+)
+def test_pieces_that_no_constraint_bounds_together(domain: str, says: str) -> None:
+    arrays = [pg.GlobalArg(name, np.float64, 40) for name in "oa"]
+    knl = pg.make_kernel(domain, "o[p] = a[p]", [*arrays, "..."], assumptions="1 <= n <= 9")
+    with pytest.raises(NotPaddable) as caught:
+        pg.pad_iname(knl, "p", 4)
+    assert says in str(caught.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -442,6 +443,7 @@ def _arguments(knl: Kernel, sizes: Mapping[str, int]) -> dict[str, Any]:
     return found
 
 
+@cache
 def examples() -> list[Example]:
     """Return all of them, and those that the tools of `tests.deep` watch."""
     found: list[Example] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -57,6 +58,46 @@ def test_random_kernels_that_were_refused_once(seed: int) -> None:
 @pytest.mark.parametrize("start", range(40_000, 44_000, 200))
 def test_thousands_of_random_kernels(start: int) -> None:
     assert _random(range(start, start + 200)) > 300
+
+
+def _quotient(choices: random.Random, depth: int) -> str:
+    """Return a sum of quotients of remainders of sums, in Python as in kernels."""
+    if depth == 0:
+        return choices.choice(("i", "j", "n", "5"))
+    inner, kind, by = _quotient(choices, depth - 1), choices.random(), choices.choice((2, 3, 4, 97))
+    if kind < 0.4:
+        return f"({inner}) // {by}"
+    if kind < 0.75:
+        return f"({inner}) % {by}"
+    if kind < 0.9:
+        other = _quotient(choices, choices.randrange(depth))
+        return f"({inner}) {choices.choice('+-')} ({other})"
+    return f"({inner})*{choices.choice((2, 3, -1))}"
+
+
+def _check_quotients(seed: int, count: int) -> None:
+    choices = random.Random(seed)
+    texts = [f"({_quotient(choices, choices.randint(2, 5))}) % 11" for _ in range(count)]
+    lines = [f"o{k}[i, j, {text}] = 1" for k, text in enumerate(texts)]
+    shape = "n, n, 11"
+    arrays = [pg.GlobalArg(f"o{k}", np.int8, shape) for k in range(count)]
+    knl = pg.make_kernel("{ [i, j]: 0<=i,j<n }", "\n".join(lines), [*arrays, "..."],
+                         silenced_warnings=["AmbiguousNesting"])  # fmt: skip
+    n = 14
+    _, found = knl.executor("c")(**{a.name: np.zeros((n, n, 11), np.int8) for a in arrays})
+    for text, value in zip(texts, found, strict=True):
+        at = [[eval(text, {"i": i, "j": j, "n": n}) for j in range(n)] for i in range(n)]  # noqa: S307
+        np.testing.assert_array_equal(value, np.eye(11, dtype=np.int8)[at], text)
+
+
+def test_quotients_of_remainders() -> None:
+    _check_quotients(0, 40)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(1, 26))
+def test_many_quotients_of_remainders(seed: int) -> None:
+    _check_quotients(seed, 40)
 
 
 def test_a_program_written_by_hand() -> None:

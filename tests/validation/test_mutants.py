@@ -78,21 +78,29 @@ def _random(seeds: range) -> Iterator[Example]:
 
 
 @pytest.mark.parametrize(
-    "alternating", [True, pytest.param(False, marks=pytest.mark.deep)], ids=["half", "all"]
+    ("step", "alternating"),
+    [
+        (3, True),
+        pytest.param(1, True, marks=pytest.mark.more),
+        pytest.param(1, False, marks=pytest.mark.deep),
+    ],
+    ids=["some", "half", "all"],
 )
-def test_mutants_of_examples(*, alternating: bool) -> None:
-    tally = _tally(examples(), alternating=alternating)
+def test_mutants_of_examples(step: int, *, alternating: bool) -> None:
+    tally = _tally(examples()[::step], alternating=alternating)
     assert tally.missed == []
-    assert tally.refused.total() > (500 if alternating else 1000)
-    assert {what for what, _ in tally.refused} == KINDS
+    assert tally.refused.total() > (500 if alternating else 1000) // step
+    seen = {what for what, _ in tally.refused}
+    assert seen == KINDS if step == 1 else len(seen) > 0.6 * len(KINDS)
     # Some change nothing: a barrier for memory that nobody shares, say.
     assert tally.harmless.total() < tally.refused.total() // 5
 
 
-def test_mutants_of_random_kernels() -> None:
-    tally = _tally(_random(range(20)), alternating=True)
+@pytest.mark.parametrize("count", [6, pytest.param(20, marks=pytest.mark.more)])
+def test_mutants_of_random_kernels(count: int) -> None:
+    tally = _tally(_random(range(count)), alternating=True)
     assert tally.missed == []
-    assert tally.refused.total() > 100
+    assert tally.refused.total() > 5 * count
 
 
 @pytest.mark.deep

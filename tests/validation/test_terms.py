@@ -32,12 +32,14 @@ from polygen.validation.polynomial import (
     total,
 )
 from polygen.validation.readings import KernelTerms
+from polygen.validation.same_integers import is_same
 from polygen.validation.terms import key
 from polygen.validation.view import View
 from tests.oracle.cases import kernel
 
 NAMES = ("i", "j", "n")
 I, J, N = map(of_atom, NAMES)  # noqa: E741  (as in the text)
+ELEMENT = ("element", "a", key(I))
 
 
 def _value(polynomial: Polynomial, at: Mapping[str, int]) -> int:
@@ -99,6 +101,42 @@ def test_values(seed: int) -> None:
 )
 def test_equal_ones_are_written_alike(left: Polynomial, right: Polynomial) -> None:
     assert left == right
+
+
+# Not written alike, and the same.
+SAME = [
+    (floor_divided(floor_divided(value, first), then), floor_divided(value, first * then))
+    for value, first, then in (
+        (plus(I, floor_divided(I, 3), -3), 7, 97),  # i % 3 // 7 // 97
+        (plus(I, floor_divided(I, 97), -97), 3, 2),
+        (plus(scaled(I, 3), floor_divided(I, 7), -1), 256, 97),
+        (plus(constant(2), I, -1), 97, 3),
+        (plus(floor_divided(I, 4), floor_divided(J, 5), -1), 8, 3),
+        (plus(of_atom(ELEMENT), floor_divided(of_atom(ELEMENT), 3), -3), 4, 5),
+    )
+]
+
+
+@pytest.mark.parametrize(("left", "right"), SAME)
+def test_what_is_the_same(left: Polynomial, right: Polynomial) -> None:
+    assert left != right
+    for a, b in ((left, right), (plus(times(left, N), J), plus(times(right, N), J))):
+        assert is_same(key(a), key(b))
+        assert is_same(("Sum", key(a), key(J)), ("Sum", key(b), key(J)))
+        assert not is_same(key(a), key(plus(b, constant(1))))
+        assert not is_same(("Sum", key(a)), ("Sum", key(b), key(J)))
+        assert not is_same(("Sum", key(a)), ("Product", key(b)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nothing_else_is_the_same(seed: int) -> None:
+    choices = random.Random(seed)
+    for _ in range(10):
+        left, right = (_random(choices, choices.randint(1, 3))[1] for _ in range(2))
+        if is_same(key(left), key(right)):
+            for _ in range(20):
+                at = {name: choices.randint(-9, 9) for name in NAMES}
+                assert _value(left, at) == _value(right, at)
 
 
 def test_parts() -> None:
