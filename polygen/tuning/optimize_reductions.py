@@ -76,8 +76,10 @@ def optimize_reductions(
       under the option ``deterministic``; else they update the array itself;
     - other element-wise loops go to axes of the grid, in groups of 256 work items, neighbours along
       what lies side by side in memory: as one loop of all, or as tiles of two where arrays have
-      their rows along different loops.  What is cheap is computed where it is used.  Nests whose
-      groups have one shape, and that do not need each other, share a launch.
+      their rows along different loops.  Where there is much to do, each item has several elements:
+      vectors, if arrays begin where these do (their ``alignment``), or some in turn.  What is cheap
+      is computed where it is used; what reads the rows of a reduction is done in its loops.  Nests
+      whose groups have one shape, and that do not need each other, share a launch.
 
     Clusters are CUDA's (the option ``clusters``), and taken if the limits have them: for OpenCL,
     make the kernel for it (``target="opencl"``), or pass limits with ``cluster_groups=1``.
