@@ -187,6 +187,7 @@ from polygen.transforms.unprivatize_temporaries_with_inames import (
     unprivatize_temporaries_with_inames,
 )
 from polygen.transforms.unroll_and_jam import unroll_and_jam
+from polygen.transforms.unroll_reduction import unroll_reduction
 from polygen.transforms.untag_inames import untag_inames
 from polygen.transforms.wavefront import wavefront
 from polygen.tuning.optimize_reductions import optimize_reductions
@@ -389,6 +390,7 @@ __all__ = [
     "unneeded_barriers",
     "unprivatize_temporaries_with_inames",
     "unroll_and_jam",
+    "unroll_reduction",
     "untag_inames",
     "wavefront",
     "without_proofs",

@@ -37,7 +37,7 @@ from polygen.tuning.on_processors import (
 )
 from polygen.tuning.parts import in_parts
 from polygen.tuning.passed_on import with_passed_on
-from polygen.tuning.prepared import beside_rows, in_the_same_loops, with_producers
+from polygen.tuning.prepared import beside_rows, in_the_same_loops, with_producers, with_terms
 from polygen.tuning.rows import with_rows
 from polygen.tuning.scattered import Scatter, on_device, on_threads, scatter_of, scattering, unsaid
 from polygen.tuning.spread import spread
@@ -56,7 +56,9 @@ def optimize_reductions(
 ) -> Kernel:
     """Share the reductions of a kernel among the work items of a GPU, as is fastest there.
 
-    Each reduction computes what element-wise instructions ahead of it do (`propagate_reduction`).
+    Reductions over up to four values become terms (`unroll_reduction`), unless something else goes
+    along the same rows.  Each other one computes what element-wise instructions ahead of it do
+    (`propagate_reduction`).
     Reductions of the same shape get the same loops, as do those of rows, and what uses their
     results row by row (`fuse_reductions`).  Then:
 
@@ -136,10 +138,11 @@ def optimize_reductions(
         )
     units = limits.compute_units
     kernel = _scattered(kernel, sizes, partial(on_device, limits=limits))
-    nests = [nest for family in families(kernel) for nest in family]
-    if not nests:
+    if not families(kernel):
         return kernel
-    simple = substituted(with_producers(kernel, names_of(nests)), sizes)
+    short = with_terms(kernel)
+    nests = [nest for family in families(short) for nest in family]
+    simple = substituted(with_producers(short, names_of(nests)), sizes)
     fused = in_parts(in_the_same_loops(simple, sizes), sizes, units)
     prepared = with_passed_on(beside_rows(fused, sizes, units))
     found = families(prepared)
@@ -152,7 +155,7 @@ def optimize_reductions(
         new = _shared(new, family, limits, sizes, tune=tune, alike=not is_alone)
     return (
         kernel
-        if new is prepared
+        if new is prepared and short is kernel
         else with_launches(spread(on_first_axes(new), units, partial(_warn, new)), sizes)
     )
 

@@ -21,15 +21,19 @@ from polygen.ir import walk
 from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.ir.tags import is_parallel
+from polygen.transforms._likely import likely_extent
 from polygen.transforms._same_loops import in_one_loop
 from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.fuse_reductions import fuse_reductions
 from polygen.transforms.propagate_reduction import propagate_reduction
+from polygen.transforms.unroll_reduction import unroll_reduction
 from polygen.tuning.neighbours import shared_uses, strides_of
 from polygen.tuning.nests import reduced_by
 from polygen.tuning.work import Work, points, work_of
 
 _LITTLE, _FEW = 1 << 15, 1 << 17  # elements: for a few groups; of writes across memory
+_TERMS = 4  # of a reduction that needs no loop
 
 
 def with_producers(kernel: Kernel, ids: Sequence[str]) -> Kernel:
@@ -43,6 +47,38 @@ def with_producers(kernel: Kernel, ids: Sequence[str]) -> Kernel:
         except (CannotProve, IllegalStep, ProducerNeeded):
             continue
     return kernel
+
+
+def with_terms(kernel: Kernel) -> Kernel:
+    """Return the kernel with terms in the place of reductions over very few values.
+
+    Then these need no items that share them, nor a launch of their own.  Not where something else
+    goes along what is reduced, which then is a row.
+    """
+    for insn in kernel.assignments:
+        plain = kernel.expanded
+        inames = plain.instruction(insn.id).reduction_inames
+        for iname in sorted(inames if insn.within_inames else ()):
+            count = _constant_extent(kernel, iname)
+            if count is None or count > _TERMS or is_parallel(kernel.tags.get(iname)):
+                continue
+            if count == 1 or not _is_row_of_others(plain, insn):
+                try:
+                    kernel = unroll_reduction(kernel, iname, f"id:{insn.id}")
+                except UserError:  # it runs over others, too, say
+                    continue
+    return kernel
+
+
+def _constant_extent(kernel: Kernel, iname: str) -> int | None:
+    is_constant = not kernel.home_domains[iname].parameters
+    return likely_extent(kernel, iname) if is_constant else None
+
+
+def _is_row_of_others(kernel: Kernel, insn: Instruction) -> bool:
+    """Tell whether what uses the results has more loops than these."""
+    used = [i for i in kernel.instructions if not i.read_names.isdisjoint(insn.written_names)]
+    return any(len(i.within_inames | i.reduction_inames) > len(insn.within_inames) for i in used)
 
 
 def in_the_same_loops(

@@ -555,6 +555,11 @@ def _parts(knl: Kernel, r: random.Random) -> AnyStep | None:
     return AnyStep("reduce_in_parts", (r.choice(over), r.choice((1, 3, 4)))) if over else None
 
 
+def _terms(knl: Kernel, r: random.Random) -> AnyStep | None:
+    over = sorted({i for insn in knl.assignments for i in insn.reduction_inames})
+    return AnyStep("unroll_reduction", (r.choice(over),)) if over else None
+
+
 def _realize(knl: Kernel, r: random.Random) -> AnyStep | None:
     reducing = [insn.id for insn in knl.instructions if insn.reductions]
     if not reducing:
@@ -680,6 +685,7 @@ MORE: dict[str, tuple[_Kind, float]] = {
     "remove_inames_from_insn": (_fewer_inames, 1),
     "realize_reduction": (_realize, 2),
     "reduce_in_parts": (_parts, 1),
+    "unroll_reduction": (_terms, 1),
     "parallelize_reduction": (_share_reduction, 1),
     "collect_common_factors": (_factors, 1),
     "set_argument_order": (_argument_order, 0.3),

@@ -114,3 +114,31 @@ def test_trees_are_shuffles_in_launches_of_different_shapes() -> None:
     shapes = {text.partition("(")[2].partition(")")[0] for text in launches}
     assert len(shapes) > 1
     assert all("__shfl_down_sync" in text for text in launches)
+
+
+@pytest.mark.parametrize(("count", "unrolled"), [(1, True), (3, True), (4, True), (5, False)])
+def test_very_few_values_need_no_launch(count: int, unrolled: bool) -> None:
+    shapes = {"x": (300, count, 64), "y": (300, 64), "z": (300,)}
+    knl = made(
+        f"{{ [i,j,k,l,p,q]: 0<=i,l,p<300 and 0<=j<{count} and 0<=k,q<64 }}",
+        "<> s[i,k] = sum(j, x[i,j,k])\ny[l,q] = exp(-s[l,q])\nz[p] = max(q, s[p,q])",
+        shapes,
+    )
+    assert ("unroll_reduction" in steps(knl)) == unrolled
+    x = np.random.default_rng(6).random(shapes["x"], np.float32)
+    _, (y, z) = knl.executor("c")(x=x)
+    np.testing.assert_allclose(y, np.exp(-x.sum(1)), rtol=1e-5)
+    np.testing.assert_allclose(z, x.sum(1).max(1), rtol=1e-6)
+
+
+def test_rows_of_few_values_stay_rows() -> None:
+    """Of which each element is needed again."""
+    knl = made(
+        "{ [i,j,p,q]: 0<=i,p<900 and 0<=j,q<4 }",
+        "<> s[i] = sum(j, exp(x[i,j]))\ny[p,q] = exp(x[p,q])/s[p]",
+        {"x": (900, 4), "y": (900, 4)},
+    )
+    assert "unroll_reduction" not in steps(knl)
+    x = np.random.default_rng(7).random((900, 4), np.float32)
+    _, (y,) = knl.executor("c")(x=x)
+    np.testing.assert_allclose(y, np.exp(x) / np.exp(x).sum(1, keepdims=True), rtol=1e-5)
