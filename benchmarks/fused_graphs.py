@@ -8,7 +8,8 @@
 Each has one to twelve element-wise operations and one to three reductions, over up to 2^22
 elements, axes in every order, casts between float16, float32 and int32, broadcasts, and one or
 several outputs.  polygen gets an instruction for each value, and `optimize_reductions`; PyTorch the
-same operations, eager and through `torch.compile`.  Results are compared with those in double
+same operations, eager and through `torch.compile`, and decides how results lie in memory: polygen
+writes them alike.  Results are compared with those in double
 precision.  Times are medians, on the device, of replayed graphs of calls on different arrays.
 """
 

@@ -16,10 +16,13 @@ from polygen.ir.names import check_function_name
 from polygen.ir.public import public
 from polygen.ir.verify import excerpt
 from polygen.language.programs import TranslationUnit
+from polygen.lower.extrema import with_candidates
 from polygen.lower.hidden import without_auto
 from polygen.lower.lower import Model, lower_prepared, prepare
 from polygen.lower.program import LoopProgram
 from polygen.lower.sizes import without_size_arguments
+from polygen.lower.table_elements import with_table_elements
+from polygen.lower.wraps import without_wraps
 from polygen.targets.cuda import CUDA
 from polygen.targets.cuda_clusters import CUDA_CLUSTERS
 from polygen.targets.printer import print_program
@@ -104,7 +107,10 @@ def _loop_program(kernel: Kernel, target: Target, index_dtype: DType) -> LoopPro
     if proofs_are_on():
         validate(kernel, program)
     warn_of_unused_inames(given)
-    return without_size_arguments(program, kernel, strips=_model(target) is Model.LOOPS)
+    program = with_candidates(with_table_elements(program), kernel)
+    in_loops = _model(target) is Model.LOOPS
+    program = without_wraps(program, kernel, apart=in_loops)
+    return without_size_arguments(program, kernel, strips=in_loops)
 
 
 def _for_target(kernel: Kernel, target: Target) -> Kernel:

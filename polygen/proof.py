@@ -23,7 +23,7 @@ from polygen.analysis.nest import loops_outside
 from polygen.analysis.new_obligations import Added, new_obligation
 from polygen.analysis.obligations import ORDERED, Obligation
 from polygen.analysis.permitted import why_none_is_permitted
-from polygen.analysis.proving import limited
+from polygen.analysis.proving import MOST_FOR_CLAIMS, limited, limited_attempt
 from polygen.analysis.realized import shares_reduction_loops
 from polygen.analysis.settled import Settled
 from polygen.analysis.sound import NOTHING, Unchanged, is_sound, keeps_sound, note_sound, unchanged
@@ -163,8 +163,9 @@ def _sufficient(step: str, old: Kernel, new: Kernel, instances: InstanceMap) -> 
         return True
 
     try:
-        return sufficient_claims(new.expanded, suffices)
-    except ProofLimit:  # one such proof takes seconds
+        with limited_attempt(MOST_FOR_CLAIMS):
+            return sufficient_claims(new.expanded, suffices)
+    except ProofLimit:
         return []
 
 

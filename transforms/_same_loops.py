@@ -19,7 +19,7 @@ from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import project_out, universe
-from polygen.ir.instruction import Instruction
+from polygen.ir.instruction import Assigning, Instruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
 from polygen.ir.tags import ForTag, GroupTag
@@ -37,6 +37,25 @@ def loops_of_all(kernel: Kernel, ids: Sequence[str]) -> frozenset[str]:
     """Return the inames that all of some instructions are within."""
     first, *others = (kernel.instruction(insn_id).within_inames for insn_id in ids)
     return first.intersection(*others)
+
+
+def check_results(step: str, kernel: Kernel, insns: Sequence[Instruction]) -> None:
+    """Check that each of some instructions has results of its own: is neither a call nor nothing.
+
+    Raises:
+        InvalidArgument: if one has none.
+    """
+    for insn in insns:
+        if not isinstance(insn, Assigning) or isinstance(insn, KernelCall):
+            calls = isinstance(insn, KernelCall)
+            raise InvalidArgument(
+                f"{step}: '{insn.id}' {'calls a kernel' if calls else 'assigns to nothing'}",
+                where=caller_location(),
+                excerpt=excerpt(kernel, insn.id),
+                remedy="inline_callable_kernel makes instructions of a call"
+                if calls
+                else "name instructions that assign",
+            )
 
 
 def comes_after(kernel: Kernel, insn_id: str, earlier: str) -> bool:

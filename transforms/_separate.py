@@ -89,8 +89,7 @@ def _inside(points: isl.Set, iname: str, inwards: int) -> isl.Set:
     """
     found = _inside_of(unflatten(points, [iname]), iname, inwards)
     relaxed = unflatten(points.remove_divs(), [iname])
-    bounded = relaxed.dim_has_any_lower_bound(_SET, 0) and relaxed.dim_has_any_upper_bound(_SET, 0)
-    if _convex(found) is not None or not bounded:
+    if _convex(found) is not None or not relaxed.is_bounded():
         return found
     # In steps, the last value need not be that which the bound says.
     plain = _inside_of(relaxed, iname, inwards)

@@ -160,8 +160,8 @@ def shuffled_tree(
         new_name: makes names of accumulators.
     """
     extent = shared.axis.extent
-    length = segment_length(kernel, shared.tag.axis, extent, size) if size else 1
-    if length < 2 or not is_whole_group(kernel, shared):
+    length = segment_length(kernel, insn.id, shared.tag.axis, extent, size) if size else 1
+    if length < 2 or not is_whole_group(kernel, insn.id, shared):
         return None
     variables: list[TemporaryVariable] = []
 
@@ -179,9 +179,9 @@ def shuffled_tree(
     return ShuffledTree(shared, length, own, sums, totals, result), variables
 
 
-def is_whole_group(kernel: Kernel, shared: LocalReduction) -> bool:
+def is_whole_group(kernel: Kernel, insn_id: str, shared: LocalReduction) -> bool:
     """Tell whether accumulators have an element for each work item, at its place."""
-    shape = group_shape(kernel)
+    shape = group_shape(kernel, insn_id)
     axes = [(shared.iname, shared.axis), *shared.outside, *shared.inside]
     tags = [kernel.tags.get(iname) for iname, _ in axes]
     known = {tag.axis for tag in tags if isinstance(tag, LocalTag)}

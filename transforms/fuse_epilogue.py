@@ -9,7 +9,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.verify import excerpt
 from polygen.source import caller_location
 from polygen.transformation import Name, transformation
-from polygen.transforms._same_loops import in_loops_of, is_passed_on, kept_by_items
+from polygen.transforms._same_loops import check_results, in_loops_of, is_passed_on, kept_by_items
 
 
 @transformation
@@ -64,7 +64,8 @@ def fuse_epilogue(kernel: Kernel, reduction: Name, consumer: Name) -> Kernel:
     Source: as for `fuse_loops`; Appleyard, CUTLASS: fast linear algebra in CUDA C++, 2017, has the
     word for products.
     """
-    first, last = kernel.assignment(reduction), kernel.assignment(consumer)
+    first, last = kernel.instruction(reduction), kernel.instruction(consumer)
+    check_results("fuse_epilogue", kernel, [first, last])
     name = _passed(kernel, first, last)
     made = next(r for r in references(_plain(kernel, first)) if r.name == name and r.is_write)
     used = next(r for r in references(_plain(kernel, last)) if r.name == name and not r.is_write)

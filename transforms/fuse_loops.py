@@ -16,8 +16,6 @@ from polygen.transforms._widen import values_of, widen
 from polygen.transforms.rename_iname import rename_iname
 from polygen.transforms.shift import shift
 
-_SET = isl.dim_type.set
-
 Shift = Annotated[
     int, Kind("an integer", lambda _, v: isinstance(v, int) and not isinstance(v, bool))
 ]
@@ -111,6 +109,4 @@ def _fused(kernel: Kernel, first: str, second: str, by: int) -> Kernel:
 def _hull(iname: str, values: isl.Set) -> isl.Set:
     """Return a convex set around the values, if there is a simple one; else these."""
     hull = values.simple_hull().to_set()
-    around = unflatten(hull, [iname])
-    bounded = around.dim_has_any_lower_bound(_SET, 0) and around.dim_has_any_upper_bound(_SET, 0)
-    return hull if bounded else values
+    return hull if unflatten(hull, [iname]).is_bounded() else values

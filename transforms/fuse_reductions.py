@@ -16,6 +16,7 @@ from polygen.source import caller_location, warn
 from polygen.transformation import Within, transformation
 from polygen.transforms._beside import beside, have_same_values
 from polygen.transforms._same_loops import (
+    check_results,
     comes_after,
     in_loops_of,
     in_one_loop,
@@ -111,8 +112,7 @@ def _chosen(kernel: Kernel, insns: Within) -> list[Instruction]:
             where=caller_location(),
             remedy="name several instructions: ['first', 'second']",
         )
-    for insn in found:
-        kernel.assignment(insn.id)
+    check_results("fuse_reductions", kernel, found)
     if not any(_plain(kernel, insn.id).reductions for insn in found):
         ids = [insn.id for insn in found]
         raise NoSuchReduction(

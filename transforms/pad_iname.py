@@ -141,14 +141,12 @@ def _loop(kernel: Kernel, home: Domain, iname: str) -> _Loop:
         if iname in insn.reduction_inames:
             raise _refusal(home, f"'{iname}' is what a reduction runs over, in '{insn.id}'")
     values = unflatten(home.flat, (iname,))
-    if not _has_ends(values):
-        raise _refusal(home, f"the loop of '{iname}' has no end")
     why = ""
-    for hull in filter(_has_ends, _hulls(values)):
-        ends = [_forms(end) for end in (hull.dim_min(0), hull.dim_max(0))]
+    for around in _around(values):
+        ends = [_forms(end) for end in (around.dim_min(0), around.dim_max(0))]
         others = [n for forms in ends for f in forms for n in f.names() if n in home.inames]
         if not others and all(len(forms) == 1 for forms in ends):
-            step = int(hull.get_stride(0).to_python())
+            step = int(around.get_stride(0).to_python())
             return _Loop(iname, next(iter(ends[0])), next(iter(ends[1])), step)
         why = why or _several_ends(ends, others)
     raise _refusal(
@@ -156,20 +154,18 @@ def _loop(kernel: Kernel, home: Domain, iname: str) -> _Loop:
     )
 
 
-def _has_ends(values: isl.Set) -> bool:
-    """Tell whether there are constraints that bound values from below and from above."""
-    below = values.dim_has_any_lower_bound(isl.dim_type.set, 0)
-    return below and values.dim_has_any_upper_bound(isl.dim_type.set, 0)
+def _around(values: isl.Set) -> Iterator[isl.Set]:
+    """Yield the values of an iname, and sets around them, simpler ones last.
 
-
-def _hulls(values: isl.Set) -> Iterator[isl.Set]:
-    """Yield sets with the ends of an iname's values, or around them: simpler ones last."""
+    A hull of what is in several pieces may go on forever, where each of them ends.
+    """
     if values.n_basic_set() == 1:
         yield values
-    hull = values.simple_hull()  # it has no ends where no constraint bounds all pieces
-    yield isl.Set.from_basic_set(hull)
-    yield isl.Set.from_basic_set(hull.remove_divs())
-    yield values
+    hull = values.simple_hull()
+    simpler = [isl.Set.from_basic_set(part) for part in (hull, hull.remove_divs())]
+    if not simpler[0].is_bounded():
+        yield values
+    yield from (around for around in simpler if around.is_bounded())
 
 
 def _forms(end: isl.PwAff) -> dict[LinearForm, dict[str, int]]:
@@ -198,14 +194,20 @@ def _padded(home: Domain, loop: _Loop, multiple: int) -> isl.Set:
     """Return the domain with further values of an iname."""
     whole = loop.step * multiple
     length = ((loop.last - loop.first + whole) // whole) * whole
-    values = loop.until(loop.first + length - loop.step)
-    rest = tuple(name for name in home.inames if name != loop.iname)
-    return project_out(home.flat, (loop.iname,)).intersect(values) if rest else values
+    return _until(home, loop, loop.first + length - loop.step)
+
+
+def _until(home: Domain, loop: _Loop, end: LinearForm) -> isl.Set:
+    """Return a domain in which an iname has all values of its loop, up to another end."""
+    values = loop.until(end)
+    if home.inames == (loop.iname,):  # for all sizes, also those for which it had no value
+        return values
+    return project_out(home.flat, (loop.iname,)).intersect(values)
 
 
 def _condition(home: Domain, loop: _Loop) -> Expression:
     """Return the condition that a value of a padded loop is one of the loop's own."""
-    box = project_out(home.flat, (loop.iname,)).intersect(loop.until(loop.last))
+    box = _until(home, loop, loop.last)
     end = form_condition(loop.last - LinearForm.of_name(loop.iname))
     gaps = box.subtract(home.flat).coalesce()
     left_out = [

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polygen.errors import InvalidArgument
+from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import ForTag, GroupTag
 from polygen.ir.verify import excerpt
 from polygen.language.within import matching
 from polygen.source import caller_location
 from polygen.transformation import Names, PositiveInt, Within, to_names, transformation
+from polygen.transforms._own_domain import with_own_domain
 from polygen.transforms._rows import Rows, Shares
 from polygen.transforms._same_loops import loops_of_all
 from polygen.transforms.split_iname import split_iname
@@ -84,7 +86,7 @@ def share_rows(
     """
     ids = [insn.id for insn in matching(kernel, insns)]
     names = to_names(keep) if keep else ()
-    kernel, side = _on_groups(kernel, ids, across)
+    kernel, side = _on_groups(_apart(kernel, ids), ids, across)
     rows = Rows(kernel, ids, Shares(threads, lanes, ahead))
     kept = sorted(names, key=lambda name: name not in kernel.rules)  # arrays come last
     rows.inline_others(kept)
@@ -97,6 +99,16 @@ def share_rows(
     for rule, name in zip(own, kept, strict=True):
         rows.keep(rule, name, "unr" if name in kernel.rules else "vec")
     return rows.kernel
+
+
+def _apart(kernel: Kernel, ids: Sequence[str]) -> Kernel:
+    """Return the kernel with domains of their own for the loops along rows."""
+    around = loops_of_all(kernel, ids)
+    insns = [kernel.expanded.instruction(insn_id) for insn_id in ids]
+    for iname in sorted(NO_NAMES.union(*(i.within_inames | i.reduction_inames for i in insns))):
+        if iname not in around:
+            kernel = with_own_domain(kernel, iname)
+    return kernel
 
 
 def _on_groups(kernel: Kernel, ids: Sequence[str], across: int) -> tuple[Kernel, dict[str, int]]:

@@ -15,11 +15,24 @@ BEYOND_CACHE, MOST_SETS = 2**28, 64  # bytes of all arrays, and how many sets th
 TOLERANCE = {False: 1e-4, True: 3e-2}  # of the largest result: of floats, and if there are halves
 
 
-def kernel(graph: Graph) -> pg.Kernel:
-    """Return what a user writes: an instruction for each value."""
+def kernel(graph: Graph, strides: Mapping[str, tuple[int, ...]] | None = None) -> pg.Kernel:
+    """Return what a user writes: an instruction for each value.
+
+    Parameters:
+        graph: the graph.
+        strides: those of results, in elements; row-major if not given.
+    """
     domains, lines, inside = polygen_text(graph)
-    ends = [*graph.inputs, *graph.outputs]
-    arrays = [pg.GlobalArg(v.name, v.dtype, graph.shape(v.name), alignment=16) for v in ends]
+    arrays = [
+        pg.GlobalArg(
+            v.name,
+            v.dtype,
+            graph.shape(v.name),
+            strides=(strides or {}).get(v.name),
+            alignment=16,
+        )
+        for v in [*graph.inputs, *graph.outputs]
+    ]
     kept = [pg.TemporaryVariable(n, graph.by_name[n].dtype, graph.shape(n)) for n in inside]
     return pg.make_kernel(domains, lines, [*arrays, *kept, "..."], name=f"graph_{graph.seed}")
 
@@ -65,8 +78,13 @@ def prepare(graph: Graph, tell: Callable[[str], None]) -> Mapping[str, Any]:
     doubled = {n: a.double() if a.is_floating_point() else a for n, a in arrays.items()}
     wanted = plain(torch, wide, **doubled)
     compiled = torch.compile(plain, dynamic=False)
+    # PyTorch lays results out as it finds best: polygen is to write the same.
+    strides = {
+        v.name: tuple(result.reshape(graph.shape(v.name)).stride())
+        for v, result in zip(graph.outputs, plain(torch, cast, **arrays), strict=True)
+    }
     start = time.perf_counter()
-    with_polygen = _prepared_polygen(graph, tell)
+    with_polygen = _prepared_polygen(graph, strides, tell)
     taken = time.perf_counter() - start
     able: dict[str, Any] = {}
     if with_polygen is not None:
@@ -84,23 +102,32 @@ def prepare(graph: Graph, tell: Callable[[str], None]) -> Mapping[str, Any]:
     return able
 
 
-def _prepared_polygen(graph: Graph, tell: Callable[[str], None]) -> Any:
+def _prepared_polygen(
+    graph: Graph, strides: Mapping[str, tuple[int, ...]], tell: Callable[[str], None]
+) -> Any:
     try:
         limits = pg.Limits.of_device()
-        fast = pg.optimize_reductions(kernel(graph), limits)
+        fast = pg.optimize_reductions(kernel(graph, strides), limits)
         run = fast.executor("cuda")
     except pg.UserError as error:
         tell(f"polygen: {type(error).__name__}: {error}".splitlines()[0])
         return None
-    return lambda sets: _polygen_calls(graph, run, sets)
+    return lambda sets: _polygen_calls(graph, strides, run, sets)
 
 
-def _polygen_calls(graph: Graph, run: Any, sets: Sequence[dict[str, Any]]) -> list[Any]:
+def _polygen_calls(
+    graph: Graph,
+    strides: Mapping[str, tuple[int, ...]],
+    run: Any,
+    sets: Sequence[dict[str, Any]],
+) -> list[Any]:
     torch: Any = import_module("torch")
 
     def call(arrays: dict[str, Any]) -> Callable[[], Any]:
         out = {
-            v.name: torch.empty(graph.shape(v.name), dtype=getattr(torch, v.dtype), device="cuda")
+            v.name: torch.empty_strided(
+                graph.shape(v.name), strides[v.name], dtype=getattr(torch, v.dtype), device="cuda"
+            )
             for v in graph.outputs
         }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 
 from polygen.analysis.access import Access, touched
 from polygen.analysis.known import is_never_written
@@ -13,8 +12,6 @@ from polygen.ir.array import GlobalArg
 from polygen.ir.claims import Claim, Independent, Injective
 from polygen.ir.kernel import Kernel
 
-_MOST_TRIALS = 12
-
 
 def sufficient_claims(kernel: Kernel, suffices: Callable[[tuple[Claim, ...]], bool]) -> list[Claim]:
     """Return claims with which something can be proved; none, if no claims are found.
@@ -23,35 +20,29 @@ def sufficient_claims(kernel: Kernel, suffices: Callable[[tuple[Claim, ...]], bo
         kernel: the kernel.
         suffices: tells whether some claims do.
     """
-    for claims in islice(_candidates(kernel), _MOST_TRIALS):
-        if suffices(claims):
-            return _fewest(claims, suffices)
-    return []
-
-
-def _candidates(kernel: Kernel) -> Iterator[tuple[Claim, ...]]:
-    """Yield sets of claims, those that say least first."""
     tables = [Injective(name) for name in _tables(kernel)]
-    yield from ((table,) for table in tables)
-    if len(tables) > 1:
-        yield tuple(tables)
-    pairs = tuple(_pairs(kernel))
-    yield from ((pair,) for pair in pairs)
-    yield (*tables, *pairs)
+    every: tuple[Claim, ...] = (*tables, *_pairs(kernel))
+    return _fewest((), every, suffices) if every and suffices(every) else []
 
 
 def _fewest(
-    claims: tuple[Claim, ...], suffices: Callable[[tuple[Claim, ...]], bool]
+    known: tuple[Claim, ...],
+    claims: tuple[Claim, ...],
+    suffices: Callable[[tuple[Claim, ...]], bool],
 ) -> list[Claim]:
-    """Leave out claims that are not needed: those about instructions rather than arrays."""
-    needed = list(claims)
-    if len(needed) > _MOST_TRIALS:
-        return needed
-    for claim in reversed(claims):
-        fewer = [c for c in needed if c != claim]
-        if fewer and suffices(tuple(fewer)):
-            needed = fewer
-    return needed
+    """Return claims of which none can be left out; together with those known, they suffice.
+
+    Of those that do, the first ones are kept: they say least.  Half of them are looked at, given
+    the other half, and then that: QuickXplain (Junker, AAAI 2004).
+    """
+    if known and suffices(known):
+        return []
+    if len(claims) == 1:
+        return list(claims)
+    middle = (len(claims) + 1) // 2
+    second = _fewest((*known, *claims[:middle]), claims[middle:], suffices)
+    first = _fewest((*known, *second), claims[:middle], suffices)
+    return [*first, *second]
 
 
 def _tables(kernel: Kernel) -> list[str]:

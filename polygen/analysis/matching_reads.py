@@ -16,8 +16,11 @@ from polygen.analysis.kept_types import as_stored, keeps_type, same_type
 from polygen.analysis.lookups import for_all_values
 from polygen.analysis.origins import NOWHERE, Origins, is_access
 from polygen.analysis.pairs import witness
+from polygen.analysis.proving import limited_attempt
+from polygen.analysis.recurrences import is_recurrence
 from polygen.analysis.settled import Settled
 from polygen.analysis.vague_past import Start, VaguePasts
+from polygen.errors import ProofLimit
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg
@@ -53,6 +56,7 @@ class Reads:
         self._comparing, self._origins = comparing, origins
         self._old, self._new = origins.old, origins.new
         self._instances, self._settled, self._names = instances, settled, names
+        self._gave_up = False  # to look for what is computed anew
         self.pasts = VaguePasts(origins.old, origins.new, instances, names)
 
     def difference(self, old: Expression, new: Expression, at: Context) -> Difference | None:
@@ -307,10 +311,28 @@ class Reads:
         at: Context,
         otherwise: Difference,
     ) -> Difference | None:
-        """Look whether one kernel computes anew what the other one has stored."""
+        """Look, if that is cheap, whether one kernel computes anew what the other one stored."""
+        if self._gave_up:
+            return otherwise
+        try:
+            with limited_attempt():
+                return self._computed_anew(was, now, nodes, at, otherwise)
+        except ProofLimit:
+            self._gave_up = True
+            return otherwise
+
+    def _computed_anew(
+        self,
+        was: Source,
+        now: Source,
+        nodes: tuple[Expression, Expression],
+        at: Context,
+        otherwise: Difference,
+    ) -> Difference | None:
+        # Of a recurrence, it would take all of its values.
         old, new = nodes
         match = self._comparing.match
-        if was.writer is not None:
+        if was.writer is not None and not is_recurrence(self._old, was.writer):
             points = at.points.intersect(
                 at_source(now, at.new.names, self._origins.unread(self._new, now))
             )
@@ -319,7 +341,7 @@ class Reads:
             for value, why in _kept(self._old, old, frame, was, at):
                 if match(value, new, inner) is None:
                     return why
-        if now.writer is not None:
+        if now.writer is not None and not is_recurrence(self._new, now.writer):
             points = at.points.intersect(
                 at_source(was, at.old.names, self._origins.unread(self._old, was))
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
 import islpy as isl
@@ -58,6 +58,8 @@ def proofs_are_on() -> bool:
 MOST_OPERATIONS = 3_000_000  # of isl, in one proof: usually seconds
 MOST_IN_A_STEP = 2_000_000  # of isl, in what a transformation does itself
 MOST_IN_A_COMPARISON = 1_000_000  # of isl, in one attempt: usually far less than a second
+MOST_IN_AN_ATTEMPT = 300_000  # of isl, in what a proof can do without
+MOST_FOR_CLAIMS = 1_000_000  # of isl, to find what would make a refused step right
 MOST_IN_A_COUNT = 400_000  # of isl, for one formula: longer ones tell nobody anything
 
 
@@ -117,8 +119,40 @@ def limited_count() -> Generator[None]:
         yield
 
 
+_ATTEMPT: ContextVar[bool] = ContextVar("whether this is part of an attempt", default=False)
+
+
+@contextmanager
+def limited_attempt(most: int = MOST_IN_AN_ATTEMPT) -> Generator[None]:
+    """Bound what isl may do, all in all, to find what one can do without.
+
+    Limits inside of it are not looked at: what they bound is a part of the attempt.
+
+    Parameters:
+        most: how many operations there may be.
+
+    Raises:
+        ProofLimit: if isl has more to do than is reasonable.
+    """
+    if _ATTEMPT.get():
+        yield
+        return
+    token = _ATTEMPT.set(True)
+    try:
+        with _bounded(most, "the sets of an attempt", "or take other steps"):
+            yield
+    finally:
+        _ATTEMPT.reset(token)
+
+
 @contextmanager
 def _limited(most: int, what: str, otherwise: str) -> Generator[None]:
+    with nullcontext() if _ATTEMPT.get() else _bounded(most, what, otherwise):
+        yield
+
+
+@contextmanager
+def _bounded(most: int, what: str, otherwise: str) -> Generator[None]:
     context = isl.DEFAULT_CONTEXT
     outside = context.get_max_operations()
     context.reset_operations()

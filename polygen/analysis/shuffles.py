@@ -7,18 +7,20 @@ needs no memory.  A sub-group is a number of work items in a row, the first axis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from graphlib import TopologicalSorter
 
 from polygen.analysis.affine import LinearForm, linear_form
 from polygen.analysis.domains import domain_of, with_surrounding
 from polygen.analysis.isl_affine import condition_set
+from polygen.analysis.relations import standing_before
 from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import AddressSpace, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out, unflatten
-from polygen.ir.instruction import Assigning, CInstruction, KernelCall
+from polygen.ir.instruction import Assigning, Barrier, CInstruction, KernelCall
 from polygen.ir.kernel import Kernel
 from polygen.ir.remembered import per_kernel
 from polygen.ir.tags import LocalTag, is_lane
@@ -41,13 +43,47 @@ class GroupShape:
         return reduce(int.__mul__, [n for a, n in self.sizes.items() if a < axis], 1)
 
 
-@per_kernel
-def group_shape(kernel: Kernel) -> GroupShape | None:
-    """Return the shape that all groups of a kernel have, as far as its strides go.
+def group_shape(kernel: Kernel, insn_id: str) -> GroupShape | None:
+    """Return the shape of all groups that may execute an instruction, as far as strides go.
 
-    None if some may have others.
+    None if some may have others.  An instruction that the kernel does not have yet may be in any.
     """
-    used = {i for insn in kernel.instructions for i in insn.within_inames | insn.reduction_inames}
+    return _group_shape(kernel, _phases(kernel).get(insn_id, ()))
+
+
+@per_kernel
+def _phases(kernel: Kernel) -> Mapping[str, tuple[int, ...]]:
+    """Return, for each instruction, whether it is before (-1) or after (1) each end of launches."""
+    ends = [
+        insn
+        for insn in kernel.instructions
+        if isinstance(insn, Barrier)
+        and insn.scope is AddressSpace.GLOBAL
+        and not insn.within_inames
+    ]
+    found = {insn.id: [0] * len(ends) for insn in kernel.instructions}
+    if not ends:
+        return dict.fromkeys(found, ())
+    before: dict[str, frozenset[str]] = {}
+    direct = standing_before(kernel)
+    for insn_id in TopologicalSorter(direct).static_order():
+        before[insn_id] = direct[insn_id].union(*(before[name] for name in direct[insn_id]))
+    for place, end in enumerate(ends):
+        for insn_id, phase in found.items():
+            phase[place] = (end.id in before[insn_id]) - (insn_id in before[end.id])
+    return {insn_id: tuple(phase) for insn_id, phase in found.items()}
+
+
+@per_kernel
+def _group_shape(kernel: Kernel, phase: tuple[int, ...]) -> GroupShape | None:
+    """Return the shape of all groups that execute what is not in another launch for sure."""
+    phases = _phases(kernel)
+    used = {
+        iname
+        for insn in kernel.instructions
+        if all(a * b >= 0 for a, b in zip(phase, phases[insn.id], strict=False))
+        for iname in insn.within_inames | insn.reduction_inames
+    }
     counts: dict[int, set[int]] = {}
     first: dict[str, int] = {}
     for iname, tag in kernel.tags.items():
@@ -98,13 +134,16 @@ _NONE = Shuffles(frozenset(), {})
 def shuffles_of(kernel: Kernel) -> Shuffles:
     """Return which arrays of a kernel are in registers: of those that may be."""
     wanted = [t for t in kernel.temporaries if t.shuffled and t.shape]
-    shape = group_shape(kernel) if wanted and kernel.options.sub_group_size else None
-    if shape is None:
+    if not wanted or not kernel.options.sub_group_size:
         return _NONE
     names: set[str] = set()
     distances: dict[str, dict[ex.Subscript, int]] = {}
     for array in wanted:
-        found = _Registers(kernel, shape, array).found()
+        users = [i for i in kernel.assignments if array.name in {*i.read_names, *i.written_names}]
+        shapes = [group_shape(kernel, insn.id) for insn in users]
+        if not shapes or shapes[0] is None or any(shape != shapes[0] for shape in shapes):
+            continue
+        found = _Registers(kernel, shapes[0], array).found(users)
         if found is not None:
             names.add(array.name)
             for insn_id, far in found.items():
@@ -120,10 +159,9 @@ class _Registers:
         self._size = kernel.options.sub_group_size or 0
         self._axes: tuple[int, ...] | None = None  # of the group, one for each of the array's
 
-    def found(self) -> dict[str, dict[ex.Subscript, int]] | None:
+    def found(self, users: Sequence[Assigning]) -> dict[str, dict[ex.Subscript, int]] | None:
         """Return the far reads of each instruction; None if the array has to be in memory."""
         name = self._array.name
-        users = [i for i in self._kernel.assignments if name in {*i.read_names, *i.written_names}]
         if not self._is_local() or not all(map(self._is_plain, users)):
             return None
         targets = [(i, t) for i in users for t in i.assignees if ex.name_of(t) == name]
@@ -251,7 +289,7 @@ class _Registers:
         return near is not None and bool(executed.is_subset(near))
 
 
-def segment_length(kernel: Kernel, axis: int, extent: int, size: int) -> int:
+def segment_length(kernel: Kernel, insn_id: str, axis: int, extent: int, size: int) -> int:
     """Return how many places in a row along an axis of the group are in one sub-group.
 
     Such segments follow each other from the first place on; the last one may be shorter.  A power
@@ -259,11 +297,12 @@ def segment_length(kernel: Kernel, axis: int, extent: int, size: int) -> int:
 
     Parameters:
         kernel: the kernel.
+        insn_id: that of an instruction that such groups execute.
         axis: of the group.
         extent: how many places there are.
         size: of a sub-group.
     """
-    shape = group_shape(kernel)
+    shape = group_shape(kernel, insn_id)
     if shape is None or axis not in shape.sizes:
         return 1
     stride, length = shape.stride(axis), 1

@@ -11,6 +11,8 @@ from polygen.analysis.access import touched
 from polygen.analysis.dataflow import Source, final_sources, sources
 from polygen.analysis.nest import loops_outside
 from polygen.analysis.pairs import users
+from polygen.analysis.proving import limited_attempt
+from polygen.errors import ProofLimit
 from polygen.ir.array import GlobalArg
 from polygen.ir.kernel import Kernel
 
@@ -20,7 +22,8 @@ _MOST_LOOPS = 4  # 24 nests
 def same_in_every_nest(kernel: Kernel, name: str, loops: Sequence[str]) -> bool:
     """Tell whether, however loops are nested, reads of a variable see what the same writes wrote.
 
-    False says that it is not so, or that data decides, or that there are too many nests.
+    False says that it is not so, or that data decides, or that there are too many nests, or sets
+    that are too complicated.
 
     Parameters:
         kernel: the kernel.
@@ -29,6 +32,14 @@ def same_in_every_nest(kernel: Kernel, name: str, loops: Sequence[str]) -> bool:
     """
     if len(loops) > _MOST_LOOPS:
         return False
+    try:
+        with limited_attempt():
+            return _all_alike(kernel, name, loops)
+    except ProofLimit:
+        return False
+
+
+def _all_alike(kernel: Kernel, name: str, loops: Sequence[str]) -> bool:
     first: list[dict[str | None, isl.Set]] | None = None
     for nested in _nests(kernel, loops):
         found = _flows(nested, name)

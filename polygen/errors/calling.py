@@ -61,6 +61,10 @@ class TooManyToCheck(UserError):
     """A call that is to check more than can be checked."""
 
 
+class ObligationUnchecked(UserError):
+    """A call that is to check what is not known before the kernel has run."""
+
+
 class ClaimViolated(AssumptionViolated):
     """Data for which something is not true that the user vouched for."""
 

@@ -13,16 +13,16 @@ class ComputedAnew(PolygenWarning):
     """A reduction that would be a scan, were it not for a hardware axis, or for loops inside."""
 
 
-class ObligationUnchecked(PolygenWarning):
-    """Something that a call with ``check_assumptions=True`` cannot check beforehand."""
-
-
 class SeparationIgnored(PolygenWarning):
     """A condition by which code is to be separated, and cannot be as the kernel is now."""
 
 
 class NotVectorized(PolygenWarning):
     """An instruction in lanes tagged ``vec`` that is executed for one after the other."""
+
+
+class NotParallel(PolygenWarning):
+    """Work on a GPU that one work item does alone: no loop around it is on an axis of the grid."""
 
 
 class PriorityIgnored(PolygenWarning):

@@ -268,9 +268,9 @@ class _Stages:
         """How many places in a row a sub-group has; 1 if it is not that which scans."""
         kernel, local = self._kernel, self._local
         size = kernel.options.sub_group_size
-        if not size or not is_whole_group(kernel, local):
+        if not size or not is_whole_group(kernel, self._insn.id, local):
             return 1
-        length = segment_length(kernel, local.tag.axis, self.extent, size)
+        length = segment_length(kernel, self._insn.id, local.tag.axis, self.extent, size)
         return length if -(-self.extent // length) <= length + 1 else 1
 
     @property

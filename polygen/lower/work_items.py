@@ -24,6 +24,13 @@ from polygen.lower.declare import expressions, mentioned, place_declarations
 from polygen.lower.launches import Axis
 from polygen.lower.neighbours import are_neighbours, nodes_in
 from polygen.lower.program import Assign, Barrier, Block, Call, Declare, If, Loop, Node, Verbatim
+from polygen.lower.shared_loops import (
+    is_stable,
+    mentioned_by_head,
+    synchronizes,
+    with_shared_loops,
+    written_names,
+)
 
 _Carries: TypeAlias = Callable[[str, frozenset[str]], bool]
 
@@ -126,21 +133,20 @@ class _WorkItems:
         self._regions: list[tuple[frozenset[str], frozenset[str]]] = []
 
     def run(self, body: Block) -> Block:
-        self._collect(body, frozenset())
         private = {n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.PRIVATE}
+        shared_loops = with_shared_loops(body, self._axes, private)
+        waits = shared_loops != body
+        body = shared_loops
+        self._collect(body, frozenset())
         kept = {n: d for n, d in private.items() if self._axes and self._is_kept(n)}
         own = {n: d for n, d in private.items() if n not in kept}
         shared = {n: d for n, d in self._wanted.items() if d.address_space is AddressSpace.LOCAL}
-        interleaved = self._are_interleaved(body, kept)
+        interleaved = waits or self._are_vectors(list(nodes_in(body)), kept)
         kept = {n: replace(d, interleaved=interleaved) for n, d in kept.items()}
         expanded = {n: replace(d, extent=(d.extent or 1) * self._items()) for n, d in kept.items()}
         result = self._split(body, own, kept)
         items = frozenset(axis.inames[0][0] for axis in self._axes)
         return place_declarations(result, {**shared, **expanded}, items)
-
-    def _are_interleaved(self, body: Block, kept: Collection[str]) -> bool:
-        """Tell whether elements of neighbours are to be neighbours in what items keep."""
-        return self._are_vectors(list(nodes_in(body)), kept)
 
     def _are_vectors(self, nodes: Sequence[Node], kept: Collection[str]) -> bool:
         """Tell whether iterations of the innermost loop over work items may become vectors."""
@@ -169,14 +175,14 @@ class _WorkItems:
         """
         region: list[Node] = []
         for node in (*body, Barrier(frozenset())):
-            if not _synchronizes(node):
+            if not synchronizes(node):
                 region.append(node)
                 continue
             if region:
                 self._regions.append((mentioned(region), loops))
                 region = []
             if isinstance(node, Loop | If):
-                self._regions.append((_mentioned_by_head(node), loops))
+                self._regions.append((mentioned_by_head(node), loops))
                 inside = loops | {node.iname} if isinstance(node, Loop) else loops
                 self._collect(node.body, inside)
 
@@ -185,7 +191,7 @@ class _WorkItems:
         result: list[Node] = []
         region: list[Node] = []
         for node in (*body, Barrier(frozenset())):
-            if not _synchronizes(node):
+            if not synchronizes(node):
                 region.append(node)
                 continue
             if region:
@@ -248,30 +254,13 @@ class _WorkItems:
 
 def _are_versions(region: Block, items: frozenset[str]) -> bool:
     """Tell whether statements are all under conditions that are the same for all items."""
-    written = _written(region)
+    written = written_names(region)
     return all(
         isinstance(node, If)
-        and _is_stable(node, written)
-        and items.isdisjoint(_mentioned_by_head(node))
+        and is_stable(node, written)
+        and items.isdisjoint(mentioned_by_head(node))
         for node in region
     )
-
-
-def _written(region: Block) -> frozenset[str]:
-    found: set[str] = set()
-    for node in nodes_in(region):
-        if isinstance(node, Assign):
-            found |= {ex.name_of(target) for target, _ in node.pairs}
-        elif isinstance(node, Verbatim | Call):
-            found |= set(node.writes)
-    return frozenset(found)
-
-
-def _is_stable(node: Loop | If, written: frozenset[str]) -> bool:
-    """Tell whether bounds or a condition are the same whenever they are asked."""
-    parts = [part for head in expressions(node) for part in walk.subexpressions(head)]
-    reads_arrays = any(isinstance(part, ex.Subscript) for part in parts)
-    return not reads_arrays and written.isdisjoint(_mentioned_by_head(node))
 
 
 def _taken_apart(region: Block, items: frozenset[str]) -> tuple[list[Loop | If], Block]:
@@ -280,13 +269,13 @@ def _taken_apart(region: Block, items: frozenset[str]) -> tuple[list[Loop | If],
     What differs from item to item, and may be asked in each iteration as well as once, is asked
     around the block.
     """
-    written = _written(region)
+    written = written_names(region)
     around: list[Loop | If] = []
     asked: list[Expression] = []
     while len(region) == 1 and isinstance(node := region[0], Loop | If):
-        if not _is_stable(node, written):
+        if not is_stable(node, written):
             break
-        head = _mentioned_by_head(node)
+        head = mentioned_by_head(node)
         copied = isinstance(node, Loop) and (node.unroll or node.at_once)
         if items.isdisjoint(head) and not copied:
             around.append(node)
@@ -298,16 +287,6 @@ def _taken_apart(region: Block, items: frozenset[str]) -> tuple[list[Loop | If],
     for condition in reversed(asked):
         region = (If(condition, region),)
     return around, region
-
-
-def _synchronizes(node: Node) -> bool:
-    if isinstance(node, Loop | If):
-        return any(_synchronizes(child) for child in node.body)
-    return isinstance(node, Barrier)
-
-
-def _mentioned_by_head(node: Loop | If) -> frozenset[str]:
-    return mentioned((replace(node, body=()),))
 
 
 def _expanded(node: Node, kept: Mapping[str, Declare], item: Expression, items: int) -> Node:

@@ -25,9 +25,10 @@ from polygen.runtime.evaluate import value_of
 from polygen.runtime.table import Instances, TooMany
 from polygen.runtime.table_groups import Touched, clash, distinct_clash
 from polygen.runtime.table_values import Column, NotKnown, Outside, Rows, Values
-from polygen.source import caller_location, warn
+from polygen.source import caller_location
 
 _REMEDY = "pass other data, or mend the kernel: it would do something undefined with this"
+_UNCHECKED = "call it without check_assumptions=True"
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,12 @@ class CallData:
 def check_assumptions(kernel: Kernel, data: CallData) -> None:
     """Check what a kernel takes for granted of data: its claims, and its obligations.
 
-    What the kernel itself computes is not known before: a warning says what was not checked.
+    What is not met is said first, then what cannot be checked.
 
     Raises:
         ClaimViolated: if a claim is wrong.
         ObligationViolated: if an obligation is not met.
+        ObligationUnchecked: if something depends on what the kernel computes.
         TooManyToCheck: if there are too many instances to look at.
         IllFormedKernel: if the kernel is not well formed, whatever it is called with.
     """
@@ -66,27 +68,26 @@ def check_assumptions(kernel: Kernel, data: CallData) -> None:
         elif isinstance(claim, Independent):
             wanted.append((claim, partial(check.independent, claim)))
     wanted += [(o, partial(check.obligation, o)) for o in obligations(kernel)]
+    unchecked: list[str] = []
     for what, look in wanted:
         try:
             look()
         except NotKnown as unknown:
-            _warn(kernel, what, unknown)
+            unchecked.append(f"{what} (not known before it runs: {unknown})")
         except TooMany as most:
             raise TooManyToCheck(
                 f"kernel '{kernel.name}' was called with check_assumptions=True, and this cannot "
                 f"be checked, for there are more than {most} instances: {what}",
                 where=caller_location(),
-                remedy="call it without check_assumptions=True if you know that it holds",
+                remedy=f"{_UNCHECKED} if you know that it holds",
             ) from None
-
-
-def _warn(kernel: Kernel, what: object, unknown: NotKnown) -> None:
-    if ObligationUnchecked.__name__ not in kernel.options.silenced_warnings:
-        warn(
-            ObligationUnchecked(
-                f"kernel '{kernel.name}': this could not be checked, for it depends on what the "
-                f"kernel computes, {unknown}: {what}"
-            )
+    if unchecked:
+        raise ObligationUnchecked(
+            f"kernel '{kernel.name}' was called with check_assumptions=True, and this cannot be "
+            f"checked, for it depends on what the kernel computes: {'; '.join(unchecked)}",
+            where=caller_location(),
+            remedy=f"let a kernel of its own compute that, and pass it to this one; or {_UNCHECKED}"
+            " if you know that it holds",
         )
 
 
@@ -104,11 +105,26 @@ class _Check:
         elif obligation.kind == ORDERED:
             self._ordered(obligation)
         else:
-            raise NotKnown(f"the elements of '{obligation.array}' that it writes")
+            self._written(obligation)
 
     def _inside(self, obligation: Obligation) -> None:
         (reference,) = obligation.references
         self._look_inside(reference)
+
+    def _written(self, obligation: Obligation) -> None:
+        name = obligation.array
+        unknown = NotKnown(f"the elements of '{name}' that it writes")
+        if not obligation.references:
+            raise unknown
+        (reference,) = obligation.references
+        users = {reference.insn.id, *[insn.id for insn in self._kernel.writers.get(name, ())]}
+        if any(axes(self._kernel, insn_id, name) for insn_id in users):
+            raise NotKnown(f"which copy of '{name}' it uses")
+        try:
+            instances, values = self._instances(reference)
+            values.written(name, tuple(reference.index), instances.all_at_once())
+        except (NotKnown, Outside):
+            raise unknown from None
 
     def _ordered(self, obligation: Obligation) -> None:
         loose = obligation.loose

@@ -135,6 +135,11 @@ def is_queue(value: object) -> bool:
     return _is("CommandQueue", value)
 
 
+def is_gpu(device: Any) -> bool:
+    """Tell whether a device of pyopencl's is a GPU."""
+    return bool(device.type & pyopencl().device_type.GPU)
+
+
 def _is(name: str, value: object) -> bool:
     module = sys.modules.get("pyopencl")
     known = getattr(module, name, None)  # another thread may be loading it: there are none yet

@@ -19,13 +19,14 @@ from polygen.runtime.device_array import DeviceArray
 from polygen.runtime.evaluate import value_of
 from polygen.runtime.layouts import value_of_hidden
 from polygen.runtime.nvidia_opencl import register_options
-from polygen.runtime.opencl import Queue, build, check_alignments, pyopencl
+from polygen.runtime.opencl import Queue, build, check_alignments, is_gpu, pyopencl
 from polygen.runtime.opencl_lacks import check_extensions
 from polygen.runtime.opencl_run import Run, check_local_memory
 from polygen.runtime.outputs import is_fully_written
 from polygen.runtime.pocl import options_for
 from polygen.runtime.recording import Called, recorded_on_host
 from polygen.runtime.scalars import passed_as
+from polygen.runtime.serial_work import warn_of_serial_work
 from polygen.runtime.stack import check_stack
 from polygen.runtime.temporaries import with_memory
 from polygen.runtime.variant import Variant
@@ -100,6 +101,8 @@ def plan_for_opencl(form: Form, call: Call, variant: Variant, queue: Queue) -> d
         **{hidden.name: value_of_hidden(hidden, call.places) for hidden in variant.hidden},
     }
     check_alignments(queue.device, (*form.arrays, *form.allocated))
+    if is_gpu(queue.device):
+        warn_of_serial_work(variant.kernel, program.loop_program, fixed)
     names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
     run = Run(queue, built, _called(form, call, variant, queue), fixed, names)
     plan: dict[str, Any] = {"pg_run": run, "pg_recorded": run.recorded}
@@ -123,6 +126,7 @@ def plan_for_cuda(form: Form, call: Call, variant: Variant) -> dict[str, Any]:
         **call.sizes,
         **{hidden.name: value_of_hidden(hidden, call.places) for hidden in variant.hidden},
     }
+    warn_of_serial_work(variant.kernel, program.loop_program, fixed)
     names = [arg.name for arg in (*form.arrays, *form.allocated)] + list(form.scalars)
     run = CudaRun(module, _called(form, call, variant, "cuda"), fixed, names)
     plan: dict[str, Any] = {"pg_run": run.call, "pg_recorded": run.recorded}

@@ -11,20 +11,21 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from polygen.analysis.domains import domain_of
 from polygen.analysis.index_arithmetic import written_out
 from polygen.analysis.inference import kinds
+from polygen.analysis.isl_affine import set_condition
 from polygen.analysis.kinds import BOOL, Counter, Kind, default_dtype, join, letter, literal_kind
 from polygen.analysis.known import is_never_written
-from polygen.analysis.order import order_of
 from polygen.analysis.types import opposite_of
 from polygen.ir import expression as ex
 from polygen.ir import walk
-from polygen.ir.array import TemporaryVariable
-from polygen.ir.dtype import computed_in
+from polygen.ir.dtype import DType, computed_in
 from polygen.ir.expression import Expression
-from polygen.ir.instruction import CInstruction, Instruction
+from polygen.ir.instruction import Assigning, Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.show_expression import show_expression
+from polygen.runtime.table_writers import only_writer, written_at
 
 Column: TypeAlias = NDArray[Any]
 
@@ -154,38 +155,59 @@ class Values:
         if node.name in self._scalars:
             value = self._scalars[node.name]
             return value, known or np.asarray(value).dtype
-        return self._temporary(node.name, rows)
+        return self._computed(node.name, (), rows)
 
-    def _temporary(self, name: str, rows: Rows) -> tuple[Column, Kind]:
-        """Return what a scalar temporary is where the instruction reads it.
+    def _computed(
+        self, name: str, index: tuple[Expression, ...], rows: Rows
+    ) -> tuple[Column, Kind]:
+        """Return what elements are, or a scalar, that one instruction has computed before.
 
         Raises:
-            NotKnown: if it is not the same expression of inames each time.
+            NotKnown: if that is not the same expression of inames each time.
         """
-        writers = self._kernel.writers.get(name, ())
-        variable = self._kernel.variables.get(name)
-        if len(writers) != 1 or not isinstance(variable, TemporaryVariable) or variable.shape:
-            raise NotKnown(name)
-        (writer,) = writers
-        if isinstance(writer, CInstruction):
-            raise NotKnown(name)
-        around = self._insn.within_inames
-        first = order_of(self._kernel).depends(writer.id, self._insn.id)
-        if writer.predicates or not first or not writer.within_inames <= around:
-            raise NotKnown(name)
+        writer, at = self.written(name, index, rows)
         values = Values(self._kernel, self._scalars, self._arrays, writer)
-        (node,) = (v for target, v in writer.pairs if ex.name_of(target) == name)
-        value, kind = values.typed(node, rows)
-        dtype = variable.dtype or default_dtype(kind)
+        (node,) = (value for target, value in writer.pairs if ex.name_of(target) == name)
+        value, kind = values.typed(node, at)
+        dtype = computed_in(self._stored_as(name) or default_dtype(kind))
         column = np.broadcast_to(np.asarray(value), (rows.count,))
-        return column.astype(computed_in(dtype)), computed_in(dtype)
+        return column.astype(dtype), dtype
+
+    def written(
+        self, name: str, index: tuple[Expression, ...], rows: Rows
+    ) -> tuple[Assigning, Rows]:
+        """Return the one instruction that computes elements before, and its instances that do.
+
+        Raises:
+            NotKnown: if there is no such instruction, or it does not compute all of them.
+        """
+        writer = only_writer(self._kernel, name, self._insn)
+        if writer is None:
+            raise NotKnown(name)
+        found = written_at(self._kernel, writer, self._insn, name, index)
+        if found is None:
+            raise NotKnown(name)
+        at = Rows(rows.count, {iname: self.column(e, rows) for iname, e in found.items()})
+        values = Values(self._kernel, self._scalars, self._arrays, writer)
+        domain = domain_of(self._kernel, writer.within_inames)
+        if index and values.where(set_condition(domain), at, integers=True).count < rows.count:
+            raise NotKnown(name)
+        return writer, at
+
+    def _stored_as(self, name: str) -> DType | None:
+        """Return the type of what a variable holds, if it is declared or passed."""
+        array = self._arrays(name)
+        return self._kernel.variables[name].dtype if array is None else array.dtype
 
     def element(self, node: ex.Subscript, rows: Rows) -> tuple[Any, Kind]:
-        """Return elements of an array that the kernel does not write."""
+        """Return elements of an array: as it is passed, or as the kernel has computed them."""
         name = ex.name_of(node)
         array = self._arrays(name) if is_never_written(self._kernel, name) else None
         if array is None:
-            raise NotKnown(show_expression(node))
+            try:
+                return self._computed(name, ex.index_tuple(node), rows)
+            except NotKnown:
+                raise NotKnown(show_expression(node)) from None
         index = [self.column(e, rows) for e in ex.index_tuple(node)]
         for column, extent in zip(index, array.shape, strict=True):
             wrong = np.flatnonzero((column < 0) | (column >= extent))

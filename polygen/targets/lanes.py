@@ -164,9 +164,10 @@ def _pointed(p: LanePrinter, node: ex.Subscript) -> tuple[str, int, str, str]:
 
 
 def _is_aligned(p: LanePrinter, node: ex.Subscript, width: int | None = None) -> bool:
-    """Tell whether all lanes, or every so many, begin at a multiple of their size."""
+    """Tell whether all lanes, or every so many, begin where such vectors have to."""
     width = width or p.count
     size = width * _held(p, node).itemsize
+    size = min(size, p.target.most_aligned or size)
     begins, _ = p.names.alignments.get(ex.name_of(node), (1, AddressSpace.GLOBAL))
     return (
         bool(p.target.load_aligned)

@@ -53,15 +53,10 @@ def _assign(p: StatementPrinter, node: Assign, depth: int) -> None:
         p.copy(node, depth)
         return
     kept, pairs = one_by_one(node.pairs, p.expressions)
-    inside = depth + bool(kept)
-    if kept:
-        p.line(depth, "{")
-    for line in kept:
-        p.line(inside, line)
+    for line in kept:  # their names are new ones
+        p.line(depth, line)
     for target, value in pairs:
-        p.line(inside, f"{_assignment(p, target, value)};")
-    if kept:
-        p.line(depth, "}")
+        p.line(depth, f"{_assignment(p, target, value)};")
 
 
 def _assignment(

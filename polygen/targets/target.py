@@ -195,6 +195,8 @@ class Target:
         load_aligned: the same where the pointer is a multiple of a vector's size; nothing if that
             makes no difference.
         store_aligned: the assignment to such ones.
+        most_aligned: how many bytes a vector begins at a multiple of, at most; None if always at a
+            multiple of its size.
         vector_functions: functions of floating-point numbers that it has for vectors, too.
         math_of_vectors: what a source begins with, of its texts, so that mathematical functions in
             them may be computed for several numbers at once; None if nothing.
@@ -297,6 +299,7 @@ class Target:
     store_halves: str = ""
     load_aligned: str = ""
     store_aligned: str = ""
+    most_aligned: int | None = None
     lanes: str
     convert_lanes: str
     select_lanes: str

@@ -102,29 +102,30 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
                 returned = interface.call(kernel, arguments)
         finally:
             _ASKED.reset(asked)
-        result = with_rules(with_variables(interface.result(kernel, returned)))
-        if result.kernel is kernel:
-            return kernel
-        result = changed(result, kernel=moved_relations(result.kernel, result.instances))
-        if kernel.separations:
-            result = with_separations(kernel, result)
-        verify(result.kernel)
-        start = kernel if result.restated is None else result.restated
-        if unsafe:
-            arguments["unsafe"] = True
-        elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
-            interface.check_start(result)
-            result = _proved(name, start, result)
-        taken = Step(interface.name, tuple(arguments.items()), step)
-        claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
-        new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
-        if keeps_sound(kernel.expanded, new) and only_adds_types(kernel, new):
-            note_sound(new.expanded)
-        if _ASKED.get() is None:  # what steps take inside may be mended there
-            warn_of_ignored_priorities(new, kernel)
-        if unsafe or (proofs_are_on() and not declared and _came_by_steps(start, kernel)):
-            new.memo[_BEFORE] = kernel  # what is copied from it has a memo of its own
-        return new
+        with limited_step(name, kernel):
+            result = with_rules(with_variables(interface.result(kernel, returned)))
+            if result.kernel is kernel:
+                return kernel
+            result = changed(result, kernel=moved_relations(result.kernel, result.instances))
+            if kernel.separations:
+                result = with_separations(kernel, result)
+            verify(result.kernel)
+            start = kernel if result.restated is None else result.restated
+            if unsafe:
+                arguments["unsafe"] = True
+            elif not declared and proofs_are_on() and not _came_by_steps(result.kernel, kernel):
+                interface.check_start(result)
+                result = _proved(name, start, result)
+            taken = Step(interface.name, tuple(arguments.items()), step)
+            claims = (*result.kernel.claims, f"{taken}") if unsafe else result.kernel.claims
+            new = _with_history(result.kernel.copy(claims=claims), kernel, taken)
+            if keeps_sound(kernel.expanded, new) and only_adds_types(kernel, new):
+                note_sound(new.expanded)
+            if _ASKED.get() is None:  # what steps take inside may be mended there
+                warn_of_ignored_priorities(new, kernel)
+            if unsafe or (proofs_are_on() and not declared and _came_by_steps(start, kernel)):
+                new.memo[_BEFORE] = kernel  # what is copied from it has a memo of its own
+            return new
 
     return step
 

@@ -165,7 +165,7 @@ def seconds(work: Work, limits: Limits, choice: Choice) -> float:
     tree = _STAGE_SECONDS * (along * choice.items).bit_length()
     alone = steps * limits.latency_seconds + tree
     taken = _all_groups(limits, groups, choice.threads, alone, read)
-    taken = max(taken, _computing(work, limits, choice, groups * choice.threads))
+    taken = max(taken, _computing(work, limits, choice, groups))
     if choice.finish == "cluster":
         taken += _CLUSTER_SECONDS
     elif choice.blocks > 1:
@@ -175,18 +175,21 @@ def seconds(work: Work, limits: Limits, choice: Choice) -> float:
     return taken
 
 
-def _computing(work: Work, limits: Limits, choice: Choice, threads: int) -> float:
+def _computing(work: Work, limits: Limits, choice: Choice, groups: int) -> float:
     """Return how long it takes to combine elements, then lanes, and then what items have.
 
     A shuffle counts as an operation of its own.
     """
+    threads = groups * choice.threads
     rate = limits.rate_of("float32")
     if rate is None:
         return 0.0
     own = choice.items * -(-work.length * work.results // (choice.items * threads))
     stages = (choice.threads // choice.across).bit_length()
-    combined = threads * (own + choice.items + 2 * stages)
-    return combined * _OPERATIONS[work.values > 1] / (rate / 2)
+    combined = threads * (own + choice.items + 2 * stages) * _OPERATIONS[work.values > 1]
+    computed = threads * own * work.operations
+    busy = min(1.0, groups / (limits.compute_units or 1))  # of the units
+    return (combined + computed) / (busy * rate / 2)
 
 
 def _all_groups(limits: Limits, groups: int, threads: int, alone: float, read: int) -> float:

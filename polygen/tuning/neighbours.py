@@ -38,10 +38,8 @@ class Order:
 def order_of(kernel: Kernel, insn_ids: Sequence[str], inames: Sequence[str]) -> Order:
     """Return how the loops around some instructions are laid out best."""
     plain = kernel.expanded
-    uses = [
-        u for name in insn_ids for u in references(plain.instruction(name)) if _is_shared(u, plain)
-    ]
-    strides = [_strides(plain, use, inames) for use in uses]
+    uses = shared_uses(plain, insn_ids)
+    strides = [strides_of(plain, use, inames) for use in uses]
 
     def cost(iname: str) -> int:
         found = 0
@@ -75,6 +73,18 @@ def _across(
     return best if long and likely_extent(kernel, best) >= _LEAST_HEIGHT else None
 
 
+def shared_uses(kernel: Kernel, insn_ids: Sequence[str]) -> list[Reference]:
+    """Return what instructions read and write in global memory, each element once.
+
+    Parameters:
+        kernel: the kernel, rules expanded.
+        insn_ids: those of the instructions.
+    """
+    uses = [use for name in insn_ids for use in references(kernel.instruction(name))]
+    found = {(u.name, u.index, u.is_write): u for u in uses if _is_shared(u, kernel)}
+    return list(found.values())
+
+
 def _is_shared(use: Reference, kernel: Kernel) -> bool:
     array = kernel.variables.get(use.name)
     is_global = isinstance(array, GlobalArg) or (
@@ -84,7 +94,7 @@ def _is_shared(use: Reference, kernel: Kernel) -> bool:
     return is_global and bool(use.index)
 
 
-def _strides(kernel: Kernel, use: Reference, inames: Sequence[str]) -> dict[str, float]:
+def strides_of(kernel: Kernel, use: Reference, inames: Sequence[str]) -> dict[str, float]:
     """Return how far apart an access is along each loop that it depends on."""
     address = Address(kernel.array(use.name), use.index, (*inames, *kernel.parameters))
     mentioned = NO_NAMES.union(*map(walk.free_variables, use.index))

@@ -71,6 +71,7 @@ def work_of_all(kernel: Kernel, family: Family, sizes: Mapping[str, SupportsInde
         max(work.width for work in works),
         all(work.along for work in works),
         max(work.values for work in works),
+        sum(work.operations for work in works),
     )
 
 

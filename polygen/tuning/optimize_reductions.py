@@ -35,8 +35,9 @@ from polygen.tuning.on_processors import (
     together,
     why_as_it_is,
 )
+from polygen.tuning.parts import in_parts
 from polygen.tuning.passed_on import with_passed_on
-from polygen.tuning.prepared import in_the_same_loops, with_producers
+from polygen.tuning.prepared import beside_rows, in_the_same_loops, with_producers
 from polygen.tuning.rows import with_rows
 from polygen.tuning.scattered import Scatter, on_device, on_threads, scatter_of, scattering, unsaid
 from polygen.tuning.spread import spread
@@ -131,12 +132,14 @@ def optimize_reductions(
             where=caller_location(),
             remedy="Limits(..., compute_units=132), Limits.named('H100') or Limits.of_device()",
         )
+    units = limits.compute_units
     kernel = _scattered(kernel, sizes, partial(on_device, limits=limits))
     nests = [nest for family in families(kernel) for nest in family]
     if not nests:
         return kernel
     simple = substituted(with_producers(kernel, names_of(nests)), sizes)
-    prepared = with_passed_on(in_the_same_loops(simple, sizes))
+    fused = in_parts(in_the_same_loops(simple, sizes), sizes, units)
+    prepared = with_passed_on(beside_rows(fused, sizes, units))
     found = families(prepared)
     is_alone = _is_alone(prepared, found)
     if kernel.target == "opencl" or not is_alone:
@@ -148,7 +151,7 @@ def optimize_reductions(
     return (
         kernel
         if new is prepared
-        else with_launches(spread(on_first_axes(new), partial(_warn, new)), sizes)
+        else with_launches(spread(on_first_axes(new), units, partial(_warn, new)), sizes)
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import SupportsIndex
 
+from polygen.analysis.access import references
 from polygen.errors import (
     CannotProve,
     IllegalStep,
@@ -14,12 +16,20 @@ from polygen.errors import (
     SeveralLaunches,
     UserError,
 )
+from polygen.ir import expression as ex
+from polygen.ir import walk
+from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
+from polygen.transforms._same_loops import in_one_loop
+from polygen.transforms.duplicate_inames import duplicate_inames
 from polygen.transforms.fuse_reductions import fuse_reductions
 from polygen.transforms.propagate_reduction import propagate_reduction
+from polygen.tuning.neighbours import shared_uses, strides_of
 from polygen.tuning.nests import reduced_by
 from polygen.tuning.work import Work, points, work_of
+
+_LITTLE, _FEW = 1 << 15, 1 << 17  # elements: for a few groups; of writes across memory
 
 
 def with_producers(kernel: Kernel, ids: Sequence[str]) -> Kernel:
@@ -55,6 +65,94 @@ def in_the_same_loops(
     return kernel
 
 
+def beside_rows(kernel: Kernel, sizes: Mapping[str, SupportsIndex], units: int) -> Kernel:
+    """Return the kernel with what reads the same rows as reductions in their loops.
+
+    So these are read once, and in one launch.  Not where there are fewer rows than compute units,
+    or where it would write across memory, unless there is little to do.
+    """
+    for reduction in kernel.assignments:
+        for other in kernel.assignments:
+            plain = kernel.expanded
+            one, two = plain.instruction(reduction.id), plain.instruction(other.id)
+            if one.reductions and not two.reductions and not _share_loops(one, two):
+                work = _work(plain, one, sizes)
+                if work is None or not work.along or work.results == 1:
+                    continue
+                count = work.results * work.length
+                is_worth_it = count <= _LITTLE or work.results >= units
+                if is_worth_it and _goes_along(plain, one, two, sizes):
+                    kernel = _in_loops_that_read(kernel, one, two, apart=count <= _FEW)
+    return kernel
+
+
+def _in_loops_that_read(
+    kernel: Kernel, one: Instruction, two: Instruction, *, apart: bool
+) -> Kernel:
+    """Return the kernel with loops of one for the other, where both read the same elements.
+
+    Parameters:
+        kernel: the kernel.
+        one: the reduction.
+        two: the other one.
+        apart: whether neighbours may write what is far apart.
+    """
+    for pairs in _alike(one, two):
+        (along,) = two.within_inames.difference([other for _, other in pairs])
+        if not apart and not _writes_along(kernel.expanded, two, along):
+            continue
+        try:
+            new, news = in_loops_of_its_own(kernel, two.id)
+            for leading, following in pairs:
+                new = in_one_loop(new, leading, news.get(following, following))
+        except UserError:  # it shares scalars with others, say
+            continue
+        return new
+    return kernel
+
+
+def in_loops_of_its_own(kernel: Kernel, insn_id: str) -> tuple[Kernel, dict[str, str]]:
+    """Return the kernel in which an instruction shares no loops, and the new names of its own.
+
+    Raises:
+        IllegalStep: if it cannot be, because others need its scalars in each iteration, say.
+    """
+    loops = kernel.instruction(insn_id).within_inames
+    others = [insn for insn in kernel.instructions if insn.id != insn_id]
+    if all(loops.isdisjoint(insn.within_inames | insn.reduction_inames) for insn in others):
+        return kernel, {}
+    news: dict[str, str] = {}
+    for iname in sorted(loops):
+        news[iname] = kernel.new_name(iname, news.values())
+    return duplicate_inames(kernel, list(news), f"id:{insn_id}", list(news.values())), news
+
+
+def _alike(one: Instruction, two: Instruction) -> Iterator[list[tuple[str, str]]]:
+    """Yield the loops around one and those of another that an array is read in alike."""
+    around = one.within_inames
+    for read, other in product(references(one), references(two)):
+        if read.name != other.name or read.is_write or other.is_write:
+            continue
+        places = zip(read.index, other.index, strict=True)
+        variables = [(ex.name_of(a), ex.name_of(b)) for a, b in places if _are_names(a, b)]
+        pairs = [(a, b) for a, b in variables if a in around and b in two.within_inames]
+        if frozenset(a for a, _ in pairs) == around and len({b for _, b in pairs}) == len(
+            pairs
+        ) == len(around):
+            yield pairs
+
+
+def _writes_along(kernel: Kernel, insn: Instruction, iname: str) -> bool:
+    """Tell whether neighbours along an iname write neighbours in memory."""
+    uses = [use for use in shared_uses(kernel, [insn.id]) if use.is_write]
+    inames = sorted(insn.within_inames)
+    return all(strides_of(kernel, use, inames).get(iname) == 1 for use in uses)
+
+
+def _are_names(*nodes: Expression) -> bool:
+    return all(isinstance(node, ex.Variable) for node in nodes)
+
+
 def _belong_together(
     kernel: Kernel, first: str, other: str, sizes: Mapping[str, SupportsIndex], *, alike: bool
 ) -> bool:
@@ -65,8 +163,11 @@ def _belong_together(
         return False
     work = _work(plain, one, sizes)
     if not two.read_names.isdisjoint(one.written_names):
-        is_row = work is not None and work.along and work.results > 1
-        return is_row and (bool(two.reductions) or _goes_along(plain, one, two, sizes))
+        if work is None or work.results == 1:
+            return False
+        if len(two.within_inames) == len(one.within_inames) and not two.reductions:
+            return True
+        return work.along and (bool(two.reductions) or _goes_along(plain, one, two, sizes))
     if work is None or not two.reductions or not alike:
         return False
     theirs = _work(plain, two, sizes)
@@ -81,9 +182,13 @@ def _goes_along(
         return True
     try:
         whole = points(kernel, one.within_inames | one.reduction_inames, sizes)
-        return len(one.reduction_inames) == 1 and points(kernel, two.within_inames, sizes) == whole
+        if len(one.reduction_inames) != 1 or points(kernel, two.within_inames, sizes) != whole:
+            return False
     except NotCountable:
         return True
+    used = [use for use in references(two) if use.name in one.written_names]
+    along = two.within_inames.difference(*(walk.free_variables(i) for u in used for i in u.index))
+    return whole <= _FEW or not used or any(_writes_along(kernel, two, i) for i in along)
 
 
 def _share_loops(one: Instruction, two: Instruction) -> bool:

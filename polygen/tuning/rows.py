@@ -25,6 +25,7 @@ from polygen.transforms.set_options import set_options
 from polygen.transforms.share_rows import share_rows
 from polygen.tuning.blocked_sums import steps_in_blocks
 from polygen.tuning.nests import Family, names_of, work_of_all
+from polygen.tuning.work import Work
 
 _VECTOR = 16  # bytes that a work item reads at once
 _VECTORS = 4  # of these in a row, for each work item; of a short row, half as many
@@ -34,6 +35,8 @@ _ITEMS, _FEW = 128, 64  # work items of a group that has several rows; of a row 
 _MOST = 32  # elements that fit into the registers of a work item
 _MORE = 1  # so many more if rows are a little longer, rather than other work items
 _MOST_VECTORS = 8  # the same of long rows, which are kept as they are
+_BUSY = 512  # work items of each unit at once, if there are so many
+_NEAR = 16  # elements that items read at once, one beside the other, or in vectors
 _WARP, _BESIDE = 32, 512  # work items of a block in a cluster, if a unit is to hold several blocks
 
 
@@ -58,8 +61,8 @@ def with_rows(
     # Where rows do not begin where vectors do, neighbours are read by items in turn.
     lanes = gcd(work.length, room, *_aligned(plain, ids, room))
     own = min(room, _LANES * lanes)  # what an item has in the place of a vector
-    wanted = work.length // (own * (_VECTORS if work.length > _SHORT else _VECTORS // 2))
-    threads = max(1, min(wanted, limits.items_per_group))
+    wanted = max(work.length // (own * _vectors(work, own, limits)), _together(work.length, lanes))
+    threads = _in_warps(max(1, min(wanted, limits.items_per_group)))
     across = 1 if threads >= _FEW else _ITEMS // threads
     shares = {"threads": threads, "lanes": lanes, "across": across}
     used = _used_again(kernel, ids)
@@ -81,6 +84,29 @@ def with_rows(
             continue
         return steps_in_blocks(shared, kernel.instructions_by_id)
     return None
+
+
+def _vectors(work: Work, own: int, limits: Limits) -> int:
+    """Return how many vectors of a row each item has: fewer, if units had nothing to do else."""
+    count = _VECTORS if work.length > _SHORT else _VECTORS // 2
+    busy = (limits.compute_units or 1) * _BUSY
+    while count > 1 and work.results * work.length // (own * count) < busy:
+        count //= 2
+    return count
+
+
+def _in_warps(threads: int) -> int:
+    """Return how many items share a row, if that many would: so that shuffles combine theirs."""
+    if threads > _WARP:
+        return -(-threads // _WARP) * _WARP
+    above = 1 << (threads - 1).bit_length()
+    return above if 4 * threads >= 3 * above else above // 2
+
+
+def _together(length: int, lanes: int) -> int:
+    """Return how many items at least read neighbours, for memory to be read as it is laid out."""
+    least = _NEAR // lanes
+    return least if length >= least else 1
 
 
 def _in_one_loop(kernel: Kernel, ids: Sequence[str]) -> Kernel:

@@ -14,29 +14,32 @@ from polygen.transforms.join_inames import join_inames
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.tag_inames import tag_inames
 from polygen.tuning.neighbours import Order, order_of
+from polygen.tuning.shares import Device, device_of, in_turns, lanes_along
 
 _THREADS, _WIDTH = 256, 32
 _AXES = 3
 _FEW = 256  # iterations that one work item may as well do
 
 
-def spread(kernel: Kernel, tell: Callable[[str, str], None]) -> Kernel:
+def spread(kernel: Kernel, units: int, tell: Callable[[str, str], None]) -> Kernel:
     """Return the kernel with element-wise loops on axes, as far as that is legal.
 
     Where a launch has work items, what is on no axis is done by one of them.
 
     Parameters:
         kernel: the kernel.
+        units: how many compute units the device has.
         tell: is told which instructions have to stay as they are, and why.
     """
     nests = {ids: _free(kernel, ids[0]) for ids in _nests(kernel)}
     orders = {ids: order_of(kernel, ids, free) for ids, free in nests.items() if free}
     # Nests of groups of one shape share a launch.
     in_tiles = any(order.across is not None for order in orders.values()) or _has_tiles(kernel)
+    device = device_of(kernel, units, _THREADS)
     for ids, free in nests.items():
         if free:
             try:
-                kernel = _spread(kernel, ids, free, orders[ids], in_tiles=in_tiles)
+                kernel = _spread(kernel, ids, free, orders[ids], device, in_tiles=in_tiles)
             except UserError as error:  # iterations need each other, say
                 if _iterations(kernel, free) > _FEW:
                     tell(" and ".join(f"'{name}'" for name in ids), error.what)
@@ -83,27 +86,38 @@ def _iterations(kernel: Kernel, inames: Sequence[str]) -> int:
 
 
 def _spread(
-    kernel: Kernel, ids: tuple[str, ...], free: list[str], order: Order, *, in_tiles: bool
+    kernel: Kernel,
+    ids: tuple[str, ...],
+    free: list[str],
+    order: Order,
+    device: Device,
+    *,
+    in_tiles: bool,
 ) -> Kernel:
     insn = kernel.instruction(ids[0])
     if len(free) < len(insn.within_inames):
         return _beside_others(kernel, insn, ids, free)
     if order.across is not None:
-        return _in_tiles(kernel, ids, order)
-    return _in_rows(kernel, ids, order, in_tiles=in_tiles)
+        return _in_tiles(kernel, ids, order, device)
+    return _in_rows(kernel, ids, order, device, in_tiles=in_tiles)
 
 
 def _within(ids: Sequence[str]) -> str:
     return " or ".join(f"id:{name}" for name in ids)
 
 
-def _in_rows(kernel: Kernel, ids: tuple[str, ...], order: Order, *, in_tiles: bool) -> Kernel:
+def _in_rows(
+    kernel: Kernel, ids: tuple[str, ...], order: Order, device: Device, *, in_tiles: bool
+) -> Kernel:
     """Return the kernel with one loop of all, which groups of items go along."""
     if not _are_constant(kernel, order.loops):
         return _on_several_axes(kernel, ids, order.loops)
-    kernel, near = _joined(kernel, ids, order.loops)
-    if not in_tiles:
-        return _split(kernel, ids, near, _THREADS, "g.0", "l.0")[0]
+    (*outer, near) = order.loops
+    lanes = lanes_along(kernel, ids, order.loops, near, device)
+    turns = in_turns(kernel, order.loops, device) if lanes == 1 else 1
+    if lanes > 1:
+        kernel, near = _split(kernel, ids, near, lanes, None, "vec")
+    kernel, near = _joined(kernel, ids, [*outer, near])
     groups, items = kernel.new_name(f"{near}_outer"), kernel.new_name(f"{near}_items")
     kernel = split_iname(
         kernel,
@@ -111,19 +125,27 @@ def _in_rows(kernel: Kernel, ids: tuple[str, ...], order: Order, *, in_tiles: bo
         _THREADS,
         outer_iname=groups,
         inner_iname=items,
-        outer_tag="g.0",
+        outer_tag=None if turns > 1 else "g.0",
+        inner_tag=None if in_tiles else "l.0",
         within=_within(ids),
     )
-    return _split(kernel, ids, items, _WIDTH, "l.1", "l.0")[0]
+    if in_tiles:
+        kernel = _split(kernel, ids, items, _WIDTH, "l.1", "l.0")[0]
+    return _split(kernel, ids, groups, turns, "g.0", "unr")[0] if turns > 1 else kernel
 
 
-def _in_tiles(kernel: Kernel, ids: tuple[str, ...], order: Order) -> Kernel:
+def _in_tiles(kernel: Kernel, ids: tuple[str, ...], order: Order, device: Device) -> Kernel:
     """Return the kernel with groups that have a tile of two loops."""
     assert order.across is not None
     (*outer, near) = order.loops
     width = min(_WIDTH, 1 << (likely_extent(kernel, near) - 1).bit_length())
+    lanes = lanes_along(kernel, ids, order.loops, order.across, device)
+    turns = in_turns(kernel, order.loops, device) if lanes == 1 else 1
+    rows = order.across
     kernel, columns = _split(kernel, ids, near, width, None, "l.0")
-    kernel, rows = _split(kernel, ids, order.across, _THREADS // width, None, "l.1")
+    if lanes * turns > 1:
+        kernel, rows = _split(kernel, ids, rows, lanes * turns, None, "vec" if lanes > 1 else "unr")
+    kernel, rows = _split(kernel, ids, rows, _THREADS // width, None, "l.1")
     loops = [rows if iname == order.across else iname for iname in outer]
     loops = [*loops, columns]
     if not _are_constant(kernel, loops):

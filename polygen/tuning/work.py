@@ -8,11 +8,13 @@ from typing import SupportsIndex
 
 from polygen.analysis.access import Reference, references
 from polygen.analysis.domains import domain_of, with_surrounding
+from polygen.analysis.functions import conversion_type
 from polygen.analysis.index_type import index_type
 from polygen.analysis.inference import infer_types
 from polygen.analysis.strides import Address
 from polygen.errors import NotCountable
 from polygen.inspection.counts import count_of
+from polygen.ir import expression as ex
 from polygen.ir import walk
 from polygen.ir.array import GlobalArg, TemporaryVariable
 from polygen.ir.domain import flat_names, project_out
@@ -21,6 +23,9 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import facts_of
+
+_FUNCTION, _DIVISION = 20, 8  # operations: those of `exp`, say, and of a quotient
+_SIMPLE = frozenset(("fabs", "abs", "fmin", "fmax", "min", "max"))
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,8 @@ class Work:
         along: whether neighbours in memory belong to one result (all- and x-reduce), not to
             neighbouring results (y-reduce).
         values: of how many values each result consists: two for `argmax`.
+        operations: how many operations what is reduced takes, for each element, in functions and
+            divisions.
     """
 
     results: int
@@ -43,6 +50,7 @@ class Work:
     width: int
     along: bool
     values: int = 1
+    operations: int = 0
 
 
 def work_of(
@@ -83,7 +91,8 @@ def work_of(
         width += size if not _inames(reference, everything).isdisjoint(reduced) else 0
     along = _is_along(kernel, list(read.values()), everything, reduced)
     values = max(facts_of(node.operation).width for insn in insns for node in insn.reductions)
-    return Work(results, -(-total // results), moved, max(width, 1), along, values)
+    operations = sum(_operations(node.operand) for insn in insns for node in insn.reductions)
+    return Work(results, -(-total // results), moved, max(width, 1), along, values, operations)
 
 
 def points(kernel: Kernel, inames: frozenset[str], sizes: Mapping[str, SupportsIndex]) -> int:
@@ -106,6 +115,19 @@ def points(kernel: Kernel, inames: frozenset[str], sizes: Mapping[str, SupportsI
             remedy="share it by steps of your own",
         )
     return count_of(kernel, flat, inames, "iterations").eval_with_dict(sizes)
+
+
+def _operations(operand: ex.Expression) -> int:
+    """Return about how many operations functions and divisions take, of numbers of single width."""
+    found = 0
+    for node in walk.subexpressions(operand):
+        if isinstance(node, ex.Quotient):
+            found += _DIVISION
+        elif isinstance(node, ex.Call):
+            name = ex.name_of(node.function)
+            is_simple = name in _SIMPLE or conversion_type(name) is not None
+            found += 0 if is_simple else _FUNCTION
+    return found
 
 
 def _what(reference: Reference) -> tuple[object, ...]:

@@ -32,21 +32,19 @@ def tried(knl: Kernel) -> list[tuple[Claim, ...]]:
     return found
 
 
-def test_tables_alone_and_together_then_instructions_then_all() -> None:
+def test_tables_then_instructions() -> None:
     knl = kernel(N, TWO, INDEX, OTHER)
-    index, other = Injective("index"), Injective("other")
+    tables = {Injective("index"), Injective("other")}
     # b is touched by both, and written by u; a by s alone.
     pairs = (Independent("u", "u"), Independent("u", "s"), Independent("s", "s"))
-    found = [frozenset(claims) for claims in tried(knl)]
-    assert set(found[:2]) == {frozenset({index}), frozenset({other})}
-    assert found[2] == {index, other}
-    assert found[3:6] == [frozenset({pair}) for pair in pairs]
-    assert found[6:] == [frozenset({index, other, *pairs})]
+    ((*first, u, both, alone),) = tried(knl)
+    assert set(first) == tables
+    assert (u, both, alone) == pairs
 
 
 def test_what_is_written_is_no_table() -> None:
     knl = kernel(N, "index[i] = 0 {id=w}\na[index[i]] = 1 {id=s, dep=w}", INDEX)
-    assert tried(knl) == [(Independent("s", "s"),), (Independent("s", "s"),)]
+    assert tried(knl) == [(Independent("s", "s"),)]
 
 
 def test_a_table_of_constants_needs_no_claim() -> None:
@@ -54,7 +52,7 @@ def test_a_table_of_constants_needs_no_claim() -> None:
         "index", "int32", initializer=np.array([2, 0, 1], np.int32), read_only=True
     )
     knl = kernel("{ [i]: 0<=i<3 }", "a[index[i]] = 1 {id=s}", table)
-    assert tried(knl) == [(Independent("s", "s"),), (Independent("s", "s"),)]
+    assert tried(knl) == [(Independent("s", "s"),)]
 
 
 def test_inexact_bounds_name_no_table() -> None:
@@ -73,7 +71,7 @@ def test_arrays_that_may_overlap_count_for_all_instructions() -> None:
     arrays = [pg.GlobalArg(name, shape="n", may_alias=True) for name in "ab"]
     knl = kernel(N, "a[i] = 1 {id=s}\nb[i] = 2 {id=u}", *arrays)
     pairs = [Independent("s", "s"), Independent("s", "u"), Independent("u", "u")]
-    assert tried(knl)[:3] == [(pair,) for pair in pairs]
+    assert tried(knl) == [tuple(pairs)]
 
 
 def test_the_fewest_are_named() -> None:
@@ -88,9 +86,27 @@ def test_the_fewest_are_named() -> None:
     ]
 
 
-def test_not_more_than_a_dozen_are_tried() -> None:
+def test_few_are_tried() -> None:
+    """Of claims about all pairs of instructions, a few that suffice are found in few trials."""
     lines = [f"a[index[i]] = {k} {{id=s{k}, dep=s{k - 1}}}" for k in range(1, 9)]
     knl = kernel(N, "\n".join(["a[index[i]] = 0 {id=s0}", *lines]), INDEX)
-    found = tried(knl)
-    assert len(found) == 12
-    assert found[0] == (Injective("index"),)
+    ((_, *pairs),) = tried(knl)
+    assert len(pairs) == 45
+    for needed in ({pairs[0]}, {pairs[-1]}, {pairs[7], pairs[30]}):
+        count = 0
+
+        def suffices(claims: tuple[Claim, ...], needed: set[Claim] = needed) -> bool:
+            nonlocal count
+            count += 1
+            return needed.issubset(claims)
+
+        assert set(sufficient_claims(knl, suffices)) == needed
+        assert count < 30
+
+
+def test_what_says_least_is_named() -> None:
+    knl = kernel(N, TWO, INDEX, OTHER)
+    either = {Injective("index"), Independent("u", "u")}
+    assert sufficient_claims(knl, lambda claims: not either.isdisjoint(claims)) == [
+        Injective("index")
+    ]

@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import LaunchFailed, MisalignedArray, OverlappingArguments, WrongDevice
+from polygen.errors import (
+    LaunchFailed,
+    MisalignedArray,
+    NotParallel,
+    OverlappingArguments,
+    WrongDevice,
+)
 from polygen.runtime.cuda_driver import driver
 from polygen.runtime.device_array import DeviceArray, DeviceMemory
 from tests.nvidia.copied_tiles import matrices, product
@@ -251,3 +257,15 @@ def test_random_kernels_after_steps(start: int, monkeypatch: pytest.MonkeyPatch)
         warnings.simplefilter("ignore")
         cases = [make_case(seed, steps=6, target="c") for seed in range(start, start + 50)]
         assert check_compiled(cases, "cuda", monkeypatch, validated=False) > 25
+
+
+def test_work_of_one_work_item() -> None:
+    a = cupy.arange(5000, dtype=np.float32)
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+    knl(a=a[:1000])
+    with pytest.warns(NotParallel, match="executes 'insn' 5000 times or so, alone"):
+        _, (out,) = knl(a=a)
+    np.testing.assert_array_equal(out.get(), 2 * a.get())
+    knl(a=a)  # it is said once
+    split = pg.split_iname(knl, "i", 256, outer_tag="g.0", inner_tag="l.0")
+    np.testing.assert_array_equal(split(a=a)[1][0].get(), out.get())

@@ -183,3 +183,11 @@ def test_profiles(queue: Any, properties: str) -> None:
     assert (row.launches, row.bytes) == (10, 10 * 12 * BIG)
     assert row.mean_seconds is not None
     assert 12 * BIG / 5e12 < row.mean_seconds < 12 * BIG / 1e12
+
+
+def test_work_of_one_work_item(queue: Any) -> None:
+    a = _random(5000)
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+    with pytest.warns(pg.errors.NotParallel, match="executes 'insn' 5000 times or so, alone"):
+        _, (out,) = knl(queue, a=a)
+    np.testing.assert_array_equal(out, 2 * a)

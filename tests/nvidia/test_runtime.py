@@ -15,6 +15,7 @@ from polygen.errors import (
     LaunchFailed,
     MisalignedArray,
     NoDevice,
+    NotParallel,
     OutOfMemory,
     OverlappingArguments,
     ReadOnlyOutput,
@@ -462,3 +463,14 @@ def test_limits_of_the_device(host: HostDriver) -> None:
     assert found.bytes_per_second == pytest.approx(2 * 2e9 * 640)
     assert found.rate_of("float32") == pytest.approx(2 * 128 * 132 * 1e9)
     assert (found.compute_units, found.cache_bytes) == (132, 50 * 2**20)
+
+
+def test_work_of_one_work_item(host: HostDriver) -> None:
+    knl = pg.make_kernel("{ [i]: 0<=i<n }", "out[i] = 2*a[i]")
+    run, a = knl.executor("cuda"), np.arange(5000.0)
+    run(a=a[:1000])
+    with pytest.warns(NotParallel, match="executes 'insn' 5000 times or so, alone"):
+        _, (out,) = run(a=a)
+    np.testing.assert_array_equal(out, 2 * a)
+    run(a=a)  # it is said once
+    assert host.compiled == 1

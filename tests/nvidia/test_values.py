@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import polygen as pg
+from tests.lower.test_wraps import check_cross, torus
 from tests.nvidia.host_driver import HostDriver
 from tests.nvidia.test_text import tiled_product
 from tests.random_kernels.agree import cases_of, check_agreement, found_by
@@ -237,3 +238,8 @@ def test_halves_that_are_written_atomically(host: HostDriver) -> None:
     out = np.zeros(1, np.float16)
     knl.executor("cuda")(a=np.array([1, 2.5], np.float16), out=out)
     assert out[0] == 2.5
+
+
+def test_a_torus(host: HostDriver) -> None:
+    check_cross(pg.tag_inames(torus(), "i: g.1, j: g.0").executor("cuda"))
+    assert host.compiled == 1

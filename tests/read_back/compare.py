@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from polygen.targets.program import Program
@@ -125,20 +126,29 @@ class _Pair:
 
     def _compare(self, sizes: dict[Any, Any]) -> None:
         ours, theirs = Run(sizes, _ITERATIONS), Run(sizes, _ITERATIONS)
-        ended = run_program(self._program, theirs)
+        try:
+            ended = run_program(self._program, theirs)
+        except NotSaid:  # from there on; what it does before that, it says
+            with suppress(Differs):
+                run_text(self._text, ours)
+            self._compare_traces(ours, theirs, ended=False)
+            raise
         ended = run_text(self._text, ours) and ended
         if ended and len(ours.trace) != len(theirs.trace):
             counts = f"{len(ours.trace)} times, not {len(theirs.trace)}"
             raise Differs(f"'{self.name}' writes or waits {counts}: {sizes}")
-        for found, wanted in zip(ours.trace, theirs.trace, strict=ended):
-            if not self._same(found, wanted):
-                raise Differs(f"'{self.name}' does {found}, not {wanted}: {sizes}")
+        self._compare_traces(ours, theirs, ended=ended)
         for table in self.subject.program.tables:
             elements = ours.shared.get(table.name)
             if elements is not None and not same_elements(elements, theirs.shared[table.name]):
                 raise Differs(f"the table '{table.name}' has other elements")
         if self._reader.unordered:
             self._compare_backwards(ours, theirs, ended=ended)
+
+    def _compare_traces(self, ours: Run, theirs: Run, *, ended: bool) -> None:
+        for found, wanted in zip(ours.trace, theirs.trace, strict=ended):
+            if not self._same(found, wanted):
+                raise Differs(f"'{self.name}' does {found}, not {wanted}: {ours.sizes}")
 
     def _compare_backwards(self, ours: Run, theirs: Run, *, ended: bool) -> None:
         """Check that iterations of loops on threads or vectors share nothing.

@@ -37,9 +37,9 @@ _CASTS = {"c": "to_complex", "f": "to_real", "b": "bool", "i": "to_integer"}
 _LEVELS: Sequence[Mapping[str, str]] = (
     {"||": "or"},
     {"&&": "and"},
-    {"|": "bits_of_either"},
-    {"^": "bits_of_one"},
-    {"&": "bits_of_both"},
+    {"|": "either_bit"},
+    {"^": "one_bit"},
+    {"&": "both_bits"},
     {"==": "==", "!=": "!="},
     {"<": "<", "<=": "<=", ">": ">", ">=": ">="},
     {"<<": "left_shift", ">>": "right_shift"},
@@ -56,12 +56,13 @@ _CONSTANTS = {
     "_Complex_I": "1j",
 }
 _SUFFIX = re.compile(r"_(?:[iuf]\d+|c\d+|b|bool)(?:_vec\d+)?$")
+_RANDOM_INTEGERS = re.compile(r"pg_(?:philox|threefry)\d+x\d+_u\d+$")
 # What has no such name in any of the languages.
 _HELPERS = frozenset(
     """compare cube divide fdivide floor_div fourth_power mod power real imag recip shift_left
     shift_right square""".split()  # noqa: SIM905
 )
-FIELDS = {"x": 0, "y": 1, "z": 2, "w": 3}
+_FIELDS = {"x": 0, "y": 1, "z": 2, "w": 3}
 _SAME = (
     *("pg_to_half_", "pg_to_bfloat16_", "pg_from_bfloat16_", "pg_half_of_bits", "pg_bits_of_half"),
     *("as_", "pg_to_half", "convert_float2", "convert_double2"),
@@ -72,7 +73,7 @@ _OF_C = {f"c{name}": name for name in ("abs", "sqrt", "pow", "real", "imag", "co
 
 @dataclass
 class Known:
-    """The meaning of a name.
+    """What a name stands for.
 
     Attributes:
         python: what it is called in the translation.
@@ -101,6 +102,8 @@ def _meaning(name: str) -> str:
         plain = plain.removeprefix("pg_").removeprefix("native_").removeprefix("half_")
         if helper and plain in _OF_COMPLEX:
             return _OF_COMPLEX[plain]
+        if _RANDOM_INTEGERS.match(name):
+            return "opaque_integers"
         return f"FUNCTIONS[{plain!r}]" if helper and plain in FUNCTIONS else "opaque"
     plain = name.removeprefix("native_").removeprefix("half_").removeprefix("__")
     if plain == name and plain in _HELPERS:
@@ -199,7 +202,7 @@ class Expressions:
         if word == "~":
             self.at += 1
             return f"complement({self.unary()})"
-        if word == "(" and self._begins_cast(self.at + 1):
+        if word == "(" and self._is_cast():
             return self._cast()
         return self._postfix()
 
@@ -208,10 +211,12 @@ class Expressions:
         word = self.words[at]
         return (word in TYPES or word in QUALIFIERS) and not self.is_known(word)
 
-    def _begins_cast(self, at: int) -> bool:
-        """Tell whether a type is there, and no number that is made of two: ``pg_complex<T>(``."""
-        constructed = self.words[at] == "pg_complex" and self.words[at + 4] == "("
-        return self.begins_type(at) and not constructed
+    def _is_cast(self) -> bool:
+        """Tell whether a type alone is in parentheses: not ``(pg_complex<float>(1, x) + y)``."""
+        if not self.begins_type(self.at + 1):
+            return False
+        behind = self.words[self.at + 2 : self.at + 6]
+        return behind[:1] != ["<"] or behind[3:] != ["("]
 
     def _cast(self) -> str:
         self.expect("(")
@@ -223,7 +228,7 @@ class Expressions:
 
     def of_type(self, kind: str) -> str:
         """Read what is converted to a type, behind that."""
-        if kind == "c" and self.word == "(" and not self._begins_cast(self.at + 1):
+        if kind == "c" and self.word == "(" and not self.begins_type(self.at + 1):
             parts = self.arguments()
             return f"to_complex({', '.join(parts)})"
         return f"{_CASTS[kind]}({self.unary()})"
@@ -287,13 +292,13 @@ class Expressions:
         return f"to_complex({', '.join(self.arguments())})"
 
     def _field(self, found: str, field: str) -> str:
-        several = found.startswith("opaque(") or found in self.results
+        several = found.startswith("opaque") or found in self.results
         if field in ("x", "y") and not several:
             return f"FUNCTIONS[{'real' if field == 'x' else 'imag'!r}]({found})"
         if field[0] == "r" and field[1:].isdigit():
             return f"part({found}, {field[1:]})"
-        if field in FIELDS:
-            return f"part({found}, {FIELDS[field]})"
+        if field in _FIELDS:
+            return f"part({found}, {_FIELDS[field]})"
         raise WrongText(f"the field '{field}'")
 
     def variable(self, name: str) -> str:

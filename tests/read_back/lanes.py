@@ -32,11 +32,11 @@ def _truth(compare: Callable[[Value, Value], bool]) -> Callable[[Value, Value], 
 
 
 def _set_operators() -> None:
-    for name in ("add", "sub", "mul", "and_", "or_", "xor"):
-        function, plain = lifted(getattr(operator, name)), name.rstrip("_")
-        setattr(Lanes, f"__{plain}__", function)
+    for name in ("add", "sub", "mul"):
+        function = lifted(getattr(operator, name))
+        setattr(Lanes, f"__{name}__", function)
         swapped = lambda a, b, function=function: function(b, a)  # noqa: E731
-        setattr(Lanes, f"__r{plain}__", swapped)
+        setattr(Lanes, f"__r{name}__", swapped)
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(Lanes, f"__{name}__", lifted(_truth(getattr(operator, name))))
     for name in ("neg", "invert"):
@@ -96,7 +96,7 @@ def choose(condition: Value, then: Value, other: Value) -> Value:
 _LIFTED = (
     *("to_integer", "to_real", "divided", "quotient", "left_over", "opaque", "complement"),
     *("left_shift", "right_shift", "least", "largest", "part"),
-    *("bits_of_both", "bits_of_either", "bits_of_one"),
+    *("both_bits", "either_bit", "one_bit", "opaque_integers"),
 )
 NAMES: Mapping[str, Any] = {
     **{name: lifted(getattr(values, name)) for name in _LIFTED},

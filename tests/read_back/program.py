@@ -7,6 +7,7 @@ work items wait.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -77,6 +78,9 @@ class Translator(Lines):
         self.images = {v.name for v in self.arrays.values() if isinstance(v, ImageArg)}
         self.cells: dict[str, str] = {}  # variables in memory of one element
         self.truths = {n for n, kind in program.dtypes.items() if kind == np.dtype(bool)}
+        self.unsigned = {
+            n for n, kind in program.dtypes.items() if getattr(kind, "kind", "") == "u"
+        }
         self.declared: dict[str, Declare] = {}
         self.kinds: dict[str, str] = {}  # of scalars that are declared
         self.registers: set[str] = set()  # arrays of which each work item has an element
@@ -165,6 +169,12 @@ class Translator(Lines):
         if isinstance(node, ex.Variable | ex.Subscript):
             return ex.name_of(node) in self.truths
         return isinstance(node, _TRUTHS)
+
+    def may_wrap(self, node: Any) -> bool:
+        """Tell whether a sum with such a term, or a product, may wrap around below zero."""
+        if isinstance(node, ex.Variable | ex.Subscript):
+            return ex.name_of(node) in self.unsigned
+        return isinstance(node, ex.Call) and _TYPES.get(ex.name_of(node.function)) == "to_unsigned"
 
 
 _CONVERT = {kind: f.__name__ for kind, f in values.CONVERT.items()}
@@ -325,14 +335,22 @@ def _folded(operator: str, function: str) -> Callable[[Translator, Any], str]:
     def text(t: Translator, node: Any) -> str:
         parts = [t.expr(child) for child in node.children]
         if any(map(t.maybe_truth, node.children)):
-            return f"{function}({', '.join(parts)})"
-        return f"({operator.join(parts)})"
+            found = f"{function}({', '.join(parts)})"
+        else:
+            found = f"({operator.join(parts)})"
+        return f"unsigned({found})" if any(map(t.may_wrap, node.children)) else found
 
     return text
 
 
-def _joined(function: str) -> Callable[[Translator, Any], str]:
-    return lambda t, node: f"{function}({', '.join([t.expr(c) for c in node.children])})"
+def _nested(function: str) -> Callable[[Translator, Any], str]:
+    def text(t: Translator, node: Any) -> str:
+        first, *others = [t.expr(child) for child in node.children]
+        for other in others:
+            first = f"{function}({first}, {other})"
+        return first
+
+    return text
 
 
 def _both(function: str, left: str, right: str) -> Callable[[Translator, Any], str]:
@@ -344,7 +362,8 @@ def _truths(operator: str) -> Callable[[Translator, Any], str]:
 
 
 _TYPES = {
-    **{f"{sign}int{8 * size}": "to_integer" for sign in ("", "u") for size in (1, 2, 4, 8)},
+    **{f"int{8 * size}": "to_integer" for size in (1, 2, 4, 8)},
+    **{f"uint{8 * size}": "to_unsigned" for size in (1, 2, 4, 8)},
     **dict.fromkeys(("float16", "bfloat16", "float32", "float64"), "to_real"),
     **dict.fromkeys(("complex64", "complex128"), "to_complex"),
     "bool": "bool",
@@ -352,6 +371,7 @@ _TYPES = {
 }
 
 
+_RANDOM_INTEGERS = re.compile(r"(?:philox|threefry)\d+x\d+")
 # What is printed as something else, or differently in different languages.
 _NOT_READ = ("carg", "cproj", "isordered", "isunordered", "nan")
 
@@ -369,9 +389,13 @@ def _function(t: Translator, node: ex.Call) -> str:
         return f"opaque({given})"
     name = name.removeprefix("native_").removeprefix("half_")
     if name in _TYPES:
+        if name == "float16" and isinstance(node.parameters[0], float):
+            return number_text(float(np.float16(node.parameters[0])))  # as it is printed
         return f"{_TYPES[name]}({given})"
     if name == "abs" and t.never_negative(node.parameters[0]):
         return given
+    if _RANDOM_INTEGERS.fullmatch(name):
+        return f"opaque_integers({given})"
     return f"FUNCTIONS[{name!r}]({given})" if name in values.FUNCTIONS else f"opaque({given})"
 
 
@@ -389,9 +413,9 @@ _EXPRESSIONS: Mapping[type, Callable[[Translator, Any], str]] = {
     ex.LeftShift: _both("left_shift", "shiftee", "shift"),
     ex.RightShift: _both("right_shift", "shiftee", "shift"),
     ex.BitwiseNot: lambda t, n: f"complement({t.expr(n.child)})",
-    ex.BitwiseAnd: _joined("bits_of_both"),
-    ex.BitwiseOr: _joined("bits_of_either"),
-    ex.BitwiseXor: _joined("bits_of_one"),
+    ex.BitwiseAnd: _nested("both_bits"),
+    ex.BitwiseOr: _nested("either_bit"),
+    ex.BitwiseXor: _nested("one_bit"),
     ex.LogicalAnd: _truths(" and "),
     ex.LogicalOr: _truths(" or "),
     ex.LogicalNot: lambda t, n: f"(not {t.expr(n.child)})",

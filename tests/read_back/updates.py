@@ -1,4 +1,4 @@
-"""Reads assignments, atomic updates and calls of generated code."""
+"""What statements of generated code change, at once or atomically, and what they call."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _UPDATES = {
     "+=": "+",
     "-=": "-",
     "*=": "*",
-    "&=": "bits_of_both",
-    "|=": "bits_of_either",
-    "^=": "bits_of_one",
+    "&=": "both_bits",
+    "|=": "either_bit",
+    "^=": "one_bit",
     "/=": "divided",
     "%=": "left_over",
     "<<=": "left_shift",
@@ -23,9 +23,9 @@ _UPDATES = {
 _ATOMIC = {
     "add": "({0} + {1})",
     "sub": "({0} - {1})",
-    "and": "bits_of_both({0}, {1})",
-    "or": "bits_of_either({0}, {1})",
-    "xor": "bits_of_one({0}, {1})",
+    "and": "both_bits({0}, {1})",
+    "or": "either_bit({0}, {1})",
+    "xor": "one_bit({0}, {1})",
     "exch": "{1}",
     "min": "least({0}, {1})",
     "max": "largest({0}, {1})",

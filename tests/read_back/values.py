@@ -1,4 +1,4 @@
-"""Numbers, memory and a trace, which the two translations of a program share when they run.
+"""What the two translations of a program share when they run: numbers, memory, and a trace.
 
 Numbers are ideal: integers do not wrap around and nothing is rounded.  What is left of a type is
 whether it is of integers, of truth values, of real or of complex numbers.  An array is as large as
@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import cmath
 import math
+import operator
 from collections.abc import Callable, Iterator
-from functools import reduce
-from operator import and_, or_, xor
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -40,6 +39,11 @@ def to_integer(value: Value) -> int:
         return 0
     nearest = round(value)  # which it is, but for the last digits
     return nearest if abs(value - nearest) < 1e-7 * max(1, abs(value)) else int(value)
+
+
+def to_unsigned(value: Value) -> Value:
+    """Return a number without its fraction; here, none that wraps around."""
+    return unsigned(to_integer(value))
 
 
 def to_real(value: Value) -> Value:
@@ -127,39 +131,19 @@ def largest(*values: Value) -> Value:
     return max(values)
 
 
-def _whole(a: Value) -> Value:
-    """Return a number as one that has bits: what stands for a function's value has none."""
-    return to_integer(a) if type(a) is float else a
+def _of_bits(function: Callable[..., Value]) -> Callable[..., Value]:
+    """Return what is done with bits: what stands for an integer (`opaque`) becomes one."""
+    return lambda *given: function(*(to_integer(v) if type(v) is float else v for v in given))
 
 
-def complement(a: Value) -> Value:
-    """Return all bits the other way round."""
-    return (not a) if a is True or a is False else ~_whole(a)
-
-
-def bits_of_either(*values: Value) -> Value:
-    """Return the bits that any number has."""
-    return reduce(or_, map(_whole, values))
-
-
-def bits_of_one(*values: Value) -> Value:
-    """Return the bits that one of two numbers has, from the first pair on."""
-    return reduce(xor, map(_whole, values))
-
-
-def bits_of_both(*values: Value) -> Value:
-    """Return the bits that all numbers have."""
-    return reduce(and_, map(_whole, values))
-
-
-def left_shift(a: Value, b: Value) -> Value:
-    """Return a number times a power of two; 0 if no register holds that."""
-    return _whole(a) << _whole(b) if 0 <= b < 64 else 0
-
-
-def right_shift(a: Value, b: Value) -> Value:
-    """Return a number by a power of two, rounded down."""
-    return _whole(a) >> _whole(b) if 0 <= b < 64 else -(a < 0)
+# All bits the other way round; those that both have, either has, or one alone has.
+complement = _of_bits(lambda a: (not a) if isinstance(a, bool) else ~a)
+both_bits = _of_bits(operator.and_)
+either_bit = _of_bits(operator.or_)
+one_bit = _of_bits(operator.xor)
+# A number times a power of two, 0 if no register holds that; and by one, rounded down.
+left_shift = _of_bits(lambda a, b: a << b if 0 <= b < 64 else 0)
+right_shift = _of_bits(lambda a, b: a >> b if 0 <= b < 64 else -(a < 0))
 
 
 def total(*values: Value) -> Value:
@@ -196,8 +180,7 @@ def rounded(function: Callable[[float], int]) -> Callable[[Value], Value]:
 def opaque(*values: Value) -> Value:
     """Return what stands for the value of a function: it depends on which operand is which.
 
-    It is a whole number: so it makes no difference whether it is converted to an integer; and not
-    negative, as random numbers are not.
+    It is a whole number: so it makes no difference whether it is converted to an integer.
     """
     found: Value = 21.0
     for number, value in enumerate(values, 1):
@@ -205,7 +188,7 @@ def opaque(*values: Value) -> Value:
         found = found + (2.5 if large else value) * (37 + 8.3 * number)
     if isinstance(found, complex):
         return complex(round(found.real), round(found.imag))
-    return abs(float(round(found)))
+    return float(round(found))
 
 
 def shuffled(value: Value, distance: int) -> Value:
@@ -215,9 +198,14 @@ def shuffled(value: Value, distance: int) -> Value:
     return opaque(value, distance)
 
 
+def opaque_integers(*values: Value) -> Value:
+    """Return what stands for the integers, never negative, that a function makes."""
+    return abs(int(opaque(*values)))
+
+
 def part(value: Value, position: int) -> Value:
     """Return what stands for one of the results of a function that has several."""
-    return opaque(value, position)
+    return (opaque_integers if isinstance(value, int) else opaque)(value, position)
 
 
 # What is known of functions, by their names in kernels, and in C without prefix and suffix.
@@ -302,7 +290,7 @@ class Memory(dict[Any, Value]):
 
 
 class Run:
-    """The execution of a launch by one work item.
+    """What happens as one work item executes a launch.
 
     Parameters:
         sizes: the values of scalars, and of indices along the hardware's axes.
@@ -373,6 +361,13 @@ class Run:
     def written_by_others(self, name: str) -> float:
         """Return what a scalar has that C of the user's wrote to."""
         return 0.5 + crc32(name.encode()) % 5
+
+
+def unsigned(value: Value) -> Value:
+    """Return a number of an unsigned type: here, none that wraps around."""
+    if not isinstance(value, complex) and value < 0:
+        raise NotSaid
+    return value
 
 
 def not_negative(value: int) -> int:

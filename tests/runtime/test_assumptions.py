@@ -300,27 +300,123 @@ def test_a_table_of_two_axes() -> None:
         call(knl, a=np.zeros(6), idx=table)
 
 
-# --- what is not known before
+# --- what the kernel computes
+
+TWO = [LINE, "{ [j]: 0<=j<n }"]
+GLOBAL = pg.AddressSpace.GLOBAL
+COMPUTED = [
+    # in one loop; in loops of their own, in another order, by way of a scalar, a second, a choice
+    ("t[i] = 2*idx[i] - jdx[i]\nb[i] = a[t[i]]", LINE),
+    ("t[j] = idx[j] + 1  {id=t}\nb[i] = a[t[n-1-i]]  {dep=t}", TWO),
+    ("t[j] = idx[j]  {id=t}\n<> c = t[i] + 1  {id=c, dep=t}\nb[i] = a[c]  {dep=c}", TWO),
+    ("t[j] = 2*idx[j]  {id=t}\nu[j] = t[j] - 1  {id=u, dep=t}\nb[i] = a[u[i]]  {dep=u}", TWO),
+    ("t[j] = idx[j]  {id=t}\nb[i] = if(t[i] > 0, a[t[i] + jdx[i]], 0)  {dep=t}", TWO),
+    ("t[j] = idx[j]  {id=t}\nb[i] = a[t[jdx[i] % n]]  {dep=t}", TWO),
+    ("t[j] = idx[j]  {id=t}\nb[i] = sum(k, a[k])  {dep=t}", [*TWO, "{ [k]: 0<=k<c }"]),
+    ("w[j,k] = idx[j] + k  {id=w}\nb[i] = a[w[i,1]]  {dep=w}", [*TWO, "{ [k]: 0<=k<2 }"]),
+    ("w[i,k] = idx[i] + k  {id=w}\nb[i] = a[w[i,0]]  {dep=w}", [*TWO, "{ [k]: 0<=k<2 }"]),
+    # in types that wrap around
+    ("s[j] = idx[j] + 126  {id=s}\nb[i] = a[s[i] - 125]  {dep=s}", TWO),
+]
 
 
-def test_what_the_kernel_computes_is_not_checked() -> None:
-    text = "t[i] = idx[i] + 1  {id=t}\na[t[i]] = 1  {id=s}"
-    knl = kernel(LINE, text, A, int_arg("t", "n"), int_arg("idx", "n"))
-    arguments = {"a": np.zeros(3), "t": ints(0), "idx": ints(1)}
-    with pytest.warns(
-        ObligationUnchecked, match=r"what the kernel computes, t\[i\]: s: a\[t\[i\]\]"
-    ):
-        call(knl, **arguments)
-    silent = pg.set_options(knl, silenced_warnings=["ObligationUnchecked"])
-    call(silent, **arguments)
+@pytest.mark.parametrize(("text", "domain"), COMPUTED)
+def test_computed_data_beside_an_execution(text: str, domain: Any) -> None:
+    if "c" in str(domain):
+        text = text.replace("b[i] =", "<int32> c = t[i]  {id=c, dep=t}\nb[i] =")
+    knl = kernel(
+        domain,
+        text,
+        A,
+        int_arg("idx", "n"),
+        int_arg("jdx", "n"),
+        pg.GlobalArg("b", "float64", "n"),
+        *[pg.TemporaryVariable(x, "int32", ("n",), GLOBAL) for x in "tu" if f"{x}[" in text],
+        *[pg.TemporaryVariable("w", "int32", ("n", 2), GLOBAL) for _ in range("w[" in text)],
+        *[pg.TemporaryVariable("s", "int8", ("n",), GLOBAL) for _ in range("s[" in text)],
+        assumptions="n >= 0 and m >= 0",
+    )
+    random = np.random.default_rng(0)
+    found = [_outside(knl, random) for _ in range(25)]
+    assert 2 < sum(found) < 25
+
+
+NOT_KNOWN = [
+    # of an iteration that is yet to come, only in parts, twice, under a condition, a running sum
+    ("t[i] = idx[i]  {id=t}\na[t[n-1-i]] = 1  {dep=t}", r"t\[n - 1 - i\]"),
+    ("t[2*j] = idx[j]  {id=t, if=2*j < n}\na[t[i]] = 1  {dep=t}", r"t\[i\]"),
+    ("t[j] = idx[j]  {id=t, if=j > 1}\na[t[i]] = 1  {dep=t}", r"t\[i\]"),
+    ("t[n-1-j] = idx[j]  {id=t}\na[t[i]] = 1  {dep=t}", r"t\[i\]"),
+    ("t[j] = idx[j]  {id=t}\nt[i] = 0  {id=u, dep=t}\na[t[i]] = 1  {dep=u}", r"t\[i\]"),
+    ("t[k] = t[k-1] + idx[k]  {id=t}\na[t[i]] = 1  {dep=t}", r"t\[i\]"),
+    ("t[k] = idx[k]  {id=t}\na[t[i]] = 1  {dep=t}", r"t\[i\]"),
+    ("a[t[i]] = 1  {id=a, dep=*}\nt[j] = idx[j]  {dep=a}", r"t\[i\]"),
+    ("t[j] = x[j]**0.5  {id=t}\na[t[i]] = 1  {dep=t}", r"t\[i\]"),
+]
+
+
+@pytest.mark.parametrize(("text", "unknown"), NOT_KNOWN)
+def test_what_is_not_known_before_is_refused(text: str, unknown: str) -> None:
+    inames = [
+        i for i in ("i", "j", "k") if f"[{i}]" in text or f"-{i}]" in text or f"*{i}]" in text
+    ]
+    domains = [f"{{ [{i}]: {int(i == 'k')}<={i}<n }}" for i in inames]
+    t, idx = int_arg("t", "n"), int_arg("idx", "n")
+    with pg.without_proofs():
+        knl = kernel(domains, text, A, t, *[idx] * ("idx" in text), "...")
+    given: dict[str, Any] = {"a": np.zeros(3), "t": ints(1, 1), "idx": ints(1, 1), "x": np.ones(2)}
+    given = {a.name: given[a.name] for a in knl.arguments if a.name in given}
+    with pytest.raises(ObligationUnchecked, match=f"before it runs: {unknown}\\)") as caught:
+        call(knl, **given)
+    assert "call it without check_assumptions=True if" in str(caught.value.remedy)
+    assert not given["a"].any()  # nothing was run
+
+
+def test_what_is_not_met_is_said_before_what_is_not_known() -> None:
+    text = "a[t[i]] = 1  {id=x, dep=*}\nt[j] = idx[j]  {id=t, dep=x}\na[idx[j]] = 2  {id=y, dep=t}"
+    knl = kernel(TWO, text, A, int_arg("t", "n"), int_arg("idx", "n"), "...")
+    given: dict[str, Any] = {"a": np.zeros(3), "t": ints(0, 1)}
+    with pytest.raises(ObligationViolated, match=r"needs a\[7\]"):
+        call(knl, **given, idx=ints(0, 7))
+    with pytest.raises(ObligationUnchecked, match=r"^.*computes: x: a\[t\[i\]\] is inside"):
+        call(knl, **given, idx=ints(0, 1))
+
+
+def test_all_that_is_not_known_is_named() -> None:
+    text = "t[i] = t[i] + 1  {id=t}\na[t[i]] = 1  {id=x, dep=t}\na[t[i] + 1] = 1 {id=y, dep=x}"
+    knl = kernel(LINE, text, A, int_arg("t", "n"))
+    with pytest.raises(ObligationUnchecked, match=r" x: a\[t\[i\]\] .*; y: a\[t\[i\] \+ 1\] "):
+        call(knl, a=np.zeros(3), t=ints(0))
 
 
 def test_whether_all_was_written_is_not_checked() -> None:
     t = pg.TemporaryVariable("t", "float64", (4,))
     text = "t[idx[i]] = 1  {id=t}\nb[i] = t[jdx[i]]  {id=s}"
     knl = kernel("{ [i]: 0<=i<4 }", text, t, int_arg("idx", "4"), int_arg("jdx", "4"), "...")
-    with pytest.warns(ObligationUnchecked, match=r"t\[jdx\[i\]\] was written before it is read"):
+    with pytest.raises(ObligationUnchecked, match=r"t\[jdx\[i\]\] was written before it is read"):
         call(knl, idx=ints(0, 1, 2, 3), jdx=ints(0, 1, 2, 3), b=np.zeros(4))
+
+
+PARTS = [
+    ("0<=j<3", {}, "elements of 't'"),
+    ("0<=j<4", {"i": "l.0", "j": "l.0"}, "which copy of 't'"),
+]
+
+
+@pytest.mark.parametrize(("bounds", "tags", "unknown"), PARTS)
+def test_what_is_written_in_parts(bounds: str, tags: Any, unknown: str) -> None:
+    text = "t[j] = 1  {id=t}\nb[i] = t[idx[i]]  {id=s, dep=t}"
+    t = pg.TemporaryVariable("t", "float64", (4,))
+    b = pg.GlobalArg("b", "float64", (4,))
+    domains = ["{ [i]: 0<=i<4 }", f"{{ [j]: {bounds} }}"]
+    with pg.without_proofs():
+        knl = pg.tag_inames(kernel(domains, text, t, int_arg("idx", "4"), b), tags)
+    given: dict[str, Any] = {"b": np.zeros(4), "idx": ints(0, 1, 2, 3)}
+    with pytest.raises(ObligationUnchecked, match=f"was written .* before it runs: .*{unknown}"):
+        call(knl, **given)
+    if not tags:
+        call(knl, **given | {"idx": ints(2, 1, 0, 2)})
+        assert given["b"].all()
 
 
 def test_too_many_instances_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -246,3 +246,20 @@ def test_ends_that_are_several_numbers() -> None:
     )
     with pytest.raises(ExtentNotConstant, match="'p' and 'q' cannot be one loop"):
         pg.fuse_reductions(knl, ["s", "v"])
+
+
+def test_calls_and_points_in_the_order() -> None:
+    twice = pg.make_function("{ [k]: 0<=k<4 }", "y[k] = 2*x[k]", name="twice")
+    knl = pg.make_kernel(
+        "{ [p,r]: 0<=p<n and 0<=r<m }",
+        "[q]: b[p, q] = twice([q]: c[p, q])  {id=b}\ns[p] = sum(r, a[p,r])  {id=s}\n"
+        "... nop  {id=point, dep=s}",
+        [pg.GlobalArg("b, c", "float64", "n, 4"), "..."],
+        functions={"twice": twice},
+    )
+    for other, why in (("b", "'b' calls a kernel"), ("point", "'point' assigns to nothing")):
+        for ids in (["s", other], [other, "s"]):
+            with pytest.raises(InvalidArgument, match=f"fuse_reductions: {why}"):
+                pg.fuse_reductions(knl, ids)
+            with pytest.raises(InvalidArgument, match=f"fuse_epilogue: {why}"):
+                pg.fuse_epilogue(knl, *ids)

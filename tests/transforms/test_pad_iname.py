@@ -117,19 +117,21 @@ def test_a_tile_with_zeros() -> None:
             "that depends on 'q', a loop of the same domain",
         ),
         ("out[k] = a[k] {dep=z}", "k", NotPaddable, "ends with .* for m=., n=., but with .* for m"),
+        # A hull around the pieces has no end.
+        ("out[r] = 2 {dep=z}", "r", NotPaddable, "begins with 0 for n=.*, but with n for n="),
     ],
 )
 def test_refused(text: str, iname: str, kind: type[PolygenError], why: str) -> None:
     domains = [
         "{ [i]: 0<=i<n }", "{ [j]: 0<=j<n }", "{ [k]: 0<=k<n and k<m }",
-        "{ [p,q]: 0<=p<n and p<=q<=p }",
+        "{ [p,q]: 0<=p<n and p<=q<=p }", "{ [r]: n<=r<n+2 or r=0 }",
     ]  # fmt: skip
     knl = kernel(
         domains,
         f"<> t = 0 {{id=z}}\n{text}",
         pg.GlobalArg("a", np.float32, "n"),
         pg.GlobalArg("idx", np.int32, "n"),
-        pg.GlobalArg("out", np.float32, "n+1"),
+        pg.GlobalArg("out", np.float32, "n+2"),
     )
     with pytest.raises(kind, match=why):
         pg.pad_iname(knl, iname, 4)
@@ -163,6 +165,8 @@ DOMAINS: dict[str, Callable[[int, int], Iterable[int]]] = {
         i for i in range(n) if i % 4 in {1, 2}
     ],
     "{ [i]: 0<=i<n or 2*n<=i<3*n }": lambda n, j: [*range(n), *range(2 * n, 3 * n)],
+    "{ [i]: exists(k: i = 3*k and 0<=k<n and n mod 2 = 0) or "
+    "exists(k: i = 3*k and 0<=k<n and n mod 2 = 1) }": lambda n, j: range(0, 3 * n, 3),
     "{ [i,j]: 0<=i<n and 0<=j<3 and i != j }": lambda n, j: [i for i in range(n) if i != j],
 }
 
@@ -182,6 +186,15 @@ def test_steps_and_gaps(domain: str) -> None:
         assert len(found) % 4 == 0
         inside = range(min(wanted), max(wanted) + 1) if wanted else ()
         assert len(found.difference(inside)) < 8  # few more than asked for
+
+
+def test_gaps_for_sizes_without_any_value() -> None:
+    """For n = 1 and m = 0 there is no iteration: nor is one that counts among those added."""
+    text = "<> t = 2*a[i]  {id=t}\nout[i] = t + i  {dep=t}"
+    array = pg.GlobalArg("a, out", "float64", "n")
+    knl = kernel("{ [i]: 0<=i<n and i != m }", text, array, assumptions="n >= 0 and m >= 0")
+    sizes = [{"n": n, "m": m} for n, m in ((0, 0), (1, 0), (2, 1), (6, 4), (5, 7))]
+    agree_in_arrays(knl, sizes, padded("i", 4))
 
 
 def _has(flat: isl.Set, **point: int) -> bool:
