@@ -35,20 +35,14 @@ def read_back() -> Generator[list[Program]]:
         yield found
 
 
-def compare(programs: list[Program]) -> list[str]:
+def compare(programs: list[Program]) -> None:
     """Compare texts with loop programs, those that were compared before not again.
-
-    Returns:
-        What hindered each comparison, or nothing.
 
     Raises:
         Differs: if one says something else.
     """
-    found: list[str] = []
     for made in programs:
         key = sha256(f"{made.target.name}\n{made.source}".encode()).digest()
         if key not in _known:
             _known[key] = "it differs"
             _known[key] = check(made)
-        found.append(_known[key])
-    return found

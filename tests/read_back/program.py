@@ -392,10 +392,10 @@ def _function(t: Translator, node: ex.Call) -> str:
         if name == "float16" and isinstance(node.parameters[0], float):
             return number_text(float(np.float16(node.parameters[0])))  # as it is printed
         return f"{_TYPES[name]}({given})"
-    if _RANDOM_INTEGERS.fullmatch(name):
-        return f"opaque_integers({given})"
     if name == "abs" and t.never_negative(node.parameters[0]):
         return given
+    if _RANDOM_INTEGERS.fullmatch(name):
+        return f"opaque_integers({given})"
     return f"FUNCTIONS[{name!r}]({given})" if name in values.FUNCTIONS else f"opaque({given})"
 
 

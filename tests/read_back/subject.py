@@ -110,12 +110,9 @@ class Subject:
         kinds = {n.name: kind_of_variable(n) for n in declared}
         parameters = {a.name: Parameter(kind_of_variable(a), a in arrays) for a in passed}
         complexes = "c" in {*kinds.values(), *(p.kind for p in parameters.values())}
-        lengths = {
-            *map(vector_length, arrays),
-            *(n.vector for n in declared if isinstance(n, Declare)),
-        }
-        if complexes and 2 in lengths and self.made.target.name == "opencl":
-            raise NotRead("vectors of two numbers beside complex ones: both are 'float2'")
+        of_two = 2 in map(vector_length, arrays)
+        if complexes and of_two and self.made.target.name == "opencl":
+            raise NotRead("arrays of vectors of two beside complex numbers: both are 'float2'")
         return Expected(
             arguments=parameters,
             grid=self.of is not None,

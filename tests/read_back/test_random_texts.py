@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 import polygen as pg
@@ -17,17 +19,18 @@ pytestmark = [
     for name in ("SeparationIgnored", "NotVectorized")
 ]
 
-_NOT_READ = "vectors of two numbers beside complex ones: both are 'float2'"
-TARGETS = ("cuda", "opencl")
+_NOT_READ = "arrays of vectors of two beside complex numbers: both are 'float2'"
+TARGETS = ("c", "opencl", "cuda")
 # With complex numbers in parentheses, random numbers of several kinds, bits of such, and unsigned
 # ones that wrap around.
 SEEDS = (11, 107, 304, 497, 785)
 
 
-def test_random_kernels() -> None:
+def _check(seeds: Iterable[int], steps: int = 0) -> int:
+    """Compare texts with loop programs; return how many there are."""
     count = 0
-    for seed in SEEDS:
-        case = make_case(seed, steps=0)
+    for seed in seeds:
+        case = make_case(seed, steps=steps)
         for target in TARGETS:
             with pg.without_proofs():
                 try:
@@ -36,4 +39,15 @@ def test_random_kernels() -> None:
                     continue
             assert check(made) in ("", _NOT_READ), f"{target}, {case}"
             count += 1
-    assert count > 1.5 * len(SEEDS)
+    return count
+
+
+def test_random_kernels() -> None:
+    assert _check(SEEDS) > 2 * len(SEEDS)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("start", range(500_000, 502_100, 100))
+def test_thousands_of_random_kernels(start: int) -> None:
+    assert _check(range(start, start + 60)) > 120
+    assert _check(range(start + 60, start + 100), 4) > 60

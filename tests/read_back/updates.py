@@ -1,4 +1,4 @@
-"""Reads assignments, atomic updates and calls of generated code."""
+"""What statements of generated code change, at once or atomically, and what they call."""
 
 from __future__ import annotations
 

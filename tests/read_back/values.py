@@ -1,4 +1,4 @@
-"""Numbers, memory and a trace, which the two translations of a program share when they run.
+"""What the two translations of a program share when they run: numbers, memory, and a trace.
 
 Numbers are ideal: integers do not wrap around and nothing is rounded.  What is left of a type is
 whether it is of integers, of truth values, of real or of complex numbers.  An array is as large as
@@ -180,8 +180,7 @@ def rounded(function: Callable[[float], int]) -> Callable[[Value], Value]:
 def opaque(*values: Value) -> Value:
     """Return what stands for the value of a function: it depends on which operand is which.
 
-    It is a whole number: so it makes no difference whether it is converted to an integer; and not
-    negative, as random numbers are not.
+    It is a whole number: so it makes no difference whether it is converted to an integer.
     """
     found: Value = 21.0
     for number, value in enumerate(values, 1):
@@ -189,7 +188,7 @@ def opaque(*values: Value) -> Value:
         found = found + (2.5 if large else value) * (37 + 8.3 * number)
     if isinstance(found, complex):
         return complex(round(found.real), round(found.imag))
-    return abs(float(round(found)))
+    return float(round(found))
 
 
 def shuffled(value: Value, distance: int) -> Value:
@@ -291,7 +290,7 @@ class Memory(dict[Any, Value]):
 
 
 class Run:
-    """The execution of a launch by one work item.
+    """What happens as one work item executes a launch.
 
     Parameters:
         sizes: the values of scalars, and of indices along the hardware's axes.
