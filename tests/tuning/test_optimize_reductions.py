@@ -213,7 +213,7 @@ def test_a_large_input_keeps_all_units_busy() -> None:
 
 
 def test_short_rows_share_a_group() -> None:
-    found = chosen((2**20, 3), "j", "i")
+    found = chosen((2**20, 5), "j", "i")
     assert found["across"] * 4 >= found["threads"]
     assert found["blocks"] == 1
 
