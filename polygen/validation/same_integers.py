@@ -24,8 +24,8 @@ def is_same(found: Any, wanted: Any) -> bool:
     """Tell whether two terms (`terms.key`) have the same value, whatever that of their names."""
     if found == wanted:
         return True
-    kind: type[Any] = type(found)
-    if kind is not type(wanted):
+    kind = found.__class__
+    if kind is not wanted.__class__:
         return False
     if kind is frozenset:
         return _is_zero(_with_names(plus(dict(found), dict(wanted), -1), {}))

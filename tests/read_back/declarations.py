@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.read_back.expected import AS, Expected
-from tests.read_back.expressions import Known, kind_of
+from tests.read_back.expressions import FIELDS, Known, kind_of
 from tests.read_back.tokens import WrongText, tokens
 from tests.read_back.vectors import Vectors
 
@@ -118,8 +118,7 @@ class Declarations(Vectors):
         value = self.expression() if self.accept("=") else ""
         self._attribute()
         self.expect(";")
-        # Several results, in a vector: of two, even if that may be a complex number.
-        if (lanes > 1 or name not in self.expected.declared) and value.startswith("opaque"):
+        if value.startswith("opaque") and self._has_several(name):
             known = self.declare(name, kind)
             self.results.add(known.python)
         else:
@@ -127,6 +126,13 @@ class Declarations(Vectors):
             none = "None" if lanes == 1 else f"Lanes([None] * {lanes})"
             value = f"{CONVERT[kind]}({value})" if value else none
         self.add(f"{known.python} = {value}")
+
+    def _has_several(self, name: str) -> bool:
+        """Tell whether a variable that has no name in the program has results by their fields."""
+        if name in self.expected.declared or name not in self.words[self.at :]:
+            return False
+        used = self.words.index(name, self.at)
+        return self.words[used + 1] == "." and self.words[used + 2] in FIELDS
 
     def _kind(self, name: str, words: list[str]) -> str:
         """Return of what kind a variable is, whose type may be wider than it says."""

@@ -62,7 +62,7 @@ _HELPERS = frozenset(
     """compare cube divide fdivide floor_div fourth_power mod power real imag recip shift_left
     shift_right square""".split()  # noqa: SIM905
 )
-_FIELDS = {"x": 0, "y": 1, "z": 2, "w": 3}
+FIELDS = {"x": 0, "y": 1, "z": 2, "w": 3}
 _SAME = (
     *("pg_to_half_", "pg_to_bfloat16_", "pg_from_bfloat16_", "pg_half_of_bits", "pg_bits_of_half"),
     *("as_", "pg_to_half", "convert_float2", "convert_double2"),
@@ -297,8 +297,8 @@ class Expressions:
             return f"FUNCTIONS[{'real' if field == 'x' else 'imag'!r}]({found})"
         if field[0] == "r" and field[1:].isdigit():
             return f"part({found}, {field[1:]})"
-        if field in _FIELDS:
-            return f"part({found}, {_FIELDS[field]})"
+        if field in FIELDS:
+            return f"part({found}, {FIELDS[field]})"
         raise WrongText(f"the field '{field}'")
 
     def variable(self, name: str) -> str:
