@@ -135,6 +135,15 @@ FAMILIES = (
         GPU,
     ),
     Family(
+        "GPU: fused graphs",
+        "PyTorch, eager and compiled",
+        "Fused graphs on a GPU",
+        0,
+        inverse("of the better"),
+        "fused_graphs.py",
+        GPU,
+    ),
+    Family(
         "GPU: scans, histograms, sparse rows",
         "PyTorch, CuPy",
         "Scans, histograms, sums by labels and sparse rows on a GPU",
