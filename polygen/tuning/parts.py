@@ -25,7 +25,7 @@ from polygen.transforms.reduce_in_parts import reduce_in_parts
 from polygen.transforms.split_iname import split_iname
 from polygen.tuning.neighbours import shared_uses, strides_of
 from polygen.tuning.nests import families, names_of, reduced_by
-from polygen.tuning.prepared import in_loops_of_its_own
+from polygen.tuning.prepared import in_loops_of_its_own, writes_along
 from polygen.tuning.work import points, work_of
 
 _MANY = 1 << 17  # elements
@@ -133,18 +133,16 @@ def _is_beside(kernel: Kernel, insn: Assigning, whole: _Whole) -> bool:
     plain = kernel.expanded
     read = {use.name for use in shared_uses(plain, whole.ids) if len(use.index) == len(loops)}
     order = _in_memory(plain, [insn.id], sorted(loops))
-    if order is None or read.isdisjoint(insn.read_names) or not _writes(plain, insn, order):
+    if (
+        order is None
+        or read.isdisjoint(insn.read_names)
+        or not writes_along(plain, insn, order[-1])
+    ):
         return False
     return all(
         points(plain, frozenset((a,)), {}) == points(plain, frozenset((b,)), {})
         for a, b in zip(whole.inames, order, strict=True)
     )
-
-
-def _writes(kernel: Kernel, insn: Assigning, order: Sequence[str]) -> bool:
-    """Tell whether neighbours write neighbours."""
-    uses = [use for use in shared_uses(kernel, [insn.id]) if use.is_write]
-    return all(strides_of(kernel, use, order).get(order[-1]) == 1 for use in uses)
 
 
 def _with_parts(kernel: Kernel, name: str, part: str, length: int) -> Kernel:

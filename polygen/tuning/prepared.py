@@ -135,7 +135,7 @@ def _in_loops_that_read(
     """
     for pairs in _alike(one, two):
         (along,) = two.within_inames.difference([other for _, other in pairs])
-        if not apart and not _writes_along(kernel.expanded, two, along):
+        if not apart and not writes_along(kernel.expanded, two, along):
             continue
         try:
             new, news = in_loops_of_its_own(kernel, two.id)
@@ -178,7 +178,7 @@ def _alike(one: Instruction, two: Instruction) -> Iterator[list[tuple[str, str]]
             yield pairs
 
 
-def _writes_along(kernel: Kernel, insn: Instruction, iname: str) -> bool:
+def writes_along(kernel: Kernel, insn: Instruction, iname: str) -> bool:
     """Tell whether neighbours along an iname write neighbours in memory."""
     uses = [use for use in shared_uses(kernel, [insn.id]) if use.is_write]
     inames = sorted(insn.within_inames)
@@ -224,7 +224,7 @@ def _goes_along(
         return True
     used = [use for use in references(two) if use.name in one.written_names]
     along = two.within_inames.difference(*(walk.free_variables(i) for u in used for i in u.index))
-    return whole <= _FEW or not used or any(_writes_along(kernel, two, i) for i in along)
+    return whole <= _FEW or not used or any(writes_along(kernel, two, i) for i in along)
 
 
 def _share_loops(one: Instruction, two: Instruction) -> bool:
