@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from polygen.analysis.access import references
+from polygen.analysis.strides import Address
 from polygen.errors import InvalidArgument
 from polygen.ir.empty import NO_NAMES
 from polygen.ir.kernel import Kernel
@@ -86,6 +88,7 @@ def share_rows(
     """
     ids = [insn.id for insn in matching(kernel, insns)]
     names = to_names(keep) if keep else ()
+    vectors = {name for name in names if _lies_along(kernel, ids, name)}
     kernel, side = _on_groups(_apart(kernel, ids), ids, across)
     rows = Rows(kernel, ids, Shares(threads, lanes, ahead))
     kept = sorted(names, key=lambda name: name not in kernel.rules)  # arrays come last
@@ -97,8 +100,23 @@ def share_rows(
     own = list(map(rows.name_elements, kept))
     rows.reduce_parts(side)
     for rule, name in zip(own, kept, strict=True):
-        rows.keep(rule, name, "unr" if name in kernel.rules else "vec")
+        rows.keep(rule, name, "vec" if name in vectors else "unr")
     return rows.kernel
+
+
+def _lies_along(kernel: Kernel, ids: Sequence[str], name: str) -> bool:
+    """Tell whether a name is that of an array, and neighbours in rows are neighbours in it."""
+    if name in kernel.rules:
+        return False
+    around, plain = loops_of_all(kernel, ids), kernel.without_rules
+    for insn in map(plain.instruction, ids):
+        inames = insn.within_inames | insn.reduction_inames
+        for use in references(insn):
+            if use.name == name:
+                address = Address(kernel.array(name), use.index, {*inames, *kernel.parameters})
+                if any(address.stride_in_runs(iname) != 1 for iname in inames - around):
+                    return False
+    return True
 
 
 def _apart(kernel: Kernel, ids: Sequence[str]) -> Kernel:

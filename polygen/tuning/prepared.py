@@ -133,12 +133,16 @@ def _in_loops_that_read(
         two: the other one.
         apart: whether neighbours may write what is far apart.
     """
+    # What is done along with another reduction, comes with it.
+    is_joined = any(
+        i.reductions and i.within_inames & two.within_inames for i in kernel.assignments
+    )
     for pairs in _alike(one, two):
         (along,) = two.within_inames.difference([other for _, other in pairs])
         if not apart and not writes_along(kernel.expanded, two, along):
             continue
         try:
-            new, news = in_loops_of_its_own(kernel, two.id)
+            new, news = (kernel, {}) if is_joined else in_loops_of_its_own(kernel, two.id)
             for leading, following in pairs:
                 new = in_one_loop(new, leading, news.get(following, following))
         except UserError:  # it shares scalars with others, say
