@@ -79,7 +79,7 @@ def tiled_product(dtype: str = "float32") -> Any:
 def test_random_kernels_compile(seeds: range, steps: int) -> None:
     cases = [make_case(seed, steps=steps, target="c") for seed in seeds]
     found = [source_of(case.changed, case.arguments) for case in cases]
-    assert sum(text is not None for text in found) > 0.6 * len(seeds)
+    assert sum(text is not None for text in found) >= 0.5 * len(seeds)
 
 
 def test_the_text() -> None:
