@@ -29,8 +29,14 @@ def test_the_examples_are_there() -> None:
         assert listed[name] == " ".join(said.partition("\n\n")[0].split())
 
 
+# Whose code takes long to make, or to read back.
+LONG = ("coulomb_potential", "register_stencils")
+
+
 @pytest.mark.usefixtures("optimized_pocl")
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.more] * (n in LONG)) for n in EXAMPLES]
+)
 def test_example(
     name: str,
     tmp_path: Path,

@@ -299,7 +299,10 @@ def test_processes_that_start_together(folder: Path) -> None:
     assert len(_entries(folder)) == 4
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize(
+    "delay",
+    [pytest.param(0.0, marks=pytest.mark.more), 0.02, pytest.param(0.1, marks=pytest.mark.more)],
+)
 def test_killed_process(folder: Path, delay: float) -> None:
     process = _start(folder, kernels=50)
     assert process.stdout is not None
