@@ -19,7 +19,7 @@ class WaitNeeded(UserError):
 
 
 class NotUnrollable(UserError):
-    """An iname tagged ``unr`` whose number of iterations is not a constant."""
+    """An iname tagged ``unr``, or that `unroll_reduction` is given, whose range is not constant."""
 
 
 class LanesNotConstant(UserError):
