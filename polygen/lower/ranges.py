@@ -1,4 +1,4 @@
-"""What is known of counters and sizes at a place in a loop program."""
+"""Ranges of counters and sizes at a place in a loop program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polygen.lower.program import HostLoop, Launch, Loop, LoopProgram
 
 
 class Ranges:
-    """What loops, axes and conditions say of counters and sizes, which nothing assigns to.
+    """The facts that loops, axes and conditions say of counters and sizes, which never change.
 
     Parameters:
         program: the program.

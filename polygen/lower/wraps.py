@@ -84,7 +84,7 @@ class _Wrap:
 
     @property
     def value(self) -> Expression:
-        """What it is, without a division."""
+        """The same value, without a division."""
         if self.only is not None:
             return self._for(self.only)
         end: Expression = 0 if self.first else self.node.denominator

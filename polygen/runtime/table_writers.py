@@ -1,4 +1,4 @@
-"""Which instance of an instruction has computed an element that another reads.
+"""Finds the instance of an instruction that has computed an element that another reads.
 
     t[j] = index[j] + 1   {id=t}
     a[t[2*i]] = 1         {id=put, dep=t}

@@ -1,4 +1,4 @@
-"""How many elements of an element-wise nest one work item has.
+"""Chooses how many elements of an element-wise nest one work item has.
 
 A load of 16 bytes moves as much as four loads of 4, and groups take time to begin.  But where there
 is little to do, more work items wait for memory side by side.
@@ -25,7 +25,7 @@ _GROUPS = 2  # for each compute unit, before items have several elements
 
 @dataclass(frozen=True)
 class Device:
-    """What decides how much each work item has.
+    """The facts that decide how much each work item has.
 
     Attributes:
         units: how many compute units there are.
