@@ -112,6 +112,7 @@ def following() -> Kernel:
         last[0] = at  {dep=step}
         """,
         name="follow",
+        silenced_warnings=("NotParallel",),
     )
     return add_dtypes(knl, dict.fromkeys(("place", "last"), "int32"))
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from polygen.runtime.cuda_driver import Driver, DriverError
+from polygen.runtime.cuda_library import DriverItself
 
 # They say nothing of their types.
 cupy: Any = import_module("cupy")
@@ -57,7 +58,7 @@ def _go_on() -> None:
     """Do nothing: nobody waits."""
 
 
-class _CuPy:
+class _CuPy(DriverItself):
     """CuPy's functions, under the names of `Driver`."""
 
     def device(self) -> int:
@@ -170,14 +171,6 @@ class _CuPy:
 
     def drop(self, graph: int) -> None:
         runtime.graphExecDestroy(graph)
-
-    @_driver_errors()
-    def allocate_on(self, stream: int, size: int) -> int:
-        return int(runtime.mallocAsync(size, stream))
-
-    @_driver_errors()
-    def free_on(self, stream: int, address: int) -> None:
-        runtime.freeAsync(address, stream)
 
     @_driver_errors()
     def allocate(self, size: int) -> int:

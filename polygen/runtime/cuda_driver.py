@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, Protocol
 
@@ -86,6 +87,18 @@ class Driver(Protocol):
         """Start a function; parameters are the address of addresses of their values."""
         ...
 
+    def launch_early(
+        self,
+        function: Any,
+        grid: tuple[int, int, int],
+        group: tuple[int, int, int],
+        shared: int,
+        stream: int,
+        parameters: int,
+    ) -> None:
+        """Start a function that waits for what its stream has to do before, maybe ahead of that."""
+        ...
+
     def new_event(self) -> int:
         """Return an event, of which the time is not asked."""
         ...
@@ -130,12 +143,16 @@ class Driver(Protocol):
         """Give a graph back, once it is over."""
         ...
 
-    def allocate_on(self, stream: int, size: int) -> int:
-        """Return the address of memory for what is started on a stream after this."""
+    def recording(self, stream: int) -> int:
+        """Return the number of the recording that makes a graph of what a stream does."""
         ...
 
-    def free_on(self, stream: int, address: int) -> None:
-        """Give such memory back, after what was started on a stream."""
+    def unrestricted(self) -> AbstractContextManager[None]:
+        """Let this thread allocate memory while a stream is recorded."""
+        ...
+
+    def keep_for_graph(self, stream: int, memory: object) -> None:
+        """Keep something while there is the graph that a stream is recorded for, or one of it."""
         ...
 
     def allocate(self, size: int) -> int:

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from polygen.runtime.cuda_driver import Driver, DriverError
+from polygen.runtime.cuda_library import DriverItself
 
 # They say nothing of their types.
 cu: Any = import_module("cuda.bindings.driver")
@@ -75,7 +76,7 @@ class _Gate:
         return open_again
 
 
-class _Python:
+class _Python(DriverItself):
     """The driver of cuda-python, under the names of `Driver`."""
 
     _gate: _Gate | None = None  # made when it is first needed
@@ -191,12 +192,6 @@ class _Python:
     def drop(self, graph: int) -> None:
         self.device()
         cu.cuGraphExecDestroy(graph)
-
-    def allocate_on(self, stream: int, size: int) -> int:
-        return int(_checked(cu.cuMemAllocAsync(size, stream)))
-
-    def free_on(self, stream: int, address: int) -> None:
-        _checked(cu.cuMemFreeAsync(address, stream))
 
     def allocate(self, size: int) -> int:
         self.device()  # whichever thread this is

@@ -18,6 +18,7 @@ from polygen.ir.array import ValueArg
 from polygen.runtime.arguments import Form
 from polygen.runtime.cuda_arrays import NO_STREAM, array_class
 from polygen.runtime.cuda_driver import Driver, DriverError, driver
+from polygen.runtime.cuda_graph_memory import GraphMemory
 from polygen.runtime.cuda_graphs import Graphs
 from polygen.runtime.cuda_streams import CudaEvent, Mark, event_address, stream_of
 from polygen.runtime.cuda_times import Stopwatch
@@ -29,6 +30,8 @@ from polygen.runtime.recording import Called, RecordedCall
 from polygen.runtime.temporaries import bytes_of
 from polygen.source import caller_location
 from polygen.targets.program import DeviceFunction
+
+_FIRST_WITH_EARLY = 9  # compute capability
 
 
 class CudaRun:
@@ -60,6 +63,7 @@ class CudaRun:
         temporaries = program.loop_program.global_temporaries
         self._sizes = {t.name: bytes_of(t, fixed) for t in temporaries}
         self._memory: dict[str, DeviceMemory] = {}  # allocated when it is needed
+        self._of_graphs = GraphMemory(self._driver, self._sizes)
         arguments = {arg.name: arg for f in program.launches for arg in f.arguments}
         self._passed = Packed([arguments.get(name) for name in names])
         self._places = {n: new_place(a) for n, a in arguments.items() if n not in names}
@@ -73,6 +77,9 @@ class CudaRun:
             for function in program.launches
         }
         self._graphs = Graphs(self._driver, self._script.pieces or (), self._start)
+        # Older devices begin no launch before those ahead are over.
+        major = self._driver.attribute("COMPUTE_CAPABILITY_MAJOR", self._driver.device())
+        self._may_begin_early = major >= _FIRST_WITH_EARLY
         self._only = self._script.only if not temporaries else None
 
     @property
@@ -187,23 +194,23 @@ class CudaRun:
                 self._lock.release()
 
     def _run_recorded(self, stream: int, note: RecordedCall | None = None) -> None:
-        """Put everything into a graph that the user makes, which gets temporaries of its own."""
-        for name, size in self._sizes.items():
-            self._places[name].value = self._driver.allocate_on(stream, size)
+        """Put everything into a graph that the user makes, with temporaries of its own."""
+        for name, address in self._of_graphs.on(stream).items():
+            self._places[name].value = address
         for step in self._script.steps():
             self._start(step, stream)
             if note is not None:  # when it runs, and how often, only the user knows
                 note.add(step.function.name, None)
-        for name in self._sizes:
-            self._driver.free_on(stream, self._places[name].value)
 
     def _start(self, step: Step, stream: int) -> None:
         for name, value in step.loops:
             self._places[name].value = value
         prepared, grid = self._launches[step.function.name], step.grid
         shared = step.function.shared_bytes
+        early = step.function.waits and self._may_begin_early
+        launch = self._driver.launch_early if early else self._driver.launch
         try:
-            self._driver.launch(prepared.handle, *grid.launched, shared, stream, prepared.addresses)
+            launch(prepared.handle, *grid.launched, shared, stream, prepared.addresses)
         except DriverError as error:
             if error.is_fatal:
                 raise

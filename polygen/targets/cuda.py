@@ -20,6 +20,7 @@ from polygen.targets.cuda_types import (
     BITS,
     COMPLEX,
     COPIES,
+    EARLY,
     HALF,
     HIDE,
     INFINITIES,
@@ -215,6 +216,7 @@ CUDA = Target(
         **dict.fromkeys(("complex64", "complex128"), COMPLEX),
         "bits": BITS,
         "copies": COPIES,
+        "early": EARLY,
         "add_half": ADD_HALF,
         **{
             f"{dtype}x{count}": f"struct {name} {{ {_TYPE_NAMES[dtype]} {fields}; }};"
@@ -256,6 +258,7 @@ CUDA = Target(
     table_qualifier="static const ",
     table_infinity="1.0f / 0.0f",  # INFINITY and NAN are calls where there are no headers
     table_nan="0.0f / 0.0f",
+    launch_begin="pg_after_other_launches();",
     hardware_index=_index,
     unsigned_indices=True,
     barrier=lambda _: "__syncthreads();",

@@ -106,6 +106,17 @@ __device__ inline void pg_wait()
 #endif
 }""".strip()
 
+# A launch may be started while those before it are at work: it waits until they are over, and then
+# lets the next one start.
+EARLY = """
+__device__ inline void pg_after_other_launches()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}""".strip()
+
 # What math.h calls them; NVRTC has no headers.
 INFINITIES = """
 #ifndef INFINITY

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +78,11 @@ class HostDriver:
         events: how many there are.
         held: how many streams wait to be let go on.
         launches: how many calls of `launch` there were.
+        early: how many of these may begin before what is ahead of them is over.
         recorded: the streams of which a user makes a graph: what is started on them runs at once,
             too, which is what such a graph does later.
+        recordings: the number of the latest graph that a user makes.
+        kept: what lives as long as graphs of users do.
         graphs: those that were not given back: functions, and copies of what they are passed.
     """
 
@@ -87,13 +91,14 @@ class HostDriver:
         self.live: dict[int, Any] = {}
         self.compiled = 0
         self._loaded: list[Any] = []
-        self.launches = self.events = self.held = 0
+        self.launches = self.early = self.events = self.held = 0
         self._numbers = itertools.count(1)
         self._times: dict[int, float] = {}  # when each event was put on a stream
         self.recorded: set[int] = set()
         self.graphs: dict[int, list[tuple[Any, ...]]] = {}
         self._recording: list[tuple[Any, ...]] | None = None
-        self._graph_memory: set[int] = set()
+        self.recordings = 1
+        self.kept: list[Any] = []
 
     def stop(self) -> None:
         """Forget what was loaded."""
@@ -154,6 +159,18 @@ class HostDriver:
             self._recording.append((function, grid, group, copies))
         else:
             self._run(function, grid, group, parameters)
+
+    def launch_early(
+        self,
+        function: int,
+        grid: tuple[int, int, int],
+        group: tuple[int, int, int],
+        shared: int,
+        stream: int,
+        parameters: int,
+    ) -> None:
+        self.early += 1
+        self.launch(function, grid, group, shared, stream, parameters)
 
     def _run(self, function: int, grid: Any, group: Any, parameters: int) -> None:
         three = ctypes.c_uint * 3
@@ -217,14 +234,15 @@ class HostDriver:
     def drop(self, graph: int) -> None:
         del self.graphs[graph]
 
-    def allocate_on(self, stream: int, size: int) -> int:
-        address = self.allocate(size)
-        self._graph_memory.add(address)
-        return address
+    def recording(self, stream: int) -> int:
+        return self.recordings
 
-    def free_on(self, stream: int, address: int) -> None:
-        self._graph_memory.remove(address)
-        self.free(address)
+    def unrestricted(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def keep_for_graph(self, stream: int, memory: object) -> None:
+        assert stream in self.recorded
+        self.kept.append(memory)
 
     def allocate(self, size: int) -> int:
         memory = ctypes.create_string_buffer(size + 255)

@@ -14,6 +14,18 @@ def compile_for(architecture: str, source: str, *options: str) -> tuple[int, str
 
     For a ``compute_...``, it is that of the code for all such devices, which takes less time.
     """
+    code, log = _compiled(architecture, source, options)
+    return len(code), log
+
+
+def assembly_of(architecture: str, source: str) -> str:
+    """Return a source's code for all devices from ``compute_...`` on, as text."""
+    code, log = _compiled(architecture, source, ())
+    assert code, log
+    return code.decode().strip("\0 \n")
+
+
+def _compiled(architecture: str, source: str, options: tuple[str, ...]) -> tuple[bytes, str]:
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"a.cu", 0, [], [])
     given = (f"--gpu-architecture={architecture}", "-default-device", "--std=c++17", *options)
     encoded = [option.encode() for option in given]
@@ -21,7 +33,10 @@ def compile_for(architecture: str, source: str, *options: str) -> tuple[int, str
     _, size = nvrtc.nvrtcGetProgramLogSize(program)
     log = b" " * (size + 1)  # see polygen.runtime.cuda_python
     nvrtc.nvrtcGetProgramLog(program, log)
-    size_of = nvrtc.nvrtcGetPTXSize if "compute" in architecture else nvrtc.nvrtcGetCUBINSize
-    size = size_of(program)[1] if code == _OK else 0
+    kind = "PTX" if "compute" in architecture else "CUBIN"
+    found = b""
+    if code == _OK:
+        found = b" " * getattr(nvrtc, f"nvrtcGet{kind}Size")(program)[1]
+        getattr(nvrtc, f"nvrtcGet{kind}")(program, found)
     nvrtc.nvrtcDestroyProgram(program)
-    return size, log.decode().strip("\0 \n")
+    return found, log.decode().strip("\0 \n")

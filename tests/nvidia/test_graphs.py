@@ -136,12 +136,36 @@ def test_a_graph_that_the_user_makes(host: HostDriver, monkeypatch: pytest.Monke
     expected = np.roll(a, -9) + 9
     run(5, a=Foreign(a), steps=9, c=1.0)
     np.testing.assert_array_equal(a, expected)
-    assert host.live == before  # memory in between was the graph's
+    ((mine,),) = host.kept  # memory in between is the graph's
+    assert host.live.keys() == before.keys() | {mine.address}
+    run(5, a=Foreign(a), steps=9, c=0.0)  # what a stream does later may use it, too
+    assert len(host.kept) == 1
+    host.recorded.add(6)
+    run(6, a=Foreign(a), steps=9, c=0.0)
+    assert len(host.kept) == 2
+    host.recordings += 1
+    run(5, a=Foreign(a), steps=9, c=0.0)
+    assert len({memory.address for (memory,) in host.kept}) == 3
+    a = random(3)
     monkeypatch.undo()
     host.recorded.clear()
+    host.kept.clear()
+    del mine
     expected = np.roll(a, -9) - 9
     run(a=Foreign(a), steps=9, c=-1.0)
     np.testing.assert_array_equal(a, expected)
+
+
+def test_memory_of_a_graph_that_is_gone(host: HostDriver) -> None:
+    run, a = steady().executor("cuda"), random(3)
+    run(a=Foreign(a), steps=9, c=0.0)
+    before = host.live.keys()
+    host.recorded.add(5)
+    run(5, a=Foreign(a), steps=9, c=0.0)
+    host.recorded.clear()
+    host.kept.clear()
+    gc.collect()
+    assert host.live.keys() == before
 
 
 def test_what_the_driver_refuses(host: HostDriver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from polygen.ir.tags import GroupTag
-from polygen.lower.program import Declare, HostLoop
+from polygen.lower.program import Declare, HostLoop, Launch
 from tests.read_back import lanes, values
 from tests.read_back.run import Function, compiled
 from tests.read_back.subject import Subject
@@ -33,6 +33,7 @@ def of_text(subject: Subject) -> tuple[Function, Reader]:
     _check_loops(subject, reader)
     if subject.of is not None:
         _check_group_size(subject)
+        _check_launches_before(subject)
         _check_pool(subject, reader)
     names = _OF_VECTORS if reader.has_vectors else vars(values)
     return compiled("text", reader.lines, names), reader
@@ -64,6 +65,24 @@ def _bytes(node: Declare) -> int:
     # Numbers of 16 bits are computed with as float; vectors of three take the place of four.
     size = max(node.dtype.itemsize, 4) if node.dtype.kind in "fV" else node.dtype.itemsize
     return size * (node.extent or 1) * (4 if node.vector == 3 else node.vector or 1)
+
+
+def _check_launches_before(subject: Subject) -> None:
+    """Check that a launch touches nothing before those ahead of it are over."""
+    assert subject.of is not None
+    text = function_text(subject.source, subject.name)
+    before, *after = text.split("pg_after_other_launches();")
+    several = len(subject.made.launches) > 1 or not isinstance(
+        subject.made.loop_program.host[0], Launch
+    )
+    waits = several and subject.made.target.name == "cuda"
+    if len(after) != waits or subject.of[1].waits != waits:
+        raise WrongText(f"{len(after)} waits for other launches, not {int(waits)}")
+    own = ("__shared__ ", "static const ", "extern ", "pg_", "unsigned char ")
+    lines = [line.strip() for line in before.partition("{")[2].splitlines()]
+    touched = [line for line in lines if "[" in line and not line.startswith(own)]
+    if waits and touched:
+        raise WrongText(f"touched before other launches are over: {touched}")
 
 
 def _check_group_size(subject: Subject) -> None:

@@ -41,7 +41,9 @@ class Updates(Declarations):
         """Read a statement that begins with a name of polygen's."""
         if word == "pg_wait_for_team":
             raise WrongText("a team waits behind no loop")
-        if word == "pg_wait":
+        if word == "pg_after_other_launches":
+            self.expect("pg_after_other_launches", "(", ")", ";")
+        elif word == "pg_wait":
             self.expect("pg_wait", "(", ")", ";")
             self.add("run.note('wait')")
         elif word == "pg_verbatim":
