@@ -87,16 +87,18 @@ class Driver(Protocol):
         """Start a function; parameters are the address of addresses of their values."""
         ...
 
-    def launch_early(
+    def early_launch(
         self,
         function: Any,
         grid: tuple[int, int, int],
         group: tuple[int, int, int],
         shared: int,
-        stream: int,
         parameters: int,
-    ) -> None:
-        """Start a function that waits for what its stream has to do before, maybe ahead of that."""
+    ) -> Callable[[int], None]:
+        """Return what starts a function on a stream, maybe before what is ahead of it is over.
+
+        The function has to wait for that itself.
+        """
         ...
 
     def new_event(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -48,18 +48,25 @@ _EARLY = (_Attribute * 1)(_Attribute(id=_MAY_BEGIN_EARLY, value=1))
 class DriverItself:
     """The part of `Driver` that is the same whatever else is asked through."""
 
-    def launch_early(
+    def early_launch(
         self,
         function: Any,
         grid: tuple[int, int, int],
         group: tuple[int, int, int],
         shared: int,
-        stream: int,
         parameters: int,
-    ) -> None:
-        """Start a function that waits for what is ahead of it itself, maybe before that is over."""
-        launch = _Launch(grid, group, shared, stream, _EARLY, 1)
-        _check(_driver().cuLaunchKernelEx(ctypes.byref(launch), int(function), parameters, None))
+    ) -> Callable[[int], None]:
+        """Return what starts a function on a stream, maybe before what is ahead of it is over."""
+        launch = _Launch(grid, group, shared, 0, _EARLY, 1)
+        address, handle, run = ctypes.byref(launch), int(function), _driver().cuLaunchKernelEx
+
+        def start(stream: int) -> None:
+            launch.stream = stream
+            code = run(address, handle, parameters, None)
+            if code:
+                _check(code)
+
+        return start
 
     def recording(self, stream: int) -> int:
         """Return the number of the recording that makes a graph of what a stream does."""

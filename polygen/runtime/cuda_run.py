@@ -18,6 +18,7 @@ from polygen.ir.array import ValueArg
 from polygen.runtime.arguments import Form
 from polygen.runtime.cuda_arrays import NO_STREAM, array_class
 from polygen.runtime.cuda_driver import Driver, DriverError, driver
+from polygen.runtime.cuda_early import EarlyLaunches
 from polygen.runtime.cuda_graph_memory import GraphMemory
 from polygen.runtime.cuda_graphs import Graphs
 from polygen.runtime.cuda_streams import CudaEvent, Mark, event_address, stream_of
@@ -30,8 +31,6 @@ from polygen.runtime.recording import Called, RecordedCall
 from polygen.runtime.temporaries import bytes_of
 from polygen.source import caller_location
 from polygen.targets.program import DeviceFunction
-
-_FIRST_WITH_EARLY = 9  # compute capability
 
 
 class CudaRun:
@@ -77,9 +76,7 @@ class CudaRun:
             for function in program.launches
         }
         self._graphs = Graphs(self._driver, self._script.pieces or (), self._start)
-        # Older devices begin no launch before those ahead are over.
-        major = self._driver.attribute("COMPUTE_CAPABILITY_MAJOR", self._driver.device())
-        self._may_begin_early = major >= _FIRST_WITH_EARLY
+        self._early = EarlyLaunches(self._driver, program.loop_program, fixed)
         self._only = self._script.only if not temporaries else None
 
     @property
@@ -92,17 +89,15 @@ class CudaRun:
 
     def _single(self, step: Step) -> Callable[..., CudaEvent]:
         """Return `call` for the usual case, which does nothing but what it has to."""
-        set_values, launch = self._passed.set, self._driver.launch
-        prepared, event = self._launches[step.function.name], CudaEvent(0, self, self._name)
-        handle, addresses = prepared.handle, prepared.addresses
-        shared, (groups, items) = step.function.shared_bytes, step.grid.launched
+        set_values, launch = self._passed.set, self._starter(step)
+        event = CudaEvent(0, self, self._name)
 
         def call(stream: int, owner: Any, *values: Any) -> CudaEvent:
             nonlocal event
             with self._lock:
                 set_values(*values)
                 try:
-                    launch(handle, groups, items, shared, stream, addresses)
+                    launch(stream)
                 except DriverError as error:
                     if error.is_fatal:
                         raise
@@ -205,16 +200,21 @@ class CudaRun:
     def _start(self, step: Step, stream: int) -> None:
         for name, value in step.loops:
             self._places[name].value = value
-        prepared, grid = self._launches[step.function.name], step.grid
-        shared = step.function.shared_bytes
-        early = step.function.waits and self._may_begin_early
-        launch = self._driver.launch_early if early else self._driver.launch
         try:
-            launch(prepared.handle, *grid.launched, shared, stream, prepared.addresses)
+            self._starter(step)(stream)
         except DriverError as error:
             if error.is_fatal:
                 raise
             raise _refused(step, error) from None
+
+    def _starter(self, step: Step) -> Callable[[int], None]:
+        """Return what starts a step on a stream."""
+        prepared, cuda = self._launches[step.function.name], self._driver
+        handle, addresses, shared = prepared.handle, prepared.addresses, step.function.shared_bytes
+        groups, items = step.grid.launched
+        if self._early.may_begin(step):
+            return cuda.early_launch(handle, groups, items, shared, addresses)
+        return lambda stream: cuda.launch(handle, groups, items, shared, stream, addresses)
 
 
 def _refused(step: Step, error: DriverError) -> LaunchFailed:

@@ -7,33 +7,19 @@ that work items share: the first one executes it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
 from polygen.analysis.proving import with_proofs
 from polygen.errors import NotParallel, UserError
-from polygen.ir import expression as ex
-from polygen.ir import walk
 from polygen.ir.array import AddressSpace
-from polygen.ir.expression import Expression
 from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_on_axis, is_parallel
 from polygen.ir.told import is_news
-from polygen.lower.program import (
-    Assign,
-    Block,
-    Call,
-    Declare,
-    HostLoop,
-    HostNode,
-    If,
-    Launch,
-    Loop,
-    LoopProgram,
-    Verbatim,
-)
-from polygen.runtime.evaluate import value_of
+from polygen.lower.program import Assign, Call, Launch, LoopProgram, Verbatim
+from polygen.runtime.executed import executed_in, known_value
 from polygen.source import warn
+from polygen.targets.launches import launches_of
 from polygen.transforms._likely import likely_extent
 from polygen.transforms.tag_inames import tag_inames
 
@@ -41,7 +27,6 @@ _FEW = 1024  # times: these take as long as a launch or two
 _GROUP = 256
 _WORTH_ITEMS = 32  # iterations of a loop
 _AXES = 3
-_INTEGERS = (int, ex.Variable, ex.Sum, ex.Product, ex.FloorDiv, ex.Remainder, ex.Min, ex.Max)
 
 
 def warn_of_serial_work(kernel: Kernel, program: LoopProgram, sizes: Mapping[str, int]) -> None:
@@ -73,14 +58,37 @@ def serial_work(kernel: Kernel, program: LoopProgram, sizes: Mapping[str, int]) 
     insns = _instructions(kernel)
     functions = {function.name: function for function in program.functions}
     found: Counter[str] = Counter()
-    for launch in _launches(program.host):
-        counts: Counter[str] = Counter()
-        _count(launch.body, 1, sizes, functions, counts)
+    for launch in launches_of(program.host):
+        counts = _counts(launch, sizes, functions)
         for statement, times in counts.items():
             name = _part_of(statement, insns)
             if name is not None and (not launch.axes or _is_for_one(kernel, insns[name])):
                 found[name] = max(found[name], times)
     return dict(found)
+
+
+def _counts(
+    launch: Launch, values: Mapping[str, int], functions: Mapping[str, LoopProgram]
+) -> Counter[str]:
+    """Return how often each instruction is executed, by the ids of its statements."""
+    counts: Counter[str] = Counter()
+    for node, times, known in executed_in(launch.body, values):
+        counts[node.insn_id] += times * _most_in(node, known, functions)
+    return counts
+
+
+def _most_in(
+    node: Assign | Verbatim | Call, values: Mapping[str, int], functions: Mapping[str, LoopProgram]
+) -> int:
+    """Return how often what a statement executes most is executed in it."""
+    if not isinstance(node, Call):
+        return 1
+    given = zip(node.parameters, node.arguments, strict=True)
+    known = {p.name: v for p, a in given if (v := known_value(a, values)) is not None}
+    counts: Counter[str] = Counter()
+    for launch in launches_of(functions[node.function].host):
+        counts += _counts(launch, known, functions)
+    return max(counts.values(), default=0)
 
 
 def _part_of(statement: str, insns: Mapping[str, Instruction]) -> str | None:
@@ -104,74 +112,6 @@ def _is_for_one(kernel: Kernel, insn: Instruction) -> bool:
     written = insn.written_names & kernel.expanded.variables.keys()
     spaces = {kernel.expanded.address_space(name) for name in written}
     return bool(spaces - {AddressSpace.PRIVATE})
-
-
-def _launches(host: Sequence[HostNode]) -> Iterator[Launch]:
-    for node in host:
-        if isinstance(node, HostLoop):
-            yield from _launches(node.body)
-        else:
-            yield node
-
-
-# --- how often statements are executed, where sizes say it; what data decides is one iteration
-
-
-def _count(
-    block: Block,
-    times: int,
-    values: Mapping[str, int],
-    functions: Mapping[str, LoopProgram],
-    counts: Counter[str],
-) -> None:
-    for node in block:
-        if isinstance(node, Assign | Verbatim):
-            counts[node.insn_id] += times
-        elif isinstance(node, Declare) and node.constant:
-            value = _known(node.initial, values)
-            values = values if value is None else {**values, node.name: value}
-        elif isinstance(node, Call):
-            counts[node.insn_id] += times * _most_in_call(node, values, functions)
-        elif isinstance(node, If):
-            _count(node.body, times, values, functions, counts)
-        elif isinstance(node, Loop):
-            _count_in_loop(node, times, values, functions, counts)
-
-
-def _count_in_loop(
-    loop: Loop,
-    times: int,
-    values: Mapping[str, int],
-    functions: Mapping[str, LoopProgram],
-    counts: Counter[str],
-) -> None:
-    lower, upper = _known(loop.lower, values), _known(loop.upper, values)
-    length = 1
-    if lower is not None and upper is not None:
-        length = len(range(lower, upper, loop.step))
-        values = {**values, loop.iname: (lower + upper) // 2}  # of a triangle, the mean
-    _count(loop.body, times * length, values, functions, counts)
-
-
-def _most_in_call(
-    call: Call, values: Mapping[str, int], functions: Mapping[str, LoopProgram]
-) -> int:
-    """Return how often what a call executes most is executed in it."""
-    given = zip(call.parameters, call.arguments, strict=True)
-    known = {p.name: v for p, a in given if (v := _known(a, values)) is not None}
-    counts: Counter[str] = Counter()
-    for launch in _launches(functions[call.function].host):
-        _count(launch.body, 1, known, functions, counts)
-    return max(counts.values(), default=0)
-
-
-def _known(node: Expression | None, values: Mapping[str, int]) -> int | None:
-    """Return the value of an integer expression, if sizes and loops around say it."""
-    if node is None or not walk.free_variables(node) <= values.keys():
-        return None
-    if not all(isinstance(part, _INTEGERS) for part in walk.subexpressions(node)):
-        return None
-    return value_of(node, values)
 
 
 # --- what to do about it

@@ -109,6 +109,7 @@ __device__ inline void pg_wait()
 # A launch may be started while those before it are at work: it waits until they are over, and then
 # lets the next one start.
 EARLY = """
+// What was launched before is over after this; what is launched next may begin.
 __device__ inline void pg_after_other_launches()
 {
 #if __CUDA_ARCH__ >= 900

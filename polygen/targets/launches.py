@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from polygen.errors import InternalError
 from polygen.ir import expression as ex
@@ -27,11 +27,6 @@ def launches_of(nodes: Iterable[HostNode]) -> Iterator[Launch]:
             yield from launches_of(node.body)
 
 
-def has_several_launches(host: Sequence[HostNode]) -> bool:
-    """Tell whether a program starts more than one launch, one of them repeatedly perhaps."""
-    return len(host) > 1 or any(not isinstance(node, Launch) for node in host)
-
-
 def _sizes(launch: Launch, tag: type[GroupTag | LocalTag]) -> tuple[ex.Expression, ...]:
     sizes = {axis.tag.axis: axis.size for axis in launch.axes if isinstance(axis.tag, tag)}
     count = 1 + max((axis.tag.axis for axis in launch.axes), default=0)
@@ -47,14 +42,8 @@ def local_size_of(launch: Launch) -> tuple[int, ...]:
     return constants
 
 
-def device_function(launch: Launch, target: Target, *, waits: bool) -> DeviceFunction:
-    """Return what the host knows of the function for a launch.
-
-    Parameters:
-        launch: the launch.
-        target: the language.
-        waits: whether it waits until the launches before it are over.
-    """
+def device_function(launch: Launch, target: Target) -> DeviceFunction:
+    """Return what the host knows of the function for a launch."""
     groups, size = _sizes(launch, GroupTag), local_size_of(launch)
     local = hoist_local(launch.body)[0]
     shared = shared_bytes(local, target)
@@ -63,7 +52,7 @@ def device_function(launch: Launch, target: Target, *, waits: bool) -> DeviceFun
     if axis is not None and len(size) > axis:
         groups = (ex.product_of(size[axis], groups[0]), *groups[1:])
         size = tuple([1 if n == axis else count for n, count in enumerate(size)])
-    return DeviceFunction(launch.name, arguments, groups, size, shared, waits, local_bytes(local))
+    return DeviceFunction(launch.name, arguments, groups, size, shared, local_bytes(local))
 
 
 def written_in(block: Block) -> frozenset[str]:

@@ -29,7 +29,6 @@ from polygen.targets.lane_helpers import vector_helpers
 from polygen.targets.launches import (
     device_function,
     exchanged_in,
-    has_several_launches,
     launches_of,
     local_size_of,
     written_in,
@@ -85,12 +84,10 @@ def print_program(program: LoopProgram, target: Target) -> Program:
         )
         printer.host_function(program, arguments)
     else:
-        waits = bool(target.launch_begin) and has_several_launches(program.host)
-        functions = tuple([device_function(launch, target, waits=waits) for launch in launches])
+        functions = tuple([device_function(launch, target) for launch in launches])
         for launch in launches:
             groups = program.options.resident_groups
-            head = target.function_head(local_size_of(launch), groups)
-            printer.kernel(launch, head, waits=waits)
+            printer.kernel(launch, target.function_head(local_size_of(launch), groups))
     called = [_called(function, target, expressions) for function in program.functions]
     begin = _registered(program, target)
     lines, helpers = _preamble(target, expressions)
@@ -135,14 +132,8 @@ class _FunctionPrinter:
         self._tables = tables
         self.functions: list[str] = []
 
-    def kernel(self, launch: Launch, head: str, *, waits: bool) -> None:
-        """Print a launch as a function of its own.
-
-        Parameters:
-            launch: the launch.
-            head: what the function begins with.
-            waits: whether it waits until the launches before it are over.
-        """
+    def kernel(self, launch: Launch, head: str) -> None:
+        """Print a launch as a function of its own, which begins with a head."""
         shared, body = hoist_local(launch.body)
         self._expressions.uses.names.clear()
         self._expressions.set_aliases(aliases_of(launch))
@@ -160,8 +151,7 @@ class _FunctionPrinter:
                 beginning.line(1, beginning.declaration(declaration, initialized=False))
         if any(isinstance(node, BlocksBegun) for node in body):
             beginning.line(1, self._target.blocks_begin)
-        if waits:
-            self._expressions.uses.types.add("early")
+        if self._target.launch_begin:
             beginning.line(1, self._target.launch_begin)
         if beginning.lines:
             beginning.line(0, "")

@@ -160,17 +160,19 @@ class HostDriver:
         else:
             self._run(function, grid, group, parameters)
 
-    def launch_early(
+    def early_launch(
         self,
         function: int,
         grid: tuple[int, int, int],
         group: tuple[int, int, int],
         shared: int,
-        stream: int,
         parameters: int,
-    ) -> None:
-        self.early += 1
-        self.launch(function, grid, group, shared, stream, parameters)
+    ) -> Callable[[int], None]:
+        def start(stream: int) -> None:
+            self.early += 1
+            self.launch(function, grid, group, shared, stream, parameters)
+
+        return start
 
     def _run(self, function: int, grid: Any, group: Any, parameters: int) -> None:
         three = ctypes.c_uint * 3
