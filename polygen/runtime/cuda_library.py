@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import threading
 from collections.abc import Callable, Generator
@@ -126,6 +127,7 @@ class _EndOfGraph:
 
 _KEPT: list[tuple[_EndOfGraph, object]] = []
 _KEEPING = threading.Lock()
+atexit.register(_KEPT.clear)  # while there is a driver to give it back to
 
 
 @cache
