@@ -22,7 +22,7 @@ from polygen.targets.launches import launches_of
 
 _FIRST = 9  # the compute capability from which on a launch may begin early
 _FEW_ITEMS = 4  # times as many, and a device is full
-_FEW_BYTES = 2**21
+_FEW_BYTES = 2**22  # a microsecond of a large device's bandwidth
 
 
 class EarlyLaunches:
