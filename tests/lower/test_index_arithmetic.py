@@ -200,3 +200,33 @@ def test_what_is_computed_beside_uint64_may_be_negative() -> None:
     for value, (text, meant) in zip(found, UNSIGNED.items(), strict=True):
         wanted = [meant(int(x), int(y)) for x, y in zip(u, b, strict=True)]
         assert value.tolist() == wanted, text
+
+
+UNARY: dict[str, Callable[[int], int]] = {
+    "(-{}[i]) % 97": lambda x: -x % 97,
+    "(-{}[i] + 5) % 97": lambda x: (5 - x) % 97,
+    "(~{}[i]) % 97": lambda x: ~x % 97,
+    "(3 - ~{}[i]) // 3 % 97": lambda x: (3 - ~x) // 3 % 97,
+    "(2*-{}[i]) % 97": lambda x: -2 * x % 97,
+}
+
+
+def test_signs_and_complements_of_every_type() -> None:
+    types = [f"{sign}int{bits}" for bits in (8, 16, 32, 64) for sign in ("", "u")]
+    cases = [(text, meant, name) for name in types for text, meant in UNARY.items()]
+    lines = [f"o{k:02}[i] = t[{text.format(f'x_{n}')}]" for k, (text, _, n) in enumerate(cases)]
+    arrays = [pg.GlobalArg(f"x_{name}", name, "n") for name in types]
+    knl = pg.make_kernel(LINE, "\n".join(lines), [*arrays, pg.GlobalArg("t", "float64", 97), "..."])
+    limits = [np.iinfo(name) for name in types]
+    ends = [(max(int(at.min), -(2**60)), min(int(at.max), 2**60)) for at in limits]
+    given = {f"x_{n}": np.array([*e, 1], n) for n, e in zip(types, ends, strict=True)}
+    for value, (text, meant, name) in zip(run(knl, **given, t=np.arange(97.0)), cases, strict=True):
+        assert value.tolist() == [meant(int(x)) for x in given[f"x_{name}"]], (text, name)
+
+
+def test_complements_of_loop_counters_are_negative() -> None:
+    knl = kernel(LINE, "o[i] = t[~i % 97]\nv[i] = ~i // 2", pg.GlobalArg("t", "float64", 97))
+    i = np.arange(200)
+    found, values = run(knl, t=np.arange(97.0), n=200)
+    assert np.array_equal(found, ~i % 97)
+    assert np.array_equal(values, ~i // 2)
