@@ -10,7 +10,7 @@ import pytest
 
 import polygen as pg
 from polygen.analysis.index_type import INT32, index_type
-from polygen.errors import ObligationViolated, TypeMismatch
+from polygen.errors import CannotProve, ObligationViolated, TypeMismatch
 from polygen.inspection.random_arguments import random_arguments
 from tests.oracle.cases import agree, kernel, split, tag
 
@@ -230,3 +230,43 @@ def test_complements_of_loop_counters_are_negative() -> None:
     found, values = run(knl, t=np.arange(97.0), n=200)
     assert np.array_equal(found, ~i % 97)
     assert np.array_equal(values, ~i // 2)
+
+
+SMALL = ("uint8", "int16", "uint32")
+
+
+def _looked_up(dtype: str, text: str) -> pg.Kernel:
+    data = [pg.GlobalArg("x", dtype, "16"), pg.GlobalArg("t", "float64", 600)]
+    return pg.make_kernel("{ [i]: 0<=i<16 }", text, [*data, "..."])
+
+
+@pytest.mark.parametrize("dtype", SMALL)
+def test_no_step_moves_arithmetic_into_subscripts_or_out_of_them(dtype: str) -> None:
+    """A value that is stored wraps around; in a subscript it does not."""
+    stored = _looked_up(dtype, "<> k = 3*x[i]\nout[i] = t[k + i]")
+    inside = _looked_up(dtype, "f(i) := 3*x[i]\nout[i] = t[f(i) + i]")
+    for step in (
+        lambda: pg.assignment_to_subst(stored, "k"),
+        lambda: pg.precompute(inside, "f", ["i"]),
+    ):
+        with pytest.raises(CannotProve, match="the same in a subscript does not"):
+            step()
+    assert pg.equivalent(stored, inside).answer != "equal"
+    written = pg.make_kernel(
+        "{ [i]: 0<=i<16 }",
+        "<> k = 3*x[i]\nh[k] = h[k] + 1  {atomic}",
+        [pg.GlobalArg("x", dtype, 16), pg.GlobalArg("h", "int32", 600)],
+    )
+    with pytest.raises(CannotProve):
+        pg.assignment_to_subst(written, "k")
+
+
+@pytest.mark.parametrize("dtype", [*SMALL, "int64"])
+def test_what_does_not_wrap_is_moved(dtype: str) -> None:
+    first = _looked_up(dtype, "<> k = x[i]\nout[i] = t[3*k + i]")
+    second = pg.assignment_to_subst(first, "k")
+    assert pg.equivalent(first, second).answer == "equal"
+    alike = _looked_up(dtype, "<> k = 3*x[i]\nout[i] = k*t[i]")
+    assert pg.equivalent(alike, pg.assignment_to_subst(alike, "k")).answer == "equal"
+    named = _looked_up(dtype, f"f(i) := {dtype}(3*x[i])\nout[i] = t[f(i)]")
+    assert pg.equivalent(named, pg.precompute(named, "f", ["i"])).answer == "equal"
