@@ -75,8 +75,9 @@ def may_wrap(kernel: Kernel, node: Expression) -> bool:
         kind = type_of(expand(node, kernel.rules), known_kinds(kernel))
     except TypeNotFound:
         return False
-    is_integer = isinstance(kind, np.dtype) and kind.kind in "iu"
-    return is_integer and (kind.kind == "u" or kind.itemsize < 4)
+    if not isinstance(kind, np.dtype):
+        return False
+    return kind.kind == "u" or (kind.kind == "i" and kind.itemsize < 4)
 
 
 def kept_in(kernel: Kernel, part: Expression) -> DType | None:
