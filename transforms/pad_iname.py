@@ -201,7 +201,7 @@ def _until(home: Domain, loop: _Loop, end: LinearForm) -> isl.Set:
     """Return a domain in which an iname has all values of its loop, up to another end."""
     values = loop.until(end)
     if home.inames == (loop.iname,):  # for all sizes, also those for which it had no value
-        return values
+        return values.align_params(home.flat.get_space())  # sizes of gaps stay sizes
     return project_out(home.flat, (loop.iname,)).intersect(values)
 
 

@@ -47,6 +47,7 @@ class Frame:
         trail: the instructions that read, one from the other, what this one wrote.
         values: what some of the inames are, in names of the context that others have.
         numbers: further names of the context, which stand for data in its expression.
+        indexing: whether a part of a subscript is looked at: arithmetic in it does not wrap.
     """
 
     kernel: Kernel
@@ -56,6 +57,7 @@ class Frame:
     trail: tuple[str, ...] = ()
     values: Mapping[str, Expression] = field(default_factory=new_dict)
     numbers: frozenset[str] = frozenset()
+    indexing: bool = False
 
     def named(self, node: Expression) -> Expression:
         """Return an expression with the inames as they are called in the context."""
@@ -163,6 +165,14 @@ class Context:
             return False
         more = forms[0] - forms[1]
         return not any(is_negative_somewhere(self.points, form) for form in (more, -more))
+
+    def indexing(self, indexing: bool = True) -> Context:
+        """Return the context for parts of subscripts, or for values again."""
+        frames = [
+            f if f.indexing is indexing else replace(f, indexing=indexing)
+            for f in (self.old, self.new)
+        ]
+        return replace(self, old=frames[0], new=frames[1])
 
     def restricted(self, points: isl.Set) -> Context:
         """Return the context at those of its points that are in a set."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Set
 
 import numpy as np
 
+from polygen.analysis.index_arithmetic import is_arithmetic, written_out
 from polygen.analysis.inference import infer_types, kinds, sizes
 from polygen.analysis.kinds import Kind, default_dtype, is_index, same_kind
 from polygen.analysis.types import opposite_of, type_of
@@ -56,6 +57,27 @@ def keeps_type(kernel: Kernel, name: str, writer: str) -> bool:
     if not own:
         return False
     return (len(set(written)) == 1 and _is_known(written[0])) or len(_stored(kernel, name)) == 1
+
+
+@per_kernel
+def may_wrap(kernel: Kernel, node: Expression) -> bool:
+    """Tell whether a value wraps around where the same in a subscript does not.
+
+    Integers of 32 bits with a sign are taken not to: they are what inames beside small ones are.
+
+    Parameters:
+        kernel: the kernel.
+        node: an expression in it.
+    """
+    if not is_arithmetic(written_out(node)):
+        return False
+    try:
+        kind = type_of(expand(node, kernel.rules), known_kinds(kernel))
+    except TypeNotFound:
+        return False
+    if not isinstance(kind, np.dtype):
+        return False
+    return kind.kind == "u" or (kind.kind == "i" and kind.itemsize < 4)
 
 
 def kept_in(kernel: Kernel, part: Expression) -> DType | None:

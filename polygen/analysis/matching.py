@@ -8,8 +8,9 @@ from __future__ import annotations
 from polygen.analysis.access import evaluated_under
 from polygen.analysis.context import Context, Names
 from polygen.analysis.difference import Difference, other_work, undecided
+from polygen.analysis.index_arithmetic import is_arithmetic
 from polygen.analysis.instance_map import InstanceMap
-from polygen.analysis.kept_types import is_of_type
+from polygen.analysis.kept_types import is_of_type, may_wrap
 from polygen.analysis.matching_reads import Reads
 from polygen.analysis.origins import Origins, is_access
 from polygen.analysis.settled import Settled
@@ -25,6 +26,7 @@ from polygen.ir.kernel import Kernel
 _OTHER_TYPE = (
     "what is chosen may be of another type in a choice; types that are declared may settle this"
 )
+_WRAPS = "what is stored wraps around at its type, and the same in a subscript does not"
 
 
 class Matcher:
@@ -62,6 +64,8 @@ class Matcher:
     def _compared(self, old: Expression, new: Expression, at: Context) -> Difference | None:
         if is_access(old, at.old) or is_access(new, at.new):
             return self.reads.difference(old, new, at)
+        if at.old.indexing is not at.new.indexing and _wraps(old, new, at):
+            return undecided(at.old.insn, None, _WRAPS)
         if at.have_one_value(old, new):
             return None
         integers = at.old.integer(old), at.new.integer(new)
@@ -98,8 +102,12 @@ class Matcher:
         if not same or not _same_node(old, new):
             return other_work(old, new, at, at.points)
         inside = zip(evaluated_under(old, ()), evaluated_under(new, ()), strict=True)
-        for (before, was), (after, now) in inside:
-            found = self.match(before, after, self._under(at, was, now))
+        arithmetic = is_arithmetic(old)
+        for number, ((before, was), (after, now)) in enumerate(inside):
+            under = self._under(at, was, now)
+            if not arithmetic or (number == 0 and isinstance(old, ex.If)):
+                under = under.indexing(False)
+            found = self.match(before, after, under)
             if found is not None:
                 return found
         return None
@@ -125,3 +133,8 @@ def _same_node(old: Expression, new: Expression) -> bool:
     if isinstance(old, ex.Subscript):
         raise InternalError("a subscript is compared as an access")
     return bool(walk.rebuild(old, marks) == walk.rebuild(new, marks))
+
+
+def _wraps(old: Expression, new: Expression, at: Context) -> bool:
+    """Tell whether one of two expressions is a value that wraps around, the other none."""
+    return may_wrap(at.old.kernel, old) or may_wrap(at.new.kernel, new)

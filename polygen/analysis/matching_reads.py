@@ -237,6 +237,7 @@ class Reads:
         """Return how two elements of one array differ in where they are, or None."""
         if len(_index(old)) != len(_index(new)):
             return other_work(old, new, at, at.points)
+        at = at.indexing()
         for before, after in zip(_index(old), _index(new), strict=True):
             found = self._comparing.match(before, after, at)
             if found is not None and self._adds_up_alike(before, after, at):

@@ -16,6 +16,8 @@ from polygen.ir.array import Array
 from polygen.ir.expression import Expression
 from polygen.ir.layout import Auto, element_strides
 
+_POWERS = 8  # up to this exponent, a power is a product
+
 
 class Address:
     """Where an element lies, as far as sizes and inames tell.
@@ -129,6 +131,8 @@ def _polynomial(node: Expression, names: Container[str]) -> QuasiPolynomial | No
     form = linear_form(node, names)
     if form is not None:
         return QuasiPolynomial.of_form(form)
+    if isinstance(node, ex.Power) and type(node.exponent) is int and 0 < node.exponent <= _POWERS:
+        node = ex.Product((node.base,) * node.exponent)
     if not isinstance(node, ex.Sum | ex.Product):
         return None
     found: list[QuasiPolynomial] = []

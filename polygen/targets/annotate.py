@@ -242,6 +242,8 @@ class Annotator:
             return found[0] >= 0
         if isinstance(node, ex.Variable):
             return node.name in self.names.nonnegative
+        if isinstance(node, ex.BitwiseNot):
+            return False
         return is_arithmetic(node) and all(map(self.never_negative, operands(node)))
 
     def is_guard(self, node: ex.Comparison) -> bool:

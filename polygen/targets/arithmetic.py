@@ -103,7 +103,7 @@ def print_product(p: Printer, node: ex.Product, at: DType) -> Term:
     if not others or not is_minus_one(first) or p.kind(others[0]) == BOOL:
         return _product(p, node.children, at)
     kinds, at = _steps(p, others, at)
-    return _times(p, _negative(_first(p, others, kinds, at)), others, kinds, at)
+    return _times(p, _negative(p.wide(_first(p, others, kinds, at))), others, kinds, at)
 
 
 def _negative(operand: Term) -> Term:

@@ -243,6 +243,12 @@ class Printer(Annotator):
             return term
         return self.cast(term, dtype)
 
+    def wide(self, term: Term) -> Term:
+        """Return an integer as C has it in no smaller a type than its own: to change its sign."""
+        if term.dtype.kind not in "iu" or _holds(promoted(term.c_type), promoted(term.dtype)):
+            return term
+        return self.cast(self.exact(term), term.dtype)
+
     def truth(self, term: Term) -> Term:
         """Return a term that is 0 or 1: whether the given one is not zero."""
         term = self.exact(term)

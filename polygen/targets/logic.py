@@ -346,7 +346,7 @@ def print_bits(p: Printer, node: _Bits, at: DType) -> Term:
 def print_bitwise_not(p: Printer, node: ex.BitwiseNot, at: DType) -> Term:
     """Print the complement."""
     dtype = p.dtype(p.kind(node), at)
-    term = p.term(node.child, dtype)
+    term = p.wide(p.term(node.child, dtype))
     c_type = promoted(term.c_type)
     exact = term.exact and (dtype.kind == "i" or c_type == dtype)
     return type(term)(f"~{term.within(UNARY)}", UNARY, dtype, c_type, exact)

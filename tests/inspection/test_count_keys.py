@@ -63,6 +63,13 @@ def test_other_strides_are_others(other: tuple[Any, Any]) -> None:
     assert stored(*other) not in accesses()
 
 
+def test_powers_are_products() -> None:
+    for power, product in ((M**2, M * M), (16 * M**3 + 1, 1 + M * 16 * M * M), (M**1, M)):
+        assert stored({0: power}, {}) == stored({0: product}, {})
+    assert stored({0: M**2}, {}) != stored({0: M**3}, {})
+    assert stored({0: M**N}, {}) == stored({0: M**N}, {})
+
+
 def test_strides_that_are_no_polynomials_stay() -> None:
     assert stored({0: N // 2}, {}) == stored({0: N // 2}, {})
     assert stored({0: N // 2}, {}) != stored({0: N // 3}, {})

@@ -10,7 +10,7 @@ import pytest
 
 import polygen as pg
 from polygen.analysis.index_type import INT32, index_type
-from polygen.errors import ObligationViolated, TypeMismatch
+from polygen.errors import CannotProve, ObligationViolated, TypeMismatch
 from polygen.inspection.random_arguments import random_arguments
 from tests.oracle.cases import agree, kernel, split, tag
 
@@ -200,3 +200,71 @@ def test_what_is_computed_beside_uint64_may_be_negative() -> None:
     for value, (text, meant) in zip(found, UNSIGNED.items(), strict=True):
         wanted = [meant(int(x), int(y)) for x, y in zip(u, b, strict=True)]
         assert value.tolist() == wanted, text
+
+
+UNARY: dict[str, Callable[[int], int]] = {
+    "(-{}[i]) % 97": lambda x: -x % 97,
+    "(-{}[i] + 5) % 97": lambda x: (5 - x) % 97,
+    "(~{}[i]) % 97": lambda x: ~x % 97,
+    "(3 - ~{}[i]) // 3 % 97": lambda x: (3 - ~x) // 3 % 97,
+    "(2*-{}[i]) % 97": lambda x: -2 * x % 97,
+}
+
+
+def test_signs_and_complements_of_every_type() -> None:
+    types = [f"{sign}int{bits}" for bits in (8, 16, 32, 64) for sign in ("", "u")]
+    cases = [(text, meant, name) for name in types for text, meant in UNARY.items()]
+    lines = [f"o{k:02}[i] = t[{text.format(f'x_{n}')}]" for k, (text, _, n) in enumerate(cases)]
+    arrays = [pg.GlobalArg(f"x_{name}", name, "n") for name in types]
+    knl = pg.make_kernel(LINE, "\n".join(lines), [*arrays, pg.GlobalArg("t", "float64", 97), "..."])
+    limits = [np.iinfo(name) for name in types]
+    ends = [(max(int(at.min), -(2**60)), min(int(at.max), 2**60)) for at in limits]
+    given = {f"x_{n}": np.array([*e, 1], n) for n, e in zip(types, ends, strict=True)}
+    for value, (text, meant, name) in zip(run(knl, **given, t=np.arange(97.0)), cases, strict=True):
+        assert value.tolist() == [meant(int(x)) for x in given[f"x_{name}"]], (text, name)
+
+
+def test_complements_of_loop_counters_are_negative() -> None:
+    knl = kernel(LINE, "o[i] = t[~i % 97]\nv[i] = ~i // 2", pg.GlobalArg("t", "float64", 97))
+    i = np.arange(200)
+    found, values = run(knl, t=np.arange(97.0), n=200)
+    assert np.array_equal(found, ~i % 97)
+    assert np.array_equal(values, ~i // 2)
+
+
+SMALL = ("uint8", "int16", "uint32")
+
+
+def _looked_up(dtype: str, text: str) -> pg.Kernel:
+    data = [pg.GlobalArg("x", dtype, "16"), pg.GlobalArg("t", "float64", 600)]
+    return pg.make_kernel("{ [i]: 0<=i<16 }", text, [*data, "..."])
+
+
+@pytest.mark.parametrize("dtype", SMALL)
+def test_no_step_moves_arithmetic_into_subscripts_or_out_of_them(dtype: str) -> None:
+    """A value that is stored wraps around; in a subscript it does not."""
+    stored = _looked_up(dtype, "<> k = 3*x[i]\nout[i] = t[k + i]")
+    inside = _looked_up(dtype, "f(i) := 3*x[i]\nout[i] = t[f(i) + i]")
+    with pytest.raises(CannotProve, match="the same in a subscript does not"):
+        pg.assignment_to_subst(stored, "k")
+    with pytest.raises(CannotProve, match="the same in a subscript does not"):
+        pg.precompute(inside, "f", ["i"])
+    assert pg.equivalent(stored, inside).answer != "equal"
+    written = pg.make_kernel(
+        "{ [i]: 0<=i<16 }",
+        "<> k = 3*x[i]\nh[k] = h[k] + 1  {atomic}",
+        [pg.GlobalArg("x", dtype, 16), pg.GlobalArg("h", "int32", 600)],
+    )
+    with pytest.raises(CannotProve):
+        pg.assignment_to_subst(written, "k")
+
+
+@pytest.mark.parametrize("dtype", [*SMALL, "int64"])
+def test_what_does_not_wrap_is_moved(dtype: str) -> None:
+    first = _looked_up(dtype, "<> k = x[i]\nout[i] = t[3*k + i]")
+    second = pg.assignment_to_subst(first, "k")
+    assert pg.equivalent(first, second).answer == "equal"
+    alike = _looked_up(dtype, "<> k = 3*x[i]\nout[i] = k*t[i]")
+    assert pg.equivalent(alike, pg.assignment_to_subst(alike, "k")).answer == "equal"
+    named = _looked_up(dtype, f"f(i) := {dtype}(3*x[i])\nout[i] = t[f(i)]")
+    assert pg.equivalent(named, pg.precompute(named, "f", ["i"])).answer == "equal"

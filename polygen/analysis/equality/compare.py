@@ -61,6 +61,10 @@ class Comparison:
         for value, other in ((a, b), (b, a)):
             if value.is_read and not value.was_there:
                 return self._followed(value, other, points, swapped=value is b)
+        if any(
+            value.is_other_arithmetic(indexing=o.frame.indexing) for value, o in ((a, b), (b, a))
+        ):
+            return _none_of(points)
         wholes = a.integer, b.integer
         if wholes[0] is not None and wholes[1] is not None:
             return points.intersect(wholes[0].eq_set(wholes[1]))
@@ -97,7 +101,7 @@ class Comparison:
         if len(indices[0]) != len(indices[1]):
             return _none_of(points)
         for first, second in zip(*indices, strict=True):
-            points = self.same(a.part(first), b.part(second), points)
+            points = self.same(a.subscript(first), b.subscript(second), points)
         return points
 
     # --- expressions

@@ -72,12 +72,14 @@ class _Task:
         kind: the type in which it combines.
         level: how much is taken apart.
         found: the pieces.
+        indexing: whether it is a part of a subscript, where nothing wraps around.
     """
 
     operation: str
     kind: Kind
     level: Level
     found: list[Piece]
+    indexing: bool = False
 
 
 class Pieces:
@@ -102,7 +104,7 @@ class Pieces:
             points: where.
             level: how much is taken apart.
         """
-        task = _Task(operation, value.kind, level, [])
+        task = _Task(operation, value.kind, level, [], value.frame.indexing)
         try:
             self._take(value, task, Place(points, frozenset(), Fraction(1), ()))
         except TooManyError:
@@ -318,7 +320,9 @@ def _with_one_number(task: _Task) -> Iterator[Piece]:
 
 
 def _is_same(value: Value, task: _Task) -> bool:
-    """Tell whether a value is of the type in which an operation combines."""
+    """Tell whether a value is of the type in which an operation combines, and wraps as it does."""
+    if value.is_other_arithmetic(indexing=task.indexing):
+        return False
     return value.kind is task.kind or (
         not isinstance(value.kind, type)
         and not isinstance(task.kind, type)

@@ -16,7 +16,8 @@ import numpy as np
 
 from polygen.analysis.context import Frame, renamed_by
 from polygen.analysis.difference import END
-from polygen.analysis.kept_types import known_kinds
+from polygen.analysis.index_arithmetic import is_arithmetic
+from polygen.analysis.kept_types import known_kinds, may_wrap
 from polygen.analysis.kinds import INT64, Kind, is_index, same_kind
 from polygen.analysis.types import type_of
 from polygen.ir import expression as ex
@@ -68,7 +69,16 @@ class Value:
         """What tells it from other values, its instances aside."""
         names = tuple(sorted(self.frame.names))
         numbers = walk.numbers(self.node)
-        return (self.frame.insn.id, self.node, numbers, names, self.frame.conditions, self.casts)
+        frame = self.frame
+        return (
+            frame.insn.id,
+            self.node,
+            numbers,
+            names,
+            frame.conditions,
+            self.casts,
+            frame.indexing,
+        )
 
     @property
     def names(self) -> frozenset[str]:
@@ -77,7 +87,20 @@ class Value:
 
     def part(self, node: Expression) -> Value:
         """Return a part of the expression, as a value of its own."""
-        return Value(node, self.frame)
+        indexing = self.frame.indexing and is_arithmetic(self.node)
+        if isinstance(self.node, ex.If) and node is self.node.condition:
+            indexing = False
+        if indexing is self.frame.indexing:
+            return Value(node, self.frame)
+        return Value(node, replace(self.frame, indexing=indexing))
+
+    def subscript(self, node: Expression) -> Value:
+        """Return a subscript of the element that this is."""
+        return Value(node, replace(self.frame, indexing=True))
+
+    def is_other_arithmetic(self, *, indexing: bool) -> bool:
+        """Tell whether this wraps around, and not in a subscript, or the other way round."""
+        return self.frame.indexing is not indexing and may_wrap(self.kernel, self.node)
 
     def within(self, *conditions: Expression) -> Value:
         """Return the value as it is where conditions hold."""
