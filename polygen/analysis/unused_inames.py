@@ -22,8 +22,15 @@ def warn_of_unused_inames(kernel: Kernel) -> None:
     """Warn, once a kernel, of inames that were written, and that nothing was ever in.
 
     Not of those that steps left, or that say something of other inames in their domain, or of
-    where a part of an array begins.
+    where a part of an array begins.  Functions that it calls are kernels of their own.
     """
+    for callee in dict.fromkeys(call.callee for call in kernel.calls):
+        if callee is not None:
+            warn_of_unused_inames(callee)
+    _warn(kernel)
+
+
+def _warn(kernel: Kernel) -> None:
     used = used_inames(kernel)
     idle = [i for domain in kernel.domains if used.isdisjoint(domain.inames) for i in domain.inames]
     if not idle or UnusedIname.__name__ in kernel.options.silenced_warnings:

@@ -7,7 +7,7 @@ different work items.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import product
 
@@ -30,7 +30,8 @@ from polygen.ir import expression as ex
 from polygen.ir.array import AddressSpace, GlobalArg
 from polygen.ir.claims import Independent
 from polygen.ir.domain import flat_names, intersection, project_out, unflatten, universe
-from polygen.ir.instruction import Assigning
+from polygen.ir.empty import NO_NAMES
+from polygen.ir.instruction import Assigning, Barrier
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import GroupTag, HardwareTag, LocalTag, is_on_axis
 from polygen.ir.verify import excerpt
@@ -73,6 +74,32 @@ def _meet(pairs: isl.Set, differ: isl.Set) -> bool:
     return any(not intersection(pairs, piece).is_empty() for piece in pieces)
 
 
+def _sides(kernel: Kernel) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """Yield what comes before each barrier for everyone, and what after it: in other launches."""
+    insns = kernel.instructions
+    barriers = [i.id for i in insns if isinstance(i, Barrier) and i.scope is AddressSpace.GLOBAL]
+    if not barriers:
+        return
+    needed = {insn.id: insn.depends_on for insn in insns}
+    needing: dict[str, set[str]] = {name: set() for name in needed}
+    for name, earlier in needed.items():
+        for one in earlier:
+            needing[one].add(name)
+    for name in barriers:
+        yield _reached(name, needed), _reached(name, needing)
+
+
+def _reached(start: str, edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """Return what edges lead to from a node, through others, too."""
+    found: set[str] = set()
+    pending = list(edges[start])
+    while pending:
+        if (name := pending.pop()) not in found:
+            found.add(name)
+            pending += edges[name]
+    return frozenset(found)
+
+
 class Conflicts:
     """Who has to wait between the instances of a kernel's instructions."""
 
@@ -88,6 +115,8 @@ class Conflicts:
         self._grid_wide = any(isinstance(tag, GroupTag) for tag in self._axes)
         # Who asked not to wait is to be told of each conflict.
         self._asked = any(insn.no_sync_with for insn in kernel.instructions)
+        self._sides = list(_sides(kernel))
+        self._axes_of_launches: dict[frozenset[str], list[HardwareTag]] = {NO_NAMES: self._axes}
         tags = kernel.tags.items()
         axes = {i: (type(t), t.axis) for i, t in tags if isinstance(t, _ON_GRID)}
         self._inames = {  # the iname of an instruction on an axis
@@ -253,13 +282,27 @@ class Conflicts:
         if apart is None:
             return []
         found: list[HardwareTag] = []
-        for tag in self._axes:
+        for tag in self._axes_with(insns):
             if isinstance(tag, GroupTag) and self.is_local(a.name):
                 continue  # each group has its own
             first, second = (self._on_axis(insn, tag) for insn in insns)
             if first is None or first != second or apart.get(first) != 0:
                 found.append(tag)
         return found
+
+    def _axes_with(self, insns: Sequence[Assigning]) -> list[HardwareTag]:
+        """Return the axes of launches that have these instructions; all, if none has them."""
+        ids = {insn.id for insn in insns}
+        apart = [after for before, after in self._sides if not ids.isdisjoint(before)]
+        apart += [before for before, after in self._sides if not ids.isdisjoint(after)]
+        elsewhere = NO_NAMES.union(*apart)
+        elsewhere = elsewhere if ids.isdisjoint(elsewhere) else NO_NAMES  # no launch has both
+        if elsewhere not in self._axes_of_launches:
+            others = (i for i in self._kernel.assignments if i.id not in elsewhere)
+            inames = NO_NAMES.union(*(insn.within_inames for insn in others))
+            tags = {self._kernel.tags.get(iname) for iname in inames}
+            self._axes_of_launches[elsewhere] = [tag for tag in self._axes if tag in tags]
+        return self._axes_of_launches[elsewhere]
 
     def _on_axis(self, insn: Assigning, tag: HardwareTag) -> str | None:
         return self._inames.get((insn.id, type(tag), tag.axis))

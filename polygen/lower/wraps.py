@@ -1,4 +1,4 @@
-"""Remainders that wrap around once at most, as of neighbours on a torus: choices, or loops apart.
+"""Remainders that wrap around at the ends of loops, as of neighbours on a torus.
 
 Of ``u[(j - 1) % m] + u[(j + 1) % m]``, both are ``j - 1`` and ``j + 1`` but at the ends.  For
 targets with vectors, the innermost loop has its ends apart::
@@ -7,8 +7,14 @@ targets with vectors, the innermost loop has its ends apart::
     for (int j = 1; j < m - 1; ++j)      v[j] = u[j - 1] + u[j + 1];
     for (int j = max(1, m - 1); j < m; ++j)    v[j] = u[j - 1] + u[j + 1 - m];
 
-In other loops, a choice takes the place of the division.  This is done behind validation: it
-depends on the ranges of loops, and on what is assumed of sizes.
+In other loops, a choice takes the place of the division.  Of ``u[(j + 2) % m]``, which wraps around
+twice if ``m`` is 1, the division is left for the ends alone::
+
+    int wrapped = j + 2;
+    if (wrapped >= m)
+        wrapped = wrapped % m;
+
+This is done behind validation: it depends on the ranges of loops, and on what is assumed of sizes.
 """
 
 from __future__ import annotations
@@ -30,6 +36,7 @@ from polygen.ir.kernel import Kernel
 from polygen.lower.declare import expressions
 from polygen.lower.neighbours import nodes_in
 from polygen.lower.program import (
+    Assign,
     Block,
     Declare,
     HostLoop,
@@ -68,28 +75,34 @@ def without_wraps(program: LoopProgram, kernel: Kernel, *, apart: bool) -> LoopP
 
 @dataclass(frozen=True)
 class _Wrap:
-    """A division whose quotient is one of two numbers, or one.
+    """A division whose quotient is one of two numbers, or one; or a remainder near a range's ends.
 
     Attributes:
         node: the division.
         number: what is divided.
         first: the lesser quotient, 0 or -1.
         only: the quotient, if there is but one.
+        is_open: whether it may also wrap around several times, as sizes are small.
     """
 
     node: ex.FloorDiv | ex.Remainder
     number: LinearForm
     first: int
     only: int | None = None
+    is_open: bool = False
 
     @property
     def value(self) -> Expression:
         """The same value, without a division."""
         if self.only is not None:
             return self._for(self.only)
-        end: Expression = 0 if self.first else self.node.denominator
-        below = ex.Comparison(self.number.expression(), "<", end)
+        below = ex.Comparison(self.number.expression(), "<", self.end)
         return ex.If(below, self._for(self.first), self._for(self.first + 1))
+
+    @property
+    def end(self) -> Expression:
+        """The number from which on the quotient is the greater one."""
+        return 0 if self.first else self.node.denominator
 
     def _for(self, quotient: int) -> Expression:
         if isinstance(self.node, ex.FloorDiv):
@@ -102,6 +115,8 @@ class _Wrap:
         if size is None or self.number.terms.get(iname) != 1 or self.only is not None:
             return None
         rest = self.number - LinearForm.of_name(iname)
+        if iname in rest.names():  # in a quotient, say
+            return None
         return -rest if self.first else size - rest
 
 
@@ -141,7 +156,7 @@ class _Wraps:
         """
         if not any(True for _ in _divisions(block)):
             return block
-        declared: list[Declare] = []
+        declared: list[Node] = []
         if nested < 1:
             names = self._names(block, known, scope, declared)
 
@@ -170,7 +185,7 @@ class _Wraps:
     # --- choices
 
     def _names(
-        self, block: Block, known: isl.Set, scope: frozenset[str], declared: list[Declare]
+        self, block: Block, known: isl.Set, scope: frozenset[str], declared: list[Node]
     ) -> dict[Expression, Expression]:
         """Return what stands for divisions that are known in a block; declare the choices."""
         found: dict[Expression, Expression] = {}
@@ -179,24 +194,42 @@ class _Wraps:
             wrap = self._wrap(node, known) if walk.free_variables(node) <= scope else None
             if wrap is None:
                 continue
+            if wrap.is_open:
+                found[node] = self._wrapped_again(wrap, declared)
+                continue
             value = wrap.value
             if wrap.only is None and value not in named:
                 named[value] = self._named(wrap, declared)
             found[node] = named.get(value, value)
         return found
 
-    def _named(self, wrap: _Wrap, declared: list[Declare]) -> ex.Variable:
+    def _named(self, wrap: _Wrap, declared: list[Node]) -> ex.Variable:
         is_remainder = isinstance(wrap.node, ex.Remainder)
-        like = name = "wrapped" if is_remainder else "wraps"
-        count = 0
-        while name in self._taken:
-            name, count = f"{like}_{count}", count + 1
-        self._taken.add(name)
-        self.names.append(name)
+        name = self._new_name("wrapped" if is_remainder else "wraps")
         if is_remainder or wrap.first == 0:
             self.nonnegative.add(name)
         declared.append(Declare(name, self._dtype, initial=wrap.value, constant=True))
         return ex.Variable(name)
+
+    def _wrapped_again(self, wrap: _Wrap, declared: list[Node]) -> ex.Variable:
+        """Return the name of a remainder, for which is divided beyond an end alone."""
+        name = self._new_name("wrapped")
+        if not wrap.first:  # else it is negative for a moment
+            self.nonnegative.add(name)
+        variable = ex.Variable(name)
+        declared.append(Declare(name, self._dtype, initial=wrap.number.expression()))
+        beyond = ex.Comparison(variable, "<" if wrap.first else ">=", wrap.end)
+        rest = ex.remainder_of(variable, wrap.node.denominator)
+        declared.append(If(beyond, (Assign(variable, rest, ""),)))
+        return variable
+
+    def _new_name(self, like: str) -> str:
+        name, count = like, 0
+        while name in self._taken:
+            name, count = f"{like}_{count}", count + 1
+        self._taken.add(name)
+        self.names.append(name)
+        return name
 
     def _wrap(self, node: ex.FloorDiv | ex.Remainder, known: isl.Set) -> _Wrap | None:
         number = linear_form(node.numerator, self._ranges.counters)
@@ -220,7 +253,24 @@ class _Wraps:
                 return _Wrap(node, number, 0, only=1 if not_below(1) else None)
         elif below(1) and not_below(-1):
             return _Wrap(node, number, -1, only=-1 if below(0) else None)
-        return None
+        return self._open_wrap(node, number, size, known)
+
+    def _open_wrap(
+        self,
+        node: ex.FloorDiv | ex.Remainder,
+        number: LinearForm,
+        size: LinearForm,
+        known: isl.Set,
+    ) -> _Wrap | None:
+        """Return a remainder of what is a constant away from a number that does not wrap."""
+        shift = number.constant
+        if not shift or not isinstance(node, ex.Remainder):
+            return None
+        begins = ex.Comparison((number - shift).expression(), ">=", 0)
+        ends = ex.Comparison((number - shift - size).expression(), "<", 0)
+        if not (self._ranges.holds(known, begins) and self._ranges.holds(known, ends)):
+            return None
+        return _Wrap(node, number, -1 if shift < 0 else 0, is_open=True)
 
     # --- loops apart
 

@@ -73,6 +73,16 @@ TWICE = pg.make_function("{ [k]: 0<=k<4 }", "y[k] = 2*x[k]", name="twice")
 PARTS = [pg.GlobalArg("x", np.float32, 9), pg.GlobalArg("y", np.float32, 9)]
 
 
+def test_a_loop_of_a_function_that_nothing_is_in() -> None:
+    decay = pg.make_function("{ [t, k]: 0<=t<9 and 0<=k<4 }", "y[k] = 0.5*x[k]", name="decay")
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<4 }", "[i]: y[i] = decay([i]: x[i])", PARTS, functions={"decay": decay}
+    )
+    (text,) = said(code(knl), errors.UnusedIname)
+    assert text.startswith("kernel 'decay': no instruction is in the loop of 't', so that")
+    assert not said(code(knl), errors.UnusedIname)
+
+
 def added_inames(knl: pg.Kernel) -> pg.Kernel:
     with pg.without_proofs():
         return pg.add_inames_to_insn(knl, "g", "insn")

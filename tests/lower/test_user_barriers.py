@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import polygen as pg
-from polygen.errors import MalformedInstruction
+from polygen.errors import MalformedInstruction, PrivateAcrossLaunches
 from polygen.ir.kernel import Kernel
+from polygen.lower.lower import Model
+from tests.oracle.cases import launches, lowered
 
 LINES = """t[l] = a[g,l]        {id=load, inames=g:l}
 ... lbarrier         {id=once, inames=g, dep=load}
@@ -53,3 +55,35 @@ def test_unneeded_ones_beside_reductions_with_sizes_in_subscripts() -> None:
     knl = pg.make_kernel(domains, lines, data)
     knl = pg.tag_inames(knl, {"g": "g.0", "l": "l.0", "m": "l.0"})
     assert pg.unneeded_barriers(knl) == ("once",)
+
+
+ROWS = """<> t = a[g,l]          {id=t}
+m[g,l] = 2*t           {id=m, dep=t}
+<> u = t + m[g,l]      {id=u, dep=m}
+b[g,l] = u*t           {id=b, dep=u}
+... gbarrier           {id=over, inames=, dep=b}
+c[k,h] = 2*b[k,h]      {id=c, inames=k:h, dep=over}"""
+
+
+def test_what_is_behind_a_barrier_gives_no_axes_to_what_is_ahead() -> None:
+    """No group along g.1 is in the first launch, so that nobody has to wait for 'm' there."""
+    knl = pg.make_kernel("{ [g,l,h,k]: 0<=g,k<n and 0<=l,h<16 }", ROWS)
+    knl = pg.tag_inames(knl, {"g": "g.0", "l": "l.0", "k": "g.0", "h": "g.1"})
+    knl = pg.add_dtypes(knl, {"a": "float64"})
+    assert len(launches(lowered(knl, Model.GRID))) == 2
+    a = np.arange(48.0).reshape(3, 16)
+    for device in ("c", "opencl"):
+        _, (b, c, m) = knl.executor(device)(a=a)
+        np.testing.assert_array_equal(m, 2 * a)
+        np.testing.assert_array_equal(b, 3 * a * a)
+        np.testing.assert_array_equal(c, 6 * a * a)
+
+
+def test_what_no_barrier_keeps_apart_has_all_axes() -> None:
+    """Groups along g.1 execute 'u', too, after the first of them has written 'm'."""
+    lines = ROWS.replace("... gbarrier           {id=over, inames=, dep=b}\n", "")
+    lines = lines.replace("2*b[k,h]", "2*a[k,h]").replace(", dep=over", "")
+    knl = pg.make_kernel("{ [g,l,h,k]: 0<=g,k<n and 0<=l,h<16 }", lines)
+    knl = pg.tag_inames(knl, {"g": "g.0", "l": "l.0", "k": "g.0", "h": "g.1"})
+    with pytest.raises(PrivateAcrossLaunches, match="'t' is private"):
+        lowered(pg.add_dtypes(knl, {"a": "float64"}), Model.GRID)

@@ -1,4 +1,4 @@
-"""Remainders by sizes that wrap around once at most: choices, and loops whose ends are apart."""
+"""Remainders by sizes that wrap around at ends: choices, and loops whose ends are apart."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ CROSS = "v[i,j] = u[(i+1)%n,j] + 2*u[(i-1)%n,j] + 3*u[i,(j+1)%m] + 5*u[i,(j-1)%m
 SIZES = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 17), (16, 5), (7, 64))
 
 
+WIDE = "v[i,j] = u[(i+2)%n,j] + 2*u[(i-3)%n,j] + 3*u[i,(j+3)%m] + 5*u[i,(j-2)%m]"
+
+
 def torus(text: str = CROSS, least: int = 1, dtype: str = "float32") -> pg.Kernel:
     return pg.make_kernel(
         SQUARE,
@@ -31,15 +34,20 @@ def cross(u: Any) -> Any:
     return up + 2 * down + 3 * np.roll(u, -1, 1) + 5 * np.roll(u, 1, 1)
 
 
+def wide(u: Any) -> Any:
+    up, down = np.roll(u, -2, 0), np.roll(u, 3, 0)
+    return up + 2 * down + 3 * np.roll(u, -3, 1) + 5 * np.roll(u, 2, 1)
+
+
 def field(n: int, m: int, dtype: str = "float32") -> Any:
     return np.random.default_rng(n * m).integers(0, 100, (n, m)).astype(dtype)
 
 
-def check_cross(run: Any, dtype: str = "float32") -> None:
+def check(run: Any, right: Callable[[Any], Any] = cross, dtype: str = "float32") -> None:
     for n, m in SIZES:
         u = field(n, m, dtype)
         _, (v,) = run(u=u)
-        np.testing.assert_array_equal(v, cross(u))
+        np.testing.assert_array_equal(v, right(u))
 
 
 def test_text() -> None:
@@ -57,11 +65,25 @@ def test_text() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "int64", "complex64"])
 def test_values(dtype: str) -> None:
-    check_cross(torus(dtype=dtype).executor("c"), dtype)
+    check(torus(dtype=dtype).executor("c"), dtype=dtype)
 
 
-def after(name: str) -> pg.Kernel:
-    knl = torus()
+def test_text_of_what_wraps_several_times_around_small_sizes() -> None:
+    text = str(pg.generate_code(torus(WIDE), "c"))
+    assert text.count("for (") == 4
+    (middle,) = re.findall(r"for \(int j = 2; j < m - 3; \+\+j\)\n +(.*)", text)
+    assert middle.endswith("* u[i * m + (j + 3)] + 5.0f * u[i * m + (j - 2)];")
+    for target in ("opencl", "cuda"):
+        assert str(pg.generate_code(torus(WIDE), target)).count("for (") == 2
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_what_wraps_several_times_around_small_sizes(target: str) -> None:
+    check(torus(WIDE).executor(target), wide)
+
+
+def after(name: str, text: str = CROSS) -> pg.Kernel:
+    knl = torus(text)
     steps: dict[str, Callable[[], pg.Kernel]] = {
         "peeled": lambda: pg.peel(pg.peel(knl, "i"), "j"),
         "peeled at the end": lambda: pg.index_set_split(pg.peel(knl, "j"), "j < m - 1"),
@@ -94,7 +116,8 @@ AFTER = (
 
 @pytest.mark.parametrize("name", AFTER)
 def test_after_steps(name: str) -> None:
-    check_cross(after(name).executor("c"))
+    check(after(name).executor("c"))
+    check(after(name, WIDE).executor("c"), wide)
 
 
 def test_peeling_clears_it() -> None:
@@ -108,6 +131,9 @@ def test_peeling_clears_it() -> None:
     [
         ("j + 2", 2),
         ("j - 3", 3),
+        ("j - 100", 1),
+        ("j + 4*(j//4)", 1),
+        ("i + j + 3", 1),
         ("m - 1 - j", 1),
         ("j + m//2", 2),
         ("2*j", 1),

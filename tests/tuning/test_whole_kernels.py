@@ -26,6 +26,16 @@ KERNELS: dict[str, tuple[str, str, dict[str, tuple[int, ...]]]] = {
         "s[i] = sum(j, a[i,j])\nu[k,l] = 2*a[k,l]\nout[m,n] = s[m] + u[m,n]",
         {"a": (64, 512)},
     ),
+    "sums of columns beside rows that items keep": (
+        "{ [i,j,k,l]: 0<=i,k<1024 and 0<=j,l<64 }",
+        "m[i] = sum(j, a[i,j])\nv[i] = sum(j, a[i,j] - m[i])\nc[l] = sum(k, b[k,l])",
+        {"a": (1024, 64), "b": (1024, 64)},
+    ),
+    "scalars that one launch passes on to others": (
+        "{ [i,j,k]: 0<=i,j<70000 and 0<=k<513 }",
+        "<> x = max(i, a[i])\n<> y = sum(j, a[j] - x)\nout[k] = b[k]*y + x",
+        {"a": (70000,), "b": (513,)},
+    ),
     "sums of two lengths": (
         "{ [i,j,k]: 0<=i,j<4096 and 0<=k<513 }",
         "<> x = sum(i, a[i])\n<> y = sum(j, a[j]*a[j])\n<> z = sum(k, b[k])\n"
@@ -39,6 +49,14 @@ RIGHT: dict[str, Any] = {
         "s": a.sum(1),
         "u": 2 * a,
         "out": a.sum(1)[:, None] + 2 * a,
+    },
+    "sums of columns beside rows that items keep": lambda a, b: {
+        "m": a.sum(1),
+        "v": (a - a.sum(1)[:, None]).sum(1),
+        "c": b.sum(0),
+    },
+    "scalars that one launch passes on to others": lambda a, b: {
+        "out": b * (a - a.max()).sum() + a.max()
     },
     "sums of two lengths": lambda a, b: {"out": a.sum(), "s": (a * a).sum(), "u": b.sum()},
 }
