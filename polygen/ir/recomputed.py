@@ -58,7 +58,7 @@ class Doubt:
             )
 
 
-DOUBT = Doubt(float(os.environ.get("POLYGEN_RECOMPUTE", "0")))
+DOUBT = Doubt(float(os.environ.get("POLYGEN_RECOMPUTE") or 0))
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from polygen.ir.kernel import Kernel
@@ -54,7 +54,7 @@ def per_kernel(
         if found is _NOTHING:
             found = kernel.memo[key] = function(kernel, *args, **kwargs)
         elif DOUBT.share:
-            DOUBT.check(key, found, lambda: function(kernel, *args, **kwargs))
+            DOUBT.check(key, found, partial(function, kernel, *args, **kwargs))
         return found  # type: ignore[no-any-return]
 
     return remembered
