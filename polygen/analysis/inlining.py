@@ -107,7 +107,7 @@ def inlined(kernel: Kernel, names: Collection[str] | None = None) -> Kernel:
         preambles=tuple(sorted({*kernel.preambles, *parts.preambles})),
     )
     if names is None:
-        kernel.memo[_PARTS] = parts.ids
+        kernel.notes.parts_of_calls = parts.ids
     return new
 
 
@@ -118,17 +118,15 @@ def _possible(kernel: Kernel, parts: _Parts) -> Iterator[Expression]:
         yield from (c for c in parts.separations if walk.free_variables(c) <= known)
 
 
-_PARTS = "the instructions that each call stands for, by ids"
-
-
 def parts_of_calls(kernel: Kernel) -> Mapping[str, tuple[str, ...]]:
     """Return the ids of the instructions of `Kernel.expanded` that each call stands for, by ids."""
     kernel = kernel.without_rules
     if not kernel.calls:
         return {}
-    if _PARTS not in kernel.memo:
+    if kernel.notes.parts_of_calls is None:
         inlined(kernel)
-    found: Mapping[str, tuple[str, ...]] = kernel.memo[_PARTS]
+    found = kernel.notes.parts_of_calls
+    assert found is not None
     return found
 
 

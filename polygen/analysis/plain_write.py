@@ -111,16 +111,18 @@ def _open(form: LinearForm, ends: Mapping[str, tuple[int, int]]) -> _Open:
     return frozenset([(term, factor) for term, factor in form.terms.items() if term not in ends])
 
 
-def _constraints(kernel: Kernel, inames: frozenset[str]) -> list[LinearForm] | None:
+def _constraints(kernel: Kernel, inames: frozenset[str]) -> frozenset[LinearForm] | None:
     """Return what is not negative for the values of inames; None if that is no conjunction."""
 
-    def find() -> list[LinearForm] | None:
+    def find() -> frozenset[LinearForm] | None:
         flat = domain_of(kernel, inames).compute_divs()  # constraints may mention such numbers
         if flat.n_basic_set() != 1:
             return None
         (piece,) = flat.get_basic_sets()
         found = constraint_forms(piece)
-        return [c.form for c in found] + [-c.form for c in found if c.is_equality]
+        # In no order: equal sets may list their constraints in different ones.
+        forms = [c.form for c in found] + [-c.form for c in found if c.is_equality]
+        return frozenset(forms)
 
     return by_parts(kernel, (_constraints, homes(kernel, inames), inames), find)
 

@@ -21,19 +21,17 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.expression import Expression
 from polygen.ir.kernel import Kernel
 
-_SOUND = "accesses are known to be sound"
-
 _Where: TypeAlias = tuple[str, tuple[Expression, ...], frozenset[str], tuple[Expression, ...]]
 
 
 def note_sound(kernel: Kernel) -> None:
     """Note that a kernel is known to be sound."""
-    kernel.memo[_SOUND] = True
+    kernel.notes.sound = True
 
 
 def is_sound(kernel: Kernel) -> bool:
     """Tell whether a kernel is known to be sound."""
-    return _SOUND in kernel.memo
+    return kernel.notes.sound
 
 
 def keeps_sound(old: Kernel, new: Kernel) -> bool:

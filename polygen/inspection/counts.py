@@ -232,18 +232,13 @@ def _number_at(points: Points, sizes: Mapping[str, int]) -> int:
 
 
 def _formula(kernel: Kernel, points: Points) -> isl.PwQPolynomial | None:
-    if points.where:
-        return None
-    known = _formulas(kernel)
-    if points not in known:
-        known[points] = formula(points.flat, points.names, kernel.assumptions.flat)
-    return known[points]
+    return None if points.where else _formula_of_all(kernel, points)
 
 
 @per_kernel
-def _formulas(_kernel: Kernel) -> dict[Points, isl.PwQPolynomial | None]:
-    """Return the formulas that were found so far: many things happen equally often."""
-    return {}
+def _formula_of_all(kernel: Kernel, points: Points) -> isl.PwQPolynomial | None:
+    """Return how many points there are; it is kept, for many things happen equally often."""
+    return formula(points.flat, points.names, kernel.assumptions.flat)
 
 
 def count_of(

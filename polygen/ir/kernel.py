@@ -23,6 +23,7 @@ from polygen.ir.domain import Domain, universe
 from polygen.ir.expression import Expression
 from polygen.ir.in_notebook import InNotebook
 from polygen.ir.instruction import Assigning, Instruction, KernelCall, identical
+from polygen.ir.notes import Notes
 from polygen.ir.offered import Offering
 from polygen.ir.options import Options
 from polygen.ir.sizes import DerivedSize
@@ -180,6 +181,11 @@ class Kernel(Offering, InNotebook):
     def memo(self) -> dict[Any, Any]:
         """Results of `per_kernel` functions for this kernel."""
         return {}
+
+    @cached_property
+    def notes(self) -> Notes[Kernel]:
+        """What proofs and inlining note of this kernel."""
+        return Notes()
 
     @cached_property
     def facts(self) -> dict[Any, Any]:

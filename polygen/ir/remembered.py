@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from polygen.ir.kernel import Kernel
+from polygen.ir.recomputed import DOUBT
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -26,6 +27,8 @@ def by_parts(kernel: Kernel, parts: tuple[Any, ...], find: Callable[[], _T]) -> 
     facts = kernel.facts
     known: Any = facts.get(parts, _NOTHING)
     if known is not _NOTHING:
+        if DOUBT.share:
+            DOUBT.check(parts, known, find)
         return known  # type: ignore[no-any-return]
     found = find()
     if len(facts) >= _MOST_FACTS:  # of a family of kernels, in a search
@@ -46,10 +49,12 @@ def per_kernel(
 
     @wraps(function)
     def remembered(kernel: Kernel, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        key = (function, args)
+        key = (function, args) if not kwargs else (function, args, *sorted(kwargs.items()))
         found: Any = kernel.memo.get(key, _NOTHING)
         if found is _NOTHING:
             found = kernel.memo[key] = function(kernel, *args, **kwargs)
+        elif DOUBT.share:
+            DOUBT.check(key, found, partial(function, kernel, *args, **kwargs))
         return found  # type: ignore[no-any-return]
 
     return remembered

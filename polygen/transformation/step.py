@@ -124,7 +124,7 @@ def _make_step(function: Callable[..., Kernel | Rearranged], *, declared: bool) 
             if _ASKED.get() is None:  # what steps take inside may be mended there
                 warn_of_ignored_priorities(new, kernel)
             if unsafe or (proofs_are_on() and not declared and _came_by_steps(start, kernel)):
-                new.memo[_BEFORE] = kernel  # what is copied from it has a memo of its own
+                new.notes.before = kernel
             return new
 
     return step
@@ -150,15 +150,12 @@ def _prove(name: str, start: Kernel, result: Rearranged) -> None:
         note_sound(result.kernel.expanded)
 
 
-_BEFORE = "the kernel before the last step that was proved, or vouched for"
-
-
 def _came_by_steps(kernel: Kernel, start: Kernel) -> bool:
     """Tell whether steps alone, each with its own proof, lead from `start` to `kernel`."""
     while kernel is not start:
-        if _BEFORE not in kernel.memo:
+        if kernel.notes.before is None:
             return False
-        kernel = kernel.memo[_BEFORE]
+        kernel = kernel.notes.before
     return True
 
 

@@ -169,7 +169,8 @@ class Nest:
     def _dependencies(self, line: Line) -> list[str]:
         """Return options that say what a line comes after: ids, patterns of them, and queries."""
         maker = self.maker
-        asked = {n for n in line.needed if n in maker.ids and not line.bare and maker.chance(0.15)}
+        known = [] if line.bare else sorted(n for n in line.needed if n in maker.ids)
+        asked = {name for name in known if maker.chance(0.15)}
         listed = [
             f"?{name[1:]}" if re.fullmatch(r"s\d+", name) and maker.chance(0.15) else name
             for name in sorted(line.needed - asked)
