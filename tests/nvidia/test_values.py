@@ -10,6 +10,7 @@ import pytest
 import polygen as pg
 from tests.lower.test_wraps import check_cross, torus
 from tests.nvidia.host_driver import HostDriver
+from tests.nvidia.nvrtc import ptx_of
 from tests.nvidia.test_text import tiled_product
 from tests.random_kernels.agree import cases_of, check_agreement, found_by
 from tests.random_kernels.check import check_compiled, make_case
@@ -113,6 +114,25 @@ def test_halves_in_registers(host: HostDriver) -> None:
     x = np.random.default_rng(1).standard_normal((5, 64)).astype(np.float16)
     np.testing.assert_array_equal(knl.executor("cuda")(x=x)[1][0], x - x.max(axis=1, keepdims=True))
     assert host.compiled == 1
+
+
+def test_equal_halves_are_computed_once() -> None:
+    """Not once for each place that they stand in: conversions and quotients are what takes time."""
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        """
+        q(k) := x[k]/(1 + fabs(x[k]))
+        y[i] = fmin(q(i), x[i]) + fmin(q(i), x[i])
+        z[i] = q(i)
+        """,
+        [pg.GlobalArg("x, y, z", "float16", "n"), "..."],
+    )
+    source = pg.generate_code(pg.tag_inames(knl, {"i": "g.0"}), "cuda").source
+    ptx = ptx_of(source)
+    # 1 + |x|, the quotient, the least and the sum are rounded; each y and z is converted again
+    assert source.count(" / ") == 3
+    assert [ptx.count(name) for name in ("div.rn.f32", "ld.global")] == [1, 1]
+    assert 3 <= ptx.count("cvt.rn.f16.f32") <= 6
 
 
 def test_lanes(host: HostDriver) -> None:
