@@ -135,6 +135,29 @@ def test_equal_halves_are_computed_once() -> None:
     assert 3 <= ptx.count("cvt.rn.f16.f32") <= 6
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
+def test_memory_that_the_host_allocates_is_read_in_vectors(host: HostDriver, dtype: str) -> None:
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i,j<4096 }",
+        "t[i] = x[i] + x[i]  {id=t}\ny[j] = t[j] + t[4095 - j]  {id=y}",
+        [
+            pg.GlobalArg("x, y", dtype, 4096, alignment=16),
+            pg.TemporaryVariable("t", dtype, 4096, address_space=pg.AddressSpace.GLOBAL),
+        ],
+    )
+    for iname in ("i", "j"):
+        knl = pg.split_iname(knl, iname, 4, outer_tag="g.0", inner_tag="vec")
+    source = pg.generate_code(knl, "cuda").source
+    _, first, second = source.split('extern "C" __global__')
+    assert "*(pg_vector<" in first
+    assert "pg_store<" not in first
+    assert "const *) (t + 4 * j_outer)" in second
+    assert "vload4(0, t" not in pg.generate_code(knl, "opencl").source
+    x = np.random.default_rng(7).integers(-30, 30, 4096).astype(dtype)
+    np.testing.assert_array_equal(knl.executor("cuda")(x=x)[1][0], 2 * (x + x[::-1]))
+    assert host.compiled == 1
+
+
 def test_lanes(host: HostDriver) -> None:
     knl = pg.make_kernel("{ [i]: 0<=i<n }", "b[i] = if(a[i] > 2, sqrt(a[i]), -a[i]) + c[i]")
     knl = pg.split_iname(knl, "i", 4, inner_tag="vec", outer_tag="g.0", slabs=(0, 1))
