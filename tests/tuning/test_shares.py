@@ -106,6 +106,34 @@ def test_elsewhere_items_have_several_in_turn(
     np.testing.assert_allclose(found["o"], right, rtol=1e-12)
 
 
+@pytest.mark.parametrize("count", [1 << 22, 1_000])
+def test_what_is_used_several_times_at_one_place_is_computed_there(count: int) -> None:
+    """Compilers compute it once, and no array is written and read, in a launch more."""
+    knl = pg.make_kernel(
+        f"{{ [p,i,j]: 0<=p<400 and 0<=i,j<{count} }}",
+        """
+        <> s = sum(p, w[p])
+        t[i] = a[i]*a[i]*a[i]/(2 + a[i]*a[i]) + s
+        o[j] = if(t[j] < 1, t[j]*t[j], t[j])
+        """,
+        [
+            pg.GlobalArg("a, o", "float32", count, alignment=16),
+            pg.GlobalArg("w", "float32", 400),
+            pg.TemporaryVariable("t", "float32", count),
+        ],
+    )
+    knl = pg.optimize_reductions(knl, pg.Limits.named("H200"))
+    assert "t" not in knl.variables
+    assert str(pg.generate_code(knl, "cuda")).count("__global__ void") == 2
+    if count > 1_000:
+        return
+    rng = np.random.default_rng(3)
+    a, w = (rng.random(n, np.float32) for n in (count, 400))
+    t = a.astype(float) ** 3 / (2 + a.astype(float) ** 2) + w.sum()
+    _, (o,) = knl.executor("c")(a=a, w=w)
+    np.testing.assert_allclose(o, np.where(t < 1, t * t, t), rtol=1e-5)
+
+
 def test_small_nests_have_an_item_for_each_element() -> None:
     dtypes = {"a": "float32", "r": "float32", "c": "float32", "o": "float64"}
     knl = beside_a_sum(PLAIN, (8, 100), dtypes)
