@@ -165,7 +165,10 @@ def seconds(work: Work, limits: Limits, choice: Choice) -> float:
     tree = _STAGE_SECONDS * (along * choice.items).bit_length()
     alone = steps * limits.latency_seconds + tree
     taken = _all_groups(limits, groups, choice.threads, alone, read)
-    taken = max(taken, _computing(work, limits, choice, groups))
+    computed = _computing(work, limits, choice, groups)
+    # A group that has a unit to itself computes nothing while it waits for what it reads.
+    alone_there = groups < (limits.compute_units or 1)
+    taken = taken + computed if alone_there else max(taken, computed)
     if choice.finish == "cluster":
         taken += _CLUSTER_SECONDS
     elif choice.blocks > 1:
