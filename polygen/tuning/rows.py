@@ -21,6 +21,7 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.transforms.join_inames import join_inames
+from polygen.transforms.set_instruction_priority import set_instruction_priority
 from polygen.transforms.set_options import set_options
 from polygen.transforms.share_rows import share_rows
 from polygen.tuning.blocked_sums import steps_in_blocks
@@ -86,8 +87,25 @@ def with_rows(
             shared = share_rows(kernel, ids, keep=keep, **shares)
         except UserError:
             continue
-        return steps_in_blocks(shared, kernel.instructions_by_id)
+        return _stores_first(steps_in_blocks(shared, kernel.instructions_by_id), kernel, ids)
     return None
+
+
+def _stores_first(shared: Kernel, kernel: Kernel, ids: Sequence[str]) -> Kernel:
+    """Return the kernel in which what needs no reduction of the rows is written ahead of these.
+
+    Then it is on its way while items wait for each other, and what it is made of is not kept.
+
+    Parameters:
+        shared: the kernel, rows shared.
+        kernel: as it was before.
+        ids: the instructions that go along rows.
+    """
+    behind = {name for name in ids if kernel.instruction(name).reductions}
+    while more := {i.id for i in kernel.instructions if i.depends_on & behind} - behind:
+        behind |= more
+    free = [f"id:{name}" for name in ids if name not in behind]
+    return set_instruction_priority(shared, " or ".join(free), 1) if free else shared
 
 
 def _vectors(work: Work, own: int, limits: Limits) -> int:

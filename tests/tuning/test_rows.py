@@ -103,6 +103,30 @@ def test_vectors_leave_no_gaps(dtypes: tuple[str, str, str], lanes: int) -> None
     np.testing.assert_array_equal(o, (b + 1).astype(dtypes[2]))
 
 
+def test_what_needs_no_result_of_a_row_is_written_first() -> None:
+    """Before work items wait for each other; what uses results comes behind them."""
+    shape = (200, 1_024)
+    knl = pg.make_kernel(
+        "{ [i,j,k,l]: 0<=i<200 and 0<=j,k,l<1024 }",
+        """
+        s[i] = sum(j, a[i,j])
+        <> mean = s[i]/1024
+        u[i,l] = a[i,l] - mean
+        o[i,k] = a[i,k] + 1
+        """,
+        [pg.GlobalArg("a, o, u", "float32", shape, alignment=16), "..."],
+    )
+    knl = pg.optimize_reductions(knl, H200)
+    text = str(pg.generate_code(knl, "cuda"))
+    stored, waits, behind = (text.index(part) for part in (" (o + ", "__syncthreads", " (u + "))
+    assert stored < waits < behind
+    a = np.random.default_rng(1).random(shape, np.float32)
+    _, found = knl.executor("c")(a=a)
+    right = a + 1, a - a.mean(1, dtype=float)[:, None], a.sum(1, dtype=float)
+    for one, other in zip(found, right, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
 def test_a_longer_row_has_the_same_work_items() -> None:
     """One element more is one more for some items, and no reason for a cluster, or for none."""
     for length in (65_536, 262_144):
