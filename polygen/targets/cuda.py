@@ -309,6 +309,7 @@ unsigned short $name(float a)
     load_aligned="*({2} const *) ({0})",
     store_aligned="*({2} *) ({0}) = {4}",
     most_aligned=16,
+    memory_begins=256,
     lanes="pg_lanes<{0}>({1})",
     convert_lanes="pg_convert<{0}>({1})",
     select_lanes="pg_select({0}, {1}, {2})",

@@ -5,8 +5,11 @@ They are as large and as aligned as NumPy's and OpenCL's are, or less aligned.
 
 from __future__ import annotations
 
-# Computed with as a float.
+# Computed with as a float.  The conversions are those of CUDA's own library of device code, which
+# NVRTC has without headers: the compiler makes equal ones once, as it does no instruction in `asm`.
 HALF = """
+extern "C" __device__ unsigned short __nv_float2half_rn(float a);
+extern "C" __device__ float __nv_half2float(unsigned short a);
 struct pg_half {
     unsigned short bits;
 
@@ -16,15 +19,10 @@ struct pg_half {
     __device__ explicit pg_half(double a) { asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(a)); }
     __device__ pg_half &operator=(float a)
     {
-        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(a));
+        bits = __nv_float2half_rn(a);
         return *this;
     }
-    __device__ operator float() const
-    {
-        float a;
-        asm("cvt.f32.f16 %0, %1;" : "=f"(a) : "h"(bits));
-        return a;
-    }
+    __device__ operator float() const { return __nv_half2float(bits); }
 };""".strip()
 
 _COMPLEX_OPERATORS = "\n".join(

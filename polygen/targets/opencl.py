@@ -260,6 +260,7 @@ ushort $name(float a)
     store_halves="vstore_half{1}_rte({4}, 0, {0})",
     load_aligned="*({3}{2} const *) ({0})",
     store_aligned="*({3}{2} *) ({0}) = {4}",
+    memory_begins=128,
     same_lanes=lambda vector, number, _: f"({vector}) ({number})",
     aligned=" __attribute__((aligned({0})))",
     shuffle=_shuffle,

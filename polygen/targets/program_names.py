@@ -84,7 +84,7 @@ def names_of(program: LoopProgram, launches: Iterable[Launch], target: Target) -
         _choices(program, variables, declared),
         overlapping=_overlapping(program.arguments),
         extents=tuple([e for a in arrays for e in a.shape or () if isinstance(e, ex.Sum)]),
-        alignments=_alignments(program.arguments, declared)
+        alignments=_alignments(program, declared, target)
         | (_own_alignments(program, nodes, declared) if target.load_aligned else {}),
         multiples=program.multiples,
         copied=_copied(nodes, declared),
@@ -162,12 +162,15 @@ def _copied(nodes: Iterable[Node], declared: Iterable[Declare]) -> frozenset[str
 
 
 def _alignments(
-    arguments: Iterable[Argument], declared: Iterable[Declare]
+    program: LoopProgram, declared: Iterable[Declare], target: Target
 ) -> dict[str, tuple[int, AddressSpace]]:
     """Return what arrays begin at a multiple of, in bytes, and where they are."""
     others = (ConstantArg, PartArg)
     found: dict[str, tuple[int, AddressSpace]] = {}
-    for a in arguments:
+    if target.memory_begins > 1:
+        for t in program.global_temporaries:
+            found[t.name] = max(t.alignment or 1, target.memory_begins), AddressSpace.GLOBAL
+    for a in program.arguments:
         if isinstance(a, GlobalArg) and not isinstance(a, others) and a.alignment is not None:
             found[a.name] = a.alignment, AddressSpace.GLOBAL
     for node in declared:

@@ -199,6 +199,7 @@ class Target:
         store_aligned: the assignment to such ones.
         most_aligned: how many bytes a vector begins at a multiple of, at most; None if always at a
             multiple of its size.
+        memory_begins: how many bytes the memory that the host allocates begins at a multiple of.
         vector_functions: functions of floating-point numbers that it has for vectors, too.
         math_of_vectors: what a source begins with, of its texts, so that mathematical functions in
             them may be computed for several numbers at once; None if nothing.
@@ -303,6 +304,7 @@ class Target:
     load_aligned: str = ""
     store_aligned: str = ""
     most_aligned: int | None = None
+    memory_begins: int = 1
     lanes: str
     convert_lanes: str
     select_lanes: str

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import log
+from math import inf, log
 
 from polygen.inspection.limits import Limits
 from polygen.tuning.work import Work
@@ -38,6 +38,7 @@ _OPERATIONS = (2, 20)  # that combine results of one value, or of two with tests
 _CLUSTERS = (2, 4, 8)  # groups that share a result in a cluster
 _CLUSTER_THREADS = 512  # of each, where many share columns: several find room on a unit
 _CLUSTER_SECONDS = 1.2e-6  # until these have begun, and then have waited for each other
+_ALONE = 8  # units for each group, if there are so few groups that none shares a unit
 _STAGE_SECONDS = 3e-8  # of a tree: a shuffle, or an exchange in local memory
 
 
@@ -166,6 +167,9 @@ def seconds(work: Work, limits: Limits, choice: Choice) -> float:
     alone = steps * limits.latency_seconds + tree
     taken = _all_groups(limits, groups, choice.threads, alone, read)
     taken = max(taken, _computing(work, limits, choice, groups))
+    units = limits.compute_units or 1
+    if groups * _ALONE <= units:  # no others of its unit compute what they have, while it waits
+        taken += work.length * work.results * work.operations / _rate(limits, groups)
     if choice.finish == "cluster":
         taken += _CLUSTER_SECONDS
     elif choice.blocks > 1:
@@ -181,15 +185,17 @@ def _computing(work: Work, limits: Limits, choice: Choice, groups: int) -> float
     A shuffle counts as an operation of its own.
     """
     threads = groups * choice.threads
-    rate = limits.rate_of("float32")
-    if rate is None:
-        return 0.0
     own = choice.items * -(-work.length * work.results // (choice.items * threads))
     stages = (choice.threads // choice.across).bit_length()
     combined = threads * (own + choice.items + 2 * stages) * _OPERATIONS[work.values > 1]
     computed = threads * own * work.operations
-    busy = min(1.0, groups / (limits.compute_units or 1))  # of the units
-    return (combined + computed) / (busy * rate / 2)
+    return (combined + computed) / _rate(limits, groups)
+
+
+def _rate(limits: Limits, groups: int) -> float:
+    """Return how many operations in a second the units do that some groups keep busy."""
+    busy = min(1.0, groups / (limits.compute_units or 1))
+    return busy * (limits.rate_of("float32") or inf) / 2
 
 
 def _all_groups(limits: Limits, groups: int, threads: int, alone: float, read: int) -> float:

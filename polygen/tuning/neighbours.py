@@ -73,6 +73,13 @@ def _across(
     return best if long and likely_extent(kernel, best) >= _LEAST_HEIGHT else None
 
 
+def side_by_side(kernel: Kernel, insn_ids: Sequence[str], order: Order) -> set[str]:
+    """Return the arrays of which the innermost loop of a nest touches neighbours."""
+    plain, (*_, near) = kernel.expanded, order.loops
+    uses = shared_uses(plain, insn_ids)
+    return {use.name for use in uses if strides_of(plain, use, order.loops).get(near) == 1}
+
+
 def shared_uses(kernel: Kernel, insn_ids: Sequence[str]) -> list[Reference]:
     """Return what instructions read and write in global memory, each element once.
 

@@ -21,6 +21,7 @@ from polygen.ir.instruction import Instruction
 from polygen.ir.kernel import Kernel
 from polygen.ir.tags import is_parallel
 from polygen.transforms.join_inames import join_inames
+from polygen.transforms.set_instruction_priority import set_instruction_priority
 from polygen.transforms.set_options import set_options
 from polygen.transforms.share_rows import share_rows
 from polygen.tuning.blocked_sums import steps_in_blocks
@@ -57,7 +58,9 @@ def with_rows(
     if not work.along or work.results == 1:
         return None
     kernel = _in_one_loop(kernel, ids)
-    room = _VECTOR // _smallest(plain, ids)
+    smallest, largest = _sizes(plain, ids)
+    # Vectors of the largest elements: those of smaller ones are narrower, but leave no gaps.
+    room = max(1, _VECTOR // largest)
     # Where rows do not begin where vectors do, neighbours are read by items in turn.
     lanes = gcd(work.length, room, *_aligned(plain, ids, room))
     own = min(room, _LANES * lanes)  # what an item has in the place of a vector
@@ -67,11 +70,13 @@ def with_rows(
     shares = {"threads": threads, "lanes": lanes, "across": across}
     used = _used_again(kernel, ids)
     arrays = tuple([name for name in used if name not in kernel.rules])
+    once = _read_in_vectors(kernel, ids) if lanes > 1 else ()
     rules = tuple([name for name in used if _is_computed(kernel, name)])
-    ways: tuple[tuple[str, ...], ...] = (used, *([rules] if rules else []), arrays, ())
+    every = tuple(dict.fromkeys((*used, *once)))
+    ways: tuple[tuple[str, ...], ...] = (every, used, *([rules] if rules else []), arrays, ())
     if work.length > threads * (_MOST + _MORE):
         ways = ways if rules else (arrays, ())
-        cluster = _cluster(work.length, room, limits, computed=bool(rules))
+        cluster = _cluster(work.length, _VECTOR // smallest, limits, computed=bool(rules))
         if cluster is not None:
             kernel = set_options(kernel, clusters=True)
             shares["blocks"], shares["threads"] = cluster
@@ -82,8 +87,25 @@ def with_rows(
             shared = share_rows(kernel, ids, keep=keep, **shares)
         except UserError:
             continue
-        return steps_in_blocks(shared, kernel.instructions_by_id)
+        return _stores_first(steps_in_blocks(shared, kernel.instructions_by_id), kernel, ids)
     return None
+
+
+def _stores_first(shared: Kernel, kernel: Kernel, ids: Sequence[str]) -> Kernel:
+    """Return the kernel in which what needs no reduction of the rows is written ahead of these.
+
+    Then it is on its way while items wait for each other, and what it is made of is not kept.
+
+    Parameters:
+        shared: the kernel, rows shared.
+        kernel: as it was before.
+        ids: the instructions that go along rows.
+    """
+    behind = {name for name in ids if kernel.instruction(name).reductions}
+    while more := {i.id for i in kernel.instructions if i.depends_on & behind} - behind:
+        behind |= more
+    free = [f"id:{name}" for name in ids if name not in behind]
+    return set_instruction_priority(shared, " or ".join(free), 1) if free else shared
 
 
 def _vectors(work: Work, own: int, limits: Limits) -> int:
@@ -163,12 +185,22 @@ def _along_rows(kernel: Kernel, family: Family) -> list[str]:
     ]
 
 
-def _smallest(kernel: Kernel, ids: Sequence[str]) -> int:
-    """Return the size of the smallest elements that instructions read or write in memory."""
+def _sizes(kernel: Kernel, ids: Sequence[str]) -> tuple[int, int]:
+    """Return the size of the smallest elements of all arrays, and of the largest of rows."""
     typed = infer_types(kernel, index_type(kernel)).expanded
-    used = {use.name for name in ids for use in references(typed.instruction(name)) if use.index}
-    arrays = [a for a in typed.arguments if isinstance(a, GlobalArg) and a.name in used]
-    return min((to_dtype(a.dtype).itemsize for a in arrays), default=_VECTOR)
+    insns = [typed.instruction(name) for name in ids]
+    rows = insns[0].within_inames.intersection(*(insn.within_inames for insn in insns))
+    sizes, whole = set[int](), set[int]()
+    for use in [use for insn in insns for use in references(insn) if use.index]:
+        array = typed.variables.get(use.name)
+        if isinstance(array, GlobalArg):
+            size = to_dtype(array.dtype).itemsize
+            sizes.add(size)
+            mentioned = NO_NAMES.union(*map(walk.free_variables, use.index))
+            if rows < mentioned & frozenset(typed.inames):
+                whole.add(size)
+    smallest = min(sizes, default=_VECTOR)
+    return smallest, max(whole, default=smallest)
 
 
 def _aligned(kernel: Kernel, ids: Sequence[str], most: int) -> Iterator[int]:
@@ -201,6 +233,19 @@ def _used_again(kernel: Kernel, ids: Sequence[str]) -> tuple[str, ...]:
         for used in [*rules, *sorted(arrays)]:
             counts[used] = counts.get(used, 0) + 1
     return tuple([used for used, count in counts.items() if count > 1])
+
+
+def _read_in_vectors(kernel: Kernel, ids: Sequence[str]) -> tuple[str, ...]:
+    """Return the arrays of which reductions use elements of rows: they read these one by one."""
+    plain = kernel.expanded
+    found: set[str] = set()
+    for insn in map(plain.instruction, ids):
+        for use in _of_rows(plain, insn) if insn.reductions else ():
+            if not insn.reduction_inames.isdisjoint(
+                NO_NAMES.union(*map(walk.free_variables, use.index))
+            ):
+                found.add(use.name)
+    return tuple(sorted(found))
 
 
 def _is_computed(kernel: Kernel, name: str) -> bool:

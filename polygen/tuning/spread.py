@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from polygen.errors import UserError
 from polygen.ir.instruction import Assigning, Instruction
@@ -13,7 +13,7 @@ from polygen.transforms._memory_order import along_memory
 from polygen.transforms.join_inames import join_inames
 from polygen.transforms.split_iname import split_iname
 from polygen.transforms.tag_inames import tag_inames
-from polygen.tuning.neighbours import Order, order_of
+from polygen.tuning.neighbours import Order, order_of, side_by_side
 from polygen.tuning.shares import Device, device_of, in_turns, lanes_along
 
 _THREADS, _WIDTH = 256, 32
@@ -36,10 +36,11 @@ def spread(kernel: Kernel, units: int, tell: Callable[[str, str], None]) -> Kern
     # Nests of groups of one shape share a launch.
     in_tiles = any(order.across is not None for order in orders.values()) or _has_tiles(kernel)
     device = device_of(kernel, units, _THREADS)
+    lanes = _lanes_of(kernel, orders, device)
     for ids, free in nests.items():
         if free:
             try:
-                kernel = _spread(kernel, ids, free, orders[ids], device, in_tiles=in_tiles)
+                kernel = _spread(kernel, ids, free, orders[ids], device, lanes, in_tiles=in_tiles)
             except UserError as error:  # iterations need each other, say
                 if _iterations(kernel, free) > _FEW:
                     tell(" and ".join(f"'{name}'" for name in ids), error.what)
@@ -78,6 +79,34 @@ def _free(kernel: Kernel, name: str) -> list[str]:
     return [i for i in kernel.inames if i in within and not is_parallel(kernel.tags.get(i))]
 
 
+def _lanes_of(
+    kernel: Kernel, orders: Mapping[tuple[str, ...], Order], device: Device
+) -> dict[tuple[str, ...], int]:
+    """Return how many neighbours a work item has at once, in nests that are no tiles.
+
+    It is the same in nests over the same ranges that use an array in common: then an item has the
+    same elements in all of these, and reads them once.
+    """
+    found: dict[tuple[str, ...], int] = {}
+    groups: list[tuple[tuple[int, ...], set[str], list[tuple[str, ...]]]] = []
+    for ids, order in orders.items():
+        lanes = 1
+        if order.across is None and _are_constant(kernel, order.loops):
+            lanes = lanes_along(kernel, ids, order.loops, order.loops[-1], device)
+        if lanes == 1:
+            continue
+        found[ids] = lanes
+        extents = tuple([likely_extent(kernel, iname) for iname in order.loops])
+        used, members = side_by_side(kernel, ids, order), [ids]
+        for group in [g for g in groups if g[0] == extents and not used.isdisjoint(g[1])]:
+            groups.remove(group)
+            used, members = used | group[1], [*group[2], *members]
+        groups.append((extents, used, members))
+    for _, _, members in groups:
+        found.update(dict.fromkeys(members, min(found[ids] for ids in members)))
+    return found
+
+
 def _iterations(kernel: Kernel, inames: Sequence[str]) -> int:
     count = 1
     for iname in inames:
@@ -91,6 +120,7 @@ def _spread(
     free: list[str],
     order: Order,
     device: Device,
+    lanes: Mapping[tuple[str, ...], int],
     *,
     in_tiles: bool,
 ) -> Kernel:
@@ -99,7 +129,7 @@ def _spread(
         return _beside_others(kernel, insn, ids, free)
     if order.across is not None:
         return _in_tiles(kernel, ids, order, device)
-    return _in_rows(kernel, ids, order, device, in_tiles=in_tiles)
+    return _in_rows(kernel, ids, order, device, lanes.get(ids, 1), in_tiles=in_tiles)
 
 
 def _within(ids: Sequence[str]) -> str:
@@ -107,13 +137,18 @@ def _within(ids: Sequence[str]) -> str:
 
 
 def _in_rows(
-    kernel: Kernel, ids: tuple[str, ...], order: Order, device: Device, *, in_tiles: bool
+    kernel: Kernel,
+    ids: tuple[str, ...],
+    order: Order,
+    device: Device,
+    lanes: int,
+    *,
+    in_tiles: bool,
 ) -> Kernel:
     """Return the kernel with one loop of all, which groups of items go along."""
     if not _are_constant(kernel, order.loops):
         return _on_several_axes(kernel, ids, order.loops)
     (*outer, near) = order.loops
-    lanes = lanes_along(kernel, ids, order.loops, near, device)
     turns = in_turns(kernel, order.loops, device) if lanes == 1 else 1
     if lanes > 1:
         kernel, near = _split(kernel, ids, near, lanes, None, "vec")

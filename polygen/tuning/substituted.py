@@ -132,7 +132,9 @@ def _is_worth_it(
         return False
     try:
         once = points(plain, writer.within_inames, sizes)
-        again = sum(points(plain, frozenset(use.inames), sizes) for use in uses)
+        # Compilers compute once what is equal: one element that an instruction reads several times.
+        read = {(use.index, use.inames) for use in uses}
+        again = sum(points(plain, inames, sizes) for _, inames in read)
     except NotCountable:
         return False
     return (again - once) * nodes <= _MOST_AGAIN

@@ -25,6 +25,7 @@ from polygen.ir.kernel import Kernel
 from polygen.ir.reduction import facts_of
 
 _FUNCTION, _DIVISION = 20, 8  # operations: those of `exp`, say, and of a quotient
+_ROUNDING = 4  # to a half and back: units have few conversions at once
 _SIMPLE = frozenset(("fabs", "abs", "fmin", "fmax", "min", "max"))
 
 
@@ -40,8 +41,7 @@ class Work:
         along: whether neighbours in memory belong to one result (all- and x-reduce), not to
             neighbouring results (y-reduce).
         values: of how many values each result consists: two for `argmax`.
-        operations: how many operations what is reduced takes, for each element, in functions and
-            divisions.
+        operations: how many operations what is reduced takes, for each element.
     """
 
     results: int
@@ -118,16 +118,33 @@ def points(kernel: Kernel, inames: frozenset[str], sizes: Mapping[str, SupportsI
 
 
 def _operations(operand: ex.Expression) -> int:
-    """Return about how many operations functions and divisions take, of numbers of single width."""
-    found = 0
-    for node in walk.subexpressions(operand):
-        if isinstance(node, ex.Quotient):
+    """Return about how many operations an operand takes, in numbers of single width.
+
+    Not those that find an element in memory.
+    """
+    found, pending = 0, [operand]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ex.Subscript):
+            continue
+        pending += walk.parts(node)
+        if isinstance(node, ex.Sum | ex.Product | ex.Min | ex.Max):
+            found += sum(1 for child in node.children if child != -1) - 1  # signs cost nothing
+        elif isinstance(node, ex.Comparison | ex.If):
+            found += 1
+        elif isinstance(node, ex.Quotient):
             found += _DIVISION
         elif isinstance(node, ex.Call):
-            name = ex.name_of(node.function)
-            is_simple = name in _SIMPLE or conversion_type(name) is not None
-            found += 0 if is_simple else _FUNCTION
+            found += _of_call(ex.name_of(node.function))
     return found
+
+
+def _of_call(name: str) -> int:
+    """Return about how many operations a function takes."""
+    dtype = conversion_type(name)
+    if dtype is not None:
+        return _ROUNDING if dtype.itemsize == 2 and dtype.kind == "f" else 1
+    return 1 if name in _SIMPLE else _FUNCTION
 
 
 def _what(reference: Reference) -> tuple[object, ...]:

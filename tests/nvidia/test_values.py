@@ -10,6 +10,7 @@ import pytest
 import polygen as pg
 from tests.lower.test_wraps import check_cross, torus
 from tests.nvidia.host_driver import HostDriver
+from tests.nvidia.nvrtc import assembly_of
 from tests.nvidia.test_text import tiled_product
 from tests.random_kernels.agree import cases_of, check_agreement, found_by
 from tests.random_kernels.check import check_compiled, make_case
@@ -112,6 +113,48 @@ def test_halves_in_registers(host: HostDriver) -> None:
     assert "(x_own) = *(pg_vector<pg_half, 8> const *) (x" in source  # as they are
     x = np.random.default_rng(1).standard_normal((5, 64)).astype(np.float16)
     np.testing.assert_array_equal(knl.executor("cuda")(x=x)[1][0], x - x.max(axis=1, keepdims=True))
+    assert host.compiled == 1
+
+
+def test_equal_halves_are_computed_once() -> None:
+    """Not once for each place that they stand in: conversions and quotients are what takes time."""
+    knl = pg.make_kernel(
+        "{ [i]: 0<=i<n }",
+        """
+        q(k) := x[k]/(1 + fabs(x[k]))
+        y[i] = fmin(q(i), x[i]) + fmin(q(i), x[i])
+        z[i] = q(i)
+        """,
+        [pg.GlobalArg("x, y, z", "float16", "n"), "..."],
+    )
+    source = pg.generate_code(pg.tag_inames(knl, {"i": "g.0"}), "cuda").source
+    ptx = assembly_of("compute_90", source)
+    # 1 + |x|, the quotient, the least and the sum are rounded; each y and z is converted again
+    assert source.count(" / ") == 3
+    assert [ptx.count(name) for name in ("div.rn.f32", "ld.global")] == [1, 1]
+    assert 3 <= ptx.count("cvt.rn.f16.f32") <= 6
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
+def test_memory_that_the_host_allocates_is_read_in_vectors(host: HostDriver, dtype: str) -> None:
+    knl = pg.make_kernel(
+        "{ [i,j]: 0<=i,j<4096 }",
+        "t[i] = x[i] + x[i]  {id=t}\ny[j] = t[j] + t[4095 - j]  {id=y}",
+        [
+            pg.GlobalArg("x, y", dtype, 4096, alignment=16),
+            pg.TemporaryVariable("t", dtype, 4096, address_space=pg.AddressSpace.GLOBAL),
+        ],
+    )
+    for iname in ("i", "j"):
+        knl = pg.split_iname(knl, iname, 4, outer_tag="g.0", inner_tag="vec")
+    source = pg.generate_code(knl, "cuda").source
+    _, first, second = source.split('extern "C" __global__')
+    assert "*(pg_vector<" in first
+    assert "pg_store<" not in first
+    assert "const *) (t + 4 * j_outer)" in second
+    assert "vload4(0, t" not in pg.generate_code(knl, "opencl").source
+    x = np.random.default_rng(7).integers(-30, 30, 4096).astype(dtype)
+    np.testing.assert_array_equal(knl.executor("cuda")(x=x)[1][0], 2 * (x + x[::-1]))
     assert host.compiled == 1
 
 

@@ -28,9 +28,33 @@ def counted(domain: str, text: str, **sizes: int) -> Work:
 def test_what_there_is_to_do() -> None:
     box = "{ [i,j,k]: 0<=i<n and 0<=j<20 and 0<=k<30 }"
     found = counted(box, "s[j] = sum((i,k), a[i,j,k]*b[k])", n=10)
-    assert found == Work(20, 300, 4 * (6000 + 30), 8, along=True)
+    assert found == Work(20, 300, 4 * (6000 + 30), 8, along=True, operations=1)
     found = counted(box, "s[i,k] = max(j, a[i,j,k])", n=10)
     assert found == Work(300, 20, 4 * 6000, 4, along=False)
+
+
+@pytest.mark.parametrize(
+    ("operand", "operations"),
+    [
+        ("a[i,2*j + 1]", 0),
+        ("a[i,j] + 2*a[i,j] + 1", 3),
+        ("a[i,j]/(1 + fabs(a[i,j]))", 10),
+        ("exp(a[i,j] - b[j])", 21),
+        ("if(a[i,j] < 0, 0, cast(float16, a[i,j]))", 6),
+        ("cast(float32, a[i,j])", 1),
+    ],
+)
+def test_operations(operand: str, operations: int) -> None:
+    text = f"s[i] = sum(j, {operand})"
+    assert counted("{ [i,j]: 0<=i<9 and 0<=j<9 }", text).operations == operations
+
+
+def test_one_group_neither_reads_nor_computes_much() -> None:
+    """Quotients of 24,576 numbers take one unit longer than a second launch takes."""
+    cheap = Work(1, 1 << 13, 4 << 13, 4, along=True)
+    dear = Work(1, 24_576, 10 * 24_576, 10, along=True, operations=24)
+    assert ranked(cheap, pg.Limits.named("H200"))[0].blocks == 1
+    assert ranked(dear, pg.Limits.named("H200"))[0].blocks > 1
 
 
 def test_a_triangle_counts_its_elements() -> None:

@@ -65,6 +65,68 @@ def test_neighbours_read_neighbours(
     assert ("pg_vector<" in text) == (apart > 1)
 
 
+MIXED = """
+    s[i] = sum(j, cast(float32, a[i,j])*cast(float32, b[i,j]))
+    m[i] = max(k, b[i,k])
+    o[i,l] = b[i,l] + 1
+    """
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "lanes"),
+    [
+        (("float16", "float32", "float16"), 4),
+        (("float32", "float16", "float16"), 4),
+        (("float16", "float16", "float32"), 4),
+        (("float16", "float16", "float16"), 8),
+        (("int8", "float64", "float32"), 2),
+    ],
+)
+def test_vectors_leave_no_gaps(dtypes: tuple[str, str, str], lanes: int) -> None:
+    """All elements of a vector are read or written at once, those of the largest type, too.
+
+    What only a reduction reads, it reads in vectors, as well.
+    """
+    count, length = 2, 1_024
+    shape, names = (count, length), ("a", "b", "o")
+    arrays = [pg.GlobalArg(n, t, shape, alignment=16) for n, t in zip(names, dtypes, strict=True)]
+    domain = f"{{ [i,j,k,l]: 0<=i<{count} and 0<=j,k,l<{length} }}"
+    knl = pg.optimize_reductions(pg.make_kernel(domain, MIXED, [*arrays, "..."]), H200)
+    (step,) = [dict(s.arguments) for s in knl.history if s.name == "share_rows"]
+    assert step["lanes"] == lanes
+    assert neighbours(knl) == {lanes}
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-9, 9, shape).astype(t) for t in dtypes[:2])
+    _, (o, m, s) = knl.executor("c")(a=a, b=b)
+    np.testing.assert_array_equal(s, (a.astype(float) * b).sum(1))
+    np.testing.assert_array_equal(m, b.max(1))
+    np.testing.assert_array_equal(o, (b + 1).astype(dtypes[2]))
+
+
+def test_what_needs_no_result_of_a_row_is_written_first() -> None:
+    """Before work items wait for each other; what uses results comes behind them."""
+    shape = (200, 1_024)
+    knl = pg.make_kernel(
+        "{ [i,j,k,l]: 0<=i<200 and 0<=j,k,l<1024 }",
+        """
+        s[i] = sum(j, a[i,j])
+        <> mean = s[i]/1024
+        u[i,l] = a[i,l] - mean
+        o[i,k] = a[i,k] + 1
+        """,
+        [pg.GlobalArg("a, o, u", "float32", shape, alignment=16), "..."],
+    )
+    knl = pg.optimize_reductions(knl, H200)
+    text = str(pg.generate_code(knl, "cuda"))
+    stored, waits, behind = (text.index(part) for part in (" (o + ", "__syncthreads", " (u + "))
+    assert stored < waits < behind
+    a = np.random.default_rng(1).random(shape, np.float32)
+    _, found = knl.executor("c")(a=a)
+    right = a + 1, a - a.mean(1, dtype=float)[:, None], a.sum(1, dtype=float)
+    for one, other in zip(found, right, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
 def test_a_longer_row_has_the_same_work_items() -> None:
     """One element more is one more for some items, and no reason for a cluster, or for none."""
     for length in (65_536, 262_144):

@@ -11,6 +11,7 @@ import pytest
 
 import polygen as pg
 from polygen.ir.kernel import Kernel
+from polygen.transforms._likely import likely_extent
 
 ONE_UNIT = replace(pg.Limits.named("H200"), compute_units=1)
 
@@ -66,6 +67,29 @@ def test_neighbours_are_read_as_vectors(dtype: str) -> None:
     np.testing.assert_allclose(found["o"], right, rtol=1e-5 if is_complex else 1e-12)
 
 
+@pytest.mark.parametrize(("read", "lanes"), [("a", {4}), ("b", {4, 8})])
+def test_nests_that_read_an_array_have_the_same_elements(read: str, lanes: set[int]) -> None:
+    """So that an item reads these once, whatever vectors each nest by itself would have."""
+    knl = pg.make_kernel(
+        "{ [p,i,j]: 0<=p<400 and 0<=i,j<8192 }",
+        f"<> s = sum(p, w[p])\no[i] = a[i] + s\nu[j] = {read}[j]*s",
+        [
+            pg.GlobalArg(f"a, o{', b' if read == 'b' else ''}", "float16", 8192, alignment=16),
+            pg.GlobalArg("u", "float32", 8192, alignment=16),
+            pg.GlobalArg("w", "float32", 400),
+        ],
+    )
+    knl = pg.optimize_reductions(knl, ONE_UNIT)
+    vectors = [iname for iname, tag in knl.tags.items() if str(tag) == "vec"]
+    assert {likely_extent(knl, iname) for iname in vectors} == lanes
+    rng = np.random.default_rng(2)
+    given: dict[str, Any] = {n: rng.integers(0, 9, 8192).astype("float16") for n in {"a", read}}
+    given["w"] = rng.integers(0, 3, 400).astype("float32")
+    _, (o, u) = knl.executor("c")(**given)
+    np.testing.assert_array_equal(o, (given["a"] + given["w"].sum()).astype("float16"))
+    np.testing.assert_array_equal(u, given[read].astype("float32") * given["w"].sum())
+
+
 @pytest.mark.parametrize(
     ("extents", "alignment"), [((48, 64), None), ((48, 63), 16), ((47, 61), 16), ((1, 6001), 16)]
 )
@@ -80,6 +104,34 @@ def test_elsewhere_items_have_several_in_turn(
     given, found = run(knl, dtypes)
     right = given["a"] + given["r"][:, None] * given["c"] + given["w"].sum()
     np.testing.assert_allclose(found["o"], right, rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [1 << 22, 1_000])
+def test_what_is_used_several_times_at_one_place_is_computed_there(count: int) -> None:
+    """Compilers compute it once, and no array is written and read, in a launch more."""
+    knl = pg.make_kernel(
+        f"{{ [p,i,j]: 0<=p<400 and 0<=i,j<{count} }}",
+        """
+        <> s = sum(p, w[p])
+        t[i] = a[i]*a[i]*a[i]/(2 + a[i]*a[i]) + s
+        o[j] = if(t[j] < 1, t[j]*t[j], t[j])
+        """,
+        [
+            pg.GlobalArg("a, o", "float32", count, alignment=16),
+            pg.GlobalArg("w", "float32", 400),
+            pg.TemporaryVariable("t", "float32", count),
+        ],
+    )
+    knl = pg.optimize_reductions(knl, pg.Limits.named("H200"))
+    assert "t" not in knl.variables
+    assert str(pg.generate_code(knl, "cuda")).count("__global__ void") == 2
+    if count > 1_000:
+        return
+    rng = np.random.default_rng(3)
+    a, w = (rng.random(n, np.float32) for n in (count, 400))
+    t = a.astype(float) ** 3 / (2 + a.astype(float) ** 2) + w.sum()
+    _, (o,) = knl.executor("c")(a=a, w=w)
+    np.testing.assert_allclose(o, np.where(t < 1, t * t, t), rtol=1e-5)
 
 
 def test_small_nests_have_an_item_for_each_element() -> None:
