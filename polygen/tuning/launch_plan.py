@@ -46,6 +46,7 @@ class Unit:
         groups: how many groups there are along each axis.
         count: how often the one that is executed most is executed.
         before: the ids of the instructions that they depend on.
+        repeats: whether all groups of its launch do some of it, each the same.
     """
 
     ids: tuple[str, ...]
@@ -53,17 +54,38 @@ class Unit:
     groups: _Shape
     count: int
     before: frozenset[str]
+    repeats: bool
 
     def fits(self, other: Unit) -> bool:
         """Tell whether it may run in groups of the shape of another."""
+        most = max(prod(self.groups), prod(other.groups))
+        alone = [unit for unit in (self, other) if unit.repeats and prod(unit.groups) < most]
+        return self.is_part_of(other) and (most <= _FEW_GROUPS or not alone)
+
+    def is_part_of(self, other: Unit) -> bool:
+        """Tell whether the work items of another, which has as many or more, may do it."""
         if self.groups[1:] != other.groups[1:]:
             return False
-        counts = {prod(self.groups), prod(other.groups)}
-        if 1 in counts and max(counts) > _FEW_GROUPS and prod(self.shape) > 1:
-            return False  # all groups would do what has none, and the first one's results count
-        is_light = self.count <= _LIGHT
         small = all(own <= given for own, given in zip(self.shape, other.shape, strict=True))
-        return self.shape == other.shape or (is_light and small)
+        return self.shape == other.shape or (self.count <= _LIGHT and small)
+
+
+def joined(units: Sequence[Unit]) -> Unit:
+    """Return what has all that some units have."""
+    ids = tuple([name for unit in units for name in unit.ids])
+    return Unit(
+        ids,
+        _largest([unit.shape for unit in units]),
+        _largest([unit.groups for unit in units]),
+        max(unit.count for unit in units),
+        NO_NAMES.union(*(unit.before for unit in units)).difference(ids),
+        any(unit.repeats for unit in units),
+    )
+
+
+def _largest(shapes: Sequence[_Shape]) -> _Shape:
+    first, second, third = zip(*shapes, strict=True)
+    return max(first), max(second), max(third)
 
 
 def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
@@ -72,7 +94,7 @@ def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
     if any(isinstance(insn, Barrier) for insn in plain.instructions):
         return kernel
     try:
-        launches = _launches(list(_units(plain, sizes)))
+        launches = _launches(list(units_of(plain, sizes)))
     except NotCountable:
         return kernel
     units = [unit for launch in launches for unit in launch]
@@ -113,7 +135,7 @@ def on_first_axes(kernel: Kernel) -> Kernel:
         return kernel
 
 
-def _units(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator[Unit]:
+def units_of(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator[Unit]:
     """Yield what shares loops, or memory that does not outlive a launch."""
     found: list[tuple[set[str], list[Instruction]]] = []
     own = {
@@ -138,7 +160,15 @@ def _units(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Iterator[Unit]
         count = max(points(kernel, i.within_inames | i.reduction_inames, sizes) for i in insns)
         before = NO_NAMES.union(*(insn.depends_on for insn in insns)).difference(ids)
         groups, items = (_shape(kernel, inames, kind) for kind in (GroupTag, LocalTag))
-        yield Unit(ids, items, groups, count, before)
+        repeats = any(_is_repeated(kernel, insn) for insn in insns)
+        yield Unit(ids, items, groups, count, before, repeats)
+
+
+def _is_repeated(kernel: Kernel, insn: Instruction) -> bool:
+    """Tell whether an instruction is for the work items of a group, whichever that is."""
+    inames = insn.within_inames | insn.reduction_inames
+    tags = {type(kernel.tags.get(iname)) for iname in inames}
+    return LocalTag in tags and GroupTag not in tags
 
 
 def _size(unit: Unit) -> tuple[int, int]:
