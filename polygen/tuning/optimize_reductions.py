@@ -35,6 +35,7 @@ from polygen.tuning.on_processors import (
     together,
     why_as_it_is,
 )
+from polygen.tuning.once import computed_once
 from polygen.tuning.parts import in_parts
 from polygen.tuning.passed_on import with_passed_on
 from polygen.tuning.prepared import beside_rows, in_the_same_loops, with_producers, with_terms
@@ -84,7 +85,7 @@ def optimize_reductions(
       is computed where it is used; what reads the rows of a reduction is done in its loops.  Nests
       whose groups have one shape, and that do not need each other, share a launch.  So do a small
       whole reduction and what needs its result: each group computes it again, if that takes less
-      time than a launch.
+      time than a launch.  Equal whole reductions are computed once.
 
     Clusters are CUDA's (the option ``clusters``), and taken if the limits have them: for OpenCL,
     make the kernel for it (``target="opencl"``), or pass limits with ``cluster_groups=1``.
@@ -146,7 +147,7 @@ def optimize_reductions(
     short = with_terms(kernel)
     nests = [nest for family in families(short) for nest in family]
     simple = substituted(with_producers(short, names_of(nests)), sizes)
-    fused = in_parts(in_the_same_loops(simple, sizes), sizes, units)
+    fused = in_parts(computed_once(in_the_same_loops(simple, sizes), sizes), sizes, units)
     prepared = with_passed_on(beside_rows(fused, sizes, units))
     found = families(prepared)
     is_alone = _is_alone(prepared, found)

@@ -13,9 +13,17 @@ from tests.tuning.test_whole_kernels import H200, largest_group
 
 KERNELS = {
     "a scalar": ("{ [i,j]: 0<=i,j<%d }", "<> s = sum(i, x[i])\ny[j] = s - x[j]"),
+    "an output that is read": (
+        "{ [i,j]: 0<=i,j<%d }",
+        "s[0] = sum(i, x[i])\nt[0] = 2*s[0]\ny[j] = if(x[j] < s[0], x[j], 0.5*s[0])",
+    ),
     "a reduction that reads another one's result": (
         "{ [i,j,k]: 0<=i,j,k<%d }",
         "<> m = max(i, x[i])\n<> s = sum(j, exp(x[j] - m))\ny[k] = exp(x[k] - m)/s",
+    ),
+    "two sums that are one": (
+        "{ [i,j,k]: 0<=i,j,k<%d }",
+        "<> s = sum(i, x[i]*x[i])\nt[0] = sum(j, x[j]*x[j])\ny[k] = x[k]*s + t[0]",
     ),
 }
 
@@ -23,6 +31,12 @@ KERNELS = {
 def wanted(name: str, x: Any) -> dict[str, Any]:
     if name == "a scalar":
         return {"y": x.sum() - x}
+    if name == "an output that is read":
+        s = x.sum()
+        return {"s": s, "t": 2 * s, "y": np.where(x < s, x, s / 2)}
+    if name == "two sums that are one":
+        s = (x * x).sum()
+        return {"t": s, "y": x * s + s}
     power = np.exp(x - x.max())
     return {"y": power / power.sum()}
 
@@ -49,7 +63,9 @@ def check(knl: Kernel, name: str, length: int) -> None:
 
 CASES = [
     ("a scalar", 257),
+    ("an output that is read", 4097),
     ("a reduction that reads another one's result", 1000),
+    ("two sums that are one", 31),
 ]
 
 
@@ -76,6 +92,11 @@ def test_groups_of_opencl() -> None:
 
 def test_a_long_sum_is_not_repeated() -> None:
     assert launches(pg.optimize_reductions(made("a scalar", 1 << 18), H200)) > 1
+
+
+def test_equal_sums_are_computed_once() -> None:
+    knl = pg.optimize_reductions(made("two sums that are one", 1000), H200)
+    assert sum(1 for insn in knl.instructions if "x" in insn.read_names and insn.reductions) == 1
 
 
 def test_what_comes_between_needs_launches() -> None:
