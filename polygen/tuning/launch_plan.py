@@ -33,6 +33,7 @@ from polygen.tuning.work import points
 
 _LIGHT = 1 << 16  # instances: so few may as well run in groups that are larger than needed
 _FEW_GROUPS = 16
+_MOST_ITEMS = 1024  # of a group, that are as many only for what shares its launch
 _Shape = tuple[int, int, int]
 
 
@@ -56,19 +57,6 @@ class Unit:
     before: frozenset[str]
     repeats: bool
 
-    def fits(self, other: Unit) -> bool:
-        """Tell whether it may run in groups of the shape of another."""
-        most = max(prod(self.groups), prod(other.groups))
-        alone = [unit for unit in (self, other) if unit.repeats and prod(unit.groups) < most]
-        return self.is_part_of(other) and (most <= _FEW_GROUPS or not alone)
-
-    def is_part_of(self, other: Unit) -> bool:
-        """Tell whether the work items of another, which has as many or more, may do it."""
-        if self.groups[1:] != other.groups[1:]:
-            return False
-        small = all(own <= given for own, given in zip(self.shape, other.shape, strict=True))
-        return self.shape == other.shape or (self.count <= _LIGHT and small)
-
 
 def joined(units: Sequence[Unit]) -> Unit:
     """Return what has all that some units have."""
@@ -88,6 +76,27 @@ def _largest(shapes: Sequence[_Shape]) -> _Shape:
     return max(first), max(second), max(third)
 
 
+def can_share(units: Sequence[Unit]) -> bool:
+    """Tell whether groups of one launch may do all that some units have.
+
+    They are as large as all of these need: for what is done often, as large as it needs.
+    """
+    together = joined(units)
+    others = [unit for unit in units if unit.shape != together.shape]
+    if others and prod(together.shape) > _MOST_ITEMS:
+        return False
+    if any(unit.count > _LIGHT for unit in others):
+        return False
+    return all(unit.groups[1:] == together.groups[1:] for unit in units)
+
+
+def _fit(units: Sequence[Unit]) -> bool:
+    """Tell whether units may share a launch, and few groups repeat what has fewer."""
+    most = max(prod(unit.groups) for unit in units)
+    again = any(unit.repeats and prod(unit.groups) < most for unit in units)
+    return (most <= _FEW_GROUPS or not again) and can_share(units)
+
+
 def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
     """Return the kernel with barriers between nests whose groups have different shapes."""
     plain = kernel.expanded
@@ -98,7 +107,7 @@ def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:
     except NotCountable:
         return kernel
     units = [unit for launch in launches for unit in launch]
-    if all(unit.fits(max(units, key=_size)) for unit in units):
+    if _fit(units):
         return kernel
     new = kernel
     try:
@@ -185,13 +194,38 @@ def _shape(kernel: Kernel, inames: frozenset[str], kind: type[GroupTag | LocalTa
 
 
 def _launches(units: list[Unit]) -> list[list[Unit]]:
-    """Return what runs together, in order: the first launch has what takes most, and what fits."""
+    """Return what runs together, in order: each launch has what takes most, and what fits."""
     found: list[list[Unit]] = []
     waiting = units
     while waiting:
         missing = {name for unit in waiting for name in unit.ids}
         ready = [unit for unit in waiting if unit.before.isdisjoint(missing.difference(unit.ids))]
-        largest = max(ready, key=_size)
-        found.append([unit for unit in ready if unit.fits(largest)])
-        waiting = [unit for unit in waiting if unit not in found[-1]]
+        launch: list[Unit] = []
+        for unit in sorted(ready, key=_size, reverse=True):
+            if not launch or _fit([*launch, unit]):
+                launch.append(unit)
+        found.append([unit for unit in ready if unit in launch])
+        waiting = [unit for unit in waiting if unit not in launch]
+    while (fewer := _fewer(found)) is not None:
+        found = fewer
     return found
+
+
+def _fewer(launches: Sequence[Sequence[Unit]]) -> list[list[Unit]] | None:
+    """Return the launches without one, whose units others have room for; None if there is none."""
+    for gone, launch in enumerate(launches):
+        new = [[] if place == gone else list(units) for place, units in enumerate(launches)]
+        if all(_is_moved(unit, gone, new) for unit in launch):
+            return [units for units in new if units]
+    return None
+
+
+def _is_moved(unit: Unit, gone: int, launches: Sequence[list[Unit]]) -> bool:
+    """Add a unit to a launch behind all that it needs, before all that needs it, if it fits."""
+    needed = [p for p, units in enumerate(launches) for u in units if unit.before & {*u.ids}]
+    needing = [p for p, units in enumerate(launches) for u in units if u.before & {*unit.ids}]
+    for place in range(max(needed, default=-1) + 1, min(needing, default=len(launches))):
+        if place != gone and _fit([*launches[place], unit]):
+            launches[place].append(unit)
+            return True
+    return False

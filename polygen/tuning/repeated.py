@@ -20,7 +20,7 @@ from polygen.ir.empty import NO_NAMES
 from polygen.ir.instruction import Barrier
 from polygen.ir.kernel import Kernel
 from polygen.transforms.set_temporary_address_space import set_temporary_address_space
-from polygen.tuning.launch_plan import Unit, joined, units_of
+from polygen.tuning.launch_plan import Unit, can_share, joined, units_of
 from polygen.tuning.model import MOST_SHARE
 
 _BYTES = 4  # that are read for an instance, about
@@ -85,10 +85,7 @@ def _uses(kernel: Kernel, unit: Unit, name: str) -> bool:
 
 def _fit(kernel: Kernel, users: Sequence[Unit], rest: Sequence[Unit], name: str) -> bool:
     """Tell whether all that uses a result can be in one launch, if each group has it."""
-    together = joined(users)
-    if not any(unit.shape == together.shape for unit in users):
-        return False
-    if not all(unit.is_part_of(together) for unit in users):
+    if not can_share(users):
         return False
     for unit in users:
         written = _names(kernel, unit, written=True)
@@ -96,7 +93,7 @@ def _fit(kernel: Kernel, users: Sequence[Unit], rest: Sequence[Unit], name: str)
             # What else one of them writes, a group would not find.
             if other is not unit and written & _names(kernel, other, written=False) - {name}:
                 return False
-    return not _is_between(together, rest)
+    return not _is_between(joined(users), rest)
 
 
 def _is_between(together: Unit, rest: Sequence[Unit]) -> bool:
