@@ -77,3 +77,24 @@ def test_tiles_of_two_shapes_share_a_launch() -> None:
     outputs = [a.name for a in knl.arguments if a.name in knl.writers]
     for name, value in zip(outputs, found, strict=True):
         np.testing.assert_allclose(value, right[name], rtol=1e-12, err_msg=name)
+
+
+def test_nests_that_wait_for_column_sums_need_no_tiles() -> None:
+    knl = pg.make_kernel(
+        "{ [i,j,k,l,m,n,p,q]: 0<=i,k,m,p<60 and 0<=j,l,n,q<197 }",
+        """
+        <> s = sum((i,j), x[i,j])
+        t[l] = sum(k, x[k,l])
+        y[m,n] = exp(x[m,n]) - t[n]
+        z[p,q] = exp(x[p,q])*s
+        """,
+        silenced_warnings=["AmbiguousNesting"],
+    )
+    knl = pg.optimize_reductions(pg.add_dtypes(knl, dict.fromkeys("xtyz", "float64")), H200)
+    assert launches(knl) == 2
+    assert largest_group(knl) <= 1024
+    x: Any = np.random.default_rng(4).random((60, 197))
+    _, (t, y, z) = knl.executor("c")(x=x)
+    np.testing.assert_allclose(t, x.sum(0), rtol=1e-12)
+    np.testing.assert_allclose(y, np.exp(x) - x.sum(0), rtol=1e-12)
+    np.testing.assert_allclose(z, np.exp(x) * x.sum(), rtol=1e-12)
