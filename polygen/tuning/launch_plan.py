@@ -32,7 +32,8 @@ from polygen.transforms.tag_inames import tag_inames
 from polygen.tuning.work import points
 
 _LIGHT = 1 << 16  # instances: so few may as well run in groups that are larger than needed
-_FEW_GROUPS = 16
+_FEW_GROUPS, _MANY_GROUPS = 16, 256
+_AGAIN = 1 << 19  # elements: so many groups reduce again sooner than a launch begins
 _MOST_ITEMS = 1024  # of a group, that are as many only for what shares its launch
 _Shape = tuple[int, int, int]
 
@@ -91,10 +92,11 @@ def can_share(units: Sequence[Unit]) -> bool:
 
 
 def _fit(units: Sequence[Unit]) -> bool:
-    """Tell whether units may share a launch, and few groups repeat what has fewer."""
+    """Tell whether units may share a launch, and its groups repeat little."""
     most = max(prod(unit.groups) for unit in units)
-    again = any(unit.repeats and prod(unit.groups) < most for unit in units)
-    return (most <= _FEW_GROUPS or not again) and can_share(units)
+    again = most * sum(unit.count for unit in units if unit.repeats and prod(unit.groups) < most)
+    is_little = most <= _FEW_GROUPS or (most <= _MANY_GROUPS and again <= _AGAIN)
+    return (not again or is_little) and can_share(units)
 
 
 def with_launches(kernel: Kernel, sizes: Mapping[str, SupportsIndex]) -> Kernel:

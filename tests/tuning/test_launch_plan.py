@@ -79,6 +79,22 @@ def test_tiles_of_two_shapes_share_a_launch() -> None:
         np.testing.assert_allclose(value, right[name], rtol=1e-12, err_msg=name)
 
 
+@pytest.mark.parametrize(("length", "rows", "count"), [(1000, 100, 1), (1000, 2048, 2)])
+def test_a_short_sum_beside_a_nest(length: int, rows: int, count: int) -> None:
+    knl = pg.make_kernel(
+        f"{{ [i,j,k]: 0<=i<{length} and 0<=j<{rows} and 0<=k<256 }}",
+        "s[0] = sum(i, w[i])\ny[j,k] = 2*x[j,k]",
+    )
+    knl = pg.optimize_reductions(pg.add_dtypes(knl, dict.fromkeys("wxsy", "float64")), H200)
+    assert launches(knl) == count
+    rng = np.random.default_rng(4)
+    w: Any = rng.random(length)
+    x: Any = rng.random((rows, 256))
+    _, (s, y) = knl.executor("c")(w=w, x=x)
+    np.testing.assert_allclose(s, [w.sum()], rtol=1e-12)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
 def test_nests_that_wait_for_column_sums_need_no_tiles() -> None:
     knl = pg.make_kernel(
         "{ [i,j,k,l,m,n,p,q]: 0<=i,k,m,p<60 and 0<=j,l,n,q<197 }",
